@@ -1,0 +1,76 @@
+#include "attune/base/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "attune/base/unique_fd.h"
+
+namespace attune {
+namespace {
+
+Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  const int error = errno;
+  const std::string message = fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
+  if (error == ENOENT) return NotFound(message);
+  if (error == ENOSPC || error == EDQUOT) return ResourceExhausted(message);
+  return Unavailable(message);
+}
+
+Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::filesystem::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", path);
+  std::string content;
+  constexpr size_t kChunkBytes = 1 << 16;
+  for (;;) {
+    const size_t old_size = content.size();
+    content.resize(old_size + kChunkBytes);
+    const ssize_t got = ::read(fd.get(), content.data() + old_size, kChunkBytes);
+    if (got < 0 && errno == EINTR) {
+      content.resize(old_size);
+      continue;
+    }
+    if (got < 0) return SystemError("read", path);
+    content.resize(old_size + static_cast<size_t>(got));
+    if (got == 0) return content;
+  }
+}
+
+Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".tmp.{}", ::getpid());
+  {
+    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!fd.valid()) return SystemError("create", temporary);
+    Status status = WriteAll(fd.get(), content, temporary);
+    if (status.ok() && ::fsync(fd.get()) != 0) status = SystemError("sync", temporary);
+    if (!status.ok()) {
+      ::unlink(temporary.c_str());
+      return status;
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Status status = SystemError("rename a temporary file to", path);
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return Status::Ok();
+}
+
+}  // namespace attune

@@ -1,0 +1,80 @@
+// A machine that runs kernels: as little of it as measuring and verifying need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// Memory that a device can compute on, owned. `handle()` is what solvers of that backend understand: a host
+// pointer, a cl_mem, a CUDA device pointer.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual void* handle() const = 0;
+  virtual size_t size_bytes() const = 0;
+};
+
+// The non-owning twin: `offset_bytes` into somebody's buffer. On backends whose handles are addresses the
+// offset is already added and 0.
+struct BufferView {
+  void* handle = nullptr;
+  size_t offset_bytes = 0;
+};
+
+// What one launch computes on.
+struct Arguments {
+  std::span<const BufferView> operands;  // In the order of Operands(problem).
+  BufferView workspace;                  // At least Executable::workspace_bytes() of it.
+  double alpha = 1;
+  double beta = 0;
+};
+
+// A candidate made ready on a device for one problem. Not thread-safe.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual size_t workspace_bytes() const = 0;
+  // Enqueues one launch; the work is complete after Device::Synchronize.
+  virtual Status Run(const Arguments& arguments) = 0;
+};
+
+// How to take one sample.
+struct TimingRequest {
+  int launches = 1;  // Launches between the two clock readings; at least 1.
+  CacheState cache = CacheState::kWarm;
+};
+
+// One device, owned by one thread of one process at a time.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const Target& target() const = 0;
+
+  // Aligned to 64 bytes at least, content undefined.
+  virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
+  virtual Status Upload(std::span<const std::byte> from, BufferView to) = 0;
+  virtual Status Download(BufferView from, std::span<std::byte> to) = 0;
+  virtual Status Synchronize() = 0;
+
+  // Nanoseconds of one launch, averaged over request.launches, from idle to complete. Cold requests displace
+  // the caches before every launch, outside of the timed span. This is the only clock that candidates are
+  // judged by, so a fake device controls time.
+  virtual Result<double> TimeNs(Executable& executable, const Arguments& arguments,
+                                const TimingRequest& request) = 0;
+
+  // Waits until no other thread runtime of this process spins (OpenMP, OpenBLAS, PoCL worker threads), at most
+  // `limit_ns`. kDeadlineExceeded names the thread that did not go to sleep.
+  virtual Status AwaitQuiescence(int64_t limit_ns) = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,54 @@
+// A platform: its devices, its solvers, and the libraries that it found or missed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+#include "attune/problem/target.h"
+#include "attune/solver/solver.h"
+
+namespace attune {
+
+// One line of `attune devices`: a library that was looked for.
+struct LibraryReport {
+  std::string name;          // "openblas"
+  bool available = false;
+  std::string version;       // "0.3.21"; empty if not available.
+  std::string build_id;      // What identifies the very build: file hash, commit, configuration string.
+  std::string path;          // Where it was loaded from.
+  std::string missing;       // If not available: why, and which package brings it.
+};
+
+// One device that could be opened, or the reason why not.
+struct DeviceReport {
+  std::string spec;    // What `--device` takes: "cpu", "opencl:0".
+  Target target;
+  std::string reason;  // Empty if usable.
+};
+
+// Implemented by backends/*, each of which exports one factory function. Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual const SolverList& solvers() const = 0;
+  virtual std::vector<DeviceReport> Devices() const = 0;
+  virtual std::vector<LibraryReport> Libraries() const = 0;
+  // The part of the environment that this backend knows: "library.*", "driver.*", "policy.*".
+  virtual Environment DescribeEnvironment() const = 0;
+  // Opens the device called `spec`; kNotFound lists the specs that exist.
+  virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
+  // Measures the best rates of an opened device: a fraction of a second.
+  virtual Result<Peaks> MeasurePeaks(Device& device) const = 0;
+};
+
+using BackendList = std::vector<std::unique_ptr<const Backend>>;
+
+// The backend that has a device called `spec`; kNotFound lists every spec of every backend.
+Result<const Backend*> FindBackend(const BackendList& backends, std::string_view spec);
+
+}  // namespace attune

@@ -1,0 +1,53 @@
+#include "attune/solver/plugin.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+std::vector<std::filesystem::path> PluginFolders() {
+  if (const char* chosen = std::getenv("ATTUNE_PLUGIN_PATH")) return {chosen};
+  std::vector<std::filesystem::path> folders;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back(program.parent_path().parent_path() / "lib" / "attune");
+  folders.push_back(ATTUNE_BUILD_PLUGIN_DIR);
+  return folders;
+}
+
+}  // namespace
+
+Result<const PluginDescription*> LoadPlugin(const std::string& name) {
+  const std::string file = "attune_" + name + ".so";
+  std::string tried;
+  for (const auto& folder : PluginFolders()) {
+    const auto path = folder / file;
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      tried += fmt::format(" {} does not exist.", path.string());
+      continue;
+    }
+    // Never closed: solvers, and the threads of the library behind them, live as long as the process.
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
+    using Entry = const PluginDescription* (*)();
+    const auto entry = reinterpret_cast<Entry>(::dlsym(library, "attune_plugin"));
+    if (entry == nullptr) {
+      return Unavailable(fmt::format("{} does not export attune_plugin.", path.string()));
+    }
+    const PluginDescription* description = entry();
+    if (description->api_version != kPluginApiVersion) {
+      return Unavailable(fmt::format("{} has plug-in API version {}, this program needs {}.",
+                                     path.string(), description->api_version, kPluginApiVersion));
+    }
+    return description;
+  }
+  return Unavailable(fmt::format("Plug-in '{}' was not built or installed:{}", name, tried));
+}
+
+}  // namespace attune

@@ -1,0 +1,37 @@
+// Shared objects that bring solvers or a whole backend, loaded only where what they link is installed.
+//
+// A plug-in is a CMake MODULE library that defines `attune_plugin` below. It is built from the same tree as
+// its host, so C++ types cross the boundary; the API version refuses one from another release. Plug-ins of
+// others carry their vendor's prefix in every solver name.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/solver/backend.h"
+
+namespace attune {
+
+inline constexpr int kPluginApiVersion = 1;
+
+// Either function may be null.
+struct PluginDescription {
+  int api_version = kPluginApiVersion;
+  const char* name = "";
+  // Solvers for the host backend, best first, and the library that they call.
+  SolverList (*make_solvers)() = nullptr;
+  LibraryReport (*report)() = nullptr;
+  // A backend of its own.
+  std::unique_ptr<const Backend> (*make_backend)() = nullptr;
+};
+
+// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from
+// ../lib/attune beside the running program, else from where the build put it, and keeps it loaded for the life of
+// the process. kUnavailable says why not: absent, a library that it links is missing, or another API version.
+Result<const PluginDescription*> LoadPlugin(const std::string& name);
+
+}  // namespace attune
+
+extern "C" __attribute__((visibility("default"))) const attune::PluginDescription* attune_plugin();

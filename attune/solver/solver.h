@@ -1,0 +1,81 @@
+// One way to compute a family of problems.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/space/config_space.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// What has to be compiled for a candidate, as one value: equal recipes give equal artifacts, so the kernel
+// cache is keyed by it. Empty `source` means that nothing is compiled (a library is called).
+struct BuildRecipe {
+  std::string source;    // The program text.
+  std::string options;   // Compiler options, defines included.
+  std::string compiler;  // Identity of the compiler, version included.
+  std::string target;    // What the code is for: architecture, device name, driver where it matters.
+
+  bool empty() const { return source.empty(); }
+  friend bool operator==(const BuildRecipe&, const BuildRecipe&) = default;
+};
+
+// Compiled code. Empty for a library call.
+struct Artifact {
+  std::string bytes;
+
+  friend bool operator==(const Artifact&, const Artifact&) = default;
+};
+
+// What `attune solvers` shows and policies ask.
+struct SolverTraits {
+  std::string description;     // One line.
+  std::string operator_name;   // "gemm" or "conv".
+  bool dynamic = true;         // One build serves every size: a shape never seen compiles nothing.
+  bool compiles = false;       // Build() does something.
+  bool deterministic = true;   // Two runs agree bit for bit.
+};
+
+// Stateless and thread-safe; every method may be called at any time in any order. No method but Load needs
+// the device.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+
+  virtual const SolverId& id() const = 0;
+  virtual const SolverTraits& traits() const = 0;
+
+  // Ok, or kUnsupported (the problem is outside of what this solver computes), or kUnavailable (its library is
+  // missing here), with the reason. Quick: no build, no allocation that grows with the problem.
+  virtual Status IsApplicable(const Problem& problem, const Target& target) const = 0;
+
+  // The configs that are worth trying on an applicable problem. Index 0 is the default: what a user
+  // of this library would get without tuning.
+  virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
+
+  // What to compile for a config out of Space().
+  virtual Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
+                                     const Target& target) const = 0;
+
+  // Compiles. A pure function of `recipe`; called only if it is not empty.
+  virtual Result<Artifact> Build(const BuildRecipe& recipe) const = 0;
+
+  // Makes the candidate ready on `device`: creates primitives, loads the binary, allocates what it keeps.
+  virtual Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
+                                                   const Config& config, Device& device) const = 0;
+};
+
+// Best guess first, reference last. The first applicable one with its default config is the default candidate
+// of a problem.
+using SolverList = std::vector<std::unique_ptr<const Solver>>;
+
+// The solver called `id`, or null. An exact match of name and version.
+const Solver* FindSolver(const SolverList& solvers, const SolverId& id);
+
+}  // namespace attune

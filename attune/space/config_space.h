@@ -1,0 +1,65 @@
+// The parameters of a solver and which combinations are valid.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/random.h"
+#include "attune/base/status.h"
+#include "attune/space/config.h"
+#include "attune/space/expression.h"
+
+namespace attune {
+
+struct Parameter {
+  std::string name;                    // [A-Za-z_][A-Za-z0-9_]*
+  std::vector<ParameterValue> values;  // Distinct, at least one; order is the author's, neighbours are adjacent.
+
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+// A rule over parameters (and constants such as problem sizes): text, or a predicate with the names it reads.
+struct Constraint {
+  std::vector<std::string> names;
+  std::function<Result<bool>(const Expression::Lookup&)> holds;
+  std::string text;  // For messages.
+};
+Constraint ConstraintFrom(Expression expression);
+
+// An immutable set of valid configs with a dense index [0, size()). The index of a config depends only on
+// parameters and constraints, so a searcher can be resumed. Thread-safe.
+class ConfigSpace {
+ public:
+  // The space with exactly one config that has no parameters.
+  ConfigSpace();
+
+  // `constants` are names that constraints may read beside the parameters. Fails on a duplicate or
+  // unknown name, an empty value list, a constraint that cannot be evaluated (which one, at which config)
+  // or a space with no valid config (naming the constraint that removed the last ones).
+  static Result<ConfigSpace> Create(std::vector<Parameter> parameters,
+                                    std::vector<Constraint> constraints, Config constants = {});
+
+  const std::vector<Parameter>& parameters() const;
+  // Number of valid configs.
+  uint64_t size() const;
+  // REQUIRES: index < size().
+  Config At(uint64_t index) const;
+  // Nothing if `config` is not in the space.
+  std::optional<uint64_t> IndexOf(const Config& config) const;
+  // Indices of valid configs that differ from `index` in exactly one parameter, by one step in its value list
+  // (`adjacent`) or by any amount.
+  std::vector<uint64_t> Neighbours(uint64_t index, bool adjacent_only) const;
+  uint64_t Sample(Random& random) const { return random.Below(size()); }
+
+ private:
+  struct Impl;
+  explicit ConfigSpace(std::shared_ptr<const Impl> impl);
+  // Shared: copies of a space share one immutable table.
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace attune

@@ -1,0 +1,19 @@
+// The value of one parameter of a solver.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace attune {
+
+using ParameterValue = std::variant<int64_t, double, std::string>;
+
+// "16", "0.5", "any": the text inside a candidate. Doubles print shortest round-trip with a '.' or an
+// exponent; a string is [A-Za-z_:][A-Za-z0-9_.:+-]*, so that the three kinds cannot be confused.
+std::string Text(const ParameterValue& value);
+// The inverse: an integer, else a double, else a string.
+ParameterValue ParseParameterValue(std::string_view text);
+
+}  // namespace attune

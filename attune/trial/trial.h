@@ -1,0 +1,92 @@
+// One attempt to build, check and time one candidate, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+enum class FailureKind {
+  kNotApplicable,  // The solver refused the problem or the config after all.
+  kBuildFailed,    // The compiler or the library rejected it.
+  kLoadFailed,     // Built, but could not be made ready on the device.
+  kRunFailed,      // The launch returned an error.
+  kWrongResult,    // Outside the tolerance, or NaN or poison left in the output.
+  kOutOfBounds,    // Wrote into a red zone or into an input.
+  kCrashed,        // The process died: signal or exit status is in the message.
+  kTimedOut,       // Past the deadline of its phase.
+  kOutOfMemory,    // Past the memory limit, or the allocation failed.
+};
+// "wrong_result" and so on: the text in stores and JSON.
+std::string_view Name(FailureKind kind);
+std::optional<FailureKind> ParseFailureKind(std::string_view name);
+
+// Where in the pipeline a candidate was.
+enum class Phase { kBuild, kLoad, kRun, kVerify, kMeasure };
+std::string_view Name(Phase phase);
+std::optional<Phase> ParsePhase(std::string_view name);
+
+struct Failure {
+  FailureKind kind = FailureKind::kRunFailed;
+  Phase phase = Phase::kRun;
+  std::string message;  // Any bytes: library texts land here.
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+// Cold and warm are different measurements, never mixed in one comparison.
+enum class CacheState {
+  kWarm,  // Operands were just used by the same candidate.
+  kCold,  // Caches were displaced before every launch.
+};
+std::string_view Name(CacheState state);
+std::optional<CacheState> ParseCacheState(std::string_view name);
+
+struct Measurement {
+  // One number for each timed block, in the order measured: nanoseconds of one launch (the block's time
+  // divided by its launches). At most kMaxSamples.
+  static constexpr size_t kMaxSamples = 4096;
+  std::vector<double> samples_ns;
+  double median_ns = 0;
+  // Distribution-free confidence interval of the median (order statistics), at `confidence`.
+  double low_ns = 0;
+  double high_ns = 0;
+  double confidence = 0;  // 0.99; lower when there are too few samples, and then it says how low.
+  CacheState cache = CacheState::kWarm;
+
+  friend bool operator==(const Measurement&, const Measurement&) = default;
+};
+
+// What a trial was for. Only trials of one measurement set and one role are compared with each other.
+enum class TrialRole {
+  kQualify,  // Built and verified, not timed under fair conditions.
+  kScreen,   // Timed in interleaved rounds to find out who may win.
+  kFinal,    // Fresh samples of the finalists and the default: the decision rests on these alone.
+};
+std::string_view Name(TrialRole role);
+std::optional<TrialRole> ParseTrialRole(std::string_view name);
+
+struct Trial {
+  Candidate candidate;
+  TrialRole role = TrialRole::kScreen;
+  bool is_default = false;  // The candidate that stays unless beaten.
+  // monostate for kQualify that passed.
+  std::variant<std::monostate, Failure, Measurement> outcome;
+  int64_t build_ns = 0;  // Compiling (0 if it came out of the kernel cache).
+  int64_t load_ns = 0;   // Creating: primitive creation, loading a binary, packing tables, first launch excluded.
+  int64_t workspace_bytes = 0;
+  double max_error = 0;  // Largest error found by verification, as a fraction of what is tolerated.
+
+  const Failure* failure() const { return std::get_if<Failure>(&outcome); }
+  const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }
+
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+}  // namespace attune

@@ -1,0 +1,14 @@
+# Language level and warnings, in one interface target that every module links privately.
+add_library(attune_compiler INTERFACE)
+target_compile_features(attune_compiler INTERFACE cxx_std_20)
+target_compile_options(attune_compiler INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                                                 -Woverloaded-virtual)
+if(ATTUNE_WERROR)
+  target_compile_options(attune_compiler INTERFACE -Werror)
+endif()
+# `asan` and `tsan` presets set this; it must reach every object, so it is global.
+set(ATTUNE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
+if(ATTUNE_SANITIZE)
+  add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${ATTUNE_SANITIZE})
+endif()

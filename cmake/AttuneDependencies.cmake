@@ -1,0 +1,30 @@
+# Every third-party package in one place. REQUIRED ones are what attune itself is made of; the
+# libraries that it tunes are optional, and a missing one is reported by `attune devices`.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tl-expected REQUIRED)
+
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_library(XXHASH_LIBRARY xxhash REQUIRED)
+add_library(attune_xxhash INTERFACE)
+target_include_directories(attune_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+target_link_libraries(attune_xxhash INTERFACE ${XXHASH_LIBRARY})
+
+# SOCI 4.0 on Debian ships no CMake package.
+find_path(SOCI_INCLUDE_DIR soci/soci.h REQUIRED)
+find_library(SOCI_CORE_LIBRARY soci_core REQUIRED)
+find_library(SOCI_SQLITE3_LIBRARY soci_sqlite3 REQUIRED)
+find_package(SQLite3 REQUIRED)
+add_library(attune_soci INTERFACE)
+target_include_directories(attune_soci SYSTEM INTERFACE ${SOCI_INCLUDE_DIR})
+target_link_libraries(attune_soci INTERFACE ${SOCI_SQLITE3_LIBRARY} ${SOCI_CORE_LIBRARY}
+                                            SQLite::SQLite3 ${CMAKE_DL_LIBS})
+
+find_package(dnnl CONFIG QUIET)
+find_package(Eigen3 CONFIG QUIET)
+find_path(XSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES libxsmm)
+find_library(XSMM_LIBRARY libxsmm.a)
+find_path(OPENCL_INCLUDE_DIR CL/cl.h)
+find_library(OPENCL_LIBRARY OpenCL)

@@ -1,0 +1,52 @@
+# attune_module(NAME SOURCES a.cc ... [DEPENDS m ...] [LIBRARIES lib ...] [TESTS a_test.cc ...]
+#               [TEST_LIBRARIES lib ...])
+#
+# One folder = one module = one static library `attune_NAME` (alias `attune::NAME`) = one test program
+# `attune_NAME_test`. DEPENDS names other modules and is law: tools/check_layers.py compares it with
+# the includes. LIBRARIES are third-party targets.
+function(attune_module NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+  list(TRANSFORM ARG_DEPENDS PREPEND attune_ OUTPUT_VARIABLE modules)
+  if(ARG_SOURCES)
+    add_library(attune_${NAME} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(attune_${NAME} PRIVATE attune_compiler)
+  else()
+    add_library(attune_${NAME} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(attune::${NAME} ALIAS attune_${NAME})
+  target_compile_features(attune_${NAME} ${scope} cxx_std_20)
+  target_include_directories(attune_${NAME} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(attune_${NAME} ${scope} ${modules} ${ARG_LIBRARIES})
+  if(ATTUNE_BUILD_TESTS AND ARG_TESTS)
+    attune_test(attune_${NAME}_test SOURCES ${ARG_TESTS}
+                LIBRARIES attune_${NAME} ${ARG_TEST_LIBRARIES})
+  endif()
+endfunction()
+
+# attune_test(NAME SOURCES ... LIBRARIES ... [LABELS l ...] [TIMEOUT seconds]): one GoogleTest program = one CTest entry.
+
+function(attune_test NAME)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} GTest::gmock_main)
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# attune_plugin(NAME SOURCES ... [DEPENDS m ...] [LIBRARIES lib ...]): a shared object that
+# attune/solver/plugin.h loads at run time. Only its entry point is visible.
+function(attune_plugin NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  list(TRANSFORM ARG_DEPENDS PREPEND attune_ OUTPUT_VARIABLE modules)
+  add_library(attune_plugin_${NAME} MODULE ${ARG_SOURCES})
+  set_target_properties(attune_plugin_${NAME} PROPERTIES
+    PREFIX "" OUTPUT_NAME attune_${NAME} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/attune")
+  target_link_libraries(attune_plugin_${NAME} PRIVATE attune_compiler ${modules} ${ARG_LIBRARIES})
+  target_link_options(attune_plugin_${NAME} PRIVATE -Wl,--exclude-libs,ALL)
+endfunction()
