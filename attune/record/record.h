@@ -1,0 +1,50 @@
+// What is kept of tuning: measurement sets and their trials. Append-only; "best" is a pure function
+// over them (select.h). docs/formats/schema.md has the tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// Trials that were measured together: one problem, one process environment, the default candidate
+// beside the others. A speed-up is only ever computed inside one set.
+struct MeasurementSet {
+  std::string id;  // 32 hexadecimal digits, random, made by the client (NewSetId()).
+  Problem problem;
+  Target target;
+  Environment environment;
+  Peaks peaks;  // Of the target on that day; zeros if not measured.
+  CacheState cache = CacheState::kWarm;
+  uint64_t seed = 0;        // Of data, order and search.
+  std::string searcher;     // "exhaustive", ...
+  std::string measured_by;  // user@host
+  std::string attune_version;
+  int64_t started_unix_ns = 0;
+
+  friend bool operator==(const MeasurementSet&, const MeasurementSet&) = default;
+};
+
+std::string NewSetId();
+
+struct Record {
+  int64_t revision = 0;  // Assigned by the store, increasing in order of commit.
+  int64_t appended_unix_ns = 0;
+  Trial trial;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+struct RecordedSet {
+  MeasurementSet set;
+  bool finished =
+      false;  // The tuner came to its decision; an interrupted run leaves an unfinished set.
+  std::vector<Record> records;  // In order of revision.
+};
+
+}  // namespace attune

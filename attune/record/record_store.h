@@ -1,0 +1,62 @@
+// Keeps problems with their tags, measurement sets and trials.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record.h"
+
+namespace attune {
+
+// A problem as a list names it.
+struct TaggedProblem {
+  Problem problem;
+  int64_t weight = 1;  // How often the list has it.
+
+  friend bool operator==(const TaggedProblem&, const TaggedProblem&) = default;
+};
+
+// Which sets and trials to load. Empty fields do not restrict.
+struct RecordQuery {
+  std::optional<Problem> problem;
+  std::optional<std::string> tag;      // Problems with that tag.
+  std::optional<std::string> backend;  // Targets of that backend.
+  std::vector<TrialRole> roles;
+  bool finished_only = false;
+  bool with_samples = true;  // Without, Measurement::samples_ns is empty: quicker.
+};
+
+// Thread-safe. Every method that writes is durable when it returns Ok: a crash of the process or of
+// the machine after that loses nothing of it, before that leaves nothing half.
+class RecordStore {
+ public:
+  virtual ~RecordStore() = default;
+
+  // Adds problems under `tag`; one that is there already gets its weight replaced. One transaction.
+  virtual Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) = 0;
+  // Problems with `tag` (all problems if empty) in the order in which they were added first.
+  virtual Result<std::vector<TaggedProblem>> Problems(std::string_view tag) = 0;
+  // Every tag with its number of problems, sorted.
+  virtual Result<std::vector<std::pair<std::string, int64_t>>> Tags() = 0;
+
+  // A set is stored before its first trial. kInvalidArgument if the id exists with another content.
+  virtual Status BeginSet(const MeasurementSet& set) = 0;
+  // All or nothing, one transaction. kNotFound if the set does not exist.
+  virtual Status Append(std::string_view set_id, std::span<const Trial> trials) = 0;
+  virtual Status FinishSet(std::string_view set_id) = 0;
+
+  // Calls `visit` for each set, grouped by problem, sets of one problem in order of their start.
+  // The reference is valid during the call. A failure returned by `visit` ends the loop and is
+  // returned.
+  virtual Status Visit(const RecordQuery& query,
+                       const std::function<Status(const RecordedSet&)>& visit) = 0;
+};
+
+}  // namespace attune

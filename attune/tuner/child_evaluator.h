@@ -1,0 +1,32 @@
+// An Evaluator that runs every candidate in child processes, so that one that crashes, hangs,
+// allocates without end or corrupts memory costs one trial. docs/formats/child_protocol.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/tuner/evaluator.h"
+
+namespace attune {
+
+// How children are started and bounded.
+struct ChildOptions {
+  std::filesystem::path program;  // The evaluator executable, see FindEvaluatorProgram().
+  std::string device;             // `cpu`, `opencl:0`, ...: opened by the child.
+  int jobs = 0;                   // Children that qualify at once; 0 means one for each core.
+  int64_t memory_limit_bytes = int64_t{8} << 30;  // Resident size past which a child is killed.
+  int64_t build_deadline_ns = 60'000'000'000;
+  int64_t load_deadline_ns = 20'000'000'000;
+  int64_t run_deadline_ns = 20'000'000'000;  // Also of one timed block.
+};
+
+// attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder
+// in a build tree), or $ATTUNE_EVALUATOR. kNotFound lists what was tried.
+Result<std::filesystem::path> FindEvaluatorProgram();
+
+std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options);
+
+}  // namespace attune

@@ -1,0 +1,56 @@
+// Builds, verifies and times candidates of one problem, somewhere: in this process or in children.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/measure/race.h"
+#include "attune/problem/problem.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// What came of qualifying one candidate.
+struct Qualified {
+  Trial trial;          // kQualify: monostate if it passed, else the failure.
+  double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
+                        // nothing. 0 if failed.
+};
+
+// When something useful ran: steady-clock nanoseconds of this machine.
+struct BusyInterval {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Total length of the union of `intervals`, in nanoseconds: overlapping work counts once.
+int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
+
+// Not thread-safe. One problem at a time.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  // Makes inputs and reference of `problem` from `seed`; replaces those of the problem before.
+  virtual Status Begin(const Problem& problem, uint64_t seed) = 0;
+
+  // Builds, loads, verifies and briefly runs each candidate, several at once where that is
+  // possible. One result for each, in order. Candidates not started by `deadline_ns` (steady clock)
+  // are left out at the end. A Status means that evaluation itself is impossible (no child can be
+  // started).
+  virtual Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
+                                                 int64_t deadline_ns) = 0;
+
+  // Makes qualified candidates ready to be timed side by side. The timer must not outlive this
+  // object, and is invalid after the next Begin. Workspaces and operands are shared.
+  virtual Result<std::unique_ptr<BlockTimer>> StartTiming(
+      std::span<const Candidate> candidates) = 0;
+
+  // Phases that ran since Begin, for the share of useful time.
+  virtual std::vector<BusyInterval> TakeBusyIntervals() = 0;
+};
+
+}  // namespace attune

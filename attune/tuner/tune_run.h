@@ -1,0 +1,55 @@
+// Tunes a list of problems within a budget, skipping what is tuned already.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+struct RunOptions {
+  int64_t budget_ns =
+      0;                // Of the whole run; 0 means no limit. A problem that was begun is finished.
+  bool retune = false;  // Also what has a finished, valid set.
+  std::function<bool()>
+      stop_requested;  // Asked between problems: SIGINT ends a run in order. May be null.
+};
+
+// What came of one problem of the list.
+struct ProblemOutcome {
+  enum class Kind { kTuned, kAlreadyTuned, kUnsupported, kFailed, kNotReached };
+  Problem problem;
+  Kind kind = Kind::kNotReached;
+  TuneReport report;    // kTuned only.
+  std::string message;  // kUnsupported and kFailed: why.
+};
+std::string_view Name(ProblemOutcome::Kind kind);
+
+struct RunSummary {
+  std::vector<ProblemOutcome> outcomes;  // In the order of the list.
+  int64_t wall_ns = 0;
+  int64_t busy_ns = 0;
+};
+
+struct RunProgress {
+  size_t problem_index = 0;
+  size_t problem_count = 0;  // Of those that have to be tuned.
+  const Problem* problem = nullptr;
+  TuneProgress tune;
+  int64_t elapsed_ns = 0;
+  int64_t eta_ns = 0;                        // Expected remaining; 0 while unknown.
+  const ProblemOutcome* finished = nullptr;  // Set once, when a problem ends.
+};
+
+// Sets may be unreadable or the disk full: such a Status of the store ends the run and is returned.
+Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
+                           const RunOptions& options,
+                           const std::function<void(const RunProgress&)>& listener);
+
+}  // namespace attune

@@ -1,0 +1,97 @@
+// Finds the best candidate for one problem within a budget: applicability, build, verify, measure,
+// record.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/measure/clock.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+#include "attune/solver/solver.h"
+#include "attune/tuner/evaluator.h"
+
+namespace attune {
+
+struct TuneOptions {
+  std::string searcher = "local";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
+  uint64_t seed = 1;
+  int64_t per_problem_ns = 2'000'000'000;
+  CacheState cache = CacheState::kWarm;
+  SelectOptions select;
+  // Only solvers whose name contains one of these; empty means all. The default candidate always
+  // takes part.
+  std::vector<std::string> solver_filter;
+  bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
+};
+
+// Spaces up to this size are tried whole, whatever the searcher.
+inline constexpr uint64_t kExhaustiveSize = 48;
+
+// Where `Tune` is; sent whenever something changed.
+struct TuneProgress {
+  enum class Stage { kEnumerate, kReference, kQualify, kScreen, kFinal, kRecord };
+  Stage stage = Stage::kEnumerate;
+  int64_t considered = 0;  // Candidates asked for so far.
+  int64_t qualified = 0;   // Of these, built and verified.
+  int64_t failed = 0;
+  int64_t timed = 0;  // In the race.
+};
+std::string_view Name(TuneProgress::Stage stage);
+
+struct TuneReport {
+  std::string set_id;
+  std::optional<Choice> choice;  // Nothing if no candidate could be timed.
+  int64_t considered = 0;
+  int64_t qualified = 0;
+  int64_t timed = 0;
+  std::map<FailureKind, int64_t> failures;
+  int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
+  int64_t wall_ns = 0;
+  int64_t busy_ns = 0;      // Of it, building, verifying or measuring a candidate.
+  std::string stop_reason;  // Why the race ended.
+};
+
+// What a tuner works with; everything is borrowed and outlives it.
+struct TunerParts {
+  const SolverList* solvers = nullptr;
+  Target target;
+  Environment environment;
+  Peaks peaks;
+  RecordStore* store = nullptr;
+  Evaluator* evaluator = nullptr;
+  Clock* clock = nullptr;
+};
+
+// Not thread-safe.
+class Tuner {
+ public:
+  Tuner(TunerParts parts, TuneOptions options);
+
+  // Solvers that apply, best first, and why the others do not.
+  struct Applicability {
+    std::vector<const Solver*> solvers;
+    std::vector<std::pair<const Solver*, Status>> refused;
+  };
+  Applicability FindSolvers(const Problem& problem) const;
+
+  // kUnsupported if no solver applies. Every trial is stored before this returns; stages are stored
+  // as they end, so that an interruption loses nothing that was appended.
+  using Listener = std::function<void(const TuneProgress&)>;
+  Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr);
+
+  const TuneOptions& options() const { return options_; }
+  const TunerParts& parts() const { return parts_; }
+
+ private:
+  class Session;
+  TunerParts parts_;
+  TuneOptions options_;
+};
+
+}  // namespace attune
