@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Checks the laws that the compiler does not: which module may include which, and the house limits.
+
+  tools/check_layers.py [--root DIR]
+
+Prints one line for each violation, `file:line: what is wrong`, and exits 1 if there is any.
+
+* A module includes only modules that its attune_module() names in DEPENDS (a test also what
+  TEST_LIBRARIES names), and DEPENDS names only modules lower in ORDER.
+* Nothing under attune/ includes backends/, storage/ or apps/.
+* The sides that must not meet (FORBIDDEN) do not, not even through a third module.
+* A file has at most 600 lines, a header 300, a function 70; no file or folder is called util, helper
+  or common; every header begins with `#pragma once`; no TODO stays without an issue.
+"""
+
+import argparse
+import ast
+import pathlib
+import re
+import sys
+
+ORDER = ("base problem space trial device solver compile measure verify search model record formats "
+         "tuner dispatch runtime session jobs worker").split()
+
+# module -> modules that it must not reach, however indirectly.
+FORBIDDEN = {
+    "dispatch": {"measure", "verify", "search", "tuner", "jobs"},
+    "search": {"device", "solver", "compile", "measure", "verify", "record"},
+    "model": {"device", "solver", "compile", "measure", "verify", "record"},
+    "record": {"device", "solver", "compile", "measure", "verify", "tuner"},
+    "session": {"device", "solver", "compile", "measure", "verify", "tuner"},
+    "jobs": {"device", "solver", "compile", "measure", "verify", "tuner"},
+    "sql": {"device", "solver", "compile", "measure", "verify", "tuner"},
+}
+
+# Values do no I/O and read no clock.
+VALUE_MODULES = {"problem", "space", "trial"}
+IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread", "chrono", "unistd.h",
+              "fcntl.h", "sys/socket.h", "dlfcn.h", "ctime", "time.h"}
+
+SOURCE_FOLDERS = ("attune", "include", "backends", "storage", "apps", "faces", "tests", "bench",
+                  "examples", "tools", "python", "kernels")
+CODE_SUFFIXES = {".cc", ".h", ".cu", ".cuh", ".cl", ".py", ".sh", ".cpp"}
+MAX_FILE_LINES = 600
+MAX_HEADER_LINES = 300
+MAX_FUNCTION_LINES = 70
+BAD_NAMES = re.compile(r"(^|[_.-])(utils?|helpers?|common)($|[_.-])")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+CALL = re.compile(r"\battune_(module|plugin)\s*\(([^)]*)\)")
+KEYWORDS = {"SOURCES", "DEPENDS", "LIBRARIES", "TESTS", "TEST_LIBRARIES"}
+
+
+class Module:
+    """What one attune_module() or attune_plugin() says."""
+
+    def __init__(self, name, folder, fields):
+        self.name = name
+        self.folder = folder
+        self.depends = fields.get("DEPENDS", [])
+        self.test_depends = [x.removeprefix("attune_") for x in fields.get("TEST_LIBRARIES", [])]
+
+
+def read_modules(root):
+    """Every module under attune/, backends/ and storage/, by name."""
+    modules = {}
+    for top in ("attune", "backends", "storage"):
+        for path in sorted((root / top).rglob("CMakeLists.txt")):
+            text = re.sub(r"#.*", "", path.read_text())
+            for kind, body in CALL.findall(text):
+                words = body.split()
+                fields, key = {}, None
+                for word in words[1:]:
+                    if word in KEYWORDS:
+                        key = word
+                    elif key:
+                        fields.setdefault(key, []).append(word)
+                name = words[0] if kind == "module" else "plugin:" + words[0]
+                modules[name] = Module(name, path.parent, fields)
+    return modules
+
+
+def reachable(modules, name):
+    seen, todo = set(), [name]
+    while todo:
+        for dependency in modules[todo.pop()].depends:
+            if dependency in modules and dependency not in seen:
+                seen.add(dependency)
+                todo.append(dependency)
+    return seen
+
+
+def check_depends(modules, root):
+    """DEPENDS names only what is lower, and the sides that must not meet do not."""
+    for module in modules.values():
+        where = f"{(module.folder / 'CMakeLists.txt').relative_to(root)}:1"
+        for dependency in module.depends:
+            if module.name in ORDER:
+                if dependency not in ORDER:
+                    yield f"{where}: module '{module.name}' depends on '{dependency}', which is above it"
+                elif ORDER.index(dependency) >= ORDER.index(module.name):
+                    yield (f"{where}: module '{module.name}' depends on '{dependency}', which is not "
+                           f"lower in the order of modules")
+        for bad in sorted(reachable(modules, module.name) & FORBIDDEN.get(module.name, set())):
+            yield f"{where}: '{module.name}' must never reach '{bad}', not even indirectly"
+
+
+def includes_of(path):
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1) == '"', match.group(2)
+
+
+def included_module(name):
+    """The module that `#include "name"` belongs to, or None if it is not one of ours."""
+    parts = name.split("/")
+    if parts[0] in ("attune", "backends", "storage") and len(parts) > 2:
+        return parts[1]
+    return None
+
+
+def check_includes(modules, root):
+    folders = {}
+    for module in modules.values():
+        folders.setdefault(module.folder, []).append(module)
+    for folder, owners in folders.items():
+        names = {owner.name for owner in owners} | {folder.name}
+        allowed = names.union(*(set(owner.depends) for owner in owners))
+        for_tests = allowed.union(*(set(owner.test_depends) for owner in owners))
+        core = folder.parent == root / "attune"
+        for path in sorted(folder.iterdir()):
+            if path.suffix not in (".cc", ".h"):
+                continue
+            is_test = path.stem.endswith("_test") or path.stem.endswith("_fuzz")
+            yield from check_file_includes(path, root, core, for_tests if is_test else allowed, is_test)
+
+
+def check_file_includes(path, root, core, allowed, is_test):
+    module = path.parent.name
+    for number, quoted, name in includes_of(path):
+        where = f"{path.relative_to(root)}:{number}"
+        if quoted:
+            target = included_module(name)
+            if name.startswith("apps/"):
+                yield f"{where}: only programs include {name}"
+            elif target and target not in allowed:
+                word = "TEST_LIBRARIES or DEPENDS" if is_test else "DEPENDS"
+                yield f"{where}: includes {name}, but '{target}' is not in {word} of '{module}'"
+            elif core and not is_test and name.startswith(("backends/", "storage/")):
+                yield f"{where}: a module under attune/ includes {name}"
+        elif core and module in VALUE_MODULES and not is_test and name in IO_HEADERS:
+            yield f"{where}: '{module}' holds values, which do no I/O and read no clock: <{name}>"
+
+
+def code_files(root):
+    for top in SOURCE_FOLDERS:
+        if (root / top).is_dir():
+            for path in sorted((root / top).rglob("*")):
+                if path.is_file() and "data" not in path.relative_to(root).parts[1:-1]:
+                    yield path
+
+
+def check_limits(root):
+    for path in code_files(root):
+        name = path.relative_to(root)
+        for part in name.parts:
+            if BAD_NAMES.search(part):
+                yield f"{name}:1: '{part}' says nothing; name it after what is in it"
+        if path.suffix not in CODE_SUFFIXES:
+            continue
+        text = path.read_text(errors="replace")
+        lines = text.count("\n")
+        limit = MAX_HEADER_LINES if path.suffix == ".h" else MAX_FILE_LINES
+        if lines > limit:
+            yield f"{name}:{limit + 1}: {lines} lines, the limit is {limit}"
+        if path.suffix == ".h" and "#pragma once" not in text:
+            yield f"{name}:1: a header needs #pragma once"
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", line) and path != pathlib.Path(__file__).resolve():
+                yield f"{name}:{number}: a TODO names an issue, as in TODO(#12)"
+        functions = python_functions if path.suffix == ".py" else c_functions
+        for number, length, head in functions(text):
+            if length > MAX_FUNCTION_LINES:
+                yield f"{name}:{number}: {length} lines in '{head}', the limit is {MAX_FUNCTION_LINES}"
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno - node.lineno + 1, node.name
+
+
+STRIP = re.compile(
+    r'R"(?P<tag>[^()\\ ]{0,16})\(.*?\)(?P=tag)"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
+    r"(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
+
+
+def stripped(text):
+    """`text` with comments, literals and directives blanked and every newline kept."""
+    return STRIP.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+def c_functions(text):
+    """(first line, number of lines, head) of each function at namespace or class scope."""
+    code = stripped(text)
+    stack = []  # (is_scope, is_function, start offset, head)
+    start = 0
+    for match in re.finditer(r"[{};]", code):
+        position, mark = match.start(), match.group(0)
+        if mark == "{":
+            head = code[start:position].strip()
+            in_scope = all(entry[0] for entry in stack)
+            is_type = re.match(r"(template\s*<.*>\s*)?(export\s+)?(inline\s+)?"
+                               r"(namespace|extern\s*$|class|struct|enum|union)\b", head, re.S)
+            is_function = in_scope and not is_type and "(" in head and not head.endswith("=")
+            first = start + len(code[start:position]) - len(code[start:position].lstrip())
+            stack.append((bool(is_type) and in_scope, is_function, first, head))
+        elif mark == "}" and stack:
+            _, is_function, first, head = stack.pop()
+            if is_function:
+                begin = code.count("\n", 0, first) + 1
+                end = code.count("\n", 0, position) + 1
+                yield begin, end - begin + 1, re.sub(r"\s+", " ", head)[:60]
+        start = position + 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root.resolve()
+    modules = read_modules(root)
+    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_limits(root)]
+    for line in problems:
+        print(line)
+    print(f"check_layers: {len(modules)} modules, {len(problems)} violation(s)", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
