@@ -1,0 +1,29 @@
+// The seam between the policy of measuring and the machine: something that can take one sample.
+#pragma once
+
+#include <cstddef>
+
+#include <tl/expected.hpp>
+
+#include "attune/device/device.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// Times blocks of launches of candidates that were made ready before, numbered from 0.
+// Implementations warm a candidate up (one untimed launch) before its first block.
+class BlockTimer {
+ public:
+  virtual ~BlockTimer() = default;
+
+  // Times one block of candidate `index`: nanoseconds of one launch, positive. A Failure ends that
+  // candidate's race, nobody else's.
+  virtual tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) = 0;
+
+  // Changes when the process that measures had to be restarted. Samples from before and after are
+  // not comparable (other addresses, other pages, another frequency history), so all of them are
+  // discarded and the rounds start again without the culprit.
+  virtual int generation() const = 0;
+};
+
+}  // namespace attune

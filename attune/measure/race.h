@@ -1,0 +1,90 @@
+// Times many candidates against each other, fairly, and stops as soon as it is known who may win.
+//
+// The candidates run in interleaved rounds, each round in a fresh random order, with the default in
+// every round. Not one candidate after the other: then whoever ran while the machine was quiet
+// wins.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "attune/measure/block_timer.h"
+#include "attune/measure/clock.h"
+#include "attune/measure/statistics.h"
+#include "attune/measure/stopping_criterion.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// Who runs: candidates [0, count) of the BlockTimer, one of which is the default.
+struct Entrants {
+  size_t count = 1;
+  size_t default_index = 0;
+};
+
+// After `rounds` rounds, a candidate whose best sample is more than `factor` times the leader's
+// median is dropped: it cannot catch up, and confidence intervals need more rounds to say so. Its
+// best sample, because one spike must not end a good candidate.
+struct CrudeCut {
+  int rounds = 1;
+  double factor = 3;
+};
+
+struct RaceOptions {
+  uint64_t seed = 1;  // Of the order within rounds.
+  CacheState cache = CacheState::kWarm;
+  // A block (the launches between two clock readings) lasts about this long, so that reading the
+  // clock and waking up cost nothing in comparison. A launch that takes longer is a block of its
+  // own.
+  int64_t block_target_ns = 2'000'000;
+  int max_launches = 10'000;          // Per block, at most.
+  int max_rounds = 60;                // At most Measurement::kMaxSamples - 1 count.
+  int64_t budget_ns = 2'000'000'000;  // For the whole race by the Clock; the first pass always runs
+                                      // for the default.
+  // What a winner will have to show (decision.h): candidates that cannot are dropped.
+  double margin = 0.02;
+  double confidence = 0.99;
+  size_t finalists =
+      3;  // As soon as no more than these are left beside the default, it is decided.
+  std::vector<CrudeCut> crude_cuts = {{0, 10.0}, {1, 3.0}, {3, 1.5}};
+  // Asked after each round, after the standard ones (decided, budget, rounds). Borrowed.
+  std::vector<const StoppingCriterion*> extra_criteria;
+};
+
+// What became of one candidate.
+struct RaceEntry {
+  // Measurement of everybody who has samples, dropped or not; Failure of those that failed;
+  // monostate if the budget ran out before the first sample.
+  std::variant<std::monostate, Failure, Measurement> outcome;
+  std::optional<int> dropped_at_round;  // Nothing: ran to the end.
+  RatioEstimate speedup;                // Over the default; confidence 0 if there are no pairs.
+  int launches = 1;                     // Launches in each block.
+
+  const Failure* failure() const { return std::get_if<Failure>(&outcome); }
+  const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }
+};
+
+struct RaceResult {
+  std::vector<RaceEntry> entries;  // By candidate index.
+  StopReason reason = StopReason::kMaxRounds;
+  int rounds = 0;    // Complete ones since the last restart.
+  int restarts = 0;  // How often the measuring process had to be restarted.
+  int64_t elapsed_ns = 0;
+};
+
+// Called after each pass and round with the state so far; for progress lines.
+using RaceProgress = std::function<void(const RaceState&)>;
+
+// Runs the race. One pass over all candidates chooses the launches for each block (a candidate that
+// is slower than a block gets one launch, and this pass was its first sample); then rounds until a
+// criterion says stop. `progress` may be empty. If the default fails, the race ends with
+// StopReason::kDefaultFailed, since there is nothing left to compare with.
+RaceResult Race(BlockTimer& timer, const Entrants& entrants, const RaceOptions& options,
+                Clock& clock, const RaceProgress& progress = {});
+
+}  // namespace attune

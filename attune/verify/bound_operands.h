@@ -1,0 +1,75 @@
+// The operands of a problem in device memory, walled in by red zones.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+#include "attune/problem/problem.h"
+#include "attune/trial/trial.h"
+#include "attune/verify/problem_data.h"
+
+namespace attune {
+
+// Every operand and the workspace lie in buffers of their own between two red zones. An operand
+// starts at a multiple of the problem's alignment_bytes and, below 64, of no larger power of two,
+// so that a candidate that assumes more than it was promised is found out. Not thread-safe.
+class BoundOperands {
+ public:
+  static constexpr size_t kRedzoneBytes = 4096;
+
+  // Allocates and fills. Borrows `device` and `data`, which must outlive the result.
+  static Result<BoundOperands> Create(Device& device, const Problem& problem,
+                                      const ProblemData& data);
+
+  // Makes the workspace at least this large. Views from before are invalid.
+  Status ReserveWorkspace(size_t size_bytes);
+
+  // Back to the beginning: inputs uploaded, in-out operands with their initial content, outputs,
+  // gaps, workspace and red zones poisoned with a pattern that is a NaN in every floating-point type.
+  Status Reset();
+  // The same for outputs and in-out operands only: enough between runs that left the rest alone.
+  Status PoisonOutputs();
+
+  // What Executable::Run takes; valid as long as this object, until ReserveWorkspace.
+  Arguments arguments() const;
+
+  // Each of these says what the device memory holds now; the outer Status is about reading it. A
+  // Failure (kOutOfBounds) names operand, side and distance.
+  Result<std::optional<Failure>> CheckRedzones();
+  // Inputs, their gaps included, are bit for bit what was uploaded.
+  Result<std::optional<Failure>> CheckInputs();
+  // The output's span, gaps included, as bytes.
+  Result<std::vector<std::byte>> DownloadOutput();
+
+  // What an untouched byte of an output, gap, workspace or red zone holds at `offset_bytes` from
+  // the start of an operand of `type`.
+  static std::byte PoisonByte(size_t offset_bytes);
+
+ private:
+  struct Slot {
+    Operand operand;
+    std::unique_ptr<Buffer> buffer;
+    size_t offset_bytes = 0;  // Of the operand's first byte within the buffer.
+    size_t size_bytes = 0;
+  };
+  BoundOperands(Device& device, const ProblemData& data) : device_(&device), data_(&data) {}
+
+  Result<Slot> MakeSlot(Operand operand, size_t size_bytes, size_t alignment_bytes);
+  Status Fill(const Slot& slot, std::span<const std::byte> content);
+  Result<std::optional<Failure>> CheckZone(const Slot& slot, size_t offset_bytes,
+                                           size_t size_bytes) const;
+
+  Device* device_;
+  const ProblemData* data_;
+  std::vector<Slot> slots_;
+  std::vector<BufferView> views_;
+  Slot workspace_;
+  size_t alignment_bytes_ = 64;
+};
+
+}  // namespace attune

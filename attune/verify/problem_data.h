@@ -1,0 +1,72 @@
+// The inputs of one problem and the right answer, made once and shared by every process that checks
+// a candidate for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+// Inputs and a reference output in one sealed, read-only memory file, which a child process maps
+// from an inherited descriptor instead of computing everything again. Immutable, so thread-safe;
+// move-only.
+//
+// Inputs are uniform in [-1, 1], never zero: zeros are free on hardware that gates its multipliers,
+// and one number everywhere hides a wrong index. They are exactly representable in their type, so
+// that the reference and a candidate start from the same numbers. Gaps of strided operands hold NaN
+// in the inputs, so that a candidate that computes with padding is found out.
+class ProblemData {
+ public:
+  // Generates inputs from `seed` and computes the reference in f64 (in double-double for an f64
+  // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
+  // each 1e9 multiply-adds. kUnsupported for an OtherOp or an element type other than f64, f32, f16
+  // and bf16; kResourceExhausted if it does not fit.
+  static Result<ProblemData> Create(const Problem& problem, uint64_t seed);
+
+  // Maps what Create made for the same problem out of `fd`, which is duplicated. kDataLoss if it
+  // holds something else.
+  static Result<ProblemData> Map(const Problem& problem, int fd);
+
+  ProblemData(ProblemData&& other) noexcept;
+  ProblemData& operator=(ProblemData&& other) noexcept;
+  ~ProblemData();
+
+  // The memory file, close-on-exec, owned by this object.
+  int fd() const { return fd_.get(); }
+  uint64_t seed() const;
+
+  // Operand `i` in the order of Operands(problem), laid out as its TensorDesc with gaps. An in-out
+  // operand has its initial content; an output has none and is empty.
+  std::span<const std::byte> input(size_t i) const;
+
+  // The right output, one number for each element of the output's span: element at offset o is
+  // reference()[o], before rounding to the output type. Gaps hold NaN, and nothing else does.
+  std::span<const double> reference() const;
+
+  // Values for the scalar classes of a gemm; 1 and 0 for everything else.
+  double alpha() const;
+  double beta() const;
+
+ private:
+  struct Header;
+  ProblemData(UniqueFd fd, const std::byte* memory, size_t size_bytes);
+  const Header& header() const;
+
+  UniqueFd fd_;
+  const std::byte* memory_ = nullptr;
+  size_t size_bytes_ = 0;
+};
+
+// The values that stand for a ScalarClass: 0, 1, and for kOther one that is neither, is exact in
+// every type, and differs between alpha (1.5) and beta (-0.75).
+double AlphaValue(ScalarClass scalar);
+double BetaValue(ScalarClass scalar);
+
+}  // namespace attune
