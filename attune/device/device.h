@@ -14,6 +14,13 @@
 
 namespace attune {
 
+// The non-owning twin of Buffer: `offset_bytes` into somebody's buffer. On backends whose handles are
+// addresses the offset is already added and 0.
+struct BufferView {
+  void* handle = nullptr;
+  size_t offset_bytes = 0;
+};
+
 // Memory that a device can compute on, owned. `handle()` is what solvers of that backend understand: a host
 // pointer, a cl_mem, a CUDA device pointer.
 class Buffer {
@@ -21,13 +28,12 @@ class Buffer {
   virtual ~Buffer() = default;
   virtual void* handle() const = 0;
   virtual size_t size_bytes() const = 0;
-};
 
-// The non-owning twin: `offset_bytes` into somebody's buffer. On backends whose handles are addresses the
-// offset is already added and 0.
-struct BufferView {
-  void* handle = nullptr;
-  size_t offset_bytes = 0;
+  // What a solver takes for the bytes from `offset_bytes` on. Backends whose handles are not addresses
+  // (OpenCL) override this with {handle(), offset_bytes}.
+  virtual BufferView View(size_t offset_bytes) const {
+    return {static_cast<std::byte*>(handle()) + offset_bytes, 0};
+  }
 };
 
 // What one launch computes on.
