@@ -14,23 +14,23 @@
 
 namespace attune {
 
-// The non-owning twin of Buffer: `offset_bytes` into somebody's buffer. On backends whose handles are
-// addresses the offset is already added and 0.
+// The non-owning twin of Buffer: `offset_bytes` into somebody's buffer. On backends whose handles
+// are addresses the offset is already added and 0.
 struct BufferView {
   void* handle = nullptr;
   size_t offset_bytes = 0;
 };
 
-// Memory that a device can compute on, owned. `handle()` is what solvers of that backend understand: a host
-// pointer, a cl_mem, a CUDA device pointer.
+// Memory that a device can compute on, owned. `handle()` is what solvers of that backend
+// understand: a host pointer, a cl_mem, a CUDA device pointer.
 class Buffer {
  public:
   virtual ~Buffer() = default;
   virtual void* handle() const = 0;
   virtual size_t size_bytes() const = 0;
 
-  // What a solver takes for the bytes from `offset_bytes` on. Backends whose handles are not addresses
-  // (OpenCL) override this with {handle(), offset_bytes}.
+  // What a solver takes for the bytes from `offset_bytes` on. Backends whose handles are not
+  // addresses (OpenCL) override this with {handle(), offset_bytes}.
   virtual BufferView View(size_t offset_bytes) const {
     return {static_cast<std::byte*>(handle()) + offset_bytes, 0};
   }
@@ -72,14 +72,14 @@ class Device {
   virtual Status Download(BufferView from, std::span<std::byte> to) = 0;
   virtual Status Synchronize() = 0;
 
-  // Nanoseconds of one launch, averaged over request.launches, from idle to complete. Cold requests displace
-  // the caches before every launch, outside of the timed span. This is the only clock that candidates are
-  // judged by, so a fake device controls time.
+  // Nanoseconds of one launch, averaged over request.launches, from idle to complete. Cold requests
+  // displace the caches before every launch, outside of the timed span. This is the only clock that
+  // candidates are judged by, so a fake device controls time.
   virtual Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                                 const TimingRequest& request) = 0;
 
-  // Waits until no other thread runtime of this process spins (OpenMP, OpenBLAS, PoCL worker threads), at most
-  // `limit_ns`. kDeadlineExceeded names the thread that did not go to sleep.
+  // Waits until no other thread runtime of this process spins (OpenMP, OpenBLAS, PoCL worker
+  // threads), at most `limit_ns`. kDeadlineExceeded names the thread that did not go to sleep.
   virtual Status AwaitQuiescence(int64_t limit_ns) = 0;
 };
 
