@@ -1,0 +1,84 @@
+// MatchPolicy: which differences between then and now make a measurement worthless.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "attune/record/select.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kLibraryPrefix = "library.";
+
+// Whether `word` stands in `text` between separators: "blas" is no word of "host.openblas-gemm".
+bool HasWord(std::string_view text, std::string_view word) {
+  constexpr std::string_view kSeparators = ".-_:+";
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(kSeparators), text.size());
+    if (text.substr(0, end) == word) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+// "onednn" of "library.onednn" and "library.onednn.build_id"; empty if the field is of no library.
+std::string_view LibraryOf(std::string_view field) {
+  if (!field.starts_with(kLibraryPrefix)) return {};
+  field.remove_prefix(kLibraryPrefix.size());
+  return field.substr(0, field.find('.'));
+}
+
+// A solver that calls what another solver calls has that one's name as a parameter: the GEMM below
+// an im2col.
+bool ConfigNames(const Config& config, std::string_view library) {
+  return std::any_of(config.begin(), config.end(), [&](const auto& parameter) {
+    const std::string* value = std::get_if<std::string>(&parameter.second);
+    return value != nullptr && HasWord(*value, library);
+  });
+}
+
+const std::string* Find(const Environment& environment, const std::string& field) {
+  const auto found = environment.find(field);
+  return found == environment.end() ? nullptr : &found->second;
+}
+
+std::string Shown(const std::string* value) {
+  return value == nullptr ? "absent" : fmt::format("'{}'", *value);
+}
+
+}  // namespace
+
+MatchPolicy MatchPolicy::Default() { return MatchPolicy(); }
+
+MatchKind MatchPolicy::KindOf(std::string_view field, const SolverId& solver) const {
+  if (field.starts_with("driver.") || field.starts_with("policy.")) return MatchKind::kMustMatch;
+  const std::string_view library = LibraryOf(field);
+  const bool is_used = !library.empty() && HasWord(solver.name, library);
+  return is_used ? MatchKind::kMustMatch : MatchKind::kInformational;
+}
+
+std::string MatchPolicy::Mismatch(const Candidate& candidate, const Target& target,
+                                  const Environment& environment, const Target& here,
+                                  const Environment& now) const {
+  if (target != here) {
+    return fmt::format("Measured on target {}, but this is {}.", Text(target), Text(here));
+  }
+  Environment fields = environment;
+  fields.insert(now.begin(), now.end());
+  for (const auto& [field, unused] : fields) {
+    const std::string_view library = LibraryOf(field);
+    const bool matters = KindOf(field, candidate.solver) == MatchKind::kMustMatch ||
+                         (!library.empty() && ConfigNames(candidate.config, library));
+    const std::string* then_value = Find(environment, field);
+    const std::string* now_value = Find(now, field);
+    if (!matters || (then_value && now_value && *then_value == *now_value)) continue;
+    return fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field,
+                       Shown(then_value), Text(candidate), Shown(now_value));
+  }
+  return {};
+}
+
+}  // namespace attune

@@ -1,0 +1,154 @@
+#include "attune/record/memory_store.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "attune/record/rules.h"
+
+namespace attune {
+namespace {
+
+int64_t NowUnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Status UnknownSet(std::string_view set_id) {
+  return NotFound(fmt::format("Measurement set {} does not exist; begin it first.", set_id));
+}
+
+bool Wanted(TrialRole role, const std::vector<TrialRole>& roles) {
+  return roles.empty() || std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+RecordedSet Restricted(const RecordedSet& recorded, const RecordQuery& query) {
+  RecordedSet result{recorded.set, recorded.finished, {}};
+  for (const Record& record : recorded.records) {
+    if (!Wanted(record.trial.role, query.roles)) continue;
+    result.records.push_back(record);
+    Measurement* measurement = std::get_if<Measurement>(&result.records.back().trial.outcome);
+    if (measurement != nullptr && !query.with_samples) measurement->samples_ns.clear();
+  }
+  return result;
+}
+
+}  // namespace
+
+MemoryStore::ProblemIndex MemoryStore::Intern(const Problem& problem) {
+  const auto [entry, is_new] = problem_by_text_.try_emplace(Text(problem), problems_.size());
+  if (is_new) problems_.push_back(problem);
+  return entry->second;
+}
+
+Status MemoryStore::AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) {
+  ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
+  const std::lock_guard lock(mutex_);
+  Tagging& tagging = tags_[std::string(tag)];
+  for (const TaggedProblem& tagged : problems) {
+    const ProblemIndex index = Intern(tagged.problem);
+    const bool is_new = tagging.weights.insert_or_assign(index, tagged.weight).second;
+    if (is_new) tagging.order.push_back(index);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<TaggedProblem>> MemoryStore::Problems(std::string_view tag) {
+  const std::lock_guard lock(mutex_);
+  std::vector<TaggedProblem> result;
+  if (!tag.empty()) {
+    const auto found = tags_.find(tag);
+    if (found == tags_.end()) return result;
+    for (const ProblemIndex index : found->second.order) {
+      result.push_back({problems_[index], found->second.weights.at(index)});
+    }
+    return result;
+  }
+  for (const Problem& problem : problems_) result.push_back({problem, 0});
+  for (const auto& [name, tagging] : tags_) {
+    for (const auto& [index, weight] : tagging.weights) result[index].weight += weight;
+  }
+  for (TaggedProblem& tagged : result) tagged.weight = std::max<int64_t>(tagged.weight, 1);
+  return result;
+}
+
+Result<std::vector<std::pair<std::string, int64_t>>> MemoryStore::Tags() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, int64_t>> result;
+  for (const auto& [tag, tagging] : tags_) {
+    result.emplace_back(tag, static_cast<int64_t>(tagging.order.size()));
+  }
+  return result;
+}
+
+Status MemoryStore::BeginSet(const MeasurementSet& set) {
+  ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
+  const std::lock_guard lock(mutex_);
+  if (const auto found = set_by_id_.find(set.id); found != set_by_id_.end()) {
+    if (sets_[found->second].recorded.set == set) return Status::Ok();
+    return InvalidArgument(
+        fmt::format("Measurement set {} exists with another content; make a new id.", set.id));
+  }
+  set_by_id_.emplace(set.id, sets_.size());
+  sets_.push_back({Intern(set.problem), {set, false, {}}});
+  return Status::Ok();
+}
+
+Status MemoryStore::Append(std::string_view set_id, std::span<const Trial> trials) {
+  ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
+  const std::lock_guard lock(mutex_);
+  const auto found = set_by_id_.find(set_id);
+  if (found == set_by_id_.end()) return UnknownSet(set_id);
+  RecordedSet& recorded = sets_[found->second].recorded;
+  if (recorded.finished) {
+    return FailedPrecondition(
+        fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
+  }
+  const int64_t now = NowUnixNs();
+  for (const Trial& trial : trials) {
+    recorded.records.push_back({++last_revision_, now, Storable(trial)});
+  }
+  return Status::Ok();
+}
+
+Status MemoryStore::FinishSet(std::string_view set_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = set_by_id_.find(set_id);
+  if (found == set_by_id_.end()) return UnknownSet(set_id);
+  sets_[found->second].recorded.finished = true;
+  return Status::Ok();
+}
+
+bool MemoryStore::Matches(const KeptSet& kept, const RecordQuery& query) const {
+  if (query.problem.has_value() && kept.recorded.set.problem != *query.problem) return false;
+  if (query.backend.has_value() && kept.recorded.set.target.backend != *query.backend) return false;
+  if (query.finished_only && !kept.recorded.finished) return false;
+  if (!query.tag.has_value()) return true;
+  const auto tagging = tags_.find(*query.tag);
+  return tagging != tags_.end() && tagging->second.weights.contains(kept.problem);
+}
+
+std::vector<RecordedSet> MemoryStore::Matching(const RecordQuery& query) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const KeptSet*> matching;
+  for (const KeptSet& kept : sets_) {
+    if (Matches(kept, query)) matching.push_back(&kept);
+  }
+  std::stable_sort(matching.begin(), matching.end(), [](const KeptSet* a, const KeptSet* b) {
+    return std::pair(a->problem, a->recorded.set.started_unix_ns) <
+           std::pair(b->problem, b->recorded.set.started_unix_ns);
+  });
+  std::vector<RecordedSet> result;
+  for (const KeptSet* kept : matching) result.push_back(Restricted(kept->recorded, query));
+  return result;
+}
+
+Status MemoryStore::Visit(const RecordQuery& query,
+                          const std::function<Status(const RecordedSet&)>& visit) {
+  for (const RecordedSet& recorded : Matching(query)) ATTUNE_RETURN_IF_ERROR(visit(recorded));
+  return Status::Ok();
+}
+
+}  // namespace attune

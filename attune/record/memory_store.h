@@ -1,0 +1,52 @@
+// A RecordStore in memory, for tests and for runs that keep nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/record/record_store.h"
+
+namespace attune {
+
+// Thread-safe: one mutex. `visit` runs on a copy without the mutex held, so it may call the store.
+class MemoryStore final : public RecordStore {
+ public:
+  Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override;
+  Result<std::vector<TaggedProblem>> Problems(std::string_view tag) override;
+  Result<std::vector<std::pair<std::string, int64_t>>> Tags() override;
+  Status BeginSet(const MeasurementSet& set) override;
+  Status Append(std::string_view set_id, std::span<const Trial> trials) override;
+  Status FinishSet(std::string_view set_id) override;
+  Status Visit(const RecordQuery& query,
+               const std::function<Status(const RecordedSet&)>& visit) override;
+
+ private:
+  using ProblemIndex = size_t;  // Position in problems_.
+  struct Tagging {
+    std::vector<ProblemIndex> order;
+    std::map<ProblemIndex, int64_t> weights;
+  };
+  struct KeptSet {
+    ProblemIndex problem = 0;
+    RecordedSet recorded;
+  };
+
+  ProblemIndex Intern(const Problem& problem);
+  bool Matches(const KeptSet& kept, const RecordQuery& query) const;
+  std::vector<RecordedSet> Matching(const RecordQuery& query) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Problem> problems_;
+  std::map<std::string, ProblemIndex> problem_by_text_;
+  std::map<std::string, Tagging, std::less<>> tags_;
+  std::vector<KeptSet> sets_;
+  std::map<std::string, size_t, std::less<>> set_by_id_;
+  int64_t last_revision_ = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,36 @@
+// RooflineSeconds: the bound that arithmetic and memory set.
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "attune/record/select.h"
+
+namespace attune {
+namespace {
+
+// The peak that bounds the products of `problem`, in operations per second; 0 if none was measured
+// for its type. Narrow types and relaxed math run faster than f32 by a factor that differs from
+// machine to machine, so the f32 peak would be no bound for them.
+double PeakFlops(const Problem& problem, const Peaks& peaks) {
+  return std::visit(
+      [&](const auto& op) -> double {
+        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, OtherOp>) {
+          return 0;
+        } else {
+          if (op.math != MathMode::kStrict) return 0;
+          if (op.type == DataType::kF64) return peaks.f64_flops;
+          return op.type == DataType::kF32 ? peaks.f32_flops : 0;
+        }
+      },
+      problem);
+}
+
+}  // namespace
+
+double RooflineSeconds(const Problem& problem, const Peaks& peaks) {
+  const double peak_flops = PeakFlops(problem, peaks);
+  if (!(peak_flops > 0) || !(peaks.bytes_per_second > 0)) return 0;
+  return std::max(Flops(problem) / peak_flops, CompulsoryBytes(problem) / peaks.bytes_per_second);
+}
+
+}  // namespace attune

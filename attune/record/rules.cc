@@ -1,0 +1,143 @@
+#include "attune/record/rules.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+
+namespace attune {
+namespace {
+
+bool IsTime(double value) { return std::isfinite(value) && value >= 0; }
+
+Status CheckMeasurement(const Measurement& measurement, const Trial& trial) {
+  const std::string who = Text(trial.candidate);
+  if (measurement.samples_ns.size() > Measurement::kMaxSamples) {
+    return InvalidArgument(fmt::format("{} has {} samples; at most {} are kept.", who,
+                                       measurement.samples_ns.size(), Measurement::kMaxSamples));
+  }
+  const std::array<std::pair<std::string_view, double>, 4> fields = {{
+      {"median_ns", measurement.median_ns},
+      {"low_ns", measurement.low_ns},
+      {"high_ns", measurement.high_ns},
+      {"confidence", measurement.confidence},
+  }};
+  for (const auto& [name, value] : fields) {
+    if (!IsTime(value)) {
+      return InvalidArgument(
+          fmt::format("{} of {} is {}; it must be finite and not negative.", name, who, value));
+    }
+  }
+  for (size_t i = 0; i < measurement.samples_ns.size(); ++i) {
+    if (!IsTime(measurement.samples_ns[i])) {
+      return InvalidArgument(
+          fmt::format("Sample {} of {} is {}; it must be finite and not negative.", i, who,
+                      measurement.samples_ns[i]));
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckTrial(const Trial& trial) {
+  const std::array<std::pair<std::string_view, int64_t>, 3> fields = {{
+      {"build_ns", trial.build_ns},
+      {"load_ns", trial.load_ns},
+      {"workspace_bytes", trial.workspace_bytes},
+  }};
+  for (const auto& [name, value] : fields) {
+    if (value < 0) {
+      return InvalidArgument(fmt::format("{} of {} is {}; it must not be negative.", name,
+                                         Text(trial.candidate), value));
+    }
+  }
+  const Measurement* measurement = trial.measurement();
+  return measurement == nullptr ? Status::Ok() : CheckMeasurement(*measurement, trial);
+}
+
+}  // namespace
+
+Status ValidateTag(std::string_view tag) {
+  if (!tag.empty() && tag.size() <= kMaxTagBytes) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("Tag '{}' has {} bytes; a tag has 1 to {}.", tag, tag.size(), kMaxTagBytes));
+}
+
+Status ValidateTagging(std::string_view tag, std::span<const TaggedProblem> problems) {
+  ATTUNE_RETURN_IF_ERROR(ValidateTag(tag));
+  for (const TaggedProblem& tagged : problems) {
+    if (tagged.weight < 1) {
+      return InvalidArgument(fmt::format("Weight {} of {} under tag '{}' is below 1.",
+                                         tagged.weight, Text(tagged.problem), tag));
+    }
+  }
+  return Status::Ok();
+}
+
+Status ValidateSet(const MeasurementSet& set) {
+  const std::optional<Fingerprint> id = Fingerprint::FromHex(set.id);
+  if (!id.has_value() || id->ToHex() != set.id) {
+    return InvalidArgument(
+        fmt::format("Measurement set id '{}' is not 32 lower-case hexadecimal digits.", set.id));
+  }
+  for (const double peak : {set.peaks.f32_flops, set.peaks.f64_flops, set.peaks.bytes_per_second}) {
+    if (!IsTime(peak)) {
+      return InvalidArgument(fmt::format(
+          "A peak rate of measurement set {} is {}; it must be finite and not negative.", set.id,
+          peak));
+    }
+  }
+  return Status::Ok();
+}
+
+Status ValidateTrials(std::span<const Trial> trials) {
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (Status status = CheckTrial(trials[i]); !status.ok()) {
+      return status.WithContext(fmt::format("Trial {} of {} is refused", i + 1, trials.size()));
+    }
+  }
+  return Status::Ok();
+}
+
+Trial Storable(Trial trial) {
+  if (std::isnan(trial.max_error)) trial.max_error = std::numeric_limits<double>::infinity();
+  if (Failure* failure = std::get_if<Failure>(&trial.outcome);
+      failure != nullptr && failure->message.size() > kMaxMessageBytes) {
+    const std::string note = fmt::format("... [cut from {} bytes]", failure->message.size());
+    failure->message.resize(kMaxMessageBytes - note.size());
+    failure->message += note;
+  }
+  return trial;
+}
+
+void RoleCounts::Add(TrialRole role, int64_t count) {
+  switch (role) {
+    case TrialRole::kQualify:
+      qualify += count;
+      return;
+    case TrialRole::kScreen:
+      screen += count;
+      return;
+    case TrialRole::kFinal:
+      final += count;
+      return;
+  }
+}
+
+int64_t RoleCounts::Of(TrialRole role) const {
+  switch (role) {
+    case TrialRole::kQualify:
+      return qualify;
+    case TrialRole::kScreen:
+      return screen;
+    case TrialRole::kFinal:
+      return final;
+  }
+  return 0;
+}
+
+}  // namespace attune

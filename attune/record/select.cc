@@ -1,0 +1,140 @@
+#include "attune/record/select.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "attune/measure/decision.h"
+
+namespace attune {
+namespace {
+
+// The final measurements of a set, by what they are good for.
+struct Finalists {
+  const Trial* default_trial = nullptr;
+  std::vector<const Trial*> others;
+};
+
+bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
+
+// A time of zero, below, or without end was never measured, whatever recorded it.
+bool IsCredible(const Measurement& measurement, CacheState cache) {
+  return measurement.cache == cache && IsPositive(measurement.median_ns) &&
+         !measurement.samples_ns.empty() &&
+         std::all_of(measurement.samples_ns.begin(), measurement.samples_ns.end(), IsPositive);
+}
+
+// The last word on each candidate counts: a final that was repeated replaces the one before, and a
+// failure in any role ends the candidate.
+std::map<Candidate, const Trial*> LastWords(const RecordedSet& set) {
+  std::map<Candidate, const Trial*> last;
+  for (const Record& record : set.records) {
+    const Trial& trial = record.trial;
+    if (trial.role == TrialRole::kFinal || trial.failure() != nullptr) {
+      last[trial.candidate] = &trial;
+    }
+  }
+  return last;
+}
+
+Finalists FinalistsOf(const RecordedSet& set) {
+  Finalists finalists;
+  for (const auto& [candidate, trial] : LastWords(set)) {
+    const Measurement* measurement = trial->measurement();
+    if (measurement == nullptr || !IsCredible(*measurement, set.set.cache)) continue;
+    if (trial->is_default) {
+      finalists.default_trial = trial;
+    } else {
+      finalists.others.push_back(trial);
+    }
+  }
+  return finalists;
+}
+
+Choice ChoiceOf(const MeasurementSet& set, const Trial& default_trial, const Trial& chosen) {
+  Choice choice;
+  choice.problem = set.problem;
+  choice.target = set.target;
+  choice.candidate = chosen.candidate;
+  choice.provenance = &chosen == &default_trial ? Provenance::kDefault : Provenance::kMeasured;
+  choice.measurement = *chosen.measurement();
+  choice.default_candidate = default_trial.candidate;
+  choice.default_measurement = *default_trial.measurement();
+  choice.roofline_fraction =
+      RooflineSeconds(set.problem, set.peaks) * 1e9 / choice.measurement.median_ns;
+  choice.workspace_bytes = chosen.workspace_bytes;
+  choice.set_id = set.id;
+  return choice;
+}
+
+// Why `set` gives no choice here, or nothing if it gave `choice`.
+std::string Objection(const RecordedSet& recorded, const Choice& choice, const Target& here,
+                      const Environment& now, const MatchPolicy& policy) {
+  const MeasurementSet& set = recorded.set;
+  for (const Candidate* candidate : {&choice.default_candidate, &choice.candidate}) {
+    std::string mismatch = policy.Mismatch(*candidate, set.target, set.environment, here, now);
+    if (!mismatch.empty()) return mismatch;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view Name(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::kMeasured:
+      return "measured";
+    case Provenance::kDefault:
+      return "default";
+    case Provenance::kUntuned:
+      return "untuned";
+  }
+  return "unknown";
+}
+
+std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& options) {
+  const Finalists finalists = FinalistsOf(set);
+  if (finalists.default_trial == nullptr) return std::nullopt;
+  std::vector<Measurement> measurements;
+  for (const Trial* trial : finalists.others) measurements.push_back(*trial->measurement());
+  const Decision decision = Decide(*finalists.default_trial->measurement(), measurements,
+                                   options.margin, options.confidence);
+  if (!decision.winner.has_value()) {
+    Choice choice = ChoiceOf(set.set, *finalists.default_trial, *finalists.default_trial);
+    choice.confidence = options.confidence;
+    return choice;
+  }
+  Choice choice = ChoiceOf(set.set, *finalists.default_trial, *finalists.others[*decision.winner]);
+  choice.speedup = decision.speedup.ratio;
+  choice.speedup_low = decision.speedup.low;
+  choice.speedup_high = decision.speedup.high;
+  choice.confidence = decision.speedup.confidence;
+  return choice;
+}
+
+std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,
+                                 const Environment& now, const MatchPolicy& policy,
+                                 const SelectOptions& options, std::vector<std::string>* notes) {
+  for (size_t i = sets.size(); i-- > 0;) {
+    const RecordedSet& recorded = sets[i];
+    std::string objection;
+    std::optional<Choice> choice;
+    if (!recorded.finished) {
+      objection = "It is unfinished.";
+    } else if (choice = SelectWithin(recorded, options); !choice.has_value()) {
+      objection = "Its default has no final measurement.";
+    } else {
+      objection = Objection(recorded, *choice, here, now, policy);
+    }
+    if (objection.empty()) return choice;
+    if (notes != nullptr) {
+      notes->push_back(
+          fmt::format("Measurement set {} is passed over. {}", recorded.set.id, objection));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace attune
