@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/problem/data_type.h"
@@ -17,7 +19,9 @@ enum class ConvDirection {
 
 enum class ConvMode {
   kConvolution,
-  kTransposed,  // The forward of this problem is the backward-data of the plain one.
+  // The forward of this problem is the backward-data of the plain one whose output is this x and
+  // whose input is this y; weights are (in_channels, out_channels/groups, ...).
+  kTransposed,
 };
 
 // Order of dimensions in memory, outermost first, letters as for images. For weights read K for N.
@@ -52,16 +56,23 @@ struct Conv {
   friend bool operator==(const Conv&, const Conv&) = default;
 };
 
-// Spatial extents of the output: floor((in + 2 pad - dilation (filter - 1) - 1) / stride) + 1, and for
-// the transposed mode (in - 1) stride - 2 pad + dilation (filter - 1) + output_pad + 1.
+// Spatial extents of the output: floor((in + 2 pad - dilation (filter - 1) - 1) / stride) + 1, and
+// for the transposed mode (in - 1) stride - 2 pad + dilation (filter - 1) + output_pad + 1.
 Spatial OutputExtent(const Conv& conv);
 
-// "nchw" and so on; NCHW and NHWC are 2-D, NCDHW and NDHWC 3-D.
+// NCHW and NHWC are 2-D, NCDHW and NDHWC 3-D.
 bool IsChannelsLast(Layout layout);
 int SpatialRank(Layout layout);
 
-// What is wrong with `conv`, naming field, value and limit: extents in [1, 2^31), operands below 2^40
-// elements, an output of at least one element, groups that divide, layouts of the right rank.
+std::string_view Name(ConvDirection direction);  // "fwd", "bwd_data", "bwd_weights".
+std::optional<ConvDirection> ParseConvDirection(std::string_view name);
+std::string_view Name(Layout layout);  // "nchw", "nhwc", "ncdhw", "ndhwc".
+std::optional<Layout> ParseLayout(std::string_view name);
+
+// What is wrong with `conv`, naming field, value and limit: extents in [1, 2^31), operands below
+// 2^40 elements, an output of at least one element, groups that divide, layouts of the right rank,
+// bias only in the forward direction, output_pad only in the transposed mode and below the stride,
+// alignment and math mode as for a Gemm.
 Status Validate(const Conv& conv);
 
 }  // namespace attune

@@ -1,4 +1,5 @@
-// Matrix product: C = activation(alpha * op(A) * op(B) + beta * C + bias), batched with constant strides.
+// Matrix product: C = activation(alpha * op(A) * op(B) + beta * C + bias), batched with constant
+// strides.
 //
 // Storage is column-major, as in BLAS: element (i, j) of a matrix with leading dimension ld is at
 // i + j * ld. A row-major caller computes the transposed product: swap A with B and m with n.
@@ -14,7 +15,8 @@ namespace attune {
 
 enum class Transpose { kNo, kYes };
 
-// Solvers specialise on these classes, so they are part of the key; the values are arguments of the call.
+// Solvers specialise on these classes, so they are part of the key; the values are arguments of the
+// call.
 enum class ScalarClass { kZero, kOne, kOther };
 
 enum class Bias {
@@ -24,6 +26,9 @@ enum class Bias {
 };
 
 enum class Activation { kNone, kRelu, kGelu, kTanh, kSigmoid };  // kGelu is the erf form.
+
+// A stride_a or stride_b that Normalized replaces by the packed one.
+inline constexpr int64_t kPackedStride = -1;
 
 struct Gemm {
   int64_t m = 1;  // Rows of C and of op(A).
@@ -36,8 +41,8 @@ struct Gemm {
   int64_t ldb = 0;
   int64_t ldc = 0;
   int64_t batch_count = 1;
-  // Distance in elements from one matrix of the batch to the next; 0 for A or B means that all share
-  // one matrix. Normalised to 0 when batch_count is 1.
+  // Distance in elements from one matrix of the batch to the next. 0 for A or B means that all
+  // share one matrix, for C that they are packed. Normalised to 0 when batch_count is 1.
   int64_t stride_a = 0;
   int64_t stride_b = 0;
   int64_t stride_c = 0;
@@ -57,12 +62,21 @@ struct Gemm {
 // A packed product of one type, the common case.
 Gemm PackedGemm(int64_t m, int64_t n, int64_t k, DataType type = DataType::kF32);
 
-// Fills leading dimensions and strides that are 0 with their packed values and drops those that cannot
-// matter, so that equal problems compare equal. Idempotent.
+// Fills leading dimensions and a stride_c that are 0, and strides that are kPackedStride, with
+// their packed values. Drops those that cannot matter (strides of a single matrix, the leading
+// dimension of a single stored column), so that equal problems compare equal. Idempotent.
 Gemm Normalized(Gemm gemm);
 
-// What is wrong with a normalised `gemm`, naming field, value and limit. Every extent is in
-// [1, 2^31), every operand below 2^40 elements.
+// Rows and columns of A and B as stored, before op(): A is m x k, or k x m if transposed.
+int64_t StoredRowsA(const Gemm& gemm);
+int64_t StoredColumnsA(const Gemm& gemm);
+int64_t StoredRowsB(const Gemm& gemm);
+int64_t StoredColumnsB(const Gemm& gemm);
+
+// What is wrong with a normalised `gemm`, naming field, value and limit. Every extent and leading
+// dimension is in [1, 2^31), every operand spans less than 2^40 elements, the matrices of C do not
+// overlap, the alignment is a power of two from the size of the widest element to 4096, and only
+// f32 has a math mode other than strict.
 Status Validate(const Gemm& gemm);
 
 }  // namespace attune

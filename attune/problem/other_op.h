@@ -1,5 +1,5 @@
-// An operator that attune can keep, tag, export and show, but that no solver here computes yet (batch
-// normalisation, pooling, ...). Its attributes are kept as text.
+// An operator that attune can keep, tag, export and show, but that no solver here computes yet
+// (batch normalisation, pooling, ...). Its attributes are kept as text.
 #pragma once
 
 #include <map>

@@ -1,0 +1,200 @@
+#include "attune/problem/problem.h"
+
+#include <algorithm>
+
+namespace attune {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+TensorDesc MatrixDesc(const Gemm& gemm, DataType type, int64_t rows, int64_t columns,
+                      int64_t leading, int64_t stride) {
+  return {type, {stride == 0 ? 1 : gemm.batch_count, rows, columns}, {stride, 1, leading}};
+}
+
+std::vector<Operand> OperandsOf(const Gemm& gemm) {
+  std::vector<Operand> operands;
+  operands.push_back({"a", OperandRole::kIn,
+                      MatrixDesc(gemm, gemm.type, StoredRowsA(gemm), StoredColumnsA(gemm), gemm.lda,
+                                 gemm.stride_a)});
+  operands.push_back({"b", OperandRole::kIn,
+                      MatrixDesc(gemm, gemm.type, StoredRowsB(gemm), StoredColumnsB(gemm), gemm.ldb,
+                                 gemm.stride_b)});
+  if (gemm.bias != Bias::kNone) {
+    const int64_t count = gemm.bias == Bias::kPerRow ? gemm.m : gemm.n;
+    operands.push_back({"bias", OperandRole::kIn, {gemm.c_type, {count}, {1}}});
+  }
+  const OperandRole role =
+      gemm.beta == ScalarClass::kZero ? OperandRole::kOut : OperandRole::kInOut;
+  operands.push_back(
+      {"c", role, MatrixDesc(gemm, gemm.c_type, gemm.m, gemm.n, gemm.ldc, gemm.stride_c)});
+  return operands;
+}
+
+// `outer` x `channels` x extents, packed in `layout`.
+TensorDesc ImageDesc(const Conv& conv, int64_t outer, int64_t channels, const Spatial& extents,
+                     Layout layout) {
+  TensorDesc tensor{conv.type, {outer, channels}, {}};
+  const auto first = extents.begin() + (3 - conv.spatial_rank);
+  tensor.extents.insert(tensor.extents.end(), first, extents.end());
+  const size_t rank = tensor.extents.size();
+  tensor.strides.assign(rank, 1);
+  int64_t stride = 1;
+  if (IsChannelsLast(layout)) stride = channels;
+  for (size_t i = rank; i-- > 2;) {
+    tensor.strides[i] = stride;
+    stride *= tensor.extents[i];
+  }
+  if (!IsChannelsLast(layout)) {
+    tensor.strides[1] = stride;
+    stride *= channels;
+  }
+  tensor.strides[0] = stride;
+  return tensor;
+}
+
+TensorDesc WeightsDesc(const Conv& conv) {
+  const bool transposed = conv.mode == ConvMode::kTransposed;
+  const int64_t outer = transposed ? conv.in_channels : conv.out_channels;
+  const int64_t inner = (transposed ? conv.out_channels : conv.in_channels) / conv.groups;
+  return ImageDesc(conv, outer, inner, conv.filter, conv.weights_layout);
+}
+
+std::vector<Operand> OperandsOf(const Conv& conv) {
+  const TensorDesc x = ImageDesc(conv, conv.batch, conv.in_channels, conv.in, conv.in_layout);
+  const TensorDesc y =
+      ImageDesc(conv, conv.batch, conv.out_channels, OutputExtent(conv), conv.out_layout);
+  const TensorDesc w = WeightsDesc(conv);
+  switch (conv.direction) {
+    case ConvDirection::kForward: {
+      std::vector<Operand> operands = {{"x", OperandRole::kIn, x}, {"w", OperandRole::kIn, w}};
+      if (conv.bias) {
+        operands.push_back({"bias", OperandRole::kIn, {conv.type, {conv.out_channels}, {1}}});
+      }
+      operands.push_back({"y", OperandRole::kOut, y});
+      return operands;
+    }
+    case ConvDirection::kBackwardData:
+      return {
+          {"dy", OperandRole::kIn, y}, {"w", OperandRole::kIn, w}, {"dx", OperandRole::kOut, x}};
+    case ConvDirection::kBackwardWeights:
+      return {
+          {"x", OperandRole::kIn, x}, {"dy", OperandRole::kIn, y}, {"dw", OperandRole::kOut, w}};
+  }
+  return {};
+}
+
+int64_t Volume(const Spatial& extents) { return extents[0] * extents[1] * extents[2]; }
+
+// Positions of the filter for each image: the output of the plain mode, the input of the transposed
+// one.
+int64_t WindowsPerImage(const Conv& conv) {
+  return Volume(conv.mode == ConvMode::kTransposed ? conv.in : OutputExtent(conv));
+}
+
+double FlopsOf(const Conv& conv) {
+  const double taps = static_cast<double>(Volume(conv.filter)) *
+                      (static_cast<double>(conv.in_channels) / static_cast<double>(conv.groups)) *
+                      static_cast<double>(conv.out_channels);
+  return 2.0 * static_cast<double>(conv.batch) * static_cast<double>(WindowsPerImage(conv)) * taps;
+}
+
+int64_t ReductionLengthOf(const Conv& conv) {
+  switch (conv.direction) {
+    case ConvDirection::kForward:
+      return conv.in_channels / conv.groups * Volume(conv.filter);
+    case ConvDirection::kBackwardData:
+      return conv.out_channels / conv.groups * Volume(conv.filter);
+    case ConvDirection::kBackwardWeights:
+      return conv.batch * WindowsPerImage(conv);
+  }
+  return 0;
+}
+
+bool IsOperatorName(std::string_view name) {
+  if (name.empty() || name.front() < 'a' || name.front() > 'z') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Status ValidateOther(const OtherOp& other) {
+  if (!IsOperatorName(other.op) || other.op == "gemm" || other.op == "conv") {
+    return InvalidArgument(
+        "Operator name '" + other.op +
+        "' is not a lower-case word ([a-z][a-z0-9_]*) other than gemm and conv.");
+  }
+  for (const auto& [key, value] : other.attributes) {
+    if (IsOperatorName(key)) continue;
+    return InvalidArgument("Attribute name '" + key + "' of operator " + other.op +
+                           " is not a lower-case word ([a-z][a-z0-9_]*).");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Fingerprint KeyOf(const Problem& problem) { return FingerprintOf(Text(problem)); }
+
+Status Validate(const Problem& problem) {
+  return std::visit(Overloaded{[](const OtherOp& other) { return ValidateOther(other); },
+                               [](const auto& known) { return Validate(known); }},
+                    problem);
+}
+
+std::string_view OperatorName(const Problem& problem) {
+  return std::visit(Overloaded{[](const Gemm&) -> std::string_view { return "gemm"; },
+                               [](const Conv&) -> std::string_view { return "conv"; },
+                               [](const OtherOp& other) -> std::string_view { return other.op; }},
+                    problem);
+}
+
+std::vector<Operand> Operands(const Problem& problem) {
+  return std::visit(Overloaded{[](const OtherOp&) { return std::vector<Operand>(); },
+                               [](const auto& known) { return OperandsOf(known); }},
+                    problem);
+}
+
+double Flops(const Problem& problem) {
+  return std::visit(Overloaded{[](const Gemm& gemm) {
+                                 return 2.0 * static_cast<double>(gemm.m) *
+                                        static_cast<double>(gemm.n) * static_cast<double>(gemm.k) *
+                                        static_cast<double>(gemm.batch_count);
+                               },
+                               [](const Conv& conv) { return FlopsOf(conv); },
+                               [](const OtherOp&) { return 0.0; }},
+                    problem);
+}
+
+double CompulsoryBytes(const Problem& problem) {
+  double bytes = 0;
+  for (const Operand& operand : Operands(problem)) {
+    // Matrices of a batch may overlap; what they share moves once.
+    const int64_t elements = std::min(ElementCount(operand.tensor), SpanElements(operand.tensor));
+    const double once =
+        static_cast<double>(elements) * static_cast<double>(SizeBytes(operand.tensor.type));
+    bytes += operand.role == OperandRole::kInOut ? 2 * once : once;
+  }
+  return bytes;
+}
+
+int64_t ReductionLength(const Problem& problem) {
+  return std::visit(Overloaded{[](const Gemm& gemm) { return gemm.k; },
+                               [](const Conv& conv) { return ReductionLengthOf(conv); },
+                               [](const OtherOp&) { return int64_t{0}; }},
+                    problem);
+}
+
+DataType OutputType(const Problem& problem) {
+  return std::visit(Overloaded{[](const Gemm& gemm) { return gemm.c_type; },
+                               [](const Conv& conv) { return conv.type; },
+                               [](const OtherOp&) { return DataType::kF32; }},
+                    problem);
+}
+
+}  // namespace attune

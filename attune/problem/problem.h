@@ -13,18 +13,21 @@
 #include "attune/problem/gemm.h"
 #include "attune/problem/other_op.h"
 #include "attune/problem/tensor.h"
+#include "attune/problem/text_error.h"
 
 namespace attune {
 
 using Problem = std::variant<Gemm, Conv, OtherOp>;
 
-// The canonical text, one for each problem: `op@version{key=value,...}`, fixed key order, defaults left
-// out. `gemm@1{m=512,n=512,k=512}`.
+// The canonical text, one for each problem: `op@version{key=value,...}`, fixed key order, defaults
+// left out. `gemm@1{m=512,n=512,k=512}`.
 std::string Text(const Problem& problem);
 
 // Reads a canonical text, keys in any order. The error names the column (1-based). The result is
 // normalised and validated.
 Result<Problem> ParseProblem(std::string_view text);
+// The same with the column as a number; 1 for what no single key is to blame for.
+Parsed<Problem> ReadProblem(std::string_view text);
 
 // The hash of Text(problem): the unique key in stores.
 Fingerprint KeyOf(const Problem& problem);
@@ -37,10 +40,12 @@ std::string_view OperatorName(const Problem& problem);
 // Operands in the order in which solvers take them: inputs first, the output last.
 //   gemm: a, b, [bias], c (kInOut unless beta is zero)
 //   conv forward: x, w, [bias], y;  backward data: dy, w, dx;  backward weights: x, dy, dw
-// Empty for an OtherOp.
+// Matrices are (batch, rows, columns) as stored; a matrix that the whole batch shares has batch
+// extent 1. The bias has one dimension. Empty for an OtherOp. REQUIRES: `problem` is valid.
 std::vector<Operand> Operands(const Problem& problem);
 
-// Multiplications plus additions of the direct algorithm: 2 m n k batch for a gemm. 0 for an OtherOp.
+// Multiplications plus additions of the direct algorithm: 2 m n k batch for a gemm. 0 for an
+// OtherOp.
 double Flops(const Problem& problem);
 
 // Bytes that any implementation must move: every input once, every output once (twice for kInOut).

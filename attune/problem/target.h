@@ -11,8 +11,8 @@
 
 namespace attune {
 
-// The device kind, without anything that changes from day to day (that is Environment). Two machines
-// with equal targets may share records.
+// The device kind, without anything that changes from day to day (that is Environment). Two
+// machines with equal targets may share records.
 struct Target {
   std::string backend;  // "host", "opencl", "cuda", "fake": who runs candidates there.
   std::string device;   // Model as the device names itself, e.g. "AMD EPYC 9654" or "NVIDIA H200".
@@ -24,14 +24,15 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-// `backend:device:arch:compute_units{key=value,...}`, characters outside [A-Za-z0-9 ._+-] escaped as
-// %XX. docs/formats/environment.md.
+// `backend:device:arch:compute_units{key=value,...}`, characters outside [A-Za-z0-9 ._+-] escaped
+// as %XX. docs/formats/environment.md.
 std::string Text(const Target& target);
 Result<Target> ParseTarget(std::string_view text);
 
-// What else a measurement depended on: versions and build ids of libraries, driver, thread-wait policy,
-// frequency policy, kernel, host name. Immutable once stored. Keys are dotted: "library.onednn",
-// "policy.omp_wait", "host.kernel". docs/formats/environment.md lists them and how each is matched.
+// What else a measurement depended on: versions and build ids of libraries, driver, thread-wait
+// policy, frequency policy, kernel, host name. Immutable once stored. Keys are dotted:
+// "library.onednn", "policy.omp_wait", "host.kernel". docs/formats/environment.md lists them and
+// how each is matched.
 using Environment = std::map<std::string, std::string>;
 
 // `key=value` lines, sorted, values escaped as in Target: the text that is stored and hashed.
@@ -40,9 +41,9 @@ Result<Environment> ParseEnvironment(std::string_view text);
 
 // Best rates that this device was seen to reach, for the roofline. 0 means unknown.
 struct Peaks {
-  double f32_flops = 0;             // Floating-point operations per second.
+  double f32_flops = 0;  // Floating-point operations per second.
   double f64_flops = 0;
-  double bytes_per_second = 0;      // From and to main memory.
+  double bytes_per_second = 0;  // From and to main memory.
 
   friend bool operator==(const Peaks&, const Peaks&) = default;
 };

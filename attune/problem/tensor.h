@@ -9,9 +9,10 @@
 
 namespace attune {
 
-// Extents and strides in elements, same length, in the operator's logical order (n, c, [d,] h, w for
-// images; k, c/groups, ... for weights; batch, row, column for matrices). Strides may leave gaps (a
-// leading dimension larger than the extent); a gap belongs to the operand but is never read or written.
+// Extents and strides in elements, same length, in the operator's logical order (n, c, [d,] h, w
+// for images; k, c/groups, ... for weights; batch, row, column for matrices). Strides may leave
+// gaps (a leading dimension larger than the extent); a gap belongs to the operand but is never read
+// or written.
 struct TensorDesc {
   DataType type = DataType::kF32;
   std::vector<int64_t> extents;
