@@ -1,0 +1,44 @@
+// What oneDNN offers for one convolution: algorithm x implementation x memory layout.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "attune/problem/conv.h"
+#include "backends/onednn/onednn_adapter.h"
+
+namespace attune::onednn {
+
+// One combination that exists. The texts are the values of the solver's parameters.
+struct ConvChoice {
+  std::string algorithm;       // "direct", "winograd", or "auto" for what only that one offers.
+  std::string implementation;  // The library's own name, "jit:avx512_core".
+  std::string layout;          // "any", "nhwc", ...
+
+  friend bool operator==(const ConvChoice&, const ConvChoice&) = default;
+};
+
+// The operands of `conv` exactly as the caller stores them.
+struct PlainOperands {
+  dnnl::memory::desc src, weights, dst, bias;
+};
+PlainOperands PlainOperandsOf(const Conv& conv);
+
+// Ok, or what of `conv` oneDNN has no form for. Implementations may still be lacking.
+Status CheckForm(const Conv& conv);
+
+// The call that a choice stands for; nothing if `layout` or `algorithm` is not a name of ours.
+// REQUIRES: CheckForm(conv) is ok.
+std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
+                                const std::string& layout);
+
+// Every distinct choice, best guess first: [0] is what the library picks by itself, algorithm and
+// layouts left to it. Two choices that run the same code on the same memory formats are one. Empty
+// if nothing is offered. Reference loops come last, in one layout. Takes about a millisecond.
+// Throws dnnl::error.
+std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engine& engine);
+
+}  // namespace attune::onednn

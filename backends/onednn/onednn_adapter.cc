@@ -1,0 +1,319 @@
+#include "backends/onednn/onednn_adapter.h"
+
+#include <cassert>
+#include <cstring>
+
+#include <oneapi/dnnl/dnnl_config.h>
+#include <oneapi/dnnl/dnnl_version.h>
+
+// Weak, so that these resolve to the very runtime that oneDNN brought, and to null under another
+// one. Linking an OpenMP library here could put a second runtime (libgomp beside libomp) into the
+// process.
+extern "C" {
+__attribute__((weak)) void omp_set_num_threads(int);
+__attribute__((weak)) int omp_get_max_threads();
+}
+
+namespace attune::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using dnnl::prop_kind;
+
+// More than any release offers; the bound keeps a library that never ends its list from hanging us.
+constexpr int kMaxImplementations = 256;
+
+std::string ParameterText(const char* name) {
+  std::string text = name;
+  for (char& c : text) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      std::strchr("_.:+-", c) != nullptr;
+    if (!kept) c = '_';
+  }
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text.insert(0, 1, '_');
+  return text;
+}
+
+dnnl::primitive_attr Attributes(MathMode math) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (math == MathMode::kBf16) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+#if DNNL_VERSION_MAJOR >= 3
+  if (math == MathMode::kTf32) attributes.set_fpmath_mode(dnnl::fpmath_mode::tf32);
+#endif
+  return attributes;
+}
+
+// `resolve` fills the descriptors of an Implementation from the typed primitive descriptor.
+template <class PrimitiveDesc, class Resolve>
+void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor) {
+  if (!pd) return;
+  for (int i = 0; i < kMaxImplementations; ++i) {
+    Implementation implementation;
+    implementation.name = ParameterText(pd.impl_info_str());
+    implementation.scratchpad = pd.scratchpad_desc();
+    resolve(pd, implementation);
+    implementation.create = [&pd] { return dnnl::primitive(pd.get()); };
+    if (!visitor(implementation) || !pd.next_impl()) return;
+  }
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
+                                                      const ConvCall& call, prop_kind kind) {
+  return {engine,   kind,         call.algorithm, call.src,  call.weights, call.bias,
+          call.dst, call.strides, call.dilates,   call.pads, call.pads,    Attributes(call.math),
+          true};
+}
+
+dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(
+    const dnnl::engine& engine, const ConvCall& call,
+    const dnnl::convolution_forward::primitive_desc& hint) {
+  return {engine,
+          call.algorithm,
+          call.src,
+          call.weights,
+          call.dst,
+          call.strides,
+          call.dilates,
+          call.pads,
+          call.pads,
+          hint,
+          Attributes(call.math),
+          true};
+}
+
+dnnl::convolution_backward_weights::primitive_desc BackwardWeightsDesc(
+    const dnnl::engine& engine, const ConvCall& call,
+    const dnnl::convolution_forward::primitive_desc& hint) {
+  return {engine,
+          call.algorithm,
+          call.src,
+          call.weights,
+          call.dst,
+          call.strides,
+          call.dilates,
+          call.pads,
+          call.pads,
+          hint,
+          Attributes(call.math),
+          true};
+}
+
+dnnl::matmul::primitive_desc MatmulDesc(const dnnl::engine& engine, const MatmulCall& call,
+                                        const memory::desc& bias,
+                                        const dnnl::primitive_attr& attributes) {
+  return {engine, call.src, call.weights, bias, call.dst, attributes, true};
+}
+
+void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
+  operations.append_eltwise(kind, alpha, beta);
+}
+
+#else
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
+                                                      const ConvCall& call, prop_kind kind) {
+  const dnnl::convolution_forward::desc desc(kind, call.algorithm, call.src, call.weights,
+                                             call.bias, call.dst, call.strides, call.dilates,
+                                             call.pads, call.pads);
+  return {desc, Attributes(call.math), engine, true};
+}
+
+dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(
+    const dnnl::engine& engine, const ConvCall& call,
+    const dnnl::convolution_forward::primitive_desc& hint) {
+  const dnnl::convolution_backward_data::desc desc(call.algorithm, call.src, call.weights, call.dst,
+                                                   call.strides, call.dilates, call.pads,
+                                                   call.pads);
+  return {desc, Attributes(call.math), engine, hint, true};
+}
+
+dnnl::convolution_backward_weights::primitive_desc BackwardWeightsDesc(
+    const dnnl::engine& engine, const ConvCall& call,
+    const dnnl::convolution_forward::primitive_desc& hint) {
+  const dnnl::convolution_backward_weights::desc desc(call.algorithm, call.src, call.weights,
+                                                      call.dst, call.strides, call.dilates,
+                                                      call.pads, call.pads);
+  return {desc, Attributes(call.math), engine, hint, true};
+}
+
+dnnl::matmul::primitive_desc MatmulDesc(const dnnl::engine& engine, const MatmulCall& call,
+                                        const memory::desc& bias,
+                                        const dnnl::primitive_attr& attributes) {
+  return {dnnl::matmul::desc(call.src, call.weights, bias, call.dst), attributes, engine, true};
+}
+
+void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
+  operations.append_eltwise(1.0f, kind, alpha, beta);
+}
+
+#endif
+
+// The gradients want the forward pass that they belong to as a hint; layouts of its own choice do.
+dnnl::convolution_forward::primitive_desc ForwardHint(const dnnl::engine& engine,
+                                                      const ConvCall& call) {
+  const auto any = [](const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+    return memory::desc(desc.get_dims(), desc.get_data_type(), memory::format_tag::any);
+#else
+    return memory::desc(desc.dims(), desc.data_type(), memory::format_tag::any);
+#endif
+  };
+  ConvCall forward = call;
+  forward.direction = ConvDirection::kForward;
+  forward.algorithm = algorithm::convolution_direct;
+  forward.src = any(call.src);
+  forward.weights = any(call.weights);
+  forward.dst = any(call.dst);
+  forward.bias = memory::desc();
+  return ForwardDesc(engine, forward, prop_kind::forward_training);
+}
+
+void AppendActivation(dnnl::post_ops& operations, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return;
+    case Activation::kRelu:
+      return AppendEltwise(operations, algorithm::eltwise_relu, 0, 0);
+    case Activation::kGelu:
+      return AppendEltwise(operations, algorithm::eltwise_gelu_erf, 0, 0);
+    case Activation::kTanh:
+      return AppendEltwise(operations, algorithm::eltwise_tanh, 0, 0);
+    case Activation::kSigmoid:
+      return AppendEltwise(operations, algorithm::eltwise_logistic, 0, 0);
+  }
+}
+
+// Where the bias stands in the list below: after alpha and beta, each of which may be absent.
+int PostBiasIndex(const MatmulCall& call) { return (call.alpha != 1) + (call.beta != 0); }
+
+dnnl::post_ops PostOperations(const MatmulCall& call) {
+  dnnl::post_ops operations;
+  if (call.alpha != 1) AppendEltwise(operations, algorithm::eltwise_linear, call.alpha, 0);
+  if (call.beta != 0) operations.append_sum(call.beta);
+  if (call.bias_after_sum) operations.append_binary(algorithm::binary_add, call.bias);
+  AppendActivation(operations, call.activation);
+  return operations;
+}
+
+}  // namespace
+
+void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& visitor) {
+  if (call.direction == ConvDirection::kForward) {
+    auto pd = ForwardDesc(engine, call, prop_kind::forward_inference);
+    VisitAll(
+        pd,
+        [](const auto& at, Implementation& to) {
+          to.src = at.src_desc();
+          to.weights = at.weights_desc();
+          to.dst = at.dst_desc();
+        },
+        visitor);
+    return;
+  }
+  const auto hint = ForwardHint(engine, call);
+  if (!hint) return;
+  if (call.direction == ConvDirection::kBackwardData) {
+    auto pd = BackwardDataDesc(engine, call, hint);
+    VisitAll(
+        pd,
+        [](const auto& at, Implementation& to) {
+          to.src = at.diff_src_desc();
+          to.weights = at.weights_desc();
+          to.dst = at.diff_dst_desc();
+        },
+        visitor);
+    return;
+  }
+  auto pd = BackwardWeightsDesc(engine, call, hint);
+  VisitAll(
+      pd,
+      [](const auto& at, Implementation& to) {
+        to.src = at.src_desc();
+        to.weights = at.diff_weights_desc();
+        to.dst = at.diff_dst_desc();
+      },
+      visitor);
+}
+
+void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visitor& visitor) {
+  dnnl::primitive_attr attributes = Attributes(call.math);
+  attributes.set_post_ops(PostOperations(call));
+  const memory::desc bias = call.bias_after_sum ? memory::desc() : call.bias;
+  auto pd = MatmulDesc(engine, call, bias, attributes);
+  VisitAll(
+      pd,
+      [](const auto& at, Implementation& to) {
+        to.src = at.src_desc();
+        to.weights = at.weights_desc();
+        to.dst = at.dst_desc();
+      },
+      visitor);
+}
+
+int PostBiasArgument(const MatmulCall& call) {
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(PostBiasIndex(call)) | DNNL_ARG_SRC_1;
+}
+
+memory::data_type TypeOf(DataType type) {
+  switch (type) {
+    case DataType::kF32:
+      return memory::data_type::f32;
+    case DataType::kF16:
+      return memory::data_type::f16;
+    case DataType::kBf16:
+      return memory::data_type::bf16;
+    case DataType::kI32:
+      return memory::data_type::s32;
+    case DataType::kI8:
+      return memory::data_type::s8;
+    case DataType::kF64:
+    case DataType::kF8E4M3:
+    case DataType::kF8E5M2:
+      return memory::data_type::undef;
+  }
+  return memory::data_type::undef;
+}
+
+bool HasDimensions(const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_ndims() > 0;
+#else
+  return !desc.dims().empty();
+#endif
+}
+
+std::string LibraryVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
+std::string LibraryCommit() {
+  const std::string hash = dnnl_version()->hash;
+  return hash == "N/A" ? "" : hash;
+}
+
+bool CanSetThreadCount() {
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+  return omp_set_num_threads != nullptr && omp_get_max_threads != nullptr;
+#else
+  return false;
+#endif
+}
+
+ThreadCountScope::ThreadCountScope(int threads) {
+  assert(threads >= 1);
+  if (!CanSetThreadCount()) return;
+  previous_ = omp_get_max_threads();
+  omp_set_num_threads(threads);
+}
+
+ThreadCountScope::~ThreadCountScope() {
+  if (previous_ > 0) omp_set_num_threads(previous_);
+}
+
+}  // namespace attune::onednn

@@ -1,0 +1,84 @@
+// The one place that knows how oneDNN 2 and oneDNN 3 differ: how primitive descriptors are made,
+// how their implementations are iterated, and how many threads the library uses.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "attune/base/status.h"
+#include "attune/problem/conv.h"
+#include "attune/problem/gemm.h"
+
+namespace attune::onednn {
+
+// Logical operands of one convolution. For the gradients, `src`, `weights` and `dst` describe the
+// gradient where that operand is the output.
+struct ConvCall {
+  ConvDirection direction = ConvDirection::kForward;
+  dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
+  dnnl::memory::desc src, weights, dst;
+  dnnl::memory::desc bias;  // Zero dimensions for none; forward only.
+  dnnl::memory::dims strides, dilates,
+      pads;  // One for each spatial dimension; a dilation of 0 is dense.
+  MathMode math = MathMode::kStrict;
+};
+
+// dst = activation(alpha * src * weights + beta * dst + bias), all row-major views of oneDNN's
+// matmul.
+struct MatmulCall {
+  dnnl::memory::desc src, weights, dst;
+  dnnl::memory::desc bias;      // Zero dimensions for none.
+  bool bias_after_sum = false;  // Added by a post-operation instead of by the primitive.
+  float alpha = 1;
+  float beta = 0;
+  Activation activation = Activation::kNone;
+  MathMode math = MathMode::kStrict;
+};
+
+// One implementation that the library offers for a call, as the iterator stands on it.
+struct Implementation {
+  std::string
+      name;  // impl_info_str with every character that a parameter value cannot hold as '_'.
+  dnnl::memory::desc src, weights, dst, scratchpad;  // What it resolved `any` to.
+  // Compiles it. Throws dnnl::error. Valid during the visit only.
+  std::function<dnnl::primitive()> create;
+};
+
+// Sees each implementation in the library's order; false ends the iteration.
+using Visitor = std::function<bool(const Implementation&)>;
+
+// Visits what the library offers; nothing is visited if it offers none. Scratchpads are the user's.
+// Throws dnnl::error for a failure other than "not implemented".
+void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& visitor);
+void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visitor& visitor);
+
+// The argument index under which a MatmulCall with `bias_after_sum` takes its bias.
+int PostBiasArgument(const MatmulCall& call);
+
+// oneDNN's type, or undef where this version has none.
+dnnl::memory::data_type TypeOf(DataType type);
+bool HasDimensions(const dnnl::memory::desc& desc);
+
+// "2.6.3" and the commit that the library says it was built from, empty if it does not say.
+std::string LibraryVersion();
+std::string LibraryCommit();
+
+// The OpenMP runtime behind oneDNN uses `threads` threads on the calling thread while this lives.
+// Has no effect if oneDNN was built on another runtime.
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(int threads);
+  ~ThreadCountScope();
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+// False if the thread count of this build of oneDNN cannot be chosen.
+bool CanSetThreadCount();
+
+}  // namespace attune::onednn

@@ -1,0 +1,15 @@
+// host.onednn-gemm: the matmul primitive of oneDNN.
+#pragma once
+
+#include <memory>
+
+#include "attune/solver/solver.h"
+
+namespace attune::onednn {
+
+// Every type that the library takes on this CPU; alpha, beta, bias and activation run inside of the
+// primitive. Parameters: impl (the library's own name), layout (plain, or any: a and b are packed
+// first, at every launch), threads.
+std::unique_ptr<const Solver> MakeGemmSolver();
+
+}  // namespace attune::onednn

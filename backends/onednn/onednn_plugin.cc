@@ -1,0 +1,31 @@
+// The entry point of attune_onednn.so.
+#include "attune/solver/plugin.h"
+#include "backends/onednn/library_report.h"
+#include "backends/onednn/onednn_adapter.h"
+#include "backends/onednn/onednn_conv.h"
+#include "backends/onednn/onednn_gemm.h"
+
+namespace {
+
+// An exception here means that the library has no CPU engine; then the plug-in has no solvers.
+attune::SolverList MakeSolvers() {
+  attune::SolverList solvers;
+  try {
+    solvers.push_back(attune::onednn::MakeConvSolver());
+    solvers.push_back(attune::onednn::MakeGemmSolver());
+  } catch (const dnnl::error&) {
+    solvers.clear();
+  }
+  return solvers;
+}
+
+}  // namespace
+
+const attune::PluginDescription* attune_plugin() {
+  static const attune::PluginDescription kDescription = {
+      .name = "onednn",
+      .make_solvers = &MakeSolvers,
+      .report = &attune::onednn::ReportLibrary,
+  };
+  return &kDescription;
+}
