@@ -40,6 +40,7 @@ struct SolverTraits {
   bool dynamic = true;         // One build serves every size: a shape never seen compiles nothing.
   bool compiles = false;       // Build() does something.
   bool deterministic = true;   // Two runs agree bit for bit.
+  bool last_resort = false;   // Slow by design (a plain reference): tuned only if nothing else applies.
 };
 
 // Stateless and thread-safe; every method may be called at any time in any order. No method but Load needs

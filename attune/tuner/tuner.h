@@ -18,6 +18,7 @@
 
 namespace attune {
 
+// Knobs of one tuning; values, so that a run can be repeated.
 struct TuneOptions {
   std::string searcher = "local";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
   uint64_t seed = 1;
@@ -53,8 +54,9 @@ struct TuneReport {
   std::map<FailureKind, int64_t> failures;
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
   int64_t wall_ns = 0;
-  int64_t busy_ns = 0;      // Of it, building, verifying or measuring a candidate.
-  std::string stop_reason;  // Why the race ended.
+  int64_t busy_ns = 0;             // Of it, building, verifying or measuring a candidate.
+  std::string stop_reason;         // Why the race ended.
+  std::vector<std::string> notes;  // What was left out on the way, and why.
 };
 
 // What a tuner works with; everything is borrowed and outlives it.
@@ -89,7 +91,6 @@ class Tuner {
   const TunerParts& parts() const { return parts_; }
 
  private:
-  class Session;
   TunerParts parts_;
   TuneOptions options_;
 };

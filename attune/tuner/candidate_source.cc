@@ -1,0 +1,108 @@
+#include "attune/tuner/candidate_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+bool CandidateSource::Arm::Exhausted() const {
+  return whole() ? next_index >= space.size() : searcher->Done();
+}
+
+std::vector<uint64_t> CandidateSource::Arm::Ask(size_t max_count) {
+  std::vector<uint64_t> indices;
+  if (!whole()) {
+    indices = searcher->Ask(max_count);
+  } else {
+    while (next_index < space.size() && indices.size() < max_count) indices.push_back(next_index++);
+  }
+  asked += static_cast<int64_t>(indices.size());
+  return indices;
+}
+
+Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Target& target,
+                                                const std::vector<const Solver*>& solvers,
+                                                const Options& options,
+                                                std::vector<std::string>* notes) {
+  CandidateSource source(options);
+  for (const Solver* solver : solvers) {
+    auto space = solver->Space(problem, target);
+    if (!space.ok()) {
+      notes->push_back(fmt::format("{} has no space for this problem: {}", Text(solver->id()),
+                                   space.error().message()));
+      continue;
+    }
+    std::unique_ptr<Searcher> searcher;
+    if (space->size() > kExhaustiveSize) {
+      // Each solver gets its own stream, so that adding one does not change what another tries.
+      const uint64_t seed = options.seed ^ FingerprintOf(Text(solver->id())).low;
+      ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options.searcher, *space, seed));
+    }
+    source.arms_.push_back(
+        {solver->id(), std::move(*space), std::move(searcher), 0, 0, std::nullopt});
+  }
+  return source;
+}
+
+std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
+  std::vector<Candidate> batch;
+  const auto take = [&](Arm& arm, size_t count) {
+    for (const uint64_t index : arm.Ask(count)) batch.push_back({arm.solver, arm.space.At(index)});
+  };
+  if (!defaults_asked_) {
+    // Never split: the answers of all defaults decide which solvers are worth more.
+    for (Arm& arm : arms_) take(arm, 1);
+    defaults_asked_ = true;
+    return batch;
+  }
+  for (Arm& arm : arms_) {
+    if (arm.whole() && !IsHopeless(arm)) take(arm, max_count - batch.size());
+  }
+  bool found = true;
+  while (found && batch.size() < max_count) {
+    found = false;
+    for (size_t i = 0; i < arms_.size() && batch.size() < max_count; ++i) {
+      Arm& arm = arms_[turn_++ % arms_.size()];
+      if (arm.whole() || arm.Exhausted() || IsHopeless(arm)) continue;
+      const size_t before = batch.size();
+      take(arm, 1);
+      found = found || batch.size() > before;
+    }
+  }
+  return batch;
+}
+
+void CandidateSource::Tell(const Candidate& candidate, std::optional<double> time_ns) {
+  const auto arm = std::find_if(arms_.begin(), arms_.end(), [&](const Arm& candidate_arm) {
+    return candidate_arm.solver == candidate.solver;
+  });
+  if (arm == arms_.end()) return;
+  if (time_ns.has_value() && (!arm->best_ns.has_value() || *time_ns < *arm->best_ns)) {
+    arm->best_ns = time_ns;
+  }
+  if (arm->whole()) return;
+  const std::optional<uint64_t> index = arm->space.IndexOf(candidate.config);
+  if (index.has_value()) arm->searcher->Tell(*index, time_ns);
+}
+
+std::optional<double> CandidateSource::BestNs() const {
+  std::optional<double> best;
+  for (const Arm& arm : arms_) {
+    if (arm.best_ns.has_value() && (!best.has_value() || *arm.best_ns < *best)) best = arm.best_ns;
+  }
+  return best;
+}
+
+bool CandidateSource::IsHopeless(const Arm& arm) const {
+  if (!options_.drop_hopeless) return false;
+  const std::optional<double> best = BestNs();
+  const int64_t chances = std::min(kChancesBeforeHopeless, static_cast<int64_t>(arm.space.size()));
+  if (!best.has_value() || arm.asked < chances) return false;
+  return !arm.best_ns.has_value() || *arm.best_ns > kHopelessRatio * *best;
+}
+
+}  // namespace attune

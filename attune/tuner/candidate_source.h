@@ -1,0 +1,72 @@
+// Which candidates of a problem to try next: the spaces of all applicable solvers, seen as one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/search/searcher.h"
+#include "attune/solver/solver.h"
+#include "attune/space/config_space.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// Asks breadth first: the default config of every solver in order, then small spaces whole, then
+// the large ones in turns, leaving out solvers that have shown that they are far behind.
+// Deterministic for a seed and the same answers.
+class CandidateSource {
+ public:
+  struct Options {
+    std::string searcher = "local";  // For spaces above kExhaustiveSize.
+    uint64_t seed = 1;
+    bool drop_hopeless = true;  // Stop asking a solver that stays kHopelessRatio behind the best.
+  };
+
+  // A solver whose space cannot be made is left out with a note. Fails if the searcher's name is
+  // unknown.
+  static Result<CandidateSource> Create(const Problem& problem, const Target& target,
+                                        const std::vector<const Solver*>& solvers,
+                                        const Options& options, std::vector<std::string>* notes);
+
+  // At most `max_count` candidates that were not asked before; empty when there is nothing more to
+  // try.
+  std::vector<Candidate> Ask(size_t max_count);
+
+  // The time of a candidate that was asked; nothing if it failed.
+  void Tell(const Candidate& candidate, std::optional<double> time_ns);
+
+ private:
+  struct Arm {
+    SolverId solver;
+    ConfigSpace space;
+    std::unique_ptr<Searcher> searcher;  // Null for a space that is listed whole.
+    uint64_t next_index = 0;             // Of a space that is listed whole.
+    int64_t asked = 0;
+    std::optional<double> best_ns;
+
+    bool whole() const { return searcher == nullptr; }
+    bool Exhausted() const;
+    std::vector<uint64_t> Ask(size_t max_count);
+  };
+
+  explicit CandidateSource(Options options) : options_(std::move(options)) {}
+  bool IsHopeless(const Arm& arm) const;
+  std::optional<double> BestNs() const;
+
+  static constexpr double kHopelessRatio = 4.0;
+  static constexpr int64_t kChancesBeforeHopeless = 6;
+
+  Options options_;
+  std::vector<Arm> arms_;
+  bool defaults_asked_ = false;
+  size_t turn_ = 0;  // Which large arm is asked first next time.
+};
+
+}  // namespace attune

@@ -1,0 +1,262 @@
+#include "attune/tuner/child_evaluator.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/child_process.h"
+#include "attune/verify/problem_data.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kProgramName = "attune-evaluator";
+// A child that does not come up says nothing about the candidate: the machine was busy, or out of
+// processes.
+constexpr int kStartAttempts = 3;
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+int AvailableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// Starts a child, again if need be.
+Result<ChildProcess> StartChild(const ChildOptions& options, int data_fd,
+                                const std::string& problem) {
+  for (int attempt = 1;; ++attempt) {
+    auto child = ChildProcess::Start(options, data_fd, problem);
+    if (child.ok() || attempt == kStartAttempts) return child;
+  }
+}
+
+// Times candidates in one child at a time. A candidate that kills its child is remembered and left
+// out of the next.
+class ChildBlockTimer final : public BlockTimer {
+ public:
+  ChildBlockTimer(const ChildOptions& options, int data_fd, std::string problem,
+                  std::vector<Candidate> candidates, std::vector<BusyInterval>& busy)
+      : options_(options),
+        data_fd_(data_fd),
+        problem_(std::move(problem)),
+        candidates_(std::move(candidates)),
+        busy_(busy) {}
+
+  ~ChildBlockTimer() override { CollectBusy(); }
+
+  // Starts a child and loads into it everything that is not banned.
+  Status Restart() {
+    CollectBusy();
+    child_.reset();
+    loaded_.assign(candidates_.size(), std::nullopt);
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_fd_, problem_));
+    child_.emplace(std::move(child));
+    size_t next_index = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      if (banned_.contains(i)) continue;
+      auto reply = child_->Ask(LoadRequest{Text(candidates_[i])});
+      if (!reply) return BanAndRestart(i, std::move(reply.error()));
+      if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
+        banned_.emplace(i, std::move(failed->failure));
+      } else {
+        loaded_[i] = next_index++;
+      }
+    }
+    return Status::Ok();
+  }
+
+  tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
+    if (const auto banned = banned_.find(index); banned != banned_.end()) {
+      return tl::unexpected(banned->second);
+    }
+    if (!child_.has_value()) {
+      return tl::unexpected(
+          Failure{FailureKind::kCrashed, Phase::kMeasure, "No child to measure in: " + broken_});
+    }
+    auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
+    if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
+    if (const auto* timed = std::get_if<TimedReply>(&reply->content)) return timed->ns;
+    Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no time."};
+    if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
+      failure = std::move(failed->failure);
+    }
+    banned_.emplace(index, failure);
+    return tl::unexpected(std::move(failure));
+  }
+
+  int generation() const override { return generation_; }
+
+ private:
+  Status BanAndRestart(size_t index, Failure failure) {
+    banned_.emplace(index, std::move(failure));
+    return Restart();
+  }
+
+  // After the death of the child at the hands of candidate `index`.
+  Failure Replace(size_t index, Failure failure) {
+    ++generation_;
+    const Status restarted = BanAndRestart(index, failure);
+    if (!restarted.ok()) {
+      broken_ = restarted.message();
+      child_.reset();
+    }
+    return failure;
+  }
+
+  void CollectBusy() {
+    if (child_.has_value()) Append(busy_, child_->TakeBusyIntervals());
+  }
+
+  const ChildOptions& options_;
+  const int data_fd_;
+  const std::string problem_;
+  const std::vector<Candidate> candidates_;
+  std::vector<BusyInterval>& busy_;
+  std::optional<ChildProcess> child_;
+  std::vector<std::optional<uint64_t>> loaded_;  // Index in the child, by index here.
+  std::map<size_t, Failure> banned_;
+  std::string broken_;
+  int generation_ = 0;
+};
+
+class ChildEvaluator final : public Evaluator {
+ public:
+  explicit ChildEvaluator(ChildOptions options) : options_(std::move(options)) {
+    if (options_.jobs <= 0) options_.jobs = AvailableCores();
+  }
+
+  Status Begin(const Problem& problem, uint64_t seed) override {
+    const int64_t begin_ns = NowNs();
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
+    data_.emplace(std::move(data));
+    problem_text_ = Text(problem);
+    busy_.push_back({begin_ns, NowNs()});
+    return Status::Ok();
+  }
+
+  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
+                                         int64_t deadline_ns) override {
+    std::vector<std::optional<Qualified>> results(candidates.size());
+    std::atomic<size_t> next = 0;
+    std::mutex mutex;  // Guards busy_ and first_error.
+    Status first_error;
+    const auto work = [&] {
+      for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
+        // The first one always runs, so that a tight budget still makes progress.
+        if (i > 0 && NowNs() >= deadline_ns) return;
+        std::vector<BusyInterval> busy;
+        auto outcome = QualifyOne(candidates[i], busy);
+        const std::lock_guard lock(mutex);
+        Append(busy_, std::move(busy));
+        if (outcome.ok()) {
+          results[i] = std::move(*outcome);
+        } else if (first_error.ok()) {
+          first_error = outcome.error();
+        }
+      }
+    };
+    {
+      std::vector<std::jthread> workers;
+      const size_t count = std::min(candidates.size(), static_cast<size_t>(options_.jobs));
+      for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
+    }
+    ATTUNE_RETURN_IF_ERROR(first_error);
+    std::vector<Qualified> finished;
+    for (auto& result : results) {
+      if (result.has_value()) finished.push_back(std::move(*result));
+    }
+    return finished;
+  }
+
+  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
+    auto timer = std::make_unique<ChildBlockTimer>(
+        options_, data_->fd(), problem_text_,
+        std::vector<Candidate>(candidates.begin(), candidates.end()), busy_);
+    ATTUNE_RETURN_IF_ERROR(timer->Restart());
+    return std::unique_ptr<BlockTimer>(std::move(timer));
+  }
+
+  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+
+ private:
+  Result<Qualified> QualifyOne(const Candidate& candidate, std::vector<BusyInterval>& busy) const {
+    Qualified result;
+    result.trial.candidate = candidate;
+    result.trial.role = TrialRole::kQualify;
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_->fd(), problem_text_));
+    auto reply = child.Ask(QualifyRequest{Text(candidate)});
+    busy = child.TakeBusyIntervals();
+    if (!reply) {
+      result.trial.outcome = std::move(reply.error());
+      return result;
+    }
+    Qualification known;
+    if (const auto* qualified = std::get_if<QualifiedReply>(&reply->content)) {
+      known = qualified->qualification;
+      result.quick_ns = known.quick_ns;
+    } else if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
+      known = failed->qualification;
+      result.trial.outcome = std::move(failed->failure);
+    } else {
+      return Internal("The evaluator answered a candidate with a message of another kind.");
+    }
+    result.trial.build_ns = known.build_ns;
+    result.trial.load_ns = known.load_ns;
+    result.trial.workspace_bytes = known.workspace_bytes;
+    result.trial.max_error = known.max_error;
+    return result;
+  }
+
+  ChildOptions options_;
+  std::optional<ProblemData> data_;
+  std::string problem_text_;
+  std::vector<BusyInterval> busy_;
+};
+
+}  // namespace
+
+Result<std::filesystem::path> FindEvaluatorProgram() {
+  if (const char* chosen = std::getenv("ATTUNE_EVALUATOR")) {
+    if (std::filesystem::exists(chosen)) return std::filesystem::path(chosen);
+    return NotFound(fmt::format("ATTUNE_EVALUATOR names '{}', which does not exist.", chosen));
+  }
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto folder = program.parent_path();
+  const std::filesystem::path places[] = {
+      folder / kProgramName, folder.parent_path() / "libexec" / "attune" / kProgramName};
+  for (const auto& place : places) {
+    if (std::filesystem::exists(place, error)) return place;
+  }
+  return NotFound(
+      fmt::format("Cannot find the evaluator: neither '{}' nor '{}' exists. Build or "
+                  "install it, or set ATTUNE_EVALUATOR.",
+                  places[0].string(), places[1].string()));
+}
+
+std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options) {
+  return std::make_unique<ChildEvaluator>(std::move(options));
+}
+
+}  // namespace attune

@@ -1,0 +1,305 @@
+#include "attune/tuner/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/evaluation_server.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+constexpr size_t kOutputTailBytes = 4096;
+constexpr int kWatchIntervalMs = 20;
+// A candidate that is being timed has passed its memory test; waking up less often disturbs it
+// less.
+constexpr int kWatchIntervalWhileMeasuringMs = 250;
+constexpr int64_t kHelloDeadlineNs = 20'000'000'000;
+constexpr int kExitPatienceMs = 1000;
+
+int64_t NowNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Attributes and descriptors of a spawn, released on every path.
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t all_signals;
+    ::sigfillset(&all_signals);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all_signals);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  // Descriptors of the parent become those that the protocol names. REQUIRES: all above
+  // kProblemDataFd, so that no dup2 overwrites a source.
+  void Wire(int socket, int data, int output) {
+    ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions_, output, 1);
+    ::posix_spawn_file_actions_adddup2(&actions_, output, 2);
+    ::posix_spawn_file_actions_adddup2(&actions_, socket, kEvaluationSocketFd);
+    ::posix_spawn_file_actions_adddup2(&actions_, data, kProblemDataFd);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kProblemDataFd + 1);
+  }
+
+  int Spawn(const std::string& program, pid_t* pid) {
+    std::string name = program;
+    char* const arguments[] = {name.data(), nullptr};
+    return ::posix_spawn(pid, program.c_str(), &actions_, &attributes_, arguments, environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+// Moves a descriptor above those that the protocol fixes.
+Result<UniqueFd> Raised(UniqueFd fd) {
+  const int raised = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, kProblemDataFd + 1);
+  if (raised < 0) return Unavailable(fmt::format("Cannot duplicate a file: {}.", strerror(errno)));
+  return UniqueFd(raised);
+}
+
+void AppendTail(std::string& tail, std::string_view text) {
+  tail += text;
+  if (tail.size() > kOutputTailBytes) tail.erase(0, tail.size() - kOutputTailBytes);
+}
+
+std::string DescribeExit(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    return fmt::format("Killed by signal {} ({}).", signal, strsignal(signal));
+  }
+  return fmt::format("Ended with exit status {}.", WEXITSTATUS(wait_status));
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_fd,
+                                         const std::string& problem_text) {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return Unavailable(fmt::format("Cannot make a socket pair: {}.", strerror(errno)));
+  }
+  UniqueFd parent_socket(sockets[0]);
+  ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_socket, Raised(UniqueFd(sockets[1])));
+  int pipe_ends[2];
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) {
+    return Unavailable(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
+  }
+  UniqueFd output(pipe_ends[0]);
+  ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_output, Raised(UniqueFd(pipe_ends[1])));
+  const int data = ::fcntl(data_fd, F_DUPFD_CLOEXEC, kProblemDataFd + 1);
+  if (data < 0) return Unavailable(fmt::format("Cannot share data: {}.", strerror(errno)));
+  const UniqueFd child_data(data);
+
+  SpawnSettings settings;
+  settings.Wire(child_socket.get(), child_data.get(), child_output.get());
+  pid_t pid = -1;
+  const int error = settings.Spawn(options.program.string(), &pid);
+  if (error != 0) {
+    return Unavailable(
+        fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));
+  }
+  ChildProcess child(options, pid, std::move(parent_socket), std::move(output));
+  HelloRequest hello;
+  hello.device = options.device;
+  hello.problem = problem_text;
+  const auto reply = child.Ask(hello);
+  if (!reply) {
+    return Unavailable(fmt::format("The evaluator '{}' failed before its first candidate: {}",
+                                   options.program.string(), reply.error().message));
+  }
+  if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {
+    return Unavailable(fmt::format("The evaluator refuses to work: {}", refused->message));
+  }
+  child.TakeBusyIntervals();
+  return child;
+}
+
+ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output)
+    : options_(options), pid_(pid), socket_(std::move(socket)), output_(std::move(output)) {
+  ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : options_(std::move(other.options_)),
+      pid_(std::exchange(other.pid_, -1)),
+      socket_(std::move(other.socket_)),
+      output_(std::move(other.output_)),
+      received_(std::move(other.received_)),
+      output_tail_(std::move(other.output_tail_)),
+      phase_(other.phase_),
+      phase_begin_ns_(other.phase_begin_ns_),
+      deadline_ns_(other.deadline_ns_),
+      busy_(std::move(other.busy_)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  if (this == &other) return *this;
+  Kill();
+  options_ = std::move(other.options_);
+  pid_ = std::exchange(other.pid_, -1);
+  socket_ = std::move(other.socket_);
+  output_ = std::move(other.output_);
+  received_ = std::move(other.received_);
+  output_tail_ = std::move(other.output_tail_);
+  phase_ = other.phase_;
+  phase_begin_ns_ = other.phase_begin_ns_;
+  deadline_ns_ = other.deadline_ns_;
+  busy_ = std::move(other.busy_);
+  return *this;
+}
+
+ChildProcess::~ChildProcess() { Kill(); }
+
+tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) {
+  phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
+  phase_begin_ns_ = 0;
+  deadline_ns_ = NowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
+  if (const Status sent = WriteFrame(socket_.get(), Encode(request)); !sent.ok()) {
+    return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
+  }
+  return AwaitAnswer();
+}
+
+tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
+  for (;;) {
+    auto frame = TakeFrame(received_);
+    if (!frame.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, frame.error().message()));
+    if (frame->has_value()) {
+      auto reply = DecodeReply(**frame);
+      if (!reply.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, reply.error().message()));
+      NotePhase(*reply);
+      if (std::holds_alternative<PhaseReply>(reply->content)) continue;
+      return std::move(*reply);
+    }
+    const int interval_ms =
+        phase_ == Phase::kMeasure ? kWatchIntervalWhileMeasuringMs : kWatchIntervalMs;
+    if (!ReadAvailable(interval_ms)) return tl::unexpected(Bury(FailureKind::kCrashed, ""));
+    if (NowNs() > deadline_ns_) {
+      return tl::unexpected(Bury(FailureKind::kTimedOut,
+                                 fmt::format("Phase {} took longer than its deadline ({} ms).",
+                                             Name(phase_), DeadlineNs(phase_) / 1'000'000)));
+    }
+    if (ExceedsMemory()) {
+      return tl::unexpected(Bury(FailureKind::kOutOfMemory,
+                                 fmt::format("The resident size exceeds the limit ({} bytes).",
+                                             options_.memory_limit_bytes)));
+    }
+  }
+}
+
+bool ChildProcess::ReadAvailable(int timeout_ms) {
+  pollfd polled[2] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
+  if (::poll(polled, 2, timeout_ms) <= 0) return true;
+  char chunk[4096];
+  for (ssize_t got; (got = ::read(output_.get(), chunk, sizeof chunk)) > 0;) {
+    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(got)));
+  }
+  if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return true;
+  const ssize_t got = ::read(socket_.get(), chunk, sizeof chunk);
+  if (got > 0) received_.append(chunk, static_cast<size_t>(got));
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void ChildProcess::NotePhase(const Reply& reply) {
+  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, reply.at_ns});
+  phase_begin_ns_ = 0;
+  if (const auto* phase = std::get_if<PhaseReply>(&reply.content)) {
+    phase_ = phase->phase;
+    phase_begin_ns_ = reply.at_ns;
+    deadline_ns_ = NowNs() + DeadlineNs(phase_);
+  }
+}
+
+int64_t ChildProcess::DeadlineNs(Phase phase) const {
+  switch (phase) {
+    case Phase::kBuild:
+      return options_.build_deadline_ns;
+    case Phase::kLoad:
+      return options_.load_deadline_ns;
+    case Phase::kRun:
+    case Phase::kVerify:
+    case Phase::kMeasure:
+      return options_.run_deadline_ns;
+  }
+  return options_.run_deadline_ns;
+}
+
+bool ChildProcess::ExceedsMemory() const {
+  const std::string path = fmt::format("/proc/{}/statm", pid_);
+  FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return false;
+  long long total_pages = 0;
+  long long resident_pages = 0;
+  const int fields = std::fscanf(file, "%lld %lld", &total_pages, &resident_pages);
+  std::fclose(file);
+  return fields == 2 && resident_pages * ::sysconf(_SC_PAGESIZE) > options_.memory_limit_bytes;
+}
+
+Failure ChildProcess::Bury(FailureKind kind, std::string message) {
+  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, NowNs()});
+  phase_begin_ns_ = 0;
+  const bool was_dying = kind == FailureKind::kCrashed && AwaitExit();
+  ReadAvailable(0);
+  const int status = Kill();
+  Failure failure{kind, phase_, std::move(message)};
+  if (was_dying) failure.message += DescribeExit(status);
+  if (!output_tail_.empty()) failure.message += fmt::format(" Output: {}", output_tail_);
+  return failure;
+}
+
+bool ChildProcess::AwaitExit() {
+  // The socket of a crashing process closes a moment before the process can be reaped, and a kill
+  // in between would hide the signal that it died of.
+  for (int waited_ms = 0; waited_ms < kExitPatienceMs; waited_ms += 5) {
+    siginfo_t info{};
+    const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (found == 0 && info.si_pid == pid_) return true;
+    ::poll(nullptr, 0, 5);
+  }
+  return false;
+}
+
+int ChildProcess::Kill() {
+  if (pid_ <= 0) return 0;
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+std::vector<BusyInterval> ChildProcess::TakeBusyIntervals() { return std::exchange(busy_, {}); }
+
+}  // namespace attune

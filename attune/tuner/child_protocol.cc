@@ -1,0 +1,266 @@
+#include "attune/tuner/child_protocol.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace attune {
+namespace {
+
+using Json = nlohmann::json;
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void Put(Json& json, const Qualification& qualification) {
+  json["build_ns"] = qualification.build_ns;
+  json["load_ns"] = qualification.load_ns;
+  json["workspace_bytes"] = qualification.workspace_bytes;
+  json["max_error"] = qualification.max_error;
+  json["quick_ns"] = qualification.quick_ns;
+}
+
+// Reads typed fields of one message and remembers the first that is missing or of another kind.
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& json) : json_(json) {}
+
+  std::string String(const char* name) {
+    const Json* field = Find(name);
+    if (field == nullptr || !field->is_string()) return Fail(name, "a string"), std::string();
+    return field->get<std::string>();
+  }
+
+  int64_t Integer(const char* name) {
+    const Json* field = Find(name);
+    if (field == nullptr || !field->is_number_integer()) return Fail(name, "an integer"), 0;
+    return field->get<int64_t>();
+  }
+
+  double Number(const char* name) {
+    const Json* field = Find(name);
+    // JSON has no infinity: a sender's non-finite number arrives as null, and is one here again.
+    if (field != nullptr && field->is_null()) return std::nan("");
+    if (field == nullptr || !field->is_number()) return Fail(name, "a number"), 0;
+    return field->get<double>();
+  }
+
+  template <class Enum>
+  Enum Named(const char* name, std::optional<Enum> (*parse)(std::string_view)) {
+    const std::optional<Enum> value = parse(String(name));
+    if (!value.has_value()) Fail(name, "a known name");
+    return value.value_or(Enum{});
+  }
+
+  const Status& status() const { return status_; }
+
+ private:
+  const Json* Find(const char* name) const {
+    const auto found = json_.find(name);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  void Fail(const char* name, const char* expected) {
+    if (!status_.ok()) return;
+    status_ = DataLoss(fmt::format("Field '{}' of a child message is not {}.", name, expected));
+  }
+
+  const Json& json_;
+  Status status_;
+};
+
+Qualification ReadQualification(FieldReader& reader) {
+  Qualification qualification;
+  qualification.build_ns = reader.Integer("build_ns");
+  qualification.load_ns = reader.Integer("load_ns");
+  qualification.workspace_bytes = reader.Integer("workspace_bytes");
+  qualification.max_error = reader.Number("max_error");
+  qualification.quick_ns = reader.Number("quick_ns");
+  return qualification;
+}
+
+Result<Json> ParseMessage(std::string_view text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) {
+    return DataLoss(fmt::format("A child message of {} bytes is not a JSON object.", text.size()));
+  }
+  return json;
+}
+
+Status SystemFailure(const char* what) {
+  return Unavailable(fmt::format("Cannot {} the socket of a child: {}.", what, strerror(errno)));
+}
+
+}  // namespace
+
+std::string Encode(const Request& request) {
+  Json json;
+  std::visit(Overloaded{
+                 [&](const HelloRequest& hello) {
+                   json["type"] = "hello";
+                   json["version"] = hello.version;
+                   json["device"] = hello.device;
+                   json["problem"] = hello.problem;
+                 },
+                 [&](const QualifyRequest& qualify) {
+                   json["type"] = "qualify";
+                   json["candidate"] = qualify.candidate;
+                 },
+                 [&](const LoadRequest& load) {
+                   json["type"] = "load";
+                   json["candidate"] = load.candidate;
+                 },
+                 [&](const TimeRequest& time) {
+                   json["type"] = "time";
+                   json["index"] = time.index;
+                   json["launches"] = time.launches;
+                   json["cache"] = Name(time.cache);
+                 },
+             },
+             request);
+  return Dump(json);
+}
+
+std::string Encode(const Reply& reply) {
+  Json json;
+  json["at_ns"] = reply.at_ns;
+  std::visit(Overloaded{
+                 [&](const ReadyReply&) { json["type"] = "ready"; },
+                 [&](const RefusedReply& refused) {
+                   json["type"] = "refused";
+                   json["message"] = refused.message;
+                 },
+                 [&](const PhaseReply& phase) {
+                   json["type"] = "phase";
+                   json["phase"] = Name(phase.phase);
+                 },
+                 [&](const QualifiedReply& qualified) {
+                   json["type"] = "qualified";
+                   Put(json, qualified.qualification);
+                 },
+                 [&](const LoadedReply&) { json["type"] = "loaded"; },
+                 [&](const TimedReply& timed) {
+                   json["type"] = "timed";
+                   json["ns"] = timed.ns;
+                 },
+                 [&](const FailedReply& failed) {
+                   json["type"] = "failed";
+                   json["kind"] = Name(failed.failure.kind);
+                   json["phase"] = Name(failed.failure.phase);
+                   json["message"] = failed.failure.message;
+                   Put(json, failed.qualification);
+                 },
+             },
+             reply.content);
+  return Dump(json);
+}
+
+Result<Request> DecodeRequest(std::string_view text) {
+  ATTUNE_ASSIGN_OR_RETURN(const Json json, ParseMessage(text));
+  FieldReader reader(json);
+  const std::string type = reader.String("type");
+  Request request;
+  if (type == "hello") {
+    HelloRequest hello;
+    hello.version = static_cast<int>(reader.Integer("version"));
+    hello.device = reader.String("device");
+    hello.problem = reader.String("problem");
+    request = hello;
+  } else if (type == "qualify") {
+    request = QualifyRequest{reader.String("candidate")};
+  } else if (type == "load") {
+    request = LoadRequest{reader.String("candidate")};
+  } else if (type == "time") {
+    TimeRequest time;
+    time.index = static_cast<uint64_t>(reader.Integer("index"));
+    time.launches = static_cast<int>(reader.Integer("launches"));
+    time.cache = reader.Named("cache", &ParseCacheState);
+    request = time;
+  } else {
+    return DataLoss(fmt::format("Child request type '{}' is unknown.", type));
+  }
+  ATTUNE_RETURN_IF_ERROR(reader.status());
+  return request;
+}
+
+Result<Reply> DecodeReply(std::string_view text) {
+  ATTUNE_ASSIGN_OR_RETURN(const Json json, ParseMessage(text));
+  FieldReader reader(json);
+  const std::string type = reader.String("type");
+  Reply reply;
+  reply.at_ns = reader.Integer("at_ns");
+  if (type == "ready") {
+    reply.content = ReadyReply{};
+  } else if (type == "refused") {
+    reply.content = RefusedReply{reader.String("message")};
+  } else if (type == "phase") {
+    reply.content = PhaseReply{reader.Named("phase", &ParsePhase)};
+  } else if (type == "qualified") {
+    reply.content = QualifiedReply{ReadQualification(reader)};
+  } else if (type == "loaded") {
+    reply.content = LoadedReply{};
+  } else if (type == "timed") {
+    reply.content = TimedReply{reader.Number("ns")};
+  } else if (type == "failed") {
+    FailedReply failed;
+    failed.failure.kind = reader.Named("kind", &ParseFailureKind);
+    failed.failure.phase = reader.Named("phase", &ParsePhase);
+    failed.failure.message = reader.String("message");
+    failed.qualification = ReadQualification(reader);
+    reply.content = failed;
+  } else {
+    return DataLoss(fmt::format("Child reply type '{}' is unknown.", type));
+  }
+  ATTUNE_RETURN_IF_ERROR(reader.status());
+  return reply;
+}
+
+Status WriteFrame(int fd, std::string_view payload) {
+  if (payload.empty() || payload.size() > kMaxFrameBytes) {
+    return InvalidArgument(fmt::format("A child message has {} bytes; the limit is {}.",
+                                       payload.size(), kMaxFrameBytes));
+  }
+  std::string frame(4, '\0');
+  const uint32_t length = static_cast<uint32_t>(payload.size());
+  for (int i = 0; i < 4; ++i) frame[static_cast<size_t>(i)] = static_cast<char>(length >> (8 * i));
+  frame += payload;
+  std::string_view rest = frame;
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return SystemFailure("write to");
+    rest.remove_prefix(static_cast<size_t>(sent));
+  }
+  return Status::Ok();
+}
+
+Result<std::optional<std::string>> TakeFrame(std::string& buffer) {
+  if (buffer.size() < 4) return std::optional<std::string>();
+  uint32_t length = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    length |= static_cast<uint32_t>(static_cast<unsigned char>(buffer[i])) << (8 * i);
+  }
+  if (length == 0 || length > kMaxFrameBytes) {
+    return DataLoss(fmt::format("A child message has a length of {} bytes; the limit is {}.",
+                                length, kMaxFrameBytes));
+  }
+  if (buffer.size() < 4 + static_cast<size_t>(length)) return std::optional<std::string>();
+  std::string payload = buffer.substr(4, length);
+  buffer.erase(0, 4 + static_cast<size_t>(length));
+  return std::optional<std::string>(std::move(payload));
+}
+
+}  // namespace attune

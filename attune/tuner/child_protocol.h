@@ -1,0 +1,85 @@
+// Messages between a tuning process and its children, and the frames that carry them.
+// docs/formats/child_protocol.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "attune/base/status.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+inline constexpr int kChildProtocolVersion = 1;
+inline constexpr size_t kMaxFrameBytes = 1 << 20;
+
+struct HelloRequest {
+  int version = kChildProtocolVersion;
+  std::string device;
+  std::string problem;
+};
+struct QualifyRequest {
+  std::string candidate;
+};
+struct LoadRequest {
+  std::string candidate;
+};
+struct TimeRequest {
+  uint64_t index = 0;
+  int launches = 1;
+  CacheState cache = CacheState::kWarm;
+};
+using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest>;
+
+// What a child found out about a candidate before or beside its failure.
+struct Qualification {
+  int64_t build_ns = 0;
+  int64_t load_ns = 0;
+  int64_t workspace_bytes = 0;
+  double max_error = 0;
+  double quick_ns = 0;
+};
+
+struct ReadyReply {};
+struct RefusedReply {
+  std::string message;
+};
+struct PhaseReply {
+  Phase phase = Phase::kBuild;
+};
+struct QualifiedReply {
+  Qualification qualification;
+};
+struct LoadedReply {};
+struct TimedReply {
+  double ns = 0;
+};
+struct FailedReply {
+  Failure failure;
+  Qualification qualification;
+};
+
+struct Reply {
+  int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
+  std::variant<ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply, TimedReply,
+               FailedReply>
+      content;
+};
+
+std::string Encode(const Request& request);
+std::string Encode(const Reply& reply);
+// kDataLoss names the field that is missing or wrong.
+Result<Request> DecodeRequest(std::string_view json);
+Result<Reply> DecodeReply(std::string_view json);
+
+// Writes one frame to a blocking descriptor. kUnavailable if the peer has closed.
+Status WriteFrame(int fd, std::string_view payload);
+
+// Takes the first frame off `buffer` if it is complete; nothing if more bytes are needed; kDataLoss
+// if its length is 0 or above kMaxFrameBytes.
+Result<std::optional<std::string>> TakeFrame(std::string& buffer);
+
+}  // namespace attune

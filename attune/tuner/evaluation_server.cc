@@ -1,0 +1,173 @@
+#include "attune/tuner/evaluation_server.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/compile/builder.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/tuner/candidate_runner.h"
+#include "attune/tuner/child_protocol.h"
+#include "attune/verify/problem_data.h"
+
+namespace attune {
+namespace {
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Of a message that a library may have made arbitrarily long.
+constexpr size_t kMaxFailureBytes = 32768;
+
+// The cache of this user, or one that lasts as long as this process where there is no home folder.
+std::unique_ptr<KernelCache> OpenKernelCache() {
+  const auto folder = DefaultKernelCacheFolder();
+  if (folder.ok()) {
+    auto cache = FolderKernelCache::Open(*folder);
+    if (cache.ok()) return std::move(*cache);
+  }
+  return std::make_unique<MemoryKernelCache>();
+}
+
+// One conversation with the parent. Requests are answered in order.
+class EvaluationServer {
+ public:
+  EvaluationServer(int socket_fd, const BackendList& backends)
+      : socket_fd_(socket_fd),
+        backends_(backends),
+        cache_(OpenKernelCache()),
+        builder_(*cache_, 1) {}
+
+  // Until the parent closes. The status says why the conversation broke, if it did.
+  Status Serve() {
+    for (;;) {
+      ATTUNE_ASSIGN_OR_RETURN(const std::optional<Request> request, NextRequest());
+      if (!request.has_value()) return Status::Ok();
+      ATTUNE_RETURN_IF_ERROR(
+          std::visit([this](const auto& content) { return Answer(content); }, *request));
+    }
+  }
+
+ private:
+  // Nothing at the end of the stream.
+  Result<std::optional<Request>> NextRequest() {
+    for (;;) {
+      ATTUNE_ASSIGN_OR_RETURN(const std::optional<std::string> frame, TakeFrame(received_));
+      if (frame.has_value()) {
+        ATTUNE_ASSIGN_OR_RETURN(Request request, DecodeRequest(*frame));
+        return std::optional<Request>(std::move(request));
+      }
+      char chunk[4096];
+      const ssize_t got = ::recv(socket_fd_, chunk, sizeof chunk, 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return std::optional<Request>();
+      received_.append(chunk, static_cast<size_t>(got));
+    }
+  }
+
+  template <class Content>
+  Status Send(Content content) {
+    return WriteFrame(socket_fd_, Encode(Reply{NowNs(), std::move(content)}));
+  }
+
+  Status Answer(const HelloRequest& hello) {
+    const Status prepared = Prepare(hello);
+    return prepared.ok() ? Send(ReadyReply{}) : Send(RefusedReply{prepared.message()});
+  }
+
+  Status Prepare(const HelloRequest& hello) {
+    if (hello.version != kChildProtocolVersion) {
+      return FailedPrecondition(
+          fmt::format("The parent speaks version {} of the child protocol, this evaluator {}. "
+                      "Install both from one build.",
+                      hello.version, kChildProtocolVersion));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(problem_, ParseProblem(hello.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, hello.device));
+    ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, kProblemDataFd));
+    data_.emplace(std::move(data));
+    // A phase that cannot be reported has no reader any more; the next request ends the
+    // conversation.
+    const auto on_phase = [this](Phase phase) { (void)Send(PhaseReply{phase}); };
+    ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,
+                            CandidateRunner::Create(backend->solvers(), *device_, problem_, *data_,
+                                                    builder_, on_phase));
+    runner_.emplace(std::move(runner));
+    return Status::Ok();
+  }
+
+  Status Answer(const QualifyRequest& request) {
+    ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate, ParseForRunner(request.candidate));
+    auto qualified = runner_->Qualify(candidate);
+    if (qualified) return Send(QualifiedReply{*qualified});
+    return SendFailure(std::move(qualified.error()));
+  }
+
+  Status Answer(const LoadRequest& request) {
+    ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate, ParseForRunner(request.candidate));
+    auto index = runner_->Load(candidate);
+    if (!index) return SendFailure(std::move(index.error()));
+    loaded_count_ = *index + 1;
+    return Send(LoadedReply{});
+  }
+
+  Status Answer(const TimeRequest& request) {
+    if (!runner_.has_value() || request.index >= loaded_count_ || request.launches < 1) {
+      return InvalidArgument(fmt::format("Request to time candidate {} of {} with {} launches.",
+                                         request.index, loaded_count_, request.launches));
+    }
+    const auto time_ns = runner_->Time(request.index, {request.launches, request.cache});
+    if (time_ns) return Send(TimedReply{*time_ns});
+    return SendFailure({time_ns.error(), {}});
+  }
+
+  Result<Candidate> ParseForRunner(const std::string& text) {
+    if (!runner_.has_value()) return FailedPrecondition("A candidate came before the hello.");
+    return ParseCandidate(text);
+  }
+
+  Status SendFailure(FailedCandidate failed) {
+    if (failed.failure.message.size() > kMaxFailureBytes) {
+      failed.failure.message.resize(kMaxFailureBytes);
+    }
+    return Send(FailedReply{std::move(failed.failure), failed.qualification});
+  }
+
+  const int socket_fd_;
+  const BackendList& backends_;
+  std::unique_ptr<KernelCache> cache_;
+  Builder builder_;
+  std::string received_;
+  Problem problem_;
+  std::unique_ptr<Device> device_;
+  std::optional<ProblemData> data_;
+  std::optional<CandidateRunner> runner_;
+  size_t loaded_count_ = 0;
+};
+
+}  // namespace
+
+int ServeEvaluations(int socket_fd, const BackendList& backends) {
+  const pid_t parent = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before the line above.
+  if (::getppid() != parent) return 1;
+  EvaluationServer server(socket_fd, backends);
+  return server.Serve().ok() ? 0 : 1;
+}
+
+}  // namespace attune

@@ -1,0 +1,21 @@
+#include "attune/tuner/evaluator.h"
+
+#include <algorithm>
+
+namespace attune {
+
+int64_t UnionLengthNs(std::vector<BusyInterval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const BusyInterval& a, const BusyInterval& b) { return a.begin_ns < b.begin_ns; });
+  int64_t total_ns = 0;
+  int64_t covered_until_ns = INT64_MIN;
+  for (const BusyInterval& interval : intervals) {
+    const int64_t begin_ns = std::max(interval.begin_ns, covered_until_ns);
+    if (interval.end_ns <= begin_ns) continue;
+    total_ns += interval.end_ns - begin_ns;
+    covered_until_ns = interval.end_ns;
+  }
+  return total_ns;
+}
+
+}  // namespace attune

@@ -1,0 +1,117 @@
+#include "attune/tuner/local_evaluator.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/compile/builder.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/tuner/candidate_runner.h"
+#include "attune/verify/problem_data.h"
+
+namespace attune {
+namespace {
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+class LocalBlockTimer final : public BlockTimer {
+ public:
+  explicit LocalBlockTimer(CandidateRunner& runner, std::vector<size_t> indices)
+      : runner_(runner), indices_(std::move(indices)) {}
+
+  tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
+    return runner_.Time(indices_[index], request);
+  }
+  int generation() const override { return 0; }
+
+ private:
+  CandidateRunner& runner_;
+  std::vector<size_t> indices_;  // Of the runner, by index of the timer.
+};
+
+class LocalEvaluator final : public Evaluator {
+ public:
+  LocalEvaluator(const SolverList& solvers, Device& device)
+      : solvers_(solvers), device_(device), builder_(cache_, 1) {}
+
+  Status Begin(const Problem& problem, uint64_t seed) override {
+    runner_.reset();
+    problem_ = problem;
+    const int64_t begin_ns = NowNs();
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed));
+    data_.emplace(std::move(data));
+    busy_.push_back({begin_ns, NowNs()});
+    ATTUNE_ASSIGN_OR_RETURN(
+        CandidateRunner runner,
+        CandidateRunner::Create(solvers_, device_, problem_, *data_, builder_, [](Phase) {}));
+    runner_.emplace(std::move(runner));
+    return Status::Ok();
+  }
+
+  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
+                                         int64_t deadline_ns) override {
+    std::vector<Qualified> results;
+    for (const Candidate& candidate : candidates) {
+      if (NowNs() >= deadline_ns && !results.empty()) break;
+      const int64_t begin_ns = NowNs();
+      results.push_back(QualifyOne(candidate));
+      busy_.push_back({begin_ns, NowNs()});
+    }
+    return results;
+  }
+
+  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
+    std::vector<size_t> indices;
+    for (const Candidate& candidate : candidates) {
+      const auto index = runner_->Load(candidate);
+      if (!index) {
+        return Internal(fmt::format("Candidate {} qualified and cannot be loaded again: {}",
+                                    Text(candidate), index.error().failure.message));
+      }
+      indices.push_back(*index);
+    }
+    return std::unique_ptr<BlockTimer>(
+        std::make_unique<LocalBlockTimer>(*runner_, std::move(indices)));
+  }
+
+  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+
+ private:
+  Qualified QualifyOne(const Candidate& candidate) {
+    Qualified result;
+    result.trial.candidate = candidate;
+    result.trial.role = TrialRole::kQualify;
+    auto outcome = runner_->Qualify(candidate);
+    if (!outcome) result.trial.outcome = std::move(outcome.error().failure);
+    const Qualification& known = outcome ? *outcome : outcome.error().qualification;
+    result.trial.build_ns = known.build_ns;
+    result.trial.load_ns = known.load_ns;
+    result.trial.workspace_bytes = known.workspace_bytes;
+    result.trial.max_error = known.max_error;
+    result.quick_ns = outcome ? known.quick_ns : 0;
+    return result;
+  }
+
+  const SolverList& solvers_;
+  Device& device_;
+  MemoryKernelCache cache_;
+  Builder builder_;
+  Problem problem_;
+  std::optional<ProblemData> data_;
+  std::optional<CandidateRunner> runner_;
+  std::vector<BusyInterval> busy_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> MakeLocalEvaluator(const SolverList& solvers, Device& device) {
+  return std::make_unique<LocalEvaluator>(solvers, device);
+}
+
+}  // namespace attune

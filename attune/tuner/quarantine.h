@@ -1,0 +1,29 @@
+// Candidates that did fatal things to their process before and are not let in again.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+#include "attune/trial/candidate.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// True for failures that cost a process or memory: crash, hang, out of bounds, out of memory. A
+// build error or a wrong result is cheap to find out again and is not quarantined.
+bool IsFatal(FailureKind kind);
+
+// Every candidate with a fatal failure on `problem` whose record is valid for (target,
+// environment), with the newest such failure. An upgrade of the library that it calls gives a
+// candidate another chance.
+Result<std::map<Candidate, Failure>> FindQuarantined(RecordStore& store, const Problem& problem,
+                                                     const Target& target,
+                                                     const Environment& environment,
+                                                     const MatchPolicy& policy);
+
+}  // namespace attune

@@ -1,0 +1,181 @@
+#include "attune/tuner/tune_run.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "attune/base/fingerprint.h"
+
+namespace attune {
+namespace {
+
+// Problems of `problems` that have a finished set which is valid here.
+Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
+                                        std::span<const TaggedProblem> problems) {
+  const TunerParts& parts = tuner.parts();
+  const MatchPolicy policy = MatchPolicy::Default();
+  std::set<Fingerprint> tuned;
+  for (const TaggedProblem& tagged : problems) {
+    RecordQuery query;
+    query.problem = tagged.problem;
+    query.backend = parts.target.backend;
+    query.roles = {TrialRole::kFinal};
+    query.finished_only = true;
+    std::vector<RecordedSet> sets;
+    ATTUNE_RETURN_IF_ERROR(parts.store->Visit(query, [&](const RecordedSet& recorded) {
+      if (recorded.set.cache == tuner.options().cache) sets.push_back(recorded);
+      return Status::Ok();
+    }));
+    const auto choice =
+        SelectBest(sets, parts.target, parts.environment, policy, tuner.options().select, nullptr);
+    if (choice.has_value()) tuned.insert(KeyOf(tagged.problem));
+  }
+  return tuned;
+}
+
+bool EndsTheRun(const Status& status) {
+  switch (status.code()) {
+    // The store or the machine: the next problem would meet the same.
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kUnavailable:
+    case StatusCode::kDataLoss:
+    case StatusCode::kFailedPrecondition:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// One pass over the list; counts, times and reports.
+class Run {
+ public:
+  using Listener = std::function<void(const RunProgress&)>;
+
+  Run(Tuner& tuner, const RunOptions& options, const Listener& listener, size_t problem_count)
+      : tuner_(tuner),
+        options_(options),
+        listener_(listener),
+        begin_ns_(tuner.parts().clock->NowNs()) {
+    progress_.problem_count = problem_count;
+  }
+
+  bool MayBeginAnother() const {
+    if (options_.stop_requested && options_.stop_requested()) return false;
+    return options_.budget_ns <= 0 || ElapsedNs() < options_.budget_ns;
+  }
+
+  Result<ProblemOutcome> TuneOne(const Problem& problem) {
+    progress_.problem = &problem;
+    auto report = tuner_.Tune(problem, [this](const TuneProgress& tune) {
+      progress_.tune = tune;
+      Tell();
+    });
+    ProblemOutcome outcome;
+    outcome.problem = problem;
+    if (report.ok()) {
+      outcome.report = std::move(*report);
+      outcome.kind = outcome.report.choice.has_value() ? ProblemOutcome::Kind::kTuned
+                                                       : ProblemOutcome::Kind::kFailed;
+      if (!outcome.report.choice.has_value()) outcome.message = "No candidate could be timed.";
+      busy_ns_ += outcome.report.busy_ns;
+    } else if (EndsTheRun(report.error())) {
+      return report.error();
+    } else {
+      outcome.kind = report.error().code() == StatusCode::kUnsupported
+                         ? ProblemOutcome::Kind::kUnsupported
+                         : ProblemOutcome::Kind::kFailed;
+      outcome.message = report.error().message();
+    }
+    return outcome;
+  }
+
+  void TellFinished(const ProblemOutcome& outcome) {
+    ++progress_.problem_index;
+    progress_.finished = &outcome;
+    Tell();
+    progress_.finished = nullptr;
+    progress_.tune = TuneProgress{};
+  }
+
+  int64_t ElapsedNs() const { return tuner_.parts().clock->NowNs() - begin_ns_; }
+  int64_t busy_ns() const { return busy_ns_; }
+
+ private:
+  void Tell() {
+    if (!listener_) return;
+    progress_.elapsed_ns = ElapsedNs();
+    const size_t done = progress_.problem_index;
+    if (done > 0) {
+      const int64_t mean_ns = progress_.elapsed_ns / static_cast<int64_t>(done);
+      progress_.eta_ns = mean_ns * static_cast<int64_t>(progress_.problem_count - done);
+    } else {
+      progress_.eta_ns =
+          tuner_.options().per_problem_ns * static_cast<int64_t>(progress_.problem_count);
+    }
+    if (options_.budget_ns > 0) {
+      progress_.eta_ns =
+          std::clamp(options_.budget_ns - progress_.elapsed_ns, int64_t{0}, progress_.eta_ns);
+    }
+    listener_(progress_);
+  }
+
+  Tuner& tuner_;
+  const RunOptions& options_;
+  const Listener& listener_;
+  const int64_t begin_ns_;
+  RunProgress progress_;
+  int64_t busy_ns_ = 0;
+};
+
+}  // namespace
+
+std::string_view Name(ProblemOutcome::Kind kind) {
+  switch (kind) {
+    case ProblemOutcome::Kind::kTuned:
+      return "tuned";
+    case ProblemOutcome::Kind::kAlreadyTuned:
+      return "already_tuned";
+    case ProblemOutcome::Kind::kUnsupported:
+      return "unsupported";
+    case ProblemOutcome::Kind::kFailed:
+      return "failed";
+    case ProblemOutcome::Kind::kNotReached:
+      return "not_reached";
+  }
+  return "unknown";
+}
+
+Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
+                           const RunOptions& options,
+                           const std::function<void(const RunProgress&)>& listener) {
+  std::set<Fingerprint> tuned;
+  if (!options.retune) {
+    ATTUNE_ASSIGN_OR_RETURN(tuned, FindTuned(tuner, problems));
+  }
+  const auto is_open = [&](const Problem& problem) {
+    return !tuned.contains(KeyOf(problem)) && !tuner.FindSolvers(problem).solvers.empty();
+  };
+  const auto open_count =
+      std::count_if(problems.begin(), problems.end(),
+                    [&](const TaggedProblem& tagged) { return is_open(tagged.problem); });
+  Run run(tuner, options, listener, static_cast<size_t>(open_count));
+  RunSummary summary;
+  for (const TaggedProblem& tagged : problems) {
+    const Problem& problem = tagged.problem;
+    ProblemOutcome outcome;
+    outcome.problem = problem;
+    if (tuned.contains(KeyOf(problem))) {
+      outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
+    } else if (!is_open(problem) || run.MayBeginAnother()) {
+      const bool counted = is_open(problem);
+      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problem));
+      if (counted) run.TellFinished(outcome);
+    }
+    summary.outcomes.push_back(std::move(outcome));
+  }
+  summary.wall_ns = run.ElapsedNs();
+  summary.busy_ns = run.busy_ns();
+  return summary;
+}
+
+}  // namespace attune

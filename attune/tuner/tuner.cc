@@ -1,0 +1,78 @@
+#include "attune/tuner/tuner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/tuning_session.h"
+
+namespace attune {
+
+std::string_view Name(TuneProgress::Stage stage) {
+  switch (stage) {
+    case TuneProgress::Stage::kEnumerate:
+      return "enumerate";
+    case TuneProgress::Stage::kReference:
+      return "reference";
+    case TuneProgress::Stage::kQualify:
+      return "qualify";
+    case TuneProgress::Stage::kScreen:
+      return "screen";
+    case TuneProgress::Stage::kFinal:
+      return "final";
+    case TuneProgress::Stage::kRecord:
+      return "record";
+  }
+  return "unknown";
+}
+
+Tuner::Tuner(TunerParts parts, TuneOptions options)
+    : parts_(std::move(parts)), options_(std::move(options)) {}
+
+Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {
+  Applicability result;
+  for (const auto& solver : *parts_.solvers) {
+    Status status = solver->IsApplicable(problem, parts_.target);
+    if (status.ok()) {
+      result.solvers.push_back(solver.get());
+    } else {
+      result.refused.emplace_back(solver.get(), std::move(status));
+    }
+  }
+  return result;
+}
+
+namespace {
+
+// Those that take part: no last resort beside others, and only what the filter names; the first,
+// whose default is the baseline, always.
+std::vector<const Solver*> Participants(const std::vector<const Solver*>& applicable,
+                                        const std::vector<std::string>& filter) {
+  std::vector<const Solver*> chosen;
+  for (const Solver* solver : applicable) {
+    const bool named = std::any_of(filter.begin(), filter.end(), [&](const std::string& part) {
+      return solver->id().name.find(part) != std::string::npos;
+    });
+    const bool wanted = filter.empty() ? !solver->traits().last_resort : named;
+    if (chosen.empty() || wanted) chosen.push_back(solver);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener) {
+  const Applicability applicability = FindSolvers(problem);
+  if (applicability.solvers.empty()) {
+    std::string reason = applicability.refused.empty()
+                             ? "this backend has no solvers"
+                             : applicability.refused.front().second.message();
+    return Unsupported(fmt::format("None of {} solvers applies to {}; the first says: {}",
+                                   applicability.refused.size(), Text(problem), reason));
+  }
+  TuningSession session(parts_, options_, problem, listener);
+  return session.Run(Participants(applicability.solvers, options_.solver_filter));
+}
+
+}  // namespace attune

@@ -1,0 +1,315 @@
+#include "attune/tuner/tuning_session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+#include "attune/tuner/quarantine.h"
+
+namespace attune {
+namespace {
+
+// How the time of a problem is divided: finding candidates, screening, and the rest for the final.
+constexpr double kSearchShare = 0.5;
+constexpr double kScreenShare = 0.3;
+// The final decides; it gets this much even if the stages before overran.
+constexpr double kMinFinalShare = 0.2;
+// As many candidates share a child and its memory in one race.
+constexpr size_t kMaxHeat = 48;
+// Quick times are unfair (others run beside), so only what is far behind is left out.
+constexpr double kQuickCut = 3.0;
+constexpr size_t kFinalists = 3;
+constexpr size_t kBatch = 16;
+// Another build of the library, another seed of the data: the version of the program that measured.
+constexpr const char* kAttuneVersion = ATTUNE_VERSION;
+
+std::string MeasuredBy() {
+  char host[256] = "unknown";
+  ::gethostname(host, sizeof host - 1);
+  const char* user = std::getenv("USER");
+  return fmt::format("{}@{}", user != nullptr ? user : std::to_string(::getuid()), host);
+}
+
+int64_t UnixNowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options,
+                             const Problem& problem, const Tuner::Listener& listener)
+    : parts_(parts), options_(options), problem_(problem), listener_(listener) {}
+
+Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers) {
+  begin_ns_ = parts_.clock->NowNs();
+  Report(Stage::kEnumerate);
+  CandidateSource::Options source_options;
+  source_options.searcher = options_.searcher;
+  source_options.seed = options_.seed;
+  source_options.drop_hopeless = options_.searcher != "exhaustive";
+  ATTUNE_ASSIGN_OR_RETURN(
+      CandidateSource source,
+      CandidateSource::Create(problem_, parts_.target, solvers, source_options, &report_.notes));
+  if (!options_.retry_quarantined) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        quarantined_, FindQuarantined(*parts_.store, problem_, parts_.target, parts_.environment,
+                                      MatchPolicy::Default()));
+  }
+  Report(Stage::kReference);
+  ATTUNE_RETURN_IF_ERROR(parts_.evaluator->Begin(problem_, DataSeed()));
+  ATTUNE_RETURN_IF_ERROR(BeginSet());
+  ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
+  if (!passed_.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> finalists, Screen(SelectField()));
+    ATTUNE_RETURN_IF_ERROR(RunFinale(finalists));
+  }
+  ATTUNE_RETURN_IF_ERROR(Conclude());
+  return report_;
+}
+
+uint64_t TuningSession::DataSeed() const {
+  // Fresh data for each problem, the same again when the run is repeated.
+  return options_.seed ^ KeyOf(problem_).low;
+}
+
+Status TuningSession::BeginSet() {
+  MeasurementSet set;
+  set.id = NewSetId();
+  set.problem = problem_;
+  set.target = parts_.target;
+  set.environment = parts_.environment;
+  set.peaks = parts_.peaks;
+  set.cache = options_.cache;
+  set.seed = options_.seed;
+  set.searcher = options_.searcher;
+  set.measured_by = MeasuredBy();
+  set.attune_version = kAttuneVersion;
+  set.started_unix_ns = UnixNowNs();
+  set_id_ = set.id;
+  report_.set_id = set.id;
+  return parts_.store->BeginSet(set);
+}
+
+Status TuningSession::QualifyAll(CandidateSource& source) {
+  Report(Stage::kQualify);
+  const int64_t share_ns =
+      static_cast<int64_t>(kSearchShare * static_cast<double>(options_.per_problem_ns));
+  std::vector<Candidate> batch = source.Ask(kBatch);
+  defaults_ = batch;
+  while (!batch.empty()) {
+    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
+    const bool out_of_time = parts_.clock->NowNs() - begin_ns_ >= share_ns;
+    batch = out_of_time ? std::vector<Candidate>() : source.Ask(kBatch);
+  }
+  return Status::Ok();
+}
+
+std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source,
+                                                         std::vector<Candidate> batch) {
+  std::erase_if(batch, [&](const Candidate& candidate) {
+    if (!quarantined_.contains(candidate)) return false;
+    ++report_.quarantined;
+    source.Tell(candidate, std::nullopt);
+    return true;
+  });
+  return batch;
+}
+
+Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch) {
+  if (batch.empty()) return Status::Ok();
+  progress_.considered += static_cast<int64_t>(batch.size());
+  Report(Stage::kQualify);
+  const int64_t share_ns =
+      static_cast<int64_t>(kSearchShare * static_cast<double>(options_.per_problem_ns));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Qualified> results,
+                          parts_.evaluator->Qualify(batch, begin_ns_ + share_ns));
+  progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
+  std::vector<Trial> trials;
+  for (const Qualified& result : results) {
+    const Trial& trial = result.trial;
+    trials.push_back(trial);
+    if (const Failure* failure = trial.failure()) {
+      ++report_.failures[failure->kind];
+      ++progress_.failed;
+      source.Tell(trial.candidate, std::nullopt);
+      continue;
+    }
+    ++progress_.qualified;
+    source.Tell(trial.candidate, result.quick_ns);
+    passed_.push_back({trial.candidate, result.quick_ns, trial.build_ns, trial.load_ns,
+                       trial.workspace_bytes, trial.max_error});
+  }
+  Report(Stage::kQualify);
+  return parts_.store->Append(set_id_, trials);
+}
+
+std::vector<TuningSession::Runner> TuningSession::SelectField() const {
+  std::vector<Runner> field = passed_;
+  std::sort(field.begin(), field.end(),
+            [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
+  auto baseline = field.begin();
+  for (const Candidate& candidate : defaults_) {
+    const auto found = std::find_if(field.begin(), field.end(), [&](const Runner& runner) {
+      return runner.candidate == candidate;
+    });
+    if (found == field.end()) continue;
+    baseline = found;
+    break;
+  }
+  std::rotate(field.begin(), baseline, baseline + 1);
+  if (options_.searcher == "exhaustive") return field;
+  const double best_ns =
+      std::min_element(field.begin(), field.end(), [](const Runner& a, const Runner& b) {
+        return a.quick_ns < b.quick_ns;
+      })->quick_ns;
+  const auto hopeless = std::find_if(field.begin() + 1, field.end(), [&](const Runner& runner) {
+    return runner.quick_ns > kQuickCut * best_ns;
+  });
+  field.erase(hopeless, field.end());
+  if (field.size() > kMaxHeat) field.resize(kMaxHeat);
+  return field;
+}
+
+Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {
+  progress_.timed = static_cast<int64_t>(field.size());
+  report_.timed = progress_.timed;
+  const int64_t share_ns =
+      static_cast<int64_t>(kScreenShare * static_cast<double>(options_.per_problem_ns));
+  while (field.size() > kMaxHeat) {
+    const size_t heats = (field.size() - 2) / (kMaxHeat - 1) + 1;
+    std::vector<Runner> next = {field.front()};
+    for (size_t begin = 1; begin < field.size(); begin += kMaxHeat - 1) {
+      std::vector<Runner> heat = {field.front()};
+      const size_t end = std::min(field.size(), begin + kMaxHeat - 1);
+      heat.insert(heat.end(), field.begin() + static_cast<std::ptrdiff_t>(begin),
+                  field.begin() + static_cast<std::ptrdiff_t>(end));
+      ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> best,
+                              RunHeat(heat, share_ns / static_cast<int64_t>(heats)));
+      if (!best.empty()) next.insert(next.end(), best.begin() + 1, best.end());
+    }
+    field = std::move(next);
+  }
+  return RunHeat(field, share_ns);
+}
+
+Result<std::vector<TuningSession::Runner>> TuningSession::RunHeat(const std::vector<Runner>& heat,
+                                                                  int64_t budget_ns) {
+  Report(Stage::kScreen);
+  std::vector<Candidate> candidates;
+  for (const Runner& runner : heat) candidates.push_back(runner.candidate);
+  ATTUNE_ASSIGN_OR_RETURN(const auto timer, parts_.evaluator->StartTiming(candidates));
+  RaceOptions race_options;
+  race_options.seed = options_.seed;
+  race_options.cache = options_.cache;
+  race_options.budget_ns = budget_ns;
+  race_options.margin = options_.select.margin;
+  race_options.confidence = options_.select.confidence;
+  race_options.finalists = kFinalists;
+  const Entrants entrants{heat.size(), 0};
+  const RaceResult race = Race(*timer, entrants, race_options, *parts_.clock);
+  report_.stop_reason = std::string(Name(race.reason));
+  std::vector<Trial> trials;
+  for (size_t i = 0; i < heat.size(); ++i) {
+    const RaceEntry& entry = race.entries[i];
+    if (std::holds_alternative<std::monostate>(entry.outcome)) continue;
+    if (const Failure* failure = entry.failure()) ++report_.failures[failure->kind];
+    trials.push_back(TrialOf(heat[i], TrialRole::kScreen, i == 0, entry));
+  }
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
+  if (race.entries[0].failure() != nullptr) {
+    // Without its baseline a race says nothing; the next quickest becomes the baseline.
+    if (heat.size() == 1) return std::vector<Runner>();
+    return RunHeat(std::vector<Runner>(heat.begin() + 1, heat.end()), budget_ns);
+  }
+  std::vector<Runner> best = {heat.front()};
+  for (const Finalist& finalist :
+       SelectFinalists(race, entrants, options_.select.margin, kFinalists)) {
+    best.push_back(heat[finalist.index]);
+  }
+  return best;
+}
+
+Status TuningSession::RunFinale(const std::vector<Runner>& finalists) {
+  if (finalists.empty()) return Status::Ok();
+  Report(Stage::kFinal);
+  std::vector<Candidate> candidates;
+  for (const Runner& runner : finalists) candidates.push_back(runner.candidate);
+  ATTUNE_ASSIGN_OR_RETURN(const auto timer, parts_.evaluator->StartTiming(candidates));
+  FinalOptions final_options;
+  final_options.seed = options_.seed + 1;
+  final_options.cache = options_.cache;
+  final_options.budget_ns =
+      std::max(RemainingNs(),
+               static_cast<int64_t>(kMinFinalShare * static_cast<double>(options_.per_problem_ns)));
+  final_options.margin = options_.select.margin;
+  final_options.confidence = options_.select.confidence;
+  const auto launches_of = [](const Runner& runner) {
+    constexpr double kBlockNs = 2e6;
+    return static_cast<int>(std::clamp(kBlockNs / std::max(runner.quick_ns, 1.0), 1.0, 10'000.0));
+  };
+  std::vector<Finalist> challengers;
+  for (size_t i = 1; i < finalists.size(); ++i) {
+    challengers.push_back({i, launches_of(finalists[i])});
+  }
+  const FinalResult result =
+      RunFinal(*timer, {0, launches_of(finalists[0])}, challengers, final_options, *parts_.clock);
+  std::vector<Trial> trials = {
+      TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
+  for (size_t i = 1; i < finalists.size(); ++i) {
+    trials.push_back(TrialOf(finalists[i], TrialRole::kFinal, false, result.entries[i - 1]));
+  }
+  std::erase_if(trials, [](const Trial& trial) {
+    return std::holds_alternative<std::monostate>(trial.outcome);
+  });
+  return parts_.store->Append(set_id_, trials);
+}
+
+Status TuningSession::Conclude() {
+  Report(Stage::kRecord);
+  ATTUNE_RETURN_IF_ERROR(parts_.store->FinishSet(set_id_));
+  RecordQuery query;
+  query.problem = problem_;
+  query.roles = {TrialRole::kFinal};
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [this](const RecordedSet& recorded) {
+    if (recorded.set.id == set_id_) report_.choice = SelectWithin(recorded, options_.select);
+    return Status::Ok();
+  }));
+  report_.considered = progress_.considered;
+  report_.qualified = progress_.qualified;
+  report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
+  report_.busy_ns = UnionLengthNs(parts_.evaluator->TakeBusyIntervals());
+  return Status::Ok();
+}
+
+Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_default,
+                             const RaceEntry& entry) const {
+  Trial trial;
+  trial.candidate = runner.candidate;
+  trial.role = role;
+  trial.is_default = is_default;
+  trial.build_ns = runner.build_ns;
+  trial.load_ns = runner.load_ns;
+  trial.workspace_bytes = runner.workspace_bytes;
+  trial.max_error = runner.max_error;
+  if (const Failure* failure = entry.failure()) trial.outcome = *failure;
+  if (const Measurement* measurement = entry.measurement()) trial.outcome = *measurement;
+  return trial;
+}
+
+void TuningSession::Report(Stage stage) {
+  progress_.stage = stage;
+  if (listener_) listener_(progress_);
+}
+
+int64_t TuningSession::RemainingNs() const {
+  return begin_ns_ + options_.per_problem_ns - parts_.clock->NowNs();
+}
+
+}  // namespace attune

@@ -1,0 +1,75 @@
+// The stages of tuning one problem, in order. Used once, by Tuner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/measure/decision.h"
+#include "attune/measure/race.h"
+#include "attune/tuner/candidate_source.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+class TuningSession {
+ public:
+  // Borrows everything.
+  TuningSession(const TunerParts& parts, const TuneOptions& options, const Problem& problem,
+                const Tuner::Listener& listener);
+
+  // `solvers` apply; the default config of the first is the default candidate.
+  Result<TuneReport> Run(const std::vector<const Solver*>& solvers);
+
+ private:
+  using Stage = TuneProgress::Stage;
+
+  // A candidate that may be timed.
+  struct Runner {
+    Candidate candidate;
+    double quick_ns = 0;
+    // What qualification found out, repeated in every trial of the candidate.
+    int64_t build_ns = 0;
+    int64_t load_ns = 0;
+    int64_t workspace_bytes = 0;
+    double max_error = 0;
+  };
+
+  Status BeginSet();
+  Status QualifyAll(CandidateSource& source);
+  Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
+  // Leaves out what is quarantined, and tells the source.
+  std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
+
+  // Who is worth timing, the default first, then by quick time.
+  std::vector<Runner> SelectField() const;
+  // Races the field, in heats if it is large, and returns the default and the finalists.
+  Result<std::vector<Runner>> Screen(std::vector<Runner> field);
+  Result<std::vector<Runner>> RunHeat(const std::vector<Runner>& heat, int64_t budget_ns);
+  Status RunFinale(const std::vector<Runner>& finalists);
+  Status Conclude();
+
+  Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
+                const RaceEntry& entry) const;
+  void Report(Stage stage);
+  int64_t RemainingNs() const;
+  uint64_t DataSeed() const;
+
+  const TunerParts& parts_;
+  const TuneOptions& options_;
+  const Problem& problem_;
+  const Tuner::Listener& listener_;
+  int64_t begin_ns_ = 0;
+  std::string set_id_;
+  std::map<Candidate, Failure> quarantined_;
+  std::vector<Candidate>
+      defaults_;  // Of every solver, in order: the first that passes is the default.
+  std::vector<Runner> passed_;
+  TuneProgress progress_;
+  TuneReport report_;
+};
+
+}  // namespace attune
