@@ -53,7 +53,7 @@ struct RaceOptions {
       3;  // As soon as no more than these are left beside the default, it is decided.
   std::vector<CrudeCut> crude_cuts = {{0, 10.0}, {1, 3.0}, {3, 1.5}};
   // Asked after each round, after the standard ones (decided, budget, rounds). Borrowed.
-  std::vector<const StoppingCriterion*> extra_criteria;
+  std::vector<const StoppingCriterion*> extra_criteria = {};
 };
 
 // What became of one candidate.

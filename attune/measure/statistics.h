@@ -10,6 +10,9 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
+
+#include "attune/trial/trial.h"
 
 namespace attune {
 
@@ -53,5 +56,9 @@ struct RatioEstimate {
 // and positive.
 RatioEstimate PairedRatio(std::span<const double> baseline_ns, std::span<const double> candidate_ns,
                           double confidence);
+
+// The samples with their median and its interval; the first kMaxSamples count.
+// REQUIRES: samples_ns is not empty.
+Measurement MeasurementOf(std::vector<double> samples_ns, CacheState cache, double confidence);
 
 }  // namespace attune

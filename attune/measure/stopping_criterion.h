@@ -25,7 +25,7 @@ std::string_view Name(StopReason reason);
 // One candidate that is still in the race, other than the default.
 struct Contender {
   size_t index = 0;
-  RatioEstimate speedup;  // Over the default; confidence 0 as long as there are no pairs.
+  RatioEstimate speedup = {};  // Over the default; confidence 0 as long as there are no pairs.
 };
 
 // What is known after a round. The span is valid during the call only.
@@ -33,8 +33,8 @@ struct RaceState {
   int round = 0;  // Complete rounds; 0 after the calibration pass.
   int64_t elapsed_ns = 0;
   int64_t last_round_ns = 0;
-  size_t candidates = 0;                  // That started, the default included.
-  std::span<const Contender> contenders;  // Still running.
+  size_t candidates = 0;                       // That started, the default included.
+  std::span<const Contender> contenders = {};  // Still running.
 };
 
 // Stateless or not, a criterion is asked once after each round. Not thread-safe.

@@ -1,0 +1,93 @@
+#include "attune/measure/decision.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+#include "attune/measure/rounds.h"
+
+namespace attune {
+namespace {
+
+// With fewer samples than the confidence takes, a finalist wins only if at least three pairs, and
+// each of them, show it faster by this factor. For launches of seconds: nobody should wait for a
+// dozen rounds to learn that 1 s beats 3 s. Equal candidates pass with the cube of the probability
+// that a sample is off by a quarter: 1e-3 if every tenth is.
+constexpr double kGrossRatio = 1.25;
+constexpr size_t kGrossPairs = 3;
+
+RatioEstimate SpeedupOf(const Measurement& baseline, const Measurement& finalist,
+                        double confidence) {
+  return PairedRatio(baseline.samples_ns, finalist.samples_ns, confidence);
+}
+
+bool Beats(const RatioEstimate& speedup, size_t pairs, double margin, double confidence) {
+  if (speedup.confidence >= confidence) return speedup.low >= 1 + margin;
+  return pairs >= kGrossPairs && speedup.low >= std::max(kGrossRatio, 1 + margin);
+}
+
+// Nobody can still be shown to be faster than `baseline` by more than the margin.
+bool NobodyElseIsFaster(const Measurement& baseline, std::span<const Measurement> others,
+                        double margin, double confidence) {
+  return std::all_of(others.begin(), others.end(), [&](const Measurement& other) {
+    if (&other == &baseline) return true;
+    const RatioEstimate speedup = SpeedupOf(baseline, other, confidence);
+    return speedup.confidence >= confidence && speedup.high < 1 + margin;
+  });
+}
+
+}  // namespace
+
+Decision Decide(const Measurement& default_measurement, std::span<const Measurement> finalists,
+                double margin, double confidence) {
+  assert(margin >= 0 && confidence > 0 && confidence < 1);
+  Decision decision;
+  if (finalists.empty()) {
+    decision.settled = true;
+    return decision;
+  }
+  const double each = 1 - (1 - confidence) / static_cast<double>(finalists.size());
+  size_t best = 0;
+  std::pair<bool, double> best_rank;
+  for (size_t i = 0; i < finalists.size(); ++i) {
+    const RatioEstimate speedup = SpeedupOf(default_measurement, finalists[i], each);
+    const size_t pairs =
+        std::min(default_measurement.samples_ns.size(), finalists[i].samples_ns.size());
+    // Whoever beats the default comes before everybody who does not; then the estimate counts.
+    const std::pair rank(Beats(speedup, pairs, margin, each), speedup.ratio);
+    if (i > 0 && rank <= best_rank) continue;
+    best = i;
+    best_rank = rank;
+    decision.speedup = speedup;
+  }
+  if (best_rank.first) decision.winner = best;
+  const Measurement& leader = decision.winner ? finalists[*decision.winner] : default_measurement;
+  decision.settled = NobodyElseIsFaster(leader, finalists, margin, each);
+  return decision;
+}
+
+std::vector<Finalist> SelectFinalists(const RaceResult& race, const Entrants& entrants,
+                                      double margin, size_t max_count) {
+  // An estimate from too few pairs to have an interval may be this far off.
+  constexpr double kUnknownFactor = 1.2;
+  std::vector<size_t> order;
+  for (size_t index = 0; index < race.entries.size(); ++index) {
+    const RaceEntry& entry = race.entries[index];
+    if (index == entrants.default_index || entry.measurement() == nullptr) continue;
+    if (entry.dropped_at_round.has_value()) continue;
+    const double optimistic =
+        std::max(entry.speedup.high,
+                 entry.speedup.confidence < 0.9 ? entry.speedup.ratio * kUnknownFactor : 0);
+    if (optimistic >= 1 + margin) order.push_back(index);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return race.entries[a].speedup.ratio > race.entries[b].speedup.ratio;
+  });
+  if (order.size() > max_count) order.resize(max_count);
+  std::vector<Finalist> finalists;
+  for (const size_t index : order) finalists.push_back({index, race.entries[index].launches});
+  return finalists;
+}
+
+}  // namespace attune

@@ -1,0 +1,149 @@
+#include "attune/measure/rounds.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace attune {
+namespace {
+
+// Lanes pair by round; one of them may have a sample of round 0 that the other has not.
+RatioEstimate SpeedupOver(const Lane& baseline, const Lane& lane, double confidence) {
+  const bool skip = baseline.has_round_zero != lane.has_round_zero;
+  const auto rounds = [&](const Lane& of) {
+    return std::span(of.samples_ns).subspan(skip && of.has_round_zero ? 1 : 0);
+  };
+  const auto baseline_ns = rounds(baseline);
+  const auto lane_ns = rounds(lane);
+  if (!baseline_ns.empty() && !lane_ns.empty())
+    return PairedRatio(baseline_ns, lane_ns, confidence);
+  if (baseline.best_ns == 0 || lane.best_ns == 0) return {};
+  const double ratio = baseline.best_ns / lane.best_ns;
+  return {ratio, ratio, ratio, 0};
+}
+
+}  // namespace
+
+Rounds::Rounds(BlockTimer& timer, Clock& clock, std::vector<Lane> lanes, const Options& options)
+    : timer_(&timer),
+      clock_(&clock),
+      lanes_(std::move(lanes)),
+      options_(options),
+      random_(options.seed),
+      generation_(timer.generation()),
+      start_ns_(clock.NowNs()) {
+  assert(!lanes_.empty());
+}
+
+void Rounds::Calibrate(int64_t deadline_ns) {
+  const int64_t begin_ns = clock_->NowNs();
+  std::vector<Lane*> order = RunningInRandomOrder();
+  std::iter_swap(order.begin(), std::find(order.begin(), order.end(), &default_lane()));
+  for (Lane* lane : order) {
+    const bool late = lane != &default_lane() && clock_->NowNs() >= deadline_ns;
+    if (late || !default_lane().running || TooManyRestarts()) {
+      lane->running = false;
+    } else {
+      CalibrateLane(*lane);
+    }
+  }
+  last_round_ns_ = clock_->NowNs() - begin_ns;
+  UpdateSpeedups();
+}
+
+void Rounds::CalibrateLane(Lane& lane) {
+  const auto target_ns = static_cast<double>(options_.block_target_ns);
+  lane.launches = 1;
+  const std::optional<double> first_ns = Sample(lane, 1);
+  if (!first_ns.has_value()) return;
+  double time_ns = *first_ns;
+  if (time_ns < target_ns) {
+    // A quarter of a block: enough to see past the cost of the first launch, and cheap if that
+    // first one was a lucky shot.
+    const double launches = std::ceil(target_ns / (4 * time_ns));
+    const std::optional<double> second_ns =
+        Sample(lane, static_cast<int>(std::min<double>(launches, options_.max_launches)));
+    if (!second_ns.has_value()) return;
+    time_ns = std::min(time_ns, *second_ns);
+  }
+  const double launches = std::clamp<double>(target_ns / time_ns, 1, options_.max_launches);
+  lane.launches = static_cast<int>(std::lround(launches));
+  if (lane.launches == 1) {
+    lane.samples_ns.push_back(time_ns);
+    lane.has_round_zero = true;
+  }
+}
+
+void Rounds::RunRound() {
+  const int64_t begin_ns = clock_->NowNs();
+  const int restarts_before = restarts_;
+  for (Lane* lane : RunningInRandomOrder()) {
+    const std::optional<double> time_ns = Sample(*lane, lane->launches);
+    if (restarts_ != restarts_before) return;
+    if (time_ns.has_value()) lane->samples_ns.push_back(*time_ns);
+    if (!default_lane().running) return;
+  }
+  ++round_;
+  last_round_ns_ = clock_->NowNs() - begin_ns;
+  UpdateSpeedups();
+}
+
+std::optional<double> Rounds::Sample(Lane& lane, int launches) {
+  const tl::expected<double, Failure> time_ns =
+      timer_->TimeBlock(lane.index, {.launches = launches, .cache = options_.cache});
+  if (!time_ns.has_value()) {
+    lane.failure = time_ns.error();
+    lane.running = false;
+    lane.samples_ns.clear();
+  }
+  if (timer_->generation() != generation_) {
+    generation_ = timer_->generation();
+    ++restarts_;
+    DiscardSamples();
+    return std::nullopt;
+  }
+  if (!time_ns.has_value()) return std::nullopt;
+  assert(*time_ns > 0);
+  lane.best_ns = lane.best_ns == 0 ? *time_ns : std::min(lane.best_ns, *time_ns);
+  return *time_ns;
+}
+
+void Rounds::DiscardSamples() {
+  round_ = 0;
+  for (Lane& lane : lanes_) {
+    if (lane.dropped_at_round.has_value()) continue;
+    lane.samples_ns.clear();
+    lane.has_round_zero = false;
+    lane.speedup = {};
+  }
+}
+
+std::vector<Lane*> Rounds::RunningInRandomOrder() {
+  std::vector<Lane*> order;
+  for (Lane& lane : lanes_) {
+    if (lane.running) order.push_back(&lane);
+  }
+  random_.Shuffle(std::span<Lane*>(order));
+  return order;
+}
+
+void Rounds::UpdateSpeedups() {
+  for (Lane& lane : lanes_) {
+    if (lane.running) lane.speedup = SpeedupOver(default_lane(), lane, options_.confidence);
+  }
+}
+
+void Rounds::Drop(Lane& lane) {
+  assert(&lane != &default_lane());
+  lane.running = false;
+  lane.dropped_at_round = round_;
+}
+
+size_t Rounds::RunningContenders() const {
+  return static_cast<size_t>(std::count_if(lanes_.begin() + 1, lanes_.end(),
+                                           [](const Lane& lane) { return lane.running; }));
+}
+
+}  // namespace attune
