@@ -16,13 +16,15 @@
 namespace attune {
 
 struct Parameter {
-  std::string name;                    // [A-Za-z_][A-Za-z0-9_]*
-  std::vector<ParameterValue> values;  // Distinct, at least one; order is the author's, neighbours are adjacent.
+  std::string name;  // [A-Za-z_][A-Za-z0-9_]*
+  std::vector<ParameterValue>
+      values;  // Distinct, at least one; order is the author's, neighbours are adjacent.
 
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-// A rule over parameters (and constants such as problem sizes): text, or a predicate with the names it reads.
+// A rule over parameters (and constants such as problem sizes): text, or a predicate with the names
+// it reads.
 struct Constraint {
   std::vector<std::string> names;
   std::function<Result<bool>(const Expression::Lookup&)> holds;
@@ -30,16 +32,16 @@ struct Constraint {
 };
 Constraint ConstraintFrom(Expression expression);
 
-// An immutable set of valid configs with a dense index [0, size()). The index of a config depends only on
-// parameters and constraints, so a searcher can be resumed. Thread-safe.
+// An immutable set of valid configs with a dense index [0, size()). The index of a config depends
+// only on parameters and constraints, so a searcher can be resumed. Thread-safe.
 class ConfigSpace {
  public:
   // The space with exactly one config that has no parameters.
   ConfigSpace();
 
   // `constants` are names that constraints may read beside the parameters. Fails on a duplicate or
-  // unknown name, an empty value list, a constraint that cannot be evaluated (which one, at which config)
-  // or a space with no valid config (naming the constraint that removed the last ones).
+  // unknown name, an empty value list, a constraint that cannot be evaluated (which one, at which
+  // config) or a space with no valid config (naming the constraint that removed the last ones).
   static Result<ConfigSpace> Create(std::vector<Parameter> parameters,
                                     std::vector<Constraint> constraints, Config constants = {});
 
@@ -50,7 +52,8 @@ class ConfigSpace {
   Config At(uint64_t index) const;
   // Nothing if `config` is not in the space.
   std::optional<uint64_t> IndexOf(const Config& config) const;
-  // Indices of valid configs that differ from `index` in exactly one parameter, by one step in its value list
+  // Indices of valid configs that differ from `index` in exactly one parameter, by one step in its
+  // value list
   // (`adjacent`) or by any amount.
   std::vector<uint64_t> Neighbours(uint64_t index, bool adjacent_only) const;
   uint64_t Sample(Random& random) const { return random.Below(size()); }

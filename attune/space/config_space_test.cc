@@ -1,0 +1,257 @@
+#include "attune/space/config_space.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+Parameter Integers(std::string name, std::initializer_list<int64_t> values) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  for (const int64_t value : values) parameter.values.emplace_back(value);
+  return parameter;
+}
+
+Parameter Counted(std::string name, int64_t count) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  for (int64_t i = 0; i < count; ++i) parameter.values.emplace_back(i);
+  return parameter;
+}
+
+Constraint Rule(std::string_view text) {
+  return ConstraintFrom(*Expression::Parse(text, ExpressionDialect::kPython));
+}
+
+std::string ErrorOf(std::vector<Parameter> parameters, std::vector<Constraint> constraints,
+                    Config constants = {}) {
+  const auto space =
+      ConfigSpace::Create(std::move(parameters), std::move(constraints), std::move(constants));
+  EXPECT_FALSE(space.ok());
+  return space.status().message();
+}
+
+// Every valid config by brute force, in depth-first order.
+std::vector<Config> BruteForce(const std::vector<Parameter>& parameters,
+                               const std::vector<Constraint>& constraints) {
+  std::vector<Config> configs = {Config()};
+  for (const Parameter& parameter : parameters) {
+    std::vector<Config> extended;
+    for (const Config& config : configs) {
+      for (const ParameterValue& value : parameter.values) {
+        extended.push_back(config);
+        extended.back().emplace(parameter.name, value);
+      }
+    }
+    configs = std::move(extended);
+  }
+  std::erase_if(configs, [&constraints](const Config& config) {
+    return !std::all_of(constraints.begin(), constraints.end(), [&config](const Constraint& rule) {
+      return *rule.holds([&config](std::string_view name) {
+        const auto found = config.find(name);
+        return found == config.end() ? nullptr : &found->second;
+      });
+    });
+  });
+  return configs;
+}
+
+void ExpectSpaceIs(const ConfigSpace& space, const std::vector<Config>& configs) {
+  ASSERT_EQ(space.size(), configs.size());
+  for (uint64_t i = 0; i < configs.size(); ++i) {
+    EXPECT_EQ(space.At(i), configs[i]);
+    EXPECT_EQ(space.IndexOf(configs[i]), i);
+  }
+}
+
+TEST(ConfigSpaceTest, DefaultSpaceHasOneConfigWithoutParameters) {
+  const ConfigSpace space;
+
+  EXPECT_EQ(space.size(), 1u);
+  EXPECT_EQ(space.At(0), Config());
+  EXPECT_EQ(space.IndexOf(Config()), 0u);
+  EXPECT_TRUE(space.Neighbours(0, false).empty());
+}
+
+TEST(ConfigSpaceTest, IndicesAreDepthFirstOverTheGivenOrder) {
+  const auto space =
+      ConfigSpace::Create({Integers("b", {4, 2}), Integers("a", {1, 2, 3})}, {Rule("b % a == 0")});
+
+  ASSERT_TRUE(space.ok());
+  ASSERT_EQ(space->size(), 4u);
+  EXPECT_EQ(Text(space->At(0)), "a=1,b=4");
+  EXPECT_EQ(Text(space->At(1)), "a=2,b=4");
+  EXPECT_EQ(Text(space->At(2)), "a=1,b=2");
+  EXPECT_EQ(Text(space->At(3)), "a=2,b=2");
+}
+
+TEST(ConfigSpaceTest, InterleavedComponentsKeepTheDepthFirstOrder) {
+  const std::vector<Parameter> parameters = {Counted("a", 4), Counted("b", 3), Counted("one", 1),
+                                             Counted("c", 4), Counted("d", 3), Counted("free", 2)};
+  const std::vector<Constraint> constraints = {Rule("a <= c"), Rule("b + d != 2"),
+                                               Rule("one == 0")};
+
+  const auto space = ConfigSpace::Create(parameters, constraints);
+
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  ExpectSpaceIs(*space, BruteForce(parameters, constraints));
+}
+
+TEST(ConfigSpaceTest, RandomSpacesEqualBruteForce) {
+  Random random(31);
+  const char* const kNames[] = {"a", "b", "c", "d", "e"};
+  int built = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Parameter> parameters;
+    for (const char* name : kNames) {
+      parameters.push_back(Counted(name, 1 + static_cast<int64_t>(random.Below(4))));
+    }
+    std::vector<Constraint> constraints;
+    const uint64_t count = random.Below(4);
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::string left = kNames[random.Below(5)];
+      const std::string right = kNames[random.Below(5)];
+      constraints.push_back(Rule("(" + left + " * 3 + " + right + ") % " +
+                                 std::to_string(2 + random.Below(3)) +
+                                 " != " + std::to_string(random.Below(2))));
+    }
+    const std::vector<Config> expected = BruteForce(parameters, constraints);
+
+    const auto space = ConfigSpace::Create(parameters, constraints);
+
+    ASSERT_EQ(space.ok(), !expected.empty());
+    if (!space.ok()) continue;
+    ++built;
+    ExpectSpaceIs(*space, expected);
+  }
+  EXPECT_GT(built, 100);
+}
+
+TEST(ConfigSpaceTest, NeighboursDifferInExactlyOneParameter) {
+  const std::vector<Parameter> parameters = {Counted("a", 4), Counted("b", 5), Counted("c", 3)};
+  const std::vector<Constraint> constraints = {Rule("(a + b) % 3 != 1")};
+  const auto space = ConfigSpace::Create(parameters, constraints);
+  ASSERT_TRUE(space.ok());
+
+  for (uint64_t from = 0; from < space->size(); ++from) {
+    std::vector<uint64_t> any;
+    std::vector<uint64_t> adjacent;
+    for (uint64_t to = 0; to < space->size(); ++to) {
+      int changed = 0;
+      int64_t distance = 0;
+      for (const auto& [name, value] : space->At(from)) {
+        const int64_t difference = std::get<int64_t>(value) - IntegerAt(space->At(to), name);
+        changed += difference == 0 ? 0 : 1;
+        distance += std::abs(difference);
+      }
+      if (changed == 1) any.push_back(to);
+      if (changed == 1 && distance == 1) adjacent.push_back(to);
+    }
+    auto found_any = space->Neighbours(from, false);
+    auto found_adjacent = space->Neighbours(from, true);
+    std::sort(found_any.begin(), found_any.end());
+    std::sort(found_adjacent.begin(), found_adjacent.end());
+
+    EXPECT_EQ(found_any, any);
+    EXPECT_EQ(found_adjacent, adjacent);
+  }
+}
+
+TEST(ConfigSpaceTest, ConfigsOutsideTheSpaceHaveNoIndex) {
+  const auto space =
+      ConfigSpace::Create({Integers("a", {1, 2}), Integers("b", {1, 2})}, {Rule("a != b")});
+  ASSERT_TRUE(space.ok());
+
+  EXPECT_FALSE(space->IndexOf({{"a", int64_t{1}}, {"b", int64_t{1}}}).has_value());
+  EXPECT_FALSE(space->IndexOf({{"a", int64_t{1}}, {"b", int64_t{3}}}).has_value());
+  EXPECT_FALSE(space->IndexOf({{"a", int64_t{1}}}).has_value());
+  EXPECT_FALSE(space->IndexOf({{"a", int64_t{1}}, {"c", int64_t{2}}}).has_value());
+  EXPECT_FALSE(space->IndexOf({{"a", int64_t{1}}, {"b", std::string("2")}}).has_value());
+}
+
+TEST(ConfigSpaceTest, IndependentComponentsMakeHugeSpacesCheap) {
+  std::vector<Parameter> parameters;
+  std::vector<Constraint> constraints;
+  for (int i = 0; i < 8; ++i) {
+    const std::string a = "a" + std::to_string(i);
+    const std::string b = "b" + std::to_string(i);
+    parameters.push_back(Counted(a, 20));
+    parameters.push_back(Counted(b, 10));
+    constraints.push_back(Rule(a + " >= " + b));
+  }
+
+  const auto space = ConfigSpace::Create(parameters, constraints);
+
+  ASSERT_TRUE(space.ok());
+  uint64_t expected = 1;
+  for (int i = 0; i < 8; ++i) expected *= 155;
+  EXPECT_EQ(space->size(), expected);
+  Random random(37);
+  for (int i = 0; i < 200; ++i) {
+    const uint64_t index = space->Sample(random);
+    EXPECT_EQ(space->IndexOf(space->At(index)), index);
+  }
+}
+
+TEST(ConfigSpaceTest, SpacesTooLargeToIndexAreRefused) {
+  std::vector<Parameter> free;
+  for (int i = 0; i < 20; ++i) free.push_back(Counted("p" + std::to_string(i), 10));
+  EXPECT_NE(ErrorOf(free, {}).find("2^63"), std::string::npos);
+  std::string sum = "p0";
+  for (int i = 1; i < 20; ++i) sum += " + p" + std::to_string(i);
+  EXPECT_NE(ErrorOf(free, {Rule(sum + " > 0")}).find("2^64"), std::string::npos);
+}
+
+TEST(ConfigSpaceTest, DefinitionErrorsNameTheCulprit) {
+  EXPECT_EQ(ErrorOf({Integers("a", {})}, {}), "Parameter 'a' has no values.");
+  EXPECT_EQ(ErrorOf({Integers("a", {1, 1})}, {}), "Parameter 'a' has the value 1 twice.");
+  EXPECT_EQ(ErrorOf({Integers("a", {1}), Integers("a", {2})}, {}),
+            "Parameter 'a' is defined twice.");
+  EXPECT_EQ(ErrorOf({Integers("m", {1})}, {}, {{"m", int64_t{1}}}),
+            "Parameter 'm' is defined twice.");
+  EXPECT_NE(ErrorOf({Integers("a b", {1})}, {}).find("'a b'"), std::string::npos);
+  EXPECT_NE(ErrorOf({Parameter{"a", {std::string("x,y")}}}, {}).find("'a'"), std::string::npos);
+  EXPECT_EQ(
+      ErrorOf({Integers("a", {1})}, {Rule("a < tile")}),
+      "Constraint 'a < tile' reads 'tile', which is neither a parameter nor a constant of the "
+      "space.");
+}
+
+TEST(ConfigSpaceTest, ConstraintsThatCannotBeEvaluatedSayWhere) {
+  const std::string message =
+      ErrorOf({Integers("a", {4, 2}), Integers("b", {1, 0})}, {Rule("a // b > 0")});
+
+  EXPECT_NE(message.find("'a // b > 0' cannot be evaluated at {a=4,b=0}"), std::string::npos)
+      << message;
+  EXPECT_NE(message.find("division by zero"), std::string::npos);
+}
+
+TEST(ConfigSpaceTest, EmptySpacesNameTheConstraintThatEmptiedThem) {
+  EXPECT_EQ(
+      ErrorOf({Integers("a", {1, 2}), Integers("b", {1, 2})}, {Rule("a > 1"), Rule("a + b > 10")}),
+      "No config is valid: constraint 'a + b > 10' refuses the last ones.");
+  EXPECT_EQ(ErrorOf({Integers("a", {1})}, {Rule("a == n")}, {{"n", int64_t{2}}}),
+            "No config is valid: constraint 'a == n' refuses the last ones.");
+}
+
+TEST(ConfigSpaceTest, ConstantsAndPredicatesTakePartInConstraints) {
+  Constraint odd;
+  odd.names = {"a"};
+  odd.text = "a is odd";
+  odd.holds = [](const Expression::Lookup& lookup) -> Result<bool> {
+    return std::get<int64_t>(*lookup("a")) % 2 == 1;
+  };
+
+  const auto space =
+      ConfigSpace::Create({Counted("a", 10)}, {odd, Rule("a < limit")}, {{"limit", int64_t{6}}});
+
+  ASSERT_TRUE(space.ok());
+  EXPECT_EQ(space->size(), 3u);
+  EXPECT_EQ(Text(space->At(2)), "a=5");
+}
+
+}  // namespace
+}  // namespace attune

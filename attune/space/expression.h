@@ -1,11 +1,18 @@
-// Text expressions over named values: constraints, launch geometry and shared-memory sizes in kernel files.
+// Text expressions over named values: constraints, launch geometry and shared-memory sizes in
+// kernel files.
 //
-// Grammar: the common part of C and Python: integer, real and string literals; names; ( ); unary - + ! not;
-// * / // %; + -; < <= > >= == !=; && and; || or; c ? a : b and `a if c else b`; min, max, abs, ceil_div,
-// gcd, and x in (a, b, ...). `/` on two integers truncates as in C unless the dialect is Python, where it
-// is true division.
+// Grammar: the common part of C and Python: integer, real and string literals; true, false; names;
+// ( ); unary - + !;
+// * / // %; + -; < <= > >= == !=; x in (a, b, ...) and x not in (a, b, ...); not; && and; || or; c
+// ? a : b and `a if c else b`; min, max, abs, ceil_div, gcd. From tightest to loosest in this
+// order, `!` tight as in C and `not` loose as in Python. `//` rounds down. In the C dialect `/` and
+// `%` on integers truncate; in the Python dialect `/` is true division, `%` has the sign of its
+// right side, and comparisons chain (a < b < c), which the C dialect refuses. Logical operators
+// give 0 or 1 and evaluate the right side only if it is needed.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,7 +29,10 @@ enum class ExpressionDialect { kC, kPython };
 // A parsed expression. Immutable, cheap to copy, thread-safe.
 class Expression {
  public:
-  // Fails with the column (1-based) and what was expected there.
+  // Fails with the column (1-based) and what was expected there. Texts are at most kMaxTextBytes
+  // long and nest at most kMaxDepth deep.
+  static constexpr size_t kMaxTextBytes = 64 * 1024;
+  static constexpr int kMaxDepth = 200;
   static Result<Expression> Parse(std::string_view text,
                                   ExpressionDialect dialect = ExpressionDialect::kC);
 
@@ -30,8 +40,8 @@ class Expression {
   const std::vector<std::string>& names() const;
   const std::string& text() const;
 
-  // `lookup` returns null for an unknown name, which is an error that names it; so are division by zero,
-  // overflow of 64 bits and operands of the wrong kind.
+  // `lookup` returns null for an unknown name, which is an error that names it; so are division by
+  // zero, overflow of 64 bits and operands of the wrong kind.
   using Lookup = std::function<const ParameterValue*(std::string_view name)>;
   Result<ParameterValue> Evaluate(const Lookup& lookup) const;
 
@@ -41,9 +51,7 @@ class Expression {
   Result<int64_t> EvaluateInteger(const Lookup& lookup) const;
 
  private:
-  struct Node;
   struct Parsed;
-  friend class ExpressionParser;
   explicit Expression(std::shared_ptr<const Parsed> parsed);
   // Shared: copies of an Expression share one immutable tree.
   std::shared_ptr<const Parsed> parsed_;
