@@ -1,0 +1,58 @@
+// What main() builds and hands to the verbs: streams, backends, the record store.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/attune/backends.h"
+#include "apps/attune/terminal.h"
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+#include "attune/solver/backend.h"
+
+namespace attune {
+
+// Exit statuses of the program.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitPartly = 3;
+
+// `chosen` if not empty, else $XDG_DATA_HOME/attune/attune.db, else
+// ~/.local/share/attune/attune.db.
+Result<std::filesystem::path> DatabasePath(const std::string& chosen);
+
+// Not thread-safe. Loads and opens on first use, because `import` needs no OpenCL and `devices` no
+// database.
+class Application {
+ public:
+  Application() : out_(stdout), err_(stderr) {}
+
+  Output& out() { return out_; }
+  Output& err() { return err_; }
+
+  // Set by --db, before or after the verb.
+  void SetDatabase(std::string path) { database_ = std::move(path); }
+
+  const LoadedBackends& backends();
+  // Opens, and creates if there is none yet.
+  Result<RecordStore*> store();
+  // The file behind store().
+  Result<std::filesystem::path> DatabaseFile() const { return DatabasePath(database_); }
+  // kNotFound lists the tags that exist.
+  Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
+
+ private:
+  Output out_;
+  Output err_;
+  std::string database_;
+  std::unique_ptr<LoadedBackends> backends_;
+  std::unique_ptr<RecordStore> store_;
+};
+
+// "attune 0.1.0".
+std::string_view ProgramVersion();
+}  // namespace attune

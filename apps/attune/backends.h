@@ -1,0 +1,38 @@
+// The backends that the programs of this folder have. The one place that names them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+#include "attune/solver/backend.h"
+
+namespace attune {
+
+// Host first. A plug-in that cannot be loaded is named in `refused` with the reason, which is no
+// error: what is missing is shown by `attune devices`.
+struct LoadedBackends {
+  BackendList list;
+  struct Refusal {
+    std::string plugin;
+    std::string reason;
+  };
+  std::vector<Refusal> refused;
+};
+// Beside the usual ones, every backend plug-in that ATTUNE_PLUGINS names (separated by commas).
+LoadedBackends LoadBackends();
+
+// A device as records are matched against it.
+struct Place {
+  const Backend* backend = nullptr;
+  std::string device_spec;
+  Target target;
+  Environment environment;  // What a tuning run of this process would record now.
+};
+
+// The place called `device_spec`; kNotFound lists the devices that exist, kUnavailable says why an
+// existing one cannot be used.
+Result<Place> FindPlace(const BackendList& backends, const std::string& device_spec);
+
+}  // namespace attune

@@ -1,0 +1,106 @@
+#include "apps/attune/choices.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+// Finished sets of the backend of `place`, by problem text, with what a choice is made from.
+using SetsByProblem = std::map<std::string, std::vector<RecordedSet>, std::less<>>;
+
+Status LoadSets(RecordStore& store, RecordQuery query, const Place& place, SetsByProblem& sets) {
+  query.backend = std::string(place.backend->name());
+  query.roles = {TrialRole::kFinal};
+  query.finished_only = true;
+  return store.Visit(query, [&](const RecordedSet& set) {
+    sets[Text(set.set.problem)].push_back(set);
+    return Status::Ok();
+  });
+}
+
+ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
+                     const std::vector<RecordedSet>& sets) {
+  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}};
+  chosen.choice = SelectBest(sets, place.target, place.environment, MatchPolicy::Default(),
+                             SelectOptions(), &chosen.notes);
+  if (chosen.choice) return chosen;
+  const auto fallback = DefaultCandidate(place, tagged.problem);
+  if (!fallback) {
+    chosen.supported = Unsupported(
+        fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
+    return chosen;
+  }
+  Choice choice;
+  choice.problem = tagged.problem;
+  choice.target = place.target;
+  choice.candidate = *fallback;
+  choice.default_candidate = *fallback;
+  chosen.choice = std::move(choice);
+  return chosen;
+}
+
+}  // namespace
+
+SupportCheck::SupportCheck(const BackendList& backends) {
+  for (const auto& backend : backends) {
+    for (const DeviceReport& device : backend->Devices()) {
+      if (!device.reason.empty()) continue;
+      sides_.push_back({backend.get(), device.target});
+      break;
+    }
+  }
+}
+
+Status SupportCheck::Check(const Problem& problem) const {
+  const std::string_view name = OperatorName(problem);
+  Status closest =
+      Unsupported(fmt::format("No solver of this build computes the operator '{}'.", name));
+  bool refused = false;
+  for (const Side& side : sides_) {
+    // From the end: the reference, which takes the most problems and is the quickest to ask.
+    const SolverList& solvers = side.backend->solvers();
+    for (auto solver = solvers.rbegin(); solver != solvers.rend(); ++solver) {
+      if ((*solver)->traits().operator_name != name) continue;
+      Status answer = (*solver)->IsApplicable(problem, side.target);
+      if (answer.ok()) return answer;
+      if (!refused) closest = answer.WithContext(Text((*solver)->id()));
+      refused = true;
+    }
+  }
+  return closest;
+}
+
+std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem) {
+  for (const auto& solver : place.backend->solvers()) {
+    if (!solver->IsApplicable(problem, place.target).ok()) continue;
+    const auto space = solver->Space(problem, place.target);
+    if (space.ok()) return Candidate{solver->id(), space->At(0)};
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
+                                             const ProblemSelection& selection,
+                                             const std::vector<TaggedProblem>& problems) {
+  SetsByProblem sets;
+  if (!selection.tag.empty()) {
+    RecordQuery query;
+    query.tag = selection.tag;
+    ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, sets));
+  }
+  std::vector<ChosenProblem> chosen;
+  for (const TaggedProblem& tagged : problems) {
+    const std::string text = Text(tagged.problem);
+    if (!sets.contains(text) && selection.tag.empty()) {
+      RecordQuery query;
+      query.problem = tagged.problem;
+      ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, sets));
+    }
+    chosen.push_back(Choose(place, tagged, sets[text]));
+  }
+  return chosen;
+}
+
+}  // namespace attune

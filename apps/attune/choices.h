@@ -1,0 +1,50 @@
+// What is best for each problem of a list, from the records that are valid here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "apps/attune/problem_argument.h"
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+
+namespace attune {
+
+// Whether any solver of this build computes a problem on a device of this machine.
+class SupportCheck {
+ public:
+  explicit SupportCheck(const BackendList& backends);
+
+  // Ok, or the reason of the solver that came closest.
+  Status Check(const Problem& problem) const;
+
+ private:
+  struct Side {
+    const Backend* backend;
+    Target target;
+  };
+  std::vector<Side> sides_;
+};
+
+// The solver that computes `problem` at `place` if nothing is tuned, with its default config;
+// nothing if none applies.
+std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem);
+
+// A problem with the answer.
+struct ChosenProblem {
+  TaggedProblem tagged;
+  Status supported;                // At the place that was asked for.
+  std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if not supported.
+  std::vector<std::string> notes;  // Why sets were passed over.
+};
+
+// One for each problem, in order.
+Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
+                                             const ProblemSelection& selection,
+                                             const std::vector<TaggedProblem>& problems);
+
+}  // namespace attune

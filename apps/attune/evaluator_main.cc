@@ -1,0 +1,28 @@
+// attune-evaluator: the child process in which candidates run. Started by attune only; the protocol
+// is in docs/formats/child_protocol.md.
+
+#include <sys/socket.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "apps/attune/backends.h"
+#include "attune/tuner/evaluation_server.h"
+
+int main() {
+  // Ctrl-C reaches the whole foreground group, but it is the parent that ends a run in order.
+  std::signal(SIGINT, SIG_IGN);
+  // A parent that died is a write error, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  int type = 0;
+  socklen_t size = sizeof(type);
+  if (::getsockopt(attune::kEvaluationSocketFd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
+    std::fputs(
+        "attune-evaluator: This program is started by attune to run candidates. "
+        "Use 'attune tune' or 'attune run' instead.\n",
+        stderr);
+    return 2;
+  }
+  const attune::LoadedBackends backends = attune::LoadBackends();
+  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends.list);
+}

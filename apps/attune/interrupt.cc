@@ -1,0 +1,38 @@
+#include "apps/attune/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+namespace attune {
+namespace {
+
+// A signal handler can reach nothing but globals; these two are its whole state.
+volatile sig_atomic_t g_orderly = 0;
+volatile sig_atomic_t g_requested = 0;
+
+void OnSignal(int signal_number) {
+  if (g_orderly != 0 && g_requested == 0) {
+    g_requested = 1;
+    return;
+  }
+  ::signal(signal_number, SIG_DFL);
+  ::raise(signal_number);
+}
+
+}  // namespace
+
+void InstallSignalHandlers() {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  ::sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+OrderlyInterruption::OrderlyInterruption() { g_orderly = 1; }
+OrderlyInterruption::~OrderlyInterruption() { g_orderly = 0; }
+bool OrderlyInterruption::requested() const { return g_requested != 0; }
+
+}  // namespace attune

@@ -1,0 +1,126 @@
+#include "apps/attune/labels.h"
+
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+// "2" for {1,2,2} in 2-D and for {2,2,2} in 3-D, "1x2" where extents differ.
+std::string SpatialText(const Spatial& extents, int rank, bool collapse) {
+  const size_t first = static_cast<size_t>(3 - rank);
+  bool equal = true;
+  std::string text;
+  for (size_t i = first; i < 3; ++i) {
+    equal = equal && extents[i] == extents[first];
+    text += fmt::format("{}{}", i == first ? "" : "x", extents[i]);
+  }
+  return equal && collapse ? fmt::format("{}", extents[first]) : text;
+}
+
+bool IsAll(const Spatial& extents, int rank, int64_t value) {
+  for (size_t i = static_cast<size_t>(3 - rank); i < 3; ++i) {
+    if (extents[i] != value) return false;
+  }
+  return true;
+}
+
+std::string ConvLabel(const Conv& conv) {
+  const int rank = conv.spatial_rank;
+  std::string text = fmt::format("conv {} {}x{}x{} k{} {}", Name(conv.direction), conv.batch,
+                                 conv.in_channels, SpatialText(conv.in, rank, false),
+                                 conv.out_channels, SpatialText(conv.filter, rank, false));
+  const auto add = [&](const char* letter, const Spatial& extents, int64_t usual) {
+    if (!IsAll(extents, rank, usual)) {
+      text += fmt::format(" {}{}", letter, SpatialText(extents, rank, true));
+    }
+  };
+  add("p", conv.pad, 0);
+  add("s", conv.stride, 1);
+  add("d", conv.dilation, 1);
+  if (conv.groups != 1) text += fmt::format(" g{}", conv.groups);
+  if (conv.mode == ConvMode::kTransposed) text += " transposed";
+  if (IsChannelsLast(conv.in_layout) || IsChannelsLast(conv.out_layout)) {
+    text += fmt::format(" {}", Name(conv.in_layout));
+    if (conv.out_layout != conv.in_layout) text += fmt::format("->{}", Name(conv.out_layout));
+  }
+  if (conv.bias) text += " +bias";
+  if (conv.math != MathMode::kStrict) text += fmt::format(" {}", Name(conv.math));
+  return text + fmt::format(" {}", Name(conv.type));
+}
+
+std::string GemmLabel(const Gemm& gemm) {
+  const Gemm packed = Normalized([&] {
+    Gemm plain = gemm;
+    plain.lda = plain.ldb = plain.ldc = 0;
+    return plain;
+  }());
+  std::string text = fmt::format("gemm {}x{}x{} {}{}", gemm.m, gemm.n, gemm.k,
+                                 gemm.trans_a == Transpose::kYes ? 't' : 'n',
+                                 gemm.trans_b == Transpose::kYes ? 't' : 'n');
+  if (gemm.batch_count != 1) text += fmt::format(" b{}", gemm.batch_count);
+  if (packed.lda != gemm.lda || packed.ldb != gemm.ldb || packed.ldc != gemm.ldc) {
+    text += fmt::format(" ld{}/{}/{}", gemm.lda, gemm.ldb, gemm.ldc);
+  }
+  if (gemm.beta != ScalarClass::kZero) text += " +C";
+  if (gemm.bias != Bias::kNone) text += " +bias";
+  if (gemm.activation != Activation::kNone) text += " +act";
+  if (gemm.math != MathMode::kStrict) text += fmt::format(" {}", Name(gemm.math));
+  text += fmt::format(" {}", Name(gemm.type));
+  if (gemm.c_type != gemm.type) text += fmt::format("->{}", Name(gemm.c_type));
+  return text;
+}
+
+}  // namespace
+
+std::string Label(const Problem& problem) {
+  if (const auto* conv = std::get_if<Conv>(&problem)) return ConvLabel(*conv);
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) return GemmLabel(*gemm);
+  const auto& other = std::get<OtherOp>(problem);
+  std::string text = other.op;
+  for (const auto& [key, value] : other.attributes) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+
+std::string FormatSpeedup(double speedup) {
+  return speedup < 1000 ? fmt::format("{:.2f}x", speedup) : fmt::format("{:.1e}x", speedup);
+}
+
+std::string FormatRate(double rate, const char* unit) {
+  constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+  size_t index = 0;
+  while (rate >= 999.5 && index + 1 < kPrefixes.size()) {
+    rate /= 1000;
+    ++index;
+  }
+  return fmt::format("{:.{}f} {}{}", rate,
+                     rate < 9.995   ? 2
+                     : rate < 99.95 ? 1
+                                    : 0,
+                     kPrefixes[index], unit);
+}
+
+std::string FormatShare(double fraction) {
+  return fraction > 0 ? fmt::format("{:.0f}%", 100 * fraction) : "";
+}
+
+std::string FormatMoment(int64_t unix_ns) {
+  const std::time_t seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return std::string(text.data(), length);
+}
+
+std::string FormatSpread(const Measurement& measurement) {
+  if (measurement.median_ns <= 0) return "";
+  const double half = (measurement.high_ns - measurement.low_ns) / 2 / measurement.median_ns;
+  return fmt::format("±{:.1f}%", 100 * half);
+}
+
+}  // namespace attune

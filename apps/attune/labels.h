@@ -1,0 +1,31 @@
+// Short names for people. What programs read is the canonical text.
+#pragma once
+
+#include <string>
+
+#include "attune/problem/problem.h"
+#include "attune/record/select.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// "conv fwd 4x64x56x56 k64 3x3 p1 nhwc f32", "gemm 512x512x512 nt f32": what differs from the usual
+// is named, everything else left out. Not unique, not for parsing.
+std::string Label(const Problem& problem);
+
+// "1.23x", two decimals; "1.2e+03x" from a thousand on.
+std::string FormatSpeedup(double speedup);
+
+// "12.3 GFLOP/s", "45.6 GB/s": `rate` per second, decimal prefixes.
+std::string FormatRate(double rate, const char* unit);
+
+// "87%"; "" if unknown (0).
+std::string FormatShare(double fraction);
+
+// "2026-11-21 02:40:12" of this time zone.
+std::string FormatMoment(int64_t unix_ns);
+
+// Half of the confidence interval as a share of the median: "±0.8%".
+std::string FormatSpread(const Measurement& measurement);
+
+}  // namespace attune

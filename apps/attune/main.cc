@@ -1,0 +1,94 @@
+// The `attune` command line: parses, runs one verb, turns its outcome into an exit status.
+
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "apps/attune/interrupt.h"
+#include "apps/attune/thread_policy.h"
+#include "apps/attune/verbs.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kFooter =
+    "\nEvery verb has its own --help with examples.\n"
+    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done in part.\n"
+    "\nExamples:\n"
+    "  attune devices\n"
+    "  attune import tests/data/driver/resnet50.txt --tag resnet50 --batch-size 4\n"
+    "  attune tune --tag resnet50 --budget 3m\n"
+    "  attune best --tag resnet50\n"
+    "  attune report --tag resnet50 -o report.html";
+
+int PrintUsageError(Output& err, const CLI::App& program, const CLI::ParseError& error) {
+  std::string verb;
+  for (const CLI::App* used : program.get_subcommands()) verb = " " + used->get_name();
+  std::string message = error.what();
+  if (!message.empty() && message.back() != '.') message += '.';
+  err.Print(
+      fmt::format("attune{}: {} 'attune{} --help' shows what is accepted.\n", verb, message, verb));
+  return kExitUsage;
+}
+
+int PrintFailure(Output& err, const CLI::App& program, const Status& status) {
+  std::string verb;
+  for (const CLI::App* used : program.get_subcommands()) verb = " " + used->get_name();
+  err.Print(fmt::format("attune{}: {}\n", verb, Printable(status.message())));
+  return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitFailed;
+}
+
+void AddVerbs(CLI::App& program, Invocation& invocation) {
+  AddDevicesVerb(program, invocation);
+  AddSolversVerb(program, invocation);
+  AddImportVerb(program, invocation);
+  AddProblemsVerb(program, invocation);
+  AddTuneVerb(program, invocation);
+  AddBestVerb(program, invocation);
+  AddExplainVerb(program, invocation);
+  AddRunVerb(program, invocation);
+  AddExportVerb(program, invocation);
+  AddReportVerb(program, invocation);
+}
+
+int Run(int argc, char** argv) {
+  Application application;
+  Invocation invocation;
+  CLI::App program("Finds the fastest implementation of every operator for every shape.", "attune");
+  program.require_subcommand(1);
+  program.footer(kFooter);
+  program.set_version_flag("--version", std::string(ProgramVersion()));
+  program
+      .add_option_function<std::string>(
+          "--db", [&](const std::string& path) { application.SetDatabase(path); },
+          "Database file, before or after the verb (default: $XDG_DATA_HOME/attune/attune.db)")
+      ->type_name("FILE");
+  AddVerbs(program, invocation);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked_for_text) {
+    return program.exit(asked_for_text);
+  } catch (const CLI::ParseError& error) {
+    return PrintUsageError(application.err(), program, error);
+  }
+  const Result<int> outcome = invocation.run(application);
+  const Status written = application.out().Finish();
+  if (!outcome.ok()) return PrintFailure(application.err(), program, outcome.error());
+  if (!written.ok()) return PrintFailure(application.err(), program, written);
+  return *outcome;
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::SetThreadWaitPolicy(argv);
+  attune::InstallSignalHandlers();
+  try {
+    return attune::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "attune: The program met an error that it does not know: %s.\n",
+                 error.what());
+    return attune::kExitFailed;
+  }
+}

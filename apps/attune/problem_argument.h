@@ -1,0 +1,31 @@
+// Problems as they are given on a command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+// A canonical text (`gemm@1{m=512,n=512,k=512}`) is one problem; a MIOpenDriver command line is one
+// for each direction that it names. The error says what is accepted and where the text is wrong.
+Result<std::vector<Problem>> ParseProblemArgument(const std::string& text);
+
+// The same where only one problem makes sense; a command line must name its direction (-F 1, 2 or
+// 4).
+Result<Problem> ParseOneProblem(const std::string& text);
+
+// --tag and --problem as several verbs take them.
+struct ProblemSelection {
+  std::string tag;
+  std::vector<std::string> problems;  // Arguments as in ParseProblemArgument.
+};
+
+// The problems of the tag, then those named, each once. REQUIRES: something is selected.
+Result<std::vector<TaggedProblem>> Resolve(Application& application,
+                                           const ProblemSelection& selection);
+
+}  // namespace attune

@@ -1,0 +1,66 @@
+#include "apps/attune/story.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace attune {
+namespace {
+
+Measurement WithoutSamples(Measurement measurement) {
+  measurement.samples_ns.clear();
+  return measurement;
+}
+
+void Add(const Trial& trial, Story& story) {
+  story.candidate = trial.candidate;
+  story.is_default = story.is_default || trial.is_default;
+  story.build_ns = std::max(story.build_ns, trial.build_ns);
+  story.load_ns = std::max(story.load_ns, trial.load_ns);
+  story.workspace_bytes = std::max(story.workspace_bytes, trial.workspace_bytes);
+  story.max_error = std::max(story.max_error, trial.max_error);
+  if (trial.failure() != nullptr) story.failure = *trial.failure();
+  if (trial.measurement() == nullptr) return;
+  auto& measured = trial.role == TrialRole::kFinal ? story.final : story.screen;
+  measured = WithoutSamples(*trial.measurement());
+}
+
+// Order in a list: the class, then the time.
+std::pair<int, double> Rank(const Story& story) {
+  if (story.failure) return {3, 0};
+  if (story.final) return {0, story.final->median_ns};
+  if (story.screen) return {1, story.screen->median_ns};
+  return {2, 0};
+}
+
+}  // namespace
+
+std::vector<Story> StoriesOf(const RecordedSet& set) {
+  std::map<Candidate, Story> by_candidate;
+  for (const Record& record : set.records) {
+    Add(record.trial, by_candidate[record.trial.candidate]);
+  }
+  std::vector<Story> stories;
+  for (auto& [candidate, story] : by_candidate) stories.push_back(std::move(story));
+  std::stable_sort(stories.begin(), stories.end(),
+                   [](const Story& a, const Story& b) { return Rank(a) < Rank(b); });
+  return stories;
+}
+
+std::optional<double> TimeAgainst(const Story& story, const Story& winner) {
+  if (story.final && winner.final && winner.final->median_ns > 0) {
+    return story.final->median_ns / winner.final->median_ns;
+  }
+  if (story.screen && winner.screen && winner.screen->median_ns > 0) {
+    return story.screen->median_ns / winner.screen->median_ns;
+  }
+  return std::nullopt;
+}
+
+const Story* FindStory(const std::vector<Story>& stories, const Candidate& candidate) {
+  const auto found = std::find_if(stories.begin(), stories.end(),
+                                  [&](const Story& story) { return story.candidate == candidate; });
+  return found == stories.end() ? nullptr : &*found;
+}
+
+}  // namespace attune

@@ -1,0 +1,58 @@
+// Where a program's text goes, and what may be done to it there.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+
+namespace attune {
+
+// Columns of the terminal behind `fd`; 80 if it does not say.
+int TerminalWidth(int fd);
+
+// What one stream can show.
+struct Screen {
+  bool is_terminal = false;  // Lines may be redrawn.
+  bool colour = false;       // A terminal, no NO_COLOR, and TERM is not "dumb".
+};
+Screen ScreenOf(int fd);
+
+// Colours carry meaning only beside text that says the same.
+enum class Colour { kPlain, kBold, kDim, kGreen, kYellow, kRed };
+
+// `text` in `colour` if the screen shows colours, else `text`.
+std::string Paint(const Screen& screen, Colour colour, std::string_view text);
+
+// Columns that `text` takes: UTF-8 code points, colour sequences not counted. Every character that
+// attune prints is one column wide.
+size_t DisplayWidth(std::string_view text);
+
+// The first columns of `text`, an ellipsis at the end if something is left out.
+std::string Shortened(std::string_view text, size_t width);
+
+// `text` with control characters and bytes that are not UTF-8 shown as \xNN: what libraries say may
+// hold anything, and must not reach a terminal as it is. Newlines become " | ".
+std::string Printable(std::string_view text);
+
+// A standard stream, buffered by stdio, whose failure is known at the end. A reader that went away
+// (`attune best | head -1`) is no failure.
+class Output {
+ public:
+  explicit Output(std::FILE* stream);
+
+  const Screen& screen() const { return screen_; }
+  int width() const;
+  void Print(std::string_view text);
+  void Flush();
+  // Flushes; says why if anything could not be written, a full disk for example.
+  Status Finish();
+
+ private:
+  std::FILE* stream_;
+  Screen screen_;
+  int write_error_ = 0;  // errno of the first failure.
+};
+
+}  // namespace attune

@@ -1,0 +1,94 @@
+// attune best: the winners.
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/verbs.h"
+#include "apps/attune/winner_table.h"
+
+namespace attune {
+namespace {
+
+struct BestOptions {
+  ProblemSelection selection;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+Json BestJson(const std::vector<ChosenProblem>& problems) {
+  Json list = Json::array();
+  for (const ChosenProblem& problem : problems) {
+    Json entry;
+    if (problem.choice) {
+      entry = ToJson(*problem.choice);
+    } else {
+      entry = {{"problem", Text(problem.tagged.problem)},
+               {"target", nullptr},
+               {"candidate", nullptr},
+               {"provenance", "unsupported"},
+               {"median_ns", nullptr},
+               {"default_candidate", nullptr},
+               {"default_median_ns", nullptr},
+               {"speedup", nullptr}};
+      entry["reason"] = problem.supported.message();
+    }
+    entry["weight"] = problem.tagged.weight;
+    entry["notes"] = problem.notes;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+void PrintBest(const std::vector<ChosenProblem>& problems, Application& application) {
+  Output& out = application.out();
+  out.Print(WinnerTable(problems).Render(out.screen(), out.width()));
+  out.Print(NetworkLine(problems));
+  size_t untuned = 0;
+  for (const ChosenProblem& problem : problems) {
+    untuned += problem.choice && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
+    for (const std::string& note : problem.notes) {
+      application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
+    }
+  }
+  if (untuned > 0) {
+    application.err().Print(
+        fmt::format("{} of {} problems are not tuned here: their default is shown, unmeasured. "
+                    "'attune tune' measures them.\n",
+                    untuned, problems.size()));
+  }
+}
+
+Result<int> RunBest(Application& application, const BestOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, Resolve(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ChooseAll(*store, place, options.selection, tagged));
+  if (options.json) {
+    application.out().Print(Dump(BestJson(problems)));
+  } else {
+    PrintBest(problems, application);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddBestVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<BestOptions>();
+  CLI::App* verb =
+      AddVerb(program, "best", "Show the best candidate of each problem, and on which evidence",
+              "  attune best --tag resnet50\n"
+              "  attune best --problem 'gemm@1{m=512,n=512,k=512}' --json");
+  AddSelectionOptions(*verb, options->selection);
+  verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunBest(application, *options); };
+  });
+}
+
+}  // namespace attune

@@ -1,0 +1,219 @@
+// attune explain: why this candidate. Every trial, what lost by how much, what failed and why, and
+// which measurements do not count here.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/story.h"
+#include "apps/attune/verbs.h"
+#include "apps/attune/winner_table.h"
+
+namespace attune {
+namespace {
+
+struct ExplainOptions {
+  std::string problem;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+// Everything that is known about one problem.
+struct Evidence {
+  Problem problem;
+  Place place;
+  std::vector<RecordedSet> sets;  // Oldest first.
+  std::optional<Choice> choice;
+  std::vector<std::string> notes;
+};
+
+Result<Evidence> Gather(Application& application, const ExplainOptions& options) {
+  Evidence evidence;
+  ATTUNE_ASSIGN_OR_RETURN(evidence.problem, ParseOneProblem(options.problem));
+  ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  RecordQuery query;
+  query.problem = evidence.problem;
+  query.backend = std::string(evidence.place.backend->name());
+  ATTUNE_RETURN_IF_ERROR(store->Visit(query, [&](const RecordedSet& set) {
+    evidence.sets.push_back(set);
+    return Status::Ok();
+  }));
+  evidence.choice = SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
+                               MatchPolicy::Default(), SelectOptions(), &evidence.notes);
+  return evidence;
+}
+
+// The set to show in full: the one that decided, else the newest.
+const RecordedSet* ShownSet(const Evidence& evidence) {
+  for (const RecordedSet& set : evidence.sets) {
+    if (evidence.choice && set.set.id == evidence.choice->set_id) return &set;
+  }
+  return evidence.sets.empty() ? nullptr : &evidence.sets.back();
+}
+
+Json SetJson(const RecordedSet& recorded, bool used) {
+  const MeasurementSet& set = recorded.set;
+  Json json = {{"id", set.id},
+               {"used", used},
+               {"finished", recorded.finished},
+               {"started_unix_ns", set.started_unix_ns},
+               {"measured_by", set.measured_by},
+               {"attune_version", set.attune_version},
+               {"searcher", set.searcher},
+               {"seed", set.seed},
+               {"cache", Name(set.cache)},
+               {"target", Text(set.target)},
+               {"environment", ToJson(set.environment)}};
+  json["trials"] = Json::array();
+  for (const Record& record : recorded.records) json["trials"].push_back(ToJson(record.trial));
+  return json;
+}
+
+Json EvidenceJson(const Evidence& evidence) {
+  Json json = {{"problem", Text(evidence.problem)},
+               {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
+               {"notes", evidence.notes},
+               {"sets", Json::array()}};
+  for (const RecordedSet& set : evidence.sets) {
+    const bool used = evidence.choice && set.set.id == evidence.choice->set_id;
+    json["sets"].push_back(SetJson(set, used));
+  }
+  return json;
+}
+
+void PrintChoice(const Evidence& evidence, Output& out) {
+  out.Print(fmt::format("Problem  {}\n         {}\nDevice   {}: {}, {}, {} units\n",
+                        Text(evidence.problem), Label(evidence.problem), evidence.place.device_spec,
+                        Printable(evidence.place.target.device), evidence.place.target.arch,
+                        evidence.place.target.compute_units));
+  if (!evidence.choice) {
+    out.Print("Choice   none: nothing valid here was measured; 'attune tune' does it.\n");
+    return;
+  }
+  const Choice& choice = *evidence.choice;
+  out.Print(fmt::format(
+      "Choice   {}\n         {} {}, {} of the roofline\n",
+      Paint(out.screen(), Colour::kGreen, Text(choice.candidate)),
+      FormatTime(choice.measurement.median_ns), FormatSpread(choice.measurement),
+      choice.roofline_fraction > 0 ? FormatShare(choice.roofline_fraction) : "unknown share"));
+  if (choice.provenance == Provenance::kDefault) {
+    out.Print("Because  it is the default, and nothing beat it by the margin with confidence.\n");
+  } else {
+    out.Print(fmt::format(
+        "Because  it is {} as fast as the default ({:.3f} to {:.3f} at {:.0f}% confidence):\n"
+        "         {}, {}\n",
+        FormatSpeedup(choice.speedup), choice.speedup_low, choice.speedup_high,
+        100 * choice.confidence, Text(choice.default_candidate),
+        FormatTime(choice.default_measurement.median_ns)));
+  }
+}
+
+void PrintSet(const RecordedSet& recorded, Output& out) {
+  const MeasurementSet& set = recorded.set;
+  out.Print(fmt::format(
+      "Set      {}, {} by {}, attune {}\n         searcher {}, seed {}, {} caches{}\n", set.id,
+      FormatMoment(set.started_unix_ns), Printable(set.measured_by), Printable(set.attune_version),
+      Printable(set.searcher), set.seed, Name(set.cache), recorded.finished ? "" : ", unfinished"));
+}
+
+std::string Against(const Story& story, const Story* winner) {
+  if (winner == nullptr) return "";
+  if (&story == winner) return "winner";
+  const auto ratio = TimeAgainst(story, *winner);
+  if (!ratio) return "";
+  return *ratio >= 1 ? fmt::format("{:.1f}% slower", 100 * (*ratio - 1))
+                     : fmt::format("{:.1f}% faster?", 100 * (1 - *ratio));
+}
+
+void PrintTimed(const std::vector<Story>& stories, const Story* winner, Output& out) {
+  using Align = Column::Align;
+  Table table({{"candidate", Align::kLeft, true},
+               {"stage"},
+               {"time", Align::kRight},
+               {"interval", Align::kRight},
+               {"against the winner", Align::kRight},
+               {"build", Align::kRight},
+               {"load", Align::kRight},
+               {"error", Align::kRight}});
+  for (const Story& story : stories) {
+    if (story.failure || story.only_qualified()) continue;
+    const Measurement& measured = story.final ? *story.final : *story.screen;
+    table.AddRow(
+        {Text(story.candidate) + (story.is_default ? " (default)" : ""),
+         story.final ? "final" : "screen", FormatTime(measured.median_ns), FormatSpread(measured),
+         Against(story, winner),
+         story.build_ns == 0 ? "-" : FormatTime(static_cast<double>(story.build_ns)),
+         FormatTime(static_cast<double>(story.load_ns)), fmt::format("{:.2g}", story.max_error)},
+        &story == winner ? Colour::kGreen : Colour::kPlain);
+  }
+  if (!table.empty()) out.Print("\n" + table.Render(out.screen(), out.width()));
+}
+
+void PrintUntimed(const std::vector<Story>& stories, Output& out) {
+  std::string failed;
+  std::string qualified;
+  for (const Story& story : stories) {
+    if (story.failure) {
+      failed += fmt::format("  {} in {}: {}\n    {}\n", Name(story.failure->kind),
+                            Name(story.failure->phase), Text(story.candidate),
+                            Printable(story.failure->message));
+    } else if (story.only_qualified()) {
+      qualified += fmt::format("  {}\n", Text(story.candidate));
+    }
+  }
+  if (!failed.empty()) out.Print("\nFailed:\n" + failed);
+  if (!qualified.empty()) {
+    out.Print(
+        "\nRight, but not timed against the others (too slow at first sight, or out of "
+        "time):\n" +
+        qualified);
+  }
+}
+
+void PrintEvidence(const Evidence& evidence, Output& out) {
+  PrintChoice(evidence, out);
+  if (const RecordedSet* shown = ShownSet(evidence)) {
+    PrintSet(*shown, out);
+    const std::vector<Story> stories = StoriesOf(*shown);
+    const Story* winner =
+        evidence.choice ? FindStory(stories, evidence.choice->candidate) : nullptr;
+    PrintTimed(stories, winner, out);
+    PrintUntimed(stories, out);
+  }
+  if (evidence.notes.empty()) return;
+  out.Print("\nPassed over:\n");
+  for (const std::string& note : evidence.notes) out.Print("  " + Printable(note) + "\n");
+}
+
+}  // namespace
+
+void AddExplainVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* verb = AddVerb(
+      program, "explain", "Say why a candidate was chosen: every trial, what lost, what failed",
+      "  attune explain 'gemm@1{m=512,n=512,k=512}'\n"
+      "  attune explain 'MIOpenDriver conv -n 4 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1'");
+  verb->add_option("problem", options->problem,
+                   "A canonical problem text or a MIOpenDriver command line of one direction")
+      ->required();
+  verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) -> Result<int> {
+      ATTUNE_ASSIGN_OR_RETURN(const Evidence evidence, Gather(application, *options));
+      if (options->json) {
+        application.out().Print(Dump(EvidenceJson(evidence)));
+      } else {
+        PrintEvidence(evidence, application.out());
+      }
+      return kExitDone;
+    };
+  });
+}
+
+}  // namespace attune

@@ -1,0 +1,85 @@
+// attune problems: what the database has to solve.
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/table.h"
+#include "apps/attune/verbs.h"
+
+namespace attune {
+namespace {
+
+struct ProblemsOptions {
+  std::string tag;
+  bool json = false;
+};
+
+Json ProblemsJson(const std::vector<TaggedProblem>& problems, const SupportCheck& support) {
+  Json list = Json::array();
+  for (const TaggedProblem& tagged : problems) {
+    const Status supported = support.Check(tagged.problem);
+    list.push_back({{"problem", Text(tagged.problem)},
+                    {"operator", OperatorName(tagged.problem)},
+                    {"weight", tagged.weight},
+                    {"flops", Flops(tagged.problem)},
+                    {"supported", supported.ok()},
+                    {"reason", supported.message()}});
+  }
+  return list;
+}
+
+void PrintProblems(const std::vector<TaggedProblem>& problems, const SupportCheck& support,
+                   Output& out) {
+  Table table({{"weight", Column::Align::kRight}, {"state"}, {"problem"}});
+  std::vector<std::string> reasons;
+  for (const TaggedProblem& tagged : problems) {
+    const Status supported = support.Check(tagged.problem);
+    table.AddRow({fmt::format("{}", tagged.weight), supported.ok() ? "solvable" : "unsupported",
+                  Text(tagged.problem)},
+                 supported.ok() ? Colour::kPlain : Colour::kYellow);
+    if (!supported.ok()) reasons.push_back(supported.message());
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+  if (reasons.empty()) return;
+  out.Print(fmt::format("\n{} of {} problems can be solved by nothing here yet; the first: {}\n",
+                        reasons.size(), problems.size(), Printable(reasons.front())));
+}
+
+Result<int> RunProblems(Application& application, const ProblemsOptions& options) {
+  std::vector<TaggedProblem> problems;
+  if (options.tag.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+    ATTUNE_ASSIGN_OR_RETURN(problems, store->Problems(""));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(problems, application.ProblemsOf(options.tag));
+  }
+  const SupportCheck support(application.backends().list);
+  if (options.json) {
+    application.out().Print(Dump(ProblemsJson(problems, support)));
+  } else if (problems.empty()) {
+    application.out().Print(
+        "The database has no problems yet. 'attune import FILE --tag TAG' brings some.\n");
+  } else {
+    PrintProblems(problems, support, application.out());
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddProblemsVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<ProblemsOptions>();
+  CLI::App* verb = AddVerb(program, "problems", "List problems in the order of their import",
+                           "  attune problems --tag resnet50\n"
+                           "  attune problems --json");
+  verb->add_option("--tag", options->tag, "Only problems with this tag");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunProblems(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

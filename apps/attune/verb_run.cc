@@ -1,0 +1,206 @@
+// attune run: verifies and times one candidate, in a child process.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/verbs.h"
+#include "apps/attune/workshop.h"
+#include "attune/measure/statistics.h"
+
+namespace attune {
+namespace {
+
+struct RunVerbOptions {
+  std::string problem;
+  std::string candidate;  // Empty: the best one.
+  std::string device = "cpu";
+  std::string cache = "warm";
+  int64_t time_ns = 1'000'000'000;
+  uint64_t seed = 1;
+  WorkshopLimits limits;
+  bool json = false;
+};
+
+// What came of running one candidate.
+struct Outcome {
+  Trial trial;  // kScreen with a measurement, or a failure.
+  double roofline_fraction = 0;
+};
+
+constexpr double kConfidence = 0.99;
+constexpr double kBlockTargetNs = 2e6;  // Long enough that reading the clock does not matter.
+constexpr int kMaxLaunches = 10'000;
+
+std::string SolverNames(const SolverList& solvers) {
+  std::string names;
+  for (const auto& solver : solvers) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", Text(solver->id()));
+  }
+  return names;
+}
+
+// The candidate that the user named, checked against the solvers that exist.
+Result<Candidate> NamedCandidate(const std::string& text, const Place& place,
+                                 const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate, ParseCandidate(text));
+  const Solver* solver = FindSolver(place.backend->solvers(), candidate.solver);
+  if (solver == nullptr) {
+    return NotFound(fmt::format("There is no solver '{}' for the device '{}'. Solvers here: {}.",
+                                Text(candidate.solver), place.device_spec,
+                                SolverNames(place.backend->solvers())));
+  }
+  ATTUNE_RETURN_IF_ERROR(
+      solver->IsApplicable(problem, place.target).WithContext(Text(solver->id())));
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place.target));
+  if (!space.IndexOf(candidate.config)) {
+    return NotFound(fmt::format(
+        "The config {{{}}} is none of the {} that {} has for this problem. The first is {{{}}}.",
+        Text(candidate.config), space.size(), Text(solver->id()), Text(space.At(0))));
+  }
+  return candidate;
+}
+
+Result<Candidate> BestCandidate(Application& application, const Place& place,
+                                const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen,
+                          ChooseAll(*store, place, {}, {TaggedProblem{problem, 1}}));
+  if (!chosen[0].choice) return chosen[0].supported;
+  return chosen[0].choice->candidate;
+}
+
+// Samples for `time_ns`, at least a few.
+tl::expected<Measurement, Failure> Sample(BlockTimer& timer, CacheState cache, int64_t time_ns) {
+  SteadyClock clock;
+  TimingRequest request{1, cache};
+  const auto first = timer.TimeBlock(0, request);
+  if (!first) return tl::unexpected(first.error());
+  const double wanted = kBlockTargetNs / std::max(*first, 1.0);
+  request.launches = static_cast<int>(std::clamp(wanted, 1.0, double{kMaxLaunches}));
+  std::vector<double> samples;
+  const int64_t end_ns = clock.NowNs() + time_ns;
+  while (samples.size() < MinSamplesFor(kConfidence) ||
+         (clock.NowNs() < end_ns && samples.size() < Measurement::kMaxSamples)) {
+    const auto sample = timer.TimeBlock(0, request);
+    if (!sample) return tl::unexpected(sample.error());
+    samples.push_back(*sample);
+  }
+  return MeasurementOf(std::move(samples), cache, kConfidence);
+}
+
+Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candidate& candidate,
+                        const RunVerbOptions& options) {
+  Evaluator& evaluator = workshop.evaluator();
+  ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed));
+  constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
+  ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
+                          evaluator.Qualify(std::span(&candidate, 1), kNoDeadline));
+  if (qualified.empty()) return Internal("The candidate was not evaluated.");
+  Outcome outcome{qualified[0].trial, 0};
+  if (outcome.trial.failure() != nullptr) return outcome;
+  ATTUNE_ASSIGN_OR_RETURN(const auto timer, evaluator.StartTiming(std::span(&candidate, 1)));
+  const CacheState cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  auto measured = Sample(*timer, cache, options.time_ns);
+  if (!measured) {
+    outcome.trial.outcome = measured.error();
+    return outcome;
+  }
+  outcome.roofline_fraction =
+      RooflineSeconds(problem, workshop.peaks()) * 1e9 / measured->median_ns;
+  outcome.trial.outcome = std::move(*measured);
+  return outcome;
+}
+
+Json OutcomeJson(const Problem& problem, const Place& place, const Outcome& outcome) {
+  Json json = {{"problem", Text(problem)}, {"target", Text(place.target)}};
+  json.update(ToJson(outcome.trial));
+  json.erase("role");
+  json.erase("is_default");
+  if (const Measurement* measured = outcome.trial.measurement()) {
+    json["median_ns"] = measured->median_ns;
+    json["flops_per_second"] = Flops(problem) / measured->median_ns * 1e9;
+    json["bytes_per_second"] = CompulsoryBytes(problem) / measured->median_ns * 1e9;
+    json["roofline_fraction"] = outcome.roofline_fraction;
+  }
+  return json;
+}
+
+void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
+  const Trial& trial = outcome.trial;
+  out.Print(fmt::format("Problem    {}\nCandidate  {}\n", Text(problem), Text(trial.candidate)));
+  if (const Failure* failure = trial.failure()) {
+    out.Print(Paint(out.screen(), Colour::kRed,
+                    fmt::format("Failed     {} in {}: {}", Name(failure->kind),
+                                Name(failure->phase), Printable(failure->message))) +
+              "\n");
+    return;
+  }
+  const Measurement& measured = *trial.measurement();
+  const double seconds = measured.median_ns / 1e9;
+  out.Print(fmt::format(
+      "Time       {} ({} to {} at {:.0f}% confidence, {} samples, {} caches)\n"
+      "Rate       {}, {}{}\n"
+      "Error      {:.3g} of what is tolerated\n"
+      "Made ready {} to build, {} to load, {} bytes of workspace\n",
+      FormatTime(measured.median_ns), FormatTime(measured.low_ns), FormatTime(measured.high_ns),
+      100 * measured.confidence, measured.samples_ns.size(), Name(measured.cache),
+      FormatRate(Flops(problem) / seconds, "FLOP/s"),
+      FormatRate(CompulsoryBytes(problem) / seconds, "B/s"),
+      outcome.roofline_fraction > 0
+          ? fmt::format(", {} of the roofline", FormatShare(outcome.roofline_fraction))
+          : "",
+      trial.max_error, FormatTime(static_cast<double>(trial.build_ns)),
+      FormatTime(static_cast<double>(trial.load_ns)), trial.workspace_bytes));
+}
+
+Result<int> RunRun(Application& application, const RunVerbOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseOneProblem(options.problem));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate,
+                          options.candidate.empty()
+                              ? BestCandidate(application, place, problem)
+                              : NamedCandidate(options.candidate, place, problem));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
+  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, Execute(*workshop, problem, candidate, options));
+  if (options.json) {
+    application.out().Print(Dump(OutcomeJson(problem, place, outcome)));
+  } else {
+    PrintOutcome(problem, outcome, application.out());
+  }
+  return outcome.trial.failure() != nullptr ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+void AddRunVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<RunVerbOptions>();
+  CLI::App* verb =
+      AddVerb(program, "run", "Verify and time one candidate of a problem; nothing is recorded",
+              "  attune run 'gemm@1{m=512,n=512,k=512}'\n"
+              "  attune run 'gemm@1{m=512,n=512,k=512}' --candidate "
+              "'host.openblas-gemm@1{threads=1}' --time 5s");
+  verb->add_option("problem", options->problem,
+                   "A canonical problem text or a MIOpenDriver command line of one direction")
+      ->required();
+  verb->add_option("--candidate", options->candidate,
+                   "As 'attune explain' lists them (default: the best one)");
+  verb->add_option("--device", options->device, "Where it runs")->capture_default_str();
+  verb->add_option("--cache", options->cache, "As for 'attune tune'")
+      ->check(CLI::IsMember({"warm", "cold"}))
+      ->capture_default_str();
+  AddDurationOption(*verb, "--time", options->time_ns, "How long to measure (default: 1s)");
+  verb->add_option("--seed", options->seed, "Seed of the data")->capture_default_str();
+  AddLimitOptions(*verb, options->limits);
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunRun(application, *options); };
+  });
+}
+
+}  // namespace attune

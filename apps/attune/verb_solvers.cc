@@ -1,0 +1,169 @@
+// attune solvers: every way to compute that this build has, and which apply to a problem.
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/problem_argument.h"
+#include "apps/attune/table.h"
+#include "apps/attune/verbs.h"
+
+namespace attune {
+namespace {
+
+struct SolversOptions {
+  std::string problem;
+  std::string device;
+  bool json = false;
+};
+
+// One line of the list.
+struct Row {
+  const Backend* backend;
+  const Solver* solver;
+  // With a problem only:
+  Status applicable;
+  uint64_t configs = 0;
+  std::string first_config;
+};
+
+Row Examine(const Backend& backend, const Solver& solver, const Problem& problem,
+            const Target& target) {
+  Row row{&backend, &solver, solver.IsApplicable(problem, target), 0, ""};
+  if (!row.applicable.ok()) return row;
+  const auto space = solver.Space(problem, target);
+  if (!space.ok()) {
+    row.applicable = space.error();
+    return row;
+  }
+  row.configs = space->size();
+  row.first_config = Text(space->At(0));
+  return row;
+}
+
+// The first usable device, which stands for the backend where none was named.
+std::optional<Target> AnyTarget(const Backend& backend) {
+  for (const DeviceReport& device : backend.Devices()) {
+    if (device.reason.empty()) return device.target;
+  }
+  return std::nullopt;
+}
+
+std::vector<Row> RowsOf(const Backend& backend, const std::optional<Target>& target,
+                        const std::optional<Problem>& problem) {
+  std::vector<Row> rows;
+  for (const auto& solver : backend.solvers()) {
+    if (problem && target) {
+      rows.push_back(Examine(backend, *solver, *problem, *target));
+    } else if (problem) {
+      rows.push_back(
+          {&backend, solver.get(),
+           Unavailable(fmt::format("The backend '{}' has no usable device here.", backend.name())),
+           0, ""});
+    } else {
+      rows.push_back({&backend, solver.get(), Status::Ok(), 0, ""});
+    }
+  }
+  return rows;
+}
+
+Result<std::vector<Row>> Collect(Application& application, const SolversOptions& options,
+                                 const std::optional<Problem>& problem) {
+  const BackendList& backends = application.backends().list;
+  if (!options.device.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends, options.device));
+    return RowsOf(*place.backend, place.target, problem);
+  }
+  std::vector<Row> rows;
+  for (const auto& backend : backends) {
+    for (Row& row : RowsOf(*backend, AnyTarget(*backend), problem)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json RowsJson(const std::vector<Row>& rows, bool with_problem) {
+  Json list = Json::array();
+  for (const Row& row : rows) {
+    const SolverTraits& traits = row.solver->traits();
+    Json entry = {{"name", row.solver->id().name},     {"version", row.solver->id().version},
+                  {"backend", row.backend->name()},    {"operator", traits.operator_name},
+                  {"description", traits.description}, {"dynamic", traits.dynamic},
+                  {"compiles", traits.compiles},       {"deterministic", traits.deterministic},
+                  {"last_resort", traits.last_resort}};
+    if (with_problem) {
+      entry["applicable"] = row.applicable.ok();
+      entry["reason"] = row.applicable.message();
+      entry["configs"] = row.configs;
+      entry["default_config"] = row.first_config;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+const char* YesNo(bool value) { return value ? "yes" : "no"; }
+
+void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
+  std::vector<Column> columns = {{"solver"}, {"operator"}, {"dynamic"}, {"compiles"}};
+  if (with_problem) {
+    columns.push_back({"configs", Column::Align::kRight});
+    columns.push_back({"default config, or why it does not apply", Column::Align::kLeft, true});
+  } else {
+    columns.push_back({"what it is", Column::Align::kLeft, true});
+  }
+  Table table(std::move(columns));
+  for (const Row& row : rows) {
+    const SolverTraits& traits = row.solver->traits();
+    std::vector<std::string> cells = {Text(row.solver->id()), traits.operator_name,
+                                      YesNo(traits.dynamic), YesNo(traits.compiles)};
+    if (!with_problem) {
+      cells.push_back(Printable(traits.description));
+    } else if (row.applicable.ok()) {
+      cells.push_back(fmt::format("{}", row.configs));
+      cells.push_back(row.first_config.empty() ? "(no parameters)" : row.first_config);
+    } else {
+      cells.push_back("-");
+      cells.push_back(Printable(row.applicable.message()));
+    }
+    table.AddRow(std::move(cells), row.applicable.ok() ? Colour::kPlain : Colour::kDim);
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+}
+
+Result<int> RunSolvers(Application& application, const SolversOptions& options) {
+  std::optional<Problem> problem;
+  if (!options.problem.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(problem, ParseOneProblem(options.problem));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto rows, Collect(application, options, problem));
+  if (options.json) {
+    application.out().Print(Dump(RowsJson(rows, problem.has_value())));
+  } else {
+    PrintRows(rows, problem.has_value(), application.out());
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddSolversVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<SolversOptions>();
+  CLI::App* verb = AddVerb(
+      program, "solvers", "List solvers; with --problem, which of them apply and why others do not",
+      "  attune solvers\n"
+      "  attune solvers --problem 'gemm@1{m=512,n=512,k=512}'\n"
+      "  attune solvers --device opencl:0 --problem 'MIOpenDriver conv -n 1 -c 64 -H 56 -W 56 "
+      "-k 64 -y 3 -x 3 -F 1'");
+  verb->add_option("--problem", options->problem,
+                   "A canonical problem text or a MIOpenDriver command line");
+  verb->add_option("--device", options->device, "Only solvers of the backend of this device");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunSolvers(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

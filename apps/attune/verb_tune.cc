@@ -1,0 +1,235 @@
+// attune tune: measures the candidates of every problem that has no valid measurement yet.
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/interrupt.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/progress.h"
+#include "apps/attune/verbs.h"
+#include "apps/attune/winner_table.h"
+#include "apps/attune/workshop.h"
+#include "attune/search/searcher.h"
+#include "attune/tuner/tune_run.h"
+
+namespace attune {
+namespace {
+
+struct TuneVerbOptions {
+  ProblemSelection selection;
+  std::string device = "cpu";
+  TuneOptions tune;
+  RunOptions run;
+  std::string cache = "warm";
+  WorkshopLimits limits;
+  bool json = false;
+};
+
+using Kind = ProblemOutcome::Kind;
+
+int64_t CountOf(const RunSummary& summary, Kind kind) {
+  return std::count_if(summary.outcomes.begin(), summary.outcomes.end(),
+                       [&](const ProblemOutcome& outcome) { return outcome.kind == kind; });
+}
+
+double UsefulShare(const RunSummary& summary) {
+  return summary.wall_ns > 0
+             ? static_cast<double>(summary.busy_ns) / static_cast<double>(summary.wall_ns)
+             : 0;
+}
+
+int ExitStatus(const RunSummary& summary) {
+  const int64_t failed = CountOf(summary, Kind::kFailed);
+  const int64_t missing = failed + CountOf(summary, Kind::kNotReached);
+  if (missing == 0) return kExitDone;
+  const bool nothing_done = failed == static_cast<int64_t>(summary.outcomes.size());
+  return nothing_done ? kExitFailed : kExitPartly;
+}
+
+Json OutcomeJson(const ProblemOutcome& outcome) {
+  Json json = {{"problem", Text(outcome.problem)},
+               {"outcome", Name(outcome.kind)},
+               {"message", outcome.message}};
+  if (outcome.kind != Kind::kTuned) return json;
+  const TuneReport& report = outcome.report;
+  json["set_id"] = report.set_id;
+  json["choice"] = report.choice ? ToJson(*report.choice) : Json(nullptr);
+  json["considered"] = report.considered;
+  json["qualified"] = report.qualified;
+  json["timed"] = report.timed;
+  json["quarantined"] = report.quarantined;
+  json["failures"] = Json::object();
+  for (const auto& [kind, count] : report.failures) {
+    json["failures"][std::string(Name(kind))] = count;
+  }
+  json["wall_ns"] = report.wall_ns;
+  json["busy_ns"] = report.busy_ns;
+  json["stop_reason"] = report.stop_reason;
+  return json;
+}
+
+Json SummaryJson(const RunSummary& summary) {
+  Json json = {{"tuned", CountOf(summary, Kind::kTuned)},
+               {"already_tuned", CountOf(summary, Kind::kAlreadyTuned)},
+               {"unsupported", CountOf(summary, Kind::kUnsupported)},
+               {"failed", CountOf(summary, Kind::kFailed)},
+               {"not_reached", CountOf(summary, Kind::kNotReached)},
+               {"wall_ns", summary.wall_ns},
+               {"busy_ns", summary.busy_ns},
+               {"useful_share", UsefulShare(summary)},
+               {"problems", Json::array()}};
+  for (const ProblemOutcome& outcome : summary.outcomes) {
+    json["problems"].push_back(OutcomeJson(outcome));
+  }
+  return json;
+}
+
+// What went wrong, one line each, bounded: a run of thousands may fail for one reason.
+void PrintTroubles(const RunSummary& summary, Output& err) {
+  constexpr int kShown = 20;
+  for (const Kind kind : {Kind::kFailed, Kind::kUnsupported}) {
+    int shown = 0;
+    for (const ProblemOutcome& outcome : summary.outcomes) {
+      if (outcome.kind != kind || ++shown > kShown) continue;
+      err.Print(fmt::format("{}: {}: {}\n", Name(kind), Text(outcome.problem),
+                            Printable(outcome.message)));
+    }
+    if (shown > kShown) err.Print(fmt::format("... and {} more.\n", shown - kShown));
+  }
+}
+
+std::string CandidateLine(const RunSummary& summary) {
+  int64_t considered = 0;
+  int64_t quarantined = 0;
+  std::map<FailureKind, int64_t> failures;
+  for (const ProblemOutcome& outcome : summary.outcomes) {
+    considered += outcome.report.considered;
+    quarantined += outcome.report.quarantined;
+    for (const auto& [kind, count] : outcome.report.failures) failures[kind] += count;
+  }
+  if (considered == 0) return "";
+  std::string text = fmt::format("{} candidates tried", considered);
+  for (const auto& [kind, count] : failures) text += fmt::format(", {} {}", count, Name(kind));
+  if (quarantined > 0) {
+    text += fmt::format(
+        ", {} left out because they crashed or hung before "
+        "(--retry-quarantined tries them again)",
+        quarantined);
+  }
+  return text + ".\n";
+}
+
+std::string SummaryLines(const RunSummary& summary) {
+  std::string text = fmt::format("\n{} tuned", CountOf(summary, Kind::kTuned));
+  const auto add = [&](Kind kind, const char* words) {
+    if (const int64_t count = CountOf(summary, kind)) text += fmt::format(", {} {}", count, words);
+  };
+  add(Kind::kAlreadyTuned, "tuned before");
+  add(Kind::kUnsupported, "unsupported");
+  add(Kind::kFailed, "failed");
+  add(Kind::kNotReached, "not reached");
+  text += fmt::format(" in {}", FormatWait(summary.wall_ns));
+  if (CountOf(summary, Kind::kTuned) > 0) {
+    text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
+                        100 * UsefulShare(summary));
+  }
+  return text + ".\n" + CandidateLine(summary);
+}
+
+void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& summary,
+                  Application& application) {
+  Output& out = application.out();
+  out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
+  out.Print(NetworkLine(chosen));
+  out.Print(SummaryLines(summary));
+  out.Flush();
+  PrintTroubles(summary, application.err());
+  if (CountOf(summary, Kind::kNotReached) > 0) {
+    application.err().Print(
+        "The run ended before every problem was reached. The same command goes on from here.\n");
+  }
+}
+
+Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
+                          const TunerParts& parts, const std::vector<TaggedProblem>& problems) {
+  const OrderlyInterruption interruption;
+  SteadyClock clock;
+  Tuner tuner(parts, options.tune);
+  RunOptions run = options.run;
+  run.stop_requested = [&] { return interruption.requested(); };
+  ProgressReporter progress(application.err(), clock);
+  return TuneAll(tuner, problems, run, [&](const RunProgress& state) { progress.Show(state); });
+}
+
+Result<int> RunTune(Application& application, TuneVerbOptions options) {
+  options.tune.cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
+  ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
+                          RunAll(application, options, workshop->PartsFor(*store), problems));
+  if (options.json) {
+    application.out().Print(Dump(SummaryJson(summary)));
+    return ExitStatus(summary);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, options.selection, problems));
+  PrintWinners(chosen, summary, application);
+  return ExitStatus(summary);
+}
+
+void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
+  AddSelectionOptions(verb, options.selection);
+  verb.add_option("--device", options.device, "Where candidates run, as 'attune devices' lists it")
+      ->capture_default_str();
+  AddDurationOption(verb, "--budget", options.run.budget_ns,
+                    "Time for the whole run; a problem that was begun is finished "
+                    "(default: no limit)");
+  AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
+                    "Time for each problem (default: 2s)");
+  std::vector<std::string> searchers;
+  for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
+  verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
+      ->check(CLI::IsMember(searchers))
+      ->capture_default_str();
+  verb.add_option("--seed", options.tune.seed, "Seed of data, order and search")
+      ->capture_default_str();
+  verb.add_option("--cache", options.cache,
+                  "Caches hold the operands (warm), or are displaced before each launch (cold)")
+      ->check(CLI::IsMember({"warm", "cold"}))
+      ->capture_default_str();
+  verb.add_option("--solver", options.tune.solver_filter,
+                  "Only solvers whose name contains this; may be repeated")
+      ->allow_extra_args(false);
+  verb.add_flag("--retune", options.run.retune, "Measure again what is tuned already");
+  verb.add_flag("--retry-quarantined", options.tune.retry_quarantined,
+                "Try again what crashed, hung or corrupted memory before");
+  AddLimitOptions(verb, options.limits);
+  AddJsonFlag(verb, options.json);
+}
+
+}  // namespace
+
+void AddTuneVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<TuneVerbOptions>();
+  CLI::App* verb = AddVerb(
+      program, "tune",
+      "Find the fastest candidate of each problem. What is tuned already is kept; "
+      "an interrupted run goes on with the same command",
+      "  attune tune --tag resnet50 --budget 3m\n"
+      "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
+      "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7");
+  AddTuneOptions(*verb, *options);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunTune(application, *options); };
+  });
+}
+
+}  // namespace attune

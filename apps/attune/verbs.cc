@@ -1,0 +1,41 @@
+#include "apps/attune/verbs.h"
+
+#include "apps/attune/duration.h"
+
+namespace attune {
+
+CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,
+                  std::string_view examples) {
+  CLI::App* verb = program.add_subcommand(name, description);
+  // Options of the program, --db above all, are accepted after the verb too.
+  verb->fallthrough();
+  verb->footer("\nExamples:\n" + std::string(examples));
+  return verb;
+}
+
+void AddJsonFlag(CLI::App& verb, bool& json) {
+  verb.add_flag("--json", json, "Print JSON instead of a table");
+}
+
+void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
+  auto* group = verb.add_option_group("problems", "What to work on, at least one of");
+  group->add_option("--tag", selection.tag, "Problems with this tag");
+  group
+      ->add_option("--problem", selection.problems,
+                   "A canonical problem text or a MIOpenDriver command line; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PROBLEM");
+  group->require_option(1, 2);
+}
+
+CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
+                               const std::string& description) {
+  const auto parse = [&duration_ns](const std::string& text) {
+    const auto duration = ParseDurationNs(text);
+    if (!duration.ok()) throw CLI::ValidationError(duration.error().message());
+    duration_ns = *duration;
+  };
+  return verb.add_option_function<std::string>(name, parse, description)->type_name("DURATION");
+}
+
+}  // namespace attune

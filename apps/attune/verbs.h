@@ -1,0 +1,47 @@
+// The verbs of the program, one source file each.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/attune/application.h"
+#include "apps/attune/problem_argument.h"
+#include "attune/base/status.h"
+
+namespace attune {
+
+// What the command line asked for: set by the verb that was given, run by main() after parsing. The
+// result is an exit status; a Status is printed as a sentence.
+struct Invocation {
+  std::function<Result<int>(Application&)> run;
+};
+
+void AddDevicesVerb(CLI::App& program, Invocation& invocation);
+void AddSolversVerb(CLI::App& program, Invocation& invocation);
+void AddImportVerb(CLI::App& program, Invocation& invocation);
+void AddProblemsVerb(CLI::App& program, Invocation& invocation);
+void AddTuneVerb(CLI::App& program, Invocation& invocation);
+void AddBestVerb(CLI::App& program, Invocation& invocation);
+void AddExplainVerb(CLI::App& program, Invocation& invocation);
+void AddRunVerb(CLI::App& program, Invocation& invocation);
+void AddExportVerb(CLI::App& program, Invocation& invocation);
+void AddReportVerb(CLI::App& program, Invocation& invocation);
+
+// A subcommand whose help ends with `examples` (one command line each).
+CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,
+                  std::string_view examples);
+
+// --json on a verb that prints.
+void AddJsonFlag(CLI::App& verb, bool& json);
+
+// --tag and --problem (repeatable), at least one of which must be given.
+void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
+
+// An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.
+CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
+                               const std::string& description);
+
+}  // namespace attune

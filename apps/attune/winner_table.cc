@@ -1,0 +1,72 @@
+#include "apps/attune/winner_table.h"
+
+#include <fmt/format.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/labels.h"
+
+namespace attune {
+namespace {
+
+std::vector<std::string> MeasuredRow(const std::string& label, const Choice& choice) {
+  const bool won = choice.provenance == Provenance::kMeasured;
+  return {label,
+          Text(choice.candidate),
+          FormatTime(choice.measurement.median_ns),
+          FormatSpread(choice.measurement),
+          FormatSpeedup(choice.speedup),
+          won ? fmt::format("{:.2f}..{:.2f}", choice.speedup_low, choice.speedup_high) : "default",
+          FormatShare(choice.roofline_fraction)};
+}
+
+}  // namespace
+
+Table WinnerTable(const std::vector<ChosenProblem>& problems) {
+  using Align = Column::Align;
+  Table table({{"problem", Align::kLeft, true},
+               {"best candidate", Align::kLeft, true},
+               {"time", Align::kRight},
+               {"interval", Align::kRight},
+               {"speed-up", Align::kRight},
+               {"confident", Align::kRight},
+               {"roofline", Align::kRight}});
+  for (const ChosenProblem& problem : problems) {
+    const std::string label = Label(problem.tagged.problem);
+    if (!problem.choice) {
+      table.AddRow({label, "(no solver)", "", "", "", "unsupported", ""}, Colour::kYellow);
+    } else if (problem.choice->provenance == Provenance::kUntuned) {
+      table.AddRow({label, Text(problem.choice->candidate), "", "", "", "untuned", ""},
+                   Colour::kDim);
+    } else {
+      const bool won = problem.choice->provenance == Provenance::kMeasured;
+      table.AddRow(MeasuredRow(label, *problem.choice), won ? Colour::kGreen : Colour::kPlain);
+    }
+  }
+  return table;
+}
+
+NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {
+  NetworkTotal total;
+  for (const ChosenProblem& problem : problems) {
+    if (!problem.choice || problem.choice->provenance == Provenance::kUntuned) {
+      ++total.left_out;
+      continue;
+    }
+    const auto weight = static_cast<double>(problem.tagged.weight);
+    total.default_ns += weight * problem.choice->default_measurement.median_ns;
+    total.tuned_ns += weight * problem.choice->measurement.median_ns;
+    ++total.problems;
+  }
+  return total;
+}
+
+std::string NetworkLine(const std::vector<ChosenProblem>& problems) {
+  const NetworkTotal total = TotalOf(problems);
+  if (total.problems == 0 || total.tuned_ns <= 0) return "";
+  return fmt::format(
+      "\n{} measured problem{}, each as often as its list has it: {} by default, {} tuned: {}.\n",
+      total.problems, total.problems == 1 ? "" : "s", FormatTime(total.default_ns),
+      FormatTime(total.tuned_ns), FormatSpeedup(total.default_ns / total.tuned_ns));
+}
+
+}  // namespace attune

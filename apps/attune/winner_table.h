@@ -1,0 +1,30 @@
+// The table of winners, as `tune` and `best` end with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/table.h"
+
+namespace attune {
+
+// One row for each problem: problem, candidate, time with its interval, speed-up over the default
+// with its interval, share of the roofline.
+Table WinnerTable(const std::vector<ChosenProblem>& problems);
+
+// Time of the whole list, each problem as often as the list has it: default and tuned. Only
+// problems that were measured count.
+struct NetworkTotal {
+  double default_ns = 0;
+  double tuned_ns = 0;
+  int64_t problems = 0;
+  int64_t left_out = 0;
+};
+NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems);
+
+// "All 53 problems, weighted: 12.3 ms by default, 10.1 ms tuned, 1.22x." and a newline; empty if
+// nothing was measured.
+std::string NetworkLine(const std::vector<ChosenProblem>& problems);
+
+}  // namespace attune

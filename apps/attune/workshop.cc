@@ -1,0 +1,41 @@
+#include "apps/attune/workshop.h"
+
+namespace attune {
+
+void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
+  verb.add_option("--jobs", limits.jobs,
+                  "Candidates that are built and verified at once (default: one for each core)")
+      ->check(CLI::Range(0, 1024));
+  verb.add_option("--memory-limit", limits.memory_limit_bytes,
+                  "Memory of one candidate's process, as 4GiB or 512MiB (default: 8GiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+}
+
+Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits) {
+  std::unique_ptr<Workshop> workshop(new Workshop(place));
+  ChildOptions children;
+  ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
+  children.device = place.device_spec;
+  children.jobs = limits.jobs;
+  children.memory_limit_bytes = limits.memory_limit_bytes;
+  // The device is closed again at once: children open their own, and a platform may allow one only.
+  ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
+  ATTUNE_ASSIGN_OR_RETURN(workshop->peaks_, place.backend->MeasurePeaks(*device));
+  workshop->evaluator_ = MakeChildEvaluator(std::move(children));
+  return workshop;
+}
+
+TunerParts Workshop::PartsFor(RecordStore& store) {
+  TunerParts parts;
+  parts.solvers = &place_.backend->solvers();
+  parts.target = place_.target;
+  parts.environment = place_.environment;
+  parts.peaks = peaks_;
+  parts.store = &store;
+  parts.evaluator = evaluator_.get();
+  parts.clock = &clock_;
+  return parts;
+}
+
+}  // namespace attune

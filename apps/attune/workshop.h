@@ -1,0 +1,46 @@
+// A device made ready to try candidates: its peaks measured, child processes at hand.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/attune/backends.h"
+#include "attune/base/status.h"
+#include "attune/measure/clock.h"
+#include "attune/record/record_store.h"
+#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+// What candidates may use.
+struct WorkshopLimits {
+  int jobs = 0;                                   // 0: one child for each core.
+  int64_t memory_limit_bytes = int64_t{8} << 30;  // Of each child.
+};
+
+// --jobs and --memory-limit.
+void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
+
+class Workshop {
+ public:
+  // Measures the peaks of the device, which takes a fraction of a second.
+  static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits);
+
+  // What a Tuner that keeps its records in `store` works with; valid as long as this object.
+  TunerParts PartsFor(RecordStore& store);
+  Evaluator& evaluator() { return *evaluator_; }
+  const Peaks& peaks() const { return peaks_; }
+
+ private:
+  explicit Workshop(const Place& place) : place_(place) {}
+
+  Place place_;
+  Peaks peaks_;
+  SteadyClock clock_;
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+}  // namespace attune
