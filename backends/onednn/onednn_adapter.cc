@@ -61,6 +61,9 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
 
 #if DNNL_VERSION_MAJOR >= 3
 
+memory::dims ExtentsOf(const memory::desc& desc) { return desc.get_dims(); }
+memory::data_type TypeIn(const memory::desc& desc) { return desc.get_data_type(); }
+
 dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
                                                       const ConvCall& call, prop_kind kind) {
   return {engine,   kind,         call.algorithm, call.src,  call.weights, call.bias,
@@ -114,6 +117,9 @@ void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, floa
 
 #else
 
+memory::dims ExtentsOf(const memory::desc& desc) { return desc.dims(); }
+memory::data_type TypeIn(const memory::desc& desc) { return desc.data_type(); }
+
 dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
                                                       const ConvCall& call, prop_kind kind) {
   const dnnl::convolution_forward::desc desc(kind, call.algorithm, call.src, call.weights,
@@ -155,13 +161,7 @@ void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, floa
 // The gradients want the forward pass that they belong to as a hint; layouts of its own choice do.
 dnnl::convolution_forward::primitive_desc ForwardHint(const dnnl::engine& engine,
                                                       const ConvCall& call) {
-  const auto any = [](const memory::desc& desc) {
-#if DNNL_VERSION_MAJOR >= 3
-    return memory::desc(desc.get_dims(), desc.get_data_type(), memory::format_tag::any);
-#else
-    return memory::desc(desc.dims(), desc.data_type(), memory::format_tag::any);
-#endif
-  };
+  const auto any = [](const memory::desc& desc) { return InFormat(desc, memory::format_tag::any); };
   ConvCall forward = call;
   forward.direction = ConvDirection::kForward;
   forward.algorithm = algorithm::convolution_direct;
@@ -278,12 +278,15 @@ memory::data_type TypeOf(DataType type) {
   return memory::data_type::undef;
 }
 
-bool HasDimensions(const memory::desc& desc) {
-#if DNNL_VERSION_MAJOR >= 3
-  return desc.get_ndims() > 0;
-#else
-  return !desc.dims().empty();
-#endif
+memory::desc InFormat(const memory::desc& desc, memory::format_tag format) {
+  return memory::desc(ExtentsOf(desc), TypeIn(desc), format);
+}
+
+memory::desc InDenseFormat(const memory::desc& desc) {
+  const memory::dims extents = ExtentsOf(desc);
+  memory::dims strides(extents.size(), 1);
+  for (size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  return memory::desc(extents, TypeIn(desc), strides);
 }
 
 std::string LibraryVersion() {

@@ -59,7 +59,10 @@ int PostBiasArgument(const MatmulCall& call);
 
 // oneDNN's type, or undef where this version has none.
 dnnl::memory::data_type TypeOf(DataType type);
-bool HasDimensions(const dnnl::memory::desc& desc);
+// The same extents and type as `desc` in another format.
+dnnl::memory::desc InFormat(const dnnl::memory::desc& desc, dnnl::memory::format_tag format);
+// Row-major, without gaps.
+dnnl::memory::desc InDenseFormat(const dnnl::memory::desc& desc);
 
 // "2.6.3" and the commit that the library says it was built from, empty if it does not say.
 std::string LibraryVersion();

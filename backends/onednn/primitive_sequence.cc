@@ -49,12 +49,22 @@ dnnl::memory PrimitiveSequence::BindWorkspace(const dnnl::memory::desc& desc) {
   return pieces_.back().memory;
 }
 
-void PrimitiveSequence::AppendReorder(const dnnl::memory& from, const dnnl::memory& to) {
+bool PrimitiveSequence::TryAppendReorder(const dnnl::memory& from, const dnnl::memory& to) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc pd(engine_, from.get_desc(), engine_, to.get_desc(),
-                                         attributes);
+                                         attributes, true);
+  if (!pd) return false;
   Append(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, pd.scratchpad_desc());
+  return true;
+}
+
+// The formats of the Winograd weights are reached from the dense format only.
+void PrimitiveSequence::AppendReorder(const dnnl::memory& from, const dnnl::memory& to) {
+  if (TryAppendReorder(from, to)) return;
+  const dnnl::memory dense = BindWorkspace(InDenseFormat(from.get_desc()));
+  if (TryAppendReorder(from, dense) && TryAppendReorder(dense, to)) return;
+  throw dnnl::error(dnnl_unimplemented, "there is no reorder between these formats");
 }
 
 dnnl::memory PrimitiveSequence::Input(size_t index, const dnnl::memory::desc& stored,

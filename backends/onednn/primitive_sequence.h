@@ -57,6 +57,7 @@ class PrimitiveSequence final : public Executable {
     PrimitiveArguments arguments;
   };
 
+  bool TryAppendReorder(const dnnl::memory& from, const dnnl::memory& to);
   void AppendReorder(const dnnl::memory& from, const dnnl::memory& to);
   void Place(const Arguments& arguments);
 
