@@ -1,0 +1,24 @@
+// One value of one column, as it goes to a database and comes back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attune::sql {
+
+enum class CellType { kInteger, kReal, kText };
+
+// The member that `type` names counts, unless `is_null`. A struct with all three and no variant,
+// because SOCI binds to an address that must stay.
+struct Cell {
+  CellType type = CellType::kInteger;
+  bool is_null = false;
+  long long integer = 0;  // NOLINT(runtime/int): the type that SOCI exchanges.
+  double real = 0;
+  std::string text;
+};
+
+using Row = std::vector<Cell>;
+
+}  // namespace attune::sql

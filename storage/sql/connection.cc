@@ -1,0 +1,221 @@
+#include "storage/sql/connection.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace attune::sql {
+namespace {
+
+namespace api = sqlite_api;
+
+api::sqlite3* HandleOf(soci::session& session) {
+  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
+}
+
+bool IsOutOfSpace(int system_errno) {
+  return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
+}
+
+// What failed, as SQLite sees it.
+struct SqliteFailure {
+  int code = SQLITE_ERROR;  // Extended result code.
+  int system_errno = 0;
+  std::string message;
+};
+
+SqliteFailure LastFailure(const soci::sqlite3_soci_error& error, soci::session& session) {
+  if (!session.is_connected()) return {error.result(), 0, error.get_error_message()};
+  api::sqlite3* handle = HandleOf(session);
+  const int extended = api::sqlite3_extended_errcode(handle);
+  // The handle forgets the code when SOCI resets a statement before it throws.
+  const bool is_remembered = (extended & 0xff) == (error.result() & 0xff);
+  return {is_remembered ? extended : error.result(), api::sqlite3_system_errno(handle),
+          is_remembered ? api::sqlite3_errmsg(handle) : error.get_error_message()};
+}
+
+Status IoFailure(const std::string& name, const SqliteFailure& failure) {
+  if (failure.code == SQLITE_IOERR_SHORT_READ) {
+    return DataLoss(fmt::format("Database '{}' is shorter than it should be.", name));
+  }
+  if (IsOutOfSpace(failure.system_errno)) {
+    return ResourceExhausted(fmt::format(
+        "No space to write to database '{}': {}. Nothing of this transaction is kept; free space "
+        "and run the same command again.",
+        name, std::strerror(failure.system_errno)));
+  }
+  return Unavailable(fmt::format("Reading or writing database '{}' failed: {} ({}).", name,
+                                 failure.message, std::strerror(failure.system_errno)));
+}
+
+}  // namespace
+
+Status Connection::Translated(const std::exception& error, std::string_view sql) {
+  const auto* sqlite_error = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
+  if (sqlite_error == nullptr) {
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+      return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
+    }
+    return Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql));
+  }
+  const SqliteFailure failure = LastFailure(*sqlite_error, session_);
+  switch (failure.code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+      return Unavailable(fmt::format(
+          "Database '{}' has been locked by another process for more than {} ms. Wait until it is "
+          "done (`fuser {}` shows which one it is), or use another database.",
+          name_, options_.busy_timeout.count(), name_));
+    case SQLITE_FULL:
+      return ResourceExhausted(fmt::format(
+          "No space to write to database '{}'. Nothing of this transaction is kept; free space and "
+          "run the same command again.",
+          name_));
+    case SQLITE_NOMEM:
+      return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
+    case SQLITE_IOERR:
+      return IoFailure(name_, failure);
+    case SQLITE_NOTADB:
+      return DataLoss(
+          fmt::format("'{}' is not a database, or its first bytes are damaged. Move it away to "
+                      "start a new one.",
+                      name_));
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_READONLY:
+      return Unavailable(
+          fmt::format("Database '{}' cannot be opened for writing: {}. Check the permissions of "
+                      "the file and of "
+                      "its folder.",
+                      name_, failure.message));
+    default:
+      // The statements are fixed and tested, so what remains is a damaged file: SQLITE_CORRUPT, a
+      // table that is gone, an id that is taken.
+      return DataLoss(fmt::format(
+          "Database '{}' is damaged: {} (in: {}). `sqlite3 {} .recover` may save what is left.",
+          name_, failure.message, sql, name_));
+  }
+}
+
+Connection::Connection(std::string name, const ConnectionOptions& options)
+    : name_(std::move(name)), options_(options) {}
+
+Connection::~Connection() { Rollback(); }
+
+Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path& path,
+                                                     const ConnectionOptions& options) {
+  const std::string name = path.string();
+  // SOCI's connection string has no escape for a quote.
+  if (name.empty() || name.find('"') != std::string::npos) {
+    return InvalidArgument(
+        fmt::format("Database path '{}' must not be empty nor contain a double quote.", name));
+  }
+  std::unique_ptr<Connection> connection(new Connection(name, options));  // NOLINT: private.
+  try {
+    connection->session_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", name));
+  } catch (const soci::soci_error& error) {
+    return Unavailable(
+        fmt::format("Database '{}' cannot be opened: {}.", name, error.get_error_message()));
+  } catch (const std::exception& error) {
+    return Internal(fmt::format("Database '{}' cannot be opened: {}.", name, error.what()));
+  }
+  ATTUNE_RETURN_IF_ERROR(connection->Configure(options));
+  return connection;
+}
+
+Status Connection::Configure(const ConnectionOptions& options) {
+  api::sqlite3_busy_timeout(HandleOf(session_), static_cast<int>(options.busy_timeout.count()));
+  constexpr std::string_view kSettings[] = {
+      "PRAGMA synchronous = FULL",  // With WAL, a commit is on the disk when it returns.
+      "PRAGMA foreign_keys = ON",    "PRAGMA trusted_schema = OFF",
+      "PRAGMA cell_size_check = ON",  // Finds damage when a page is read, not when it is used.
+      "PRAGMA cache_size = -32768",   // KiB.
+  };
+  ATTUNE_ASSIGN_OR_RETURN(const auto mode, Texts("PRAGMA journal_mode = WAL"));
+  if (mode != std::vector<std::string>{"wal"}) {
+    return Unavailable(fmt::format(
+        "Database '{}' cannot use a write-ahead log (its journal mode is '{}'). Put it on a local "
+        "file system.",
+        name_, mode.empty() ? "unknown" : mode.front()));
+  }
+  for (const std::string_view setting : kSettings) {
+    ATTUNE_RETURN_IF_ERROR(Execute(std::string(setting)));
+  }
+  if (options.max_size_bytes == 0) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto page_bytes, Texts("PRAGMA page_size"));
+  const int64_t pages = options.max_size_bytes / std::stoll(page_bytes.front());
+  return Texts(fmt::format("PRAGMA max_page_count = {}", pages)).status();
+}
+
+Statement* Connection::Find(std::string_view sql) {
+  const auto found = statements_.find(sql);
+  return found == statements_.end() ? nullptr : found->second.get();
+}
+
+Result<Statement*> Connection::Prepare(std::string_view sql, const StatementShape& shape) {
+  if (Statement* found = Find(sql); found != nullptr) return found;
+  try {
+    auto statement = std::make_unique<Statement>(*this, sql, shape);
+    return statements_.emplace(sql, std::move(statement)).first->second.get();
+  } catch (const std::exception& error) {
+    return Translated(error, sql);
+  }
+}
+
+Status Connection::Execute(const std::string& sql) {
+  try {
+    session_ << sql;
+  } catch (const std::exception& error) {
+    return Translated(error, sql);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<std::string>> Connection::Texts(const std::string& sql) {
+  std::vector<std::string> texts;
+  try {
+    std::string text;
+    soci::indicator indicator = soci::i_ok;
+    soci::statement statement = (session_.prepare << sql, soci::into(text, indicator));
+    statement.execute();
+    while (statement.fetch()) texts.push_back(indicator == soci::i_ok ? text : "");
+  } catch (const std::exception& error) {
+    return Translated(error, sql);
+  }
+  return texts;
+}
+
+Status Connection::BeginWrite() {
+  // Not BEGIN: a transaction that reads first and then finds another writer could only fail.
+  ATTUNE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+  in_transaction_ = true;
+  return Status::Ok();
+}
+
+Status Connection::BeginRead() {
+  ATTUNE_RETURN_IF_ERROR(Execute("BEGIN"));
+  in_transaction_ = true;
+  return Status::Ok();
+}
+
+Status Connection::Commit() {
+  ATTUNE_RETURN_IF_ERROR(Execute("COMMIT"));
+  in_transaction_ = false;
+  return Status::Ok();
+}
+
+void Connection::Rollback() noexcept {
+  if (!in_transaction_) return;
+  in_transaction_ = false;
+  try {
+    session_ << "ROLLBACK";
+  } catch (const std::exception&) {
+    // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to.
+  }
+}
+
+}  // namespace attune::sql

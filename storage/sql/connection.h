@@ -1,0 +1,68 @@
+// One session with a database: its settings, its prepared statements, its transactions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "storage/sql/soci_headers.h"
+#include "storage/sql/statement.h"
+
+namespace attune::sql {
+
+struct ConnectionOptions {
+  std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
+  int64_t max_size_bytes = 0;                    // Of the database file; 0 for no bound.
+};
+
+// Not thread-safe. Every failure names the database. After a failure the connection should be
+// closed, because what it has prepared may be stale.
+class Connection {
+ public:
+  // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created.
+  static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
+                                                  const ConnectionOptions& options);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  // The statement for `sql`, prepared once. Borrowed; lives as long as the connection.
+  Result<Statement*> Prepare(std::string_view sql, const StatementShape& shape);
+  // The statement for `sql`, or null if it was not prepared yet.
+  Statement* Find(std::string_view sql);
+  // Runs a statement without parameters or results.
+  Status Execute(const std::string& sql);
+  // The first column of each row of a query without parameters.
+  Result<std::vector<std::string>> Texts(const std::string& sql);
+
+  // A write transaction has the write lock from the start. What is open at the end is rolled back.
+  Status BeginWrite();
+  Status BeginRead();
+  Status Commit();
+  void Rollback() noexcept;
+
+  const std::string& name() const { return name_; }
+  soci::session& session() { return session_; }
+
+  // The Status of an exception that a library threw while `sql` ran. Called in a catch block.
+  Status Translated(const std::exception& error, std::string_view sql);
+
+ private:
+  Connection(std::string name, const ConnectionOptions& options);
+  Status Configure(const ConnectionOptions& options);
+
+  std::string name_;
+  ConnectionOptions options_;
+  soci::session session_;
+  bool in_transaction_ = false;
+  std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;
+};
+
+}  // namespace attune::sql

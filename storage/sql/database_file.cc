@@ -1,0 +1,134 @@
+#include "storage/sql/database_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "attune/base/unique_fd.h"
+#include "attune/record/record.h"
+#include "storage/sql/migrations.h"
+
+namespace attune::sql {
+namespace {
+
+Status FileFailure(std::string_view what, const std::filesystem::path& path, int error) {
+  const std::string message =
+      fmt::format("Cannot {} '{}': {}.", what, path.string(), std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) return ResourceExhausted(message);
+  return Unavailable(message);
+}
+
+// A new name in a folder survives a crash of the machine only after this.
+Status SyncFolder(const std::filesystem::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) return FileFailure("sync folder", folder, errno);
+  return Status::Ok();
+}
+
+Status CreateFolder(const std::filesystem::path& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) == 0) return Status::Ok();
+  if (errno != ENOENT) return FileFailure("look at folder", folder, errno);
+  ATTUNE_RETURN_IF_ERROR(CreateFolder(folder.parent_path()));
+  constexpr mode_t kOwnerOnly = 0700;  // As the XDG base directory specification asks for.
+  if (::mkdir(folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+    return FileFailure("create folder", folder, errno);
+  }
+  return SyncFolder(folder.parent_path());
+}
+
+// Removes the file and what SQLite puts beside it.
+void RemoveDatabase(const std::filesystem::path& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
+}
+
+// Gives the complete database `made` its name, unless that is taken.
+Status Publish(const std::filesystem::path& made, const std::filesystem::path& path) {
+  if (::link(made.c_str(), path.c_str()) != 0 && errno != EEXIST) {
+    return FileFailure("create database", path, errno);
+  }
+  return SyncFolder(path.parent_path());
+}
+
+Status MakeTables(const std::filesystem::path& path, const ConnectionOptions& options) {
+  // The scope closes the connection, which moves the log into the file.
+  ATTUNE_ASSIGN_OR_RETURN(const auto connection, Connection::Open(path, options));
+  return Migrate(*connection, Migrations());
+}
+
+Result<int64_t> SizeOf(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return FileFailure("open database", path, errno);
+  if (S_ISREG(info.st_mode)) return static_cast<int64_t>(info.st_size);
+  return InvalidArgument(
+      fmt::format("'{}' is no regular file and cannot be a database.", path.string()));
+}
+
+}  // namespace
+
+Result<std::filesystem::path> DatabasePath(const std::string& url_or_path) {
+  std::string_view path = url_or_path;
+  constexpr std::string_view kScheme = "sqlite:";
+  if (path.starts_with(kScheme)) {
+    path.remove_prefix(kScheme.size());
+    if (path.starts_with("//")) path.remove_prefix(2);
+  } else if (const size_t colon = path.find("://"); colon != std::string_view::npos) {
+    return Unsupported(fmt::format(
+        "Database '{}': this build talks to SQLite only (a path or sqlite:PATH), not to '{}'.",
+        url_or_path, path.substr(0, colon)));
+  }
+  if (path.empty()) return InvalidArgument("The path of the database is empty.");
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) return FileFailure("find database", path, error.value());
+  return absolute;
+}
+
+Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) return Status::Ok();
+  if (errno != ENOENT) return FileFailure("open database", path, errno);
+  ATTUNE_RETURN_IF_ERROR(CreateFolder(path.parent_path()));
+  std::filesystem::path made = path;
+  made += fmt::format(".new.{}", NewSetId());
+  Status status = MakeTables(made, options);
+  if (status.ok()) status = Publish(made, path);
+  RemoveDatabase(made);
+  return status;
+}
+
+Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
+                                                 const ConnectionOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t size_bytes, SizeOf(path));
+  if (size_bytes == 0) {
+    return DataLoss(
+        fmt::format("Database '{}' is empty (0 bytes), which no database ever is. Remove it to "
+                    "start a new one.",
+                    path.string()));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(path, options));
+  ATTUNE_RETURN_IF_ERROR(Migrate(*connection, Migrations()));
+  return connection;
+}
+
+Status CheckPages(Connection& connection) {
+  constexpr int kMaxFindings = 5;
+  ATTUNE_ASSIGN_OR_RETURN(const auto findings, connection.Texts(fmt::format(
+                                                   "PRAGMA integrity_check({})", kMaxFindings)));
+  if (findings == std::vector<std::string>{"ok"}) return Status::Ok();
+  return DataLoss(
+      fmt::format("Database '{}' is damaged: {}. `sqlite3 {} .recover` may save what is "
+                  "left.",
+                  connection.name(), fmt::join(findings, "; "), connection.name()));
+}
+
+}  // namespace attune::sql

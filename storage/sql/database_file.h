@@ -1,0 +1,32 @@
+// Where a database is, and how a new one comes to be there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "attune/base/status.h"
+#include "storage/sql/connection.h"
+
+namespace attune::sql {
+
+// Damage in indexes shows only by comparing them with their tables. In a database up to this size
+// that takes a few tens of milliseconds and is done whenever it is opened.
+inline constexpr int64_t kCheckedAtOpenBytes = int64_t{4} << 20;
+
+// The path in "PATH", "sqlite:PATH" or "sqlite://PATH". kUnsupported for another scheme.
+Result<std::filesystem::path> DatabasePath(const std::string& url_or_path);
+
+// Makes the database `path` with all tables if there is no such file. It appears complete or not at
+// all, and the one of a concurrent process is left as it is.
+Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options);
+
+// Opens an existing database at the current schema. kDataLoss if the file is empty.
+Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
+                                                 const ConnectionOptions& options);
+
+// Compares every index and every page with what it must be.
+Status CheckPages(Connection& connection);
+
+}  // namespace attune::sql

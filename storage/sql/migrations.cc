@@ -1,0 +1,174 @@
+#include "storage/sql/migrations.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "storage/sql/table.h"
+
+namespace attune::sql {
+namespace {
+
+std::string TextTableSql(std::string_view name) {
+  return fmt::format(
+      "CREATE TABLE {} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, "
+      "checksum TEXT NOT NULL) STRICT",
+      name);
+}
+
+Migration ValuesMigration() {
+  return {
+      1,
+      "values",
+      {"CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+       "applied_unix_ns INTEGER NOT NULL) STRICT",
+       "CREATE TABLE counter (id INTEGER PRIMARY KEY, value INTEGER NOT NULL, checksum TEXT NOT "
+       "NULL) STRICT",
+       TextTableSql("target"), TextTableSql("environment"), TextTableSql("problem"),
+       TextTableSql("candidate"),
+       "CREATE TABLE tag (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count "
+       "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE problem_tag (id INTEGER PRIMARY KEY, tag_id INTEGER NOT NULL REFERENCES "
+       "tag (id), problem_id INTEGER NOT NULL REFERENCES problem (id), weight INTEGER NOT NULL, "
+       "checksum TEXT NOT NULL, UNIQUE (tag_id, problem_id)) STRICT"}};
+}
+
+Migration TrialsMigration() {
+  return {
+      2,
+      "trials",
+      {"CREATE TABLE measurement_set (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, "
+       "problem_id INTEGER NOT NULL REFERENCES problem (id), target_id INTEGER NOT NULL "
+       "REFERENCES target (id), environment_id INTEGER NOT NULL REFERENCES environment (id), "
+       "f32_flops REAL NOT NULL, f64_flops REAL NOT NULL, bytes_per_second REAL NOT NULL, cache "
+       "TEXT NOT NULL, seed TEXT NOT NULL, searcher TEXT NOT NULL, measured_by TEXT NOT NULL, "
+       "attune_version TEXT NOT NULL, started_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) "
+       "STRICT",
+       "CREATE INDEX measurement_set_by_problem ON measurement_set (problem_id, "
+       "started_unix_ns)",
+       "CREATE TABLE set_progress (id INTEGER PRIMARY KEY REFERENCES measurement_set (id), "
+       "finished INTEGER NOT NULL, qualify_count INTEGER NOT NULL, screen_count INTEGER NOT "
+       "NULL, final_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE trial (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES "
+       "measurement_set (id), candidate_id INTEGER NOT NULL REFERENCES candidate (id), role TEXT "
+       "NOT NULL, is_default INTEGER NOT NULL, failure_kind TEXT, failure_phase TEXT, "
+       "failure_message TEXT, median_ns REAL, low_ns REAL, high_ns REAL, confidence REAL, cache "
+       "TEXT, build_ns INTEGER NOT NULL, load_ns INTEGER NOT NULL, workspace_bytes INTEGER NOT "
+       "NULL, max_error REAL, appended_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL, samples "
+       "TEXT) STRICT",
+       "CREATE INDEX trial_by_set ON trial (set_id, role)"}};
+}
+
+int64_t NowUnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// What the database says about itself: the names of the migrations that were applied, in order.
+Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const auto tables,
+      connection.Texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"));
+  if (tables.empty()) return std::vector<std::string>{};
+  if (std::find(tables.begin(), tables.end(), "migration") == tables.end()) {
+    return FailedPrecondition(
+        fmt::format("'{}' is a database of another program (its tables are {}). Use another path.",
+                    connection.name(), fmt::join(tables, ", ")));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto versions,
+                          connection.Texts("SELECT version FROM migration ORDER BY version"));
+  for (size_t i = 0; i < versions.size(); ++i) {
+    if (versions[i] == fmt::format("{}", i + 1)) continue;
+    return DataLoss(
+        fmt::format("Table migration of database '{}' holds version {} where {} must be.",
+                    connection.name(), versions[i], i + 1));
+  }
+  return connection.Texts("SELECT name FROM migration ORDER BY version");
+}
+
+Status CheckApplied(const Connection& connection, const std::vector<std::string>& applied,
+                    std::span<const Migration> migrations) {
+  if (applied.size() > migrations.size()) {
+    return FailedPrecondition(
+        fmt::format("Database '{}' has schema version {} (\"{}\"); this attune knows versions up "
+                    "to {} (\"{}\"). "
+                    "Use the attune that made it or a newer one, or another database.",
+                    connection.name(), applied.size(), applied.back(), migrations.size(),
+                    migrations.back().name));
+  }
+  for (size_t i = 0; i < applied.size(); ++i) {
+    if (applied[i] == migrations[i].name) continue;
+    return DataLoss(fmt::format(
+        "Row {} of table migration of database '{}': column name holds '{}', but that migration is "
+        "called '{}'.",
+        i + 1, connection.name(), applied[i], migrations[i].name));
+  }
+  return Status::Ok();
+}
+
+// SQLite keeps the text of each statement that made a table or an index, so a damaged definition
+// shows. Tables and indexes that others added are none of our business.
+Status CheckDefinitions(Connection& connection, std::span<const Migration> migrations) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const auto found,
+      connection.Texts("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"));
+  for (const Migration& migration : migrations) {
+    for (const std::string& statement : migration.statements) {
+      if (std::find(found.begin(), found.end(), statement) != found.end()) continue;
+      return DataLoss(fmt::format(
+          "Database '{}' lacks or has changed what this statement of migration {} made: {}",
+          connection.name(), migration.version, statement));
+    }
+  }
+  return Status::Ok();
+}
+
+Status Apply(Connection& connection, const Migration& migration) {
+  for (const std::string& statement : migration.statements) {
+    ATTUNE_RETURN_IF_ERROR(connection.Execute(statement));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement * insert,
+      connection.Prepare("INSERT INTO migration (version, name, applied_unix_ns) VALUES (:p0, :p1, "
+                         ":p2)",
+                         {{CellType::kInteger, CellType::kText, CellType::kInteger}, {}}));
+  insert->SetParameters(
+      {IntegerCell(migration.version), TextCell(migration.name), IntegerCell(NowUnixNs())});
+  return insert->Run();
+}
+
+Status ApplyMissing(Connection& connection, std::span<const Migration> migrations) {
+  // Again, under the lock: another process may have been quicker.
+  ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
+  ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
+  for (const Migration& migration : migrations.subspan(applied.size())) {
+    ATTUNE_RETURN_IF_ERROR(Apply(connection, migration));
+  }
+  return connection.Commit();
+}
+
+}  // namespace
+
+const std::vector<Migration>& Migrations() {
+  static const std::vector<Migration> migrations = {ValuesMigration(), TrialsMigration()};
+  return migrations;
+}
+
+Status Migrate(Connection& connection, std::span<const Migration> migrations) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
+  ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
+  if (applied.size() < migrations.size()) {
+    ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
+    if (Status status = ApplyMissing(connection, migrations); !status.ok()) {
+      connection.Rollback();
+      return status;
+    }
+  }
+  return CheckDefinitions(connection, migrations);
+}
+
+}  // namespace attune::sql

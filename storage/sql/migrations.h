@@ -1,0 +1,28 @@
+// The numbered steps that make the tables. A step, once released, never changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "storage/sql/connection.h"
+
+namespace attune::sql {
+
+struct Migration {
+  int version = 0;
+  std::string_view name;
+  std::vector<std::string> statements;
+};
+
+// All migrations of this program for SQLite, in order; versions count from 1 without a gap.
+const std::vector<Migration>& Migrations();
+
+// Brings the database to the last of `migrations`, all in one transaction. kFailedPrecondition if
+// it is newer than that or not attune's; kDataLoss if its tables are not what the migrations made.
+Status Migrate(Connection& connection, std::span<const Migration> migrations);
+
+}  // namespace attune::sql

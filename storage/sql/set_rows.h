@@ -1,0 +1,47 @@
+// Rows of `measurement_set` and `set_progress`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/record/record.h"
+#include "attune/record/rules.h"
+#include "storage/sql/text_table.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+// How far a set has come.
+struct SetProgress {
+  int64_t set_id = 0;  // measurement_set.id
+  bool finished = false;
+  RoleCounts counts;
+};
+
+// Reads sets and remembers what they refer to. Not thread-safe.
+class SetReader {
+ public:
+  SetReader();
+  // `row` is a checked row of measurement_set.
+  Result<MeasurementSet> Parse(Connection& connection, std::span<const Cell> row);
+
+ private:
+  ParsedTexts<Problem> problems_;
+  ParsedTexts<Target> targets_;
+  ParsedTexts<Environment> environments_;
+};
+
+// Adds the set and its progress. Ok if the same set is there already, kInvalidArgument if another
+// one has its id.
+Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
+
+// kNotFound if there is no set with this `key` (MeasurementSet::id).
+Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key);
+// kDataLoss if there is none for `set_id`.
+Result<SetProgress> ReadProgress(Connection& connection, int64_t set_id);
+Status UpdateProgress(WriteTransaction& transaction, const SetProgress& progress);
+
+}  // namespace attune::sql

@@ -1,0 +1,298 @@
+#include "storage/sql/sql_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/record/rules.h"
+#include "storage/sql/database_file.h"
+#include "storage/sql/set_rows.h"
+#include "storage/sql/tag_rows.h"
+#include "storage/sql/text_table.h"
+#include "storage/sql/transaction.h"
+#include "storage/sql/trial_rows.h"
+
+namespace attune {
+namespace sql {
+namespace {
+
+int64_t NowUnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// A connection with what was read or written over it, so that they are forgotten together.
+struct Session {
+  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
+
+  std::unique_ptr<Connection> connection;
+  InternedTexts candidates{CandidateTable()};
+  SetReader sets;
+  TrialReader trials;
+};
+
+// Ids of the problems that a query is about, ascending.
+Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const RecordQuery& query) {
+  std::vector<int64_t> ids;
+  if (query.tag.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(ids, ReadTaggedIds(connection, *query.tag));
+  }
+  if (query.problem.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> id,
+                            FindText(connection, ProblemTable(), Text(*query.problem)));
+    const bool is_wanted = id.has_value() && (!query.tag.has_value() ||
+                                              std::binary_search(ids.begin(), ids.end(), *id));
+    return is_wanted ? std::vector<int64_t>{*id} : std::vector<int64_t>{};
+  }
+  if (query.tag.has_value()) return ids;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ProblemTable(), "id > 0 ORDER BY id", {}},
+                                  [&](std::span<const Cell> row) {
+                                    ids.push_back(row[0].integer);
+                                    return Status::Ok();
+                                  }));
+  return ids;
+}
+
+using Visitor = std::function<Status(const RecordedSet&)>;
+
+Status VisitSet(Session& session, const RecordQuery& query, std::span<const Cell> set_row,
+                const Visitor& visit) {
+  Connection& connection = *session.connection;
+  RecordedSet recorded;
+  ATTUNE_ASSIGN_OR_RETURN(recorded.set, session.sets.Parse(connection, set_row));
+  if (query.backend.has_value() && recorded.set.target.backend != *query.backend) {
+    return Status::Ok();
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress, ReadProgress(connection, set_row[0].integer));
+  recorded.finished = progress.finished;
+  if (query.finished_only && !recorded.finished) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(recorded.records, session.trials.Read(connection, progress,
+                                                                {query.roles, query.with_samples}));
+  return visit(recorded);
+}
+
+Status VisitProblem(Session& session, const RecordQuery& query, int64_t problem_id,
+                    const Visitor& visit) {
+  std::vector<Row> set_rows;
+  const Cell id = IntegerCell(problem_id);
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(*session.connection,
+               {MeasurementSetTable(), "problem_id = :p0 ORDER BY started_unix_ns, id", {&id, 1}},
+               [&](std::span<const Cell> row) {
+                 set_rows.emplace_back(row.begin(), row.end());
+                 return Status::Ok();
+               }));
+  for (const Row& row : set_rows) ATTUNE_RETURN_IF_ERROR(VisitSet(session, query, row, visit));
+  return Status::Ok();
+}
+
+// Sessions are lent to one operation at a time; a nested or concurrent one gets another. Writers
+// take turns here first, so that threads of one process do not wait for SQLite's lock.
+class SqlStore final : public RecordStore {
+ public:
+  SqlStore(std::filesystem::path path, const ConnectionOptions& options,
+           std::unique_ptr<Connection> first)
+      : path_(std::move(path)), options_(options) {
+    idle_.push_back(std::make_unique<Session>(std::move(first)));
+  }
+
+  Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
+    return Write([&](Session&, WriteTransaction& transaction) {
+      return TagProblems(transaction, tag, problems);
+    });
+  }
+
+  Result<std::vector<TaggedProblem>> Problems(std::string_view tag) override {
+    std::vector<TaggedProblem> problems;
+    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(problems, tag.empty() ? ReadAllProblems(*session.connection)
+                                                    : ReadTagged(*session.connection, tag));
+      return Status::Ok();
+    }));
+    return problems;
+  }
+
+  Result<std::vector<std::pair<std::string, int64_t>>> Tags() override {
+    std::vector<std::pair<std::string, int64_t>> tags;
+    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(tags, ReadTags(*session.connection));
+      return Status::Ok();
+    }));
+    return tags;
+  }
+
+  Status BeginSet(const MeasurementSet& set) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
+    return Write(
+        [&](Session&, WriteTransaction& transaction) { return InsertSet(transaction, set); });
+  }
+
+  Status Append(std::string_view set_id, std::span<const Trial> trials) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
+    return Write([&](Session& session, WriteTransaction& transaction) {
+      return AppendTrials(session, transaction, set_id, trials);
+    });
+  }
+
+  Status FinishSet(std::string_view set_id) override {
+    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(SetProgress progress,
+                              ReadProgressOf(transaction.connection(), set_id));
+      progress.finished = true;
+      return UpdateProgress(transaction, progress);
+    });
+  }
+
+  Status Visit(const RecordQuery& query, const Visitor& visit) override {
+    return Read([&](Session& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> problem_ids,
+                              MatchingProblems(*session.connection, query));
+      for (const int64_t id : problem_ids) {
+        ATTUNE_RETURN_IF_ERROR(VisitProblem(session, query, id, visit));
+      }
+      return Status::Ok();
+    });
+  }
+
+ private:
+  static Status AppendTrials(Session& session, WriteTransaction& transaction,
+                             std::string_view set_id, std::span<const Trial> trials) {
+    ATTUNE_ASSIGN_OR_RETURN(SetProgress progress, ReadProgressOf(transaction.connection(), set_id));
+    if (progress.finished) {
+      return FailedPrecondition(fmt::format(
+          "Measurement set {} is finished; begin a new set for further trials.", set_id));
+    }
+    TrialPlace place;
+    place.set_id = progress.set_id;
+    place.appended_unix_ns = NowUnixNs();
+    for (const Trial& trial : trials) {
+      ATTUNE_ASSIGN_OR_RETURN(place.candidate_id,
+                              session.candidates.Intern(transaction, Text(trial.candidate)));
+      place.id = transaction.TakeId();
+      ATTUNE_RETURN_IF_ERROR(transaction.Insert(TrialTable(), TrialRow(place, Storable(trial))));
+      progress.counts.Add(trial.role);
+    }
+    return UpdateProgress(transaction, progress);
+  }
+
+  Result<std::unique_ptr<Session>> Borrow() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Session> session = std::move(idle_.back());
+        idle_.pop_back();
+        return session;
+      }
+    }
+    ATTUNE_ASSIGN_OR_RETURN(auto connection, OpenDatabase(path_, options_));
+    return std::make_unique<Session>(std::move(connection));
+  }
+
+  // After a failure a session is not given back but dropped, with what it remembers of a
+  // transaction that never was.
+  void GiveBack(std::unique_ptr<Session> session) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
+  }
+
+  Status Write(const std::function<Status(Session&, WriteTransaction&)>& body) {
+    const std::lock_guard lock(write_mutex_);
+    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
+    ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
+                            WriteTransaction::Begin(*session->connection));
+    ATTUNE_RETURN_IF_ERROR(body(*session, transaction));
+    ATTUNE_RETURN_IF_ERROR(transaction.Commit());
+    GiveBack(std::move(session));
+    return Status::Ok();
+  }
+
+  Status Read(const std::function<Status(Session&)>& body) {
+    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
+    ATTUNE_RETURN_IF_ERROR(session->connection->BeginRead());
+    ATTUNE_RETURN_IF_ERROR(body(*session));
+    ATTUNE_RETURN_IF_ERROR(session->connection->Commit());
+    GiveBack(std::move(session));
+    return Status::Ok();
+  }
+
+  static constexpr size_t kMaxIdleSessions = 8;
+
+  const std::filesystem::path path_;
+  const ConnectionOptions options_;
+  std::mutex write_mutex_;
+  std::mutex mutex_;  // Guards idle_.
+  std::vector<std::unique_ptr<Session>> idle_;
+};
+
+ConnectionOptions ConnectionOptionsOf(const SqlStoreOptions& options) {
+  return {options.busy_timeout, options.max_size_bytes};
+}
+
+Status CheckRows(Connection& connection) {
+  for (const Table* table : AllTables()) {
+    ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {*table, "id IS NOT NULL", {}},
+                                    [](std::span<const Cell>) { return Status::Ok(); }));
+  }
+  return Status::Ok();
+}
+
+// What rows refer to, and how many there are of them, shows by reading everything as a user would.
+Status ReadEverything(RecordStore& store) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto tags, store.Tags());
+  for (const auto& [tag, count] : tags) {
+    ATTUNE_RETURN_IF_ERROR(store.Problems(tag).status());
+  }
+  return store.Visit({}, [](const RecordedSet&) { return Status::Ok(); });
+}
+
+}  // namespace
+}  // namespace sql
+
+Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
+                                                  const SqlStoreOptions& options) {
+  const sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
+  ATTUNE_RETURN_IF_ERROR(sql::CreateIfMissing(path, connection_options));
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path, connection_options));
+  std::error_code error;
+  const auto size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
+  if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
+    ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
+  }
+  return std::make_unique<sql::SqlStore>(path, connection_options, std::move(connection));
+}
+
+Status CheckSqlStore(const std::string& url_or_path, const SqlStoreOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
+  {
+    ATTUNE_ASSIGN_OR_RETURN(const auto connection,
+                            sql::OpenDatabase(path, sql::ConnectionOptionsOf(options)));
+    ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
+    ATTUNE_RETURN_IF_ERROR(sql::CheckRows(*connection));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(url_or_path, options));
+  return sql::ReadEverything(*store);
+}
+
+Result<std::string> DefaultDatabasePath() {
+  constexpr std::string_view kName = "attune/attune.db";
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
+    return fmt::format("{}/{}", data, kName);
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+    return fmt::format("{}/.local/share/{}", home, kName);
+  }
+  return FailedPrecondition(
+      "Neither XDG_DATA_HOME nor HOME is an absolute path, so there is no default database; name "
+      "one.");
+}
+
+}  // namespace attune

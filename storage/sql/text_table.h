@@ -1,0 +1,70 @@
+// Tables of texts that are unique by their fingerprint: problems, targets, environments,
+// candidates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "attune/base/status.h"
+#include "storage/sql/table.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+inline constexpr size_t kMaxCachedTexts = 65536;
+
+// The id of `content`, which is added if it is new. kInternal if another text has its fingerprint.
+Result<int64_t> InternText(WriteTransaction& transaction, const Table& table,
+                           std::string_view content);
+// Nothing if there is no such text.
+Result<std::optional<int64_t>> FindText(Connection& connection, const Table& table,
+                                        std::string_view content);
+// kDataLoss if there is no such row.
+Result<std::string> ReadText(Connection& connection, const Table& table, int64_t id);
+
+// Remembers ids of texts, which never change once committed. Bounded. Not thread-safe; must not
+// outlive a transaction that was rolled back.
+class InternedTexts {
+ public:
+  explicit InternedTexts(const Table& table) : table_(table) {}
+  Result<int64_t> Intern(WriteTransaction& transaction, const std::string& content);
+
+ private:
+  const Table& table_;
+  std::unordered_map<std::string, int64_t> ids_;
+};
+
+// Remembers parsed values by id. Bounded. Not thread-safe.
+template <class T>
+class ParsedTexts {
+ public:
+  using Parse = std::function<Result<T>(std::string_view)>;
+  ParsedTexts(const Table& table, Parse parse) : table_(table), parse_(std::move(parse)) {}
+
+  // A copy, because a later call may forget the value. kDataLoss with table and row if the text is
+  // not there or cannot be parsed.
+  Result<T> At(Connection& connection, int64_t id) {
+    if (const auto found = values_.find(id); found != values_.end()) return found->second;
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, table_, id));
+    Result<T> value = parse_(content);
+    if (!value.ok()) {
+      return DataLoss(fmt::format("Row {} of table {}: column content: {}", id, table_.name,
+                                  value.error().message()));
+    }
+    if (values_.size() >= kMaxCachedTexts) values_.clear();
+    return values_.emplace(id, std::move(*value)).first->second;
+  }
+
+ private:
+  const Table& table_;
+  Parse parse_;
+  std::unordered_map<int64_t, T> values_;
+};
+
+}  // namespace attune::sql

@@ -1,0 +1,117 @@
+#include "storage/sql/transaction.h"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune::sql {
+namespace {
+
+constexpr int64_t kCounterId = 1;
+
+std::vector<CellType> TypesOf(std::span<const Cell> cells) {
+  std::vector<CellType> types;
+  for (const Cell& cell : cells) types.push_back(cell.type);
+  return types;
+}
+
+Row CounterRow(int64_t value) {
+  return RowWriter(CounterTable()).Integer(kCounterId).Integer(value).Checksum().Take();
+}
+
+// Runs `sql` with `cells` as parameters; the number of changed rows.
+Result<int64_t> RunWrite(Connection& connection, std::string_view sql,
+                         std::span<const Cell> cells) {
+  Statement* statement = connection.Find(sql);
+  if (statement == nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(statement, connection.Prepare(sql, {TypesOf(cells), {}}));
+  }
+  statement->SetParameters(cells);
+  ATTUNE_RETURN_IF_ERROR(statement->Run());
+  return statement->affected_rows();
+}
+
+}  // namespace
+
+Status ReadRows(Connection& connection, const Selection& selection,
+                const std::function<Status(std::span<const Cell>)>& visit) {
+  const Table& table = selection.table;
+  const size_t column_count =
+      selection.with_samples ? table.columns.size() : table.checksum_column + 1;
+  const std::string sql = fmt::format("SELECT {} FROM {} WHERE {}", ColumnList(table, column_count),
+                                      table.name, selection.where);
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement * statement,
+      connection.Prepare(sql, {TypesOf(selection.parameters), TypesOf(table, column_count)}));
+  statement->SetParameters(selection.parameters);
+  ATTUNE_RETURN_IF_ERROR(statement->Start());
+  for (;;) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Next());
+    if (!has_row) return Status::Ok();
+    ATTUNE_RETURN_IF_ERROR(CheckRow(table, statement->row()));
+    ATTUNE_RETURN_IF_ERROR(visit(statement->row()));
+  }
+}
+
+Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection) {
+  std::optional<Row> result;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, selection, [&](std::span<const Cell> row) -> Status {
+    if (result.has_value()) {
+      return DataLoss(fmt::format("Rows {} and {} of table {} should be one.", (*result)[0].integer,
+                                  row[0].integer, selection.table.name));
+    }
+    result.emplace(row.begin(), row.end());
+    return Status::Ok();
+  }));
+  return result;
+}
+
+Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
+  ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
+  WriteTransaction transaction(connection, 0);
+  const Cell id = IntegerCell(kCounterId);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                          ReadRow(connection, {CounterTable(), "id = :p0", {&id, 1}}));
+  if (row.has_value()) {
+    transaction.last_id_ = (*row)[1].integer;
+  } else {
+    ATTUNE_RETURN_IF_ERROR(transaction.Insert(CounterTable(), CounterRow(0)));
+  }
+  return transaction;
+}
+
+WriteTransaction::~WriteTransaction() {
+  if (connection_ != nullptr) connection_->Rollback();
+}
+
+Status WriteTransaction::Insert(const Table& table, std::span<const Cell> row) {
+  return RunWrite(*connection_, table.insert_sql, row).status();
+}
+
+Result<bool> WriteTransaction::InsertIfNew(const Table& table, std::string_view unique_columns,
+                                           std::span<const Cell> row) {
+  const std::string sql =
+      fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t inserted, RunWrite(*connection_, sql, row));
+  return inserted == 1;
+}
+
+Status WriteTransaction::Update(const Table& table, std::span<const Cell> row) {
+  Row parameters(row.begin(), row.end());
+  parameters.push_back(row.front());
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t updated,
+                          RunWrite(*connection_, table.update_sql, parameters));
+  if (updated == 1) return Status::Ok();
+  return DataLoss(fmt::format("Row {} of table {} of database '{}' has gone.", row.front().integer,
+                              table.name, connection_->name()));
+}
+
+Status WriteTransaction::Commit() {
+  ATTUNE_RETURN_IF_ERROR(Update(CounterTable(), CounterRow(last_id_)));
+  ATTUNE_RETURN_IF_ERROR(connection_->Commit());
+  connection_ = nullptr;
+  return Status::Ok();
+}
+
+}  // namespace attune::sql

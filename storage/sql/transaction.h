@@ -1,0 +1,64 @@
+// A transaction over the tables: ids, and rows with their checksums.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "attune/base/status.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/table.h"
+
+namespace attune::sql {
+
+// Which rows of a table to read.
+struct Selection {
+  const Table& table;
+  std::string_view where;  // "set_id = :p0 ORDER BY id"
+  std::span<const Cell> parameters;
+  bool with_samples = true;  // Whether columns behind the checksum are read, if the table has any.
+};
+
+// Checks each row and calls `visit` for it. `visit` must not read the same selection.
+Status ReadRows(Connection& connection, const Selection& selection,
+                const std::function<Status(std::span<const Cell>)>& visit);
+
+// The only row, or nothing. kDataLoss if there are several.
+Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection);
+
+// A write transaction; rolled back unless committed. Not thread-safe.
+class WriteTransaction {
+ public:
+  // Takes the write lock, so that ids increase in order of commit.
+  static Result<WriteTransaction> Begin(Connection& connection);
+  WriteTransaction(WriteTransaction&& other) noexcept
+      : connection_(std::exchange(other.connection_, nullptr)), last_id_(other.last_id_) {}
+  WriteTransaction& operator=(WriteTransaction&&) = delete;
+  ~WriteTransaction();
+
+  Connection& connection() { return *connection_; }
+  // The id for the next row. An id that was not used may be given back at once.
+  int64_t TakeId() { return ++last_id_; }
+  void GiveBackId() { --last_id_; }
+
+  Status Insert(const Table& table, std::span<const Cell> row);
+  // False if a row with the same `unique_columns` ("tag_id, problem_id") is there already.
+  Result<bool> InsertIfNew(const Table& table, std::string_view unique_columns,
+                           std::span<const Cell> row);
+  // Replaces the row with the same id.
+  Status Update(const Table& table, std::span<const Cell> row);
+
+  Status Commit();
+
+ private:
+  WriteTransaction(Connection& connection, int64_t last_id)
+      : connection_(&connection), last_id_(last_id) {}
+
+  Connection* connection_;
+  int64_t last_id_;
+};
+
+}  // namespace attune::sql

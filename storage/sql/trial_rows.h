@@ -1,0 +1,47 @@
+// Rows of `trial`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record.h"
+#include "attune/trial/trial.h"
+#include "storage/sql/set_rows.h"
+#include "storage/sql/text_table.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+// Where a trial stands in the database.
+struct TrialPlace {
+  int64_t id = 0;
+  int64_t set_id = 0;
+  int64_t candidate_id = 0;
+  int64_t appended_unix_ns = 0;
+};
+
+Row TrialRow(const TrialPlace& place, const Trial& trial);
+
+// Which trials of a set to read. Empty roles are all of them.
+struct TrialSelection {
+  std::vector<TrialRole> roles;
+  bool with_samples = true;
+};
+
+// Reads trials and remembers their candidates. Not thread-safe.
+class TrialReader {
+ public:
+  TrialReader();
+  // In order of revision. kDataLoss if there are not as many as `progress` says.
+  Result<std::vector<Record>> Read(Connection& connection, const SetProgress& progress,
+                                   const TrialSelection& selection);
+
+ private:
+  Result<Record> Parse(Connection& connection, std::span<const Cell> row);
+
+  ParsedTexts<Candidate> candidates_;
+};
+
+}  // namespace attune::sql
