@@ -1,6 +1,7 @@
 #include "attune/tuner/child_evaluator.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -36,6 +37,10 @@ int AvailableCores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
+}
+
+int64_t PhysicalMemoryBytes() {
+  return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
 }
 
 void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
@@ -144,6 +149,10 @@ class ChildEvaluator final : public Evaluator {
  public:
   explicit ChildEvaluator(ChildOptions options) : options_(std::move(options)) {
     if (options_.jobs <= 0) options_.jobs = AvailableCores();
+    if (options_.memory_limit_bytes <= 0) {
+      // Every child at its limit at once, with room for the parent and the page cache.
+      options_.memory_limit_bytes = PhysicalMemoryBytes() / (options_.jobs + 2);
+    }
   }
 
   Status Begin(const Problem& problem, uint64_t seed) override {

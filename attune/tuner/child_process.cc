@@ -29,6 +29,7 @@ constexpr int kWatchIntervalMs = 20;
 constexpr int kWatchIntervalWhileMeasuringMs = 250;
 constexpr int64_t kHelloDeadlineNs = 20'000'000'000;
 constexpr int kExitPatienceMs = 1000;
+constexpr int kMaxOutputReads = 64;
 
 int64_t NowNs() {
   timespec now{};
@@ -222,8 +223,11 @@ bool ChildProcess::ReadAvailable(int timeout_ms) {
   pollfd polled[2] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
   if (::poll(polled, 2, timeout_ms) <= 0) return true;
   char chunk[4096];
-  for (ssize_t got; (got = ::read(output_.get(), chunk, sizeof chunk)) > 0;) {
-    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(got)));
+  // A bounded number of reads: a child that prints without end must still meet its deadline.
+  for (int i = 0; i < kMaxOutputReads; ++i) {
+    const ssize_t printed = ::read(output_.get(), chunk, sizeof chunk);
+    if (printed <= 0) break;
+    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(printed)));
   }
   if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return true;
   const ssize_t got = ::read(socket_.get(), chunk, sizeof chunk);

@@ -1,0 +1,114 @@
+#include "attune/tuner/child_protocol.h"
+
+#include <sys/socket.h>
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "attune/base/random.h"
+#include "attune/base/unique_fd.h"
+
+namespace attune {
+namespace {
+
+std::string Framed(const std::string& payload) {
+  int sockets[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  const UniqueFd writer(sockets[0]);
+  const UniqueFd reader(sockets[1]);
+  EXPECT_TRUE(WriteFrame(writer.get(), payload).ok());
+  std::string frame(payload.size() + 4, '\0');
+  EXPECT_EQ(::recv(reader.get(), frame.data(), frame.size(), MSG_WAITALL),
+            static_cast<ssize_t>(frame.size()));
+  return frame;
+}
+
+TEST(ChildProtocolTest, EveryRequestRoundTrips) {
+  const Request hello = HelloRequest{1, "cpu", "gemm@1{m=1,n=1,k=1}"};
+  const Request time = TimeRequest{7, 12, CacheState::kCold};
+
+  EXPECT_EQ(std::get<HelloRequest>(*DecodeRequest(Encode(hello))).problem, "gemm@1{m=1,n=1,k=1}");
+  EXPECT_EQ(
+      std::get<QualifyRequest>(*DecodeRequest(Encode(Request(QualifyRequest{"a"})))).candidate,
+      "a");
+  EXPECT_EQ(std::get<LoadRequest>(*DecodeRequest(Encode(Request(LoadRequest{"b"})))).candidate,
+            "b");
+  const auto decoded = std::get<TimeRequest>(*DecodeRequest(Encode(time)));
+  EXPECT_EQ(decoded.index, 7u);
+  EXPECT_EQ(decoded.launches, 12);
+  EXPECT_EQ(decoded.cache, CacheState::kCold);
+}
+
+TEST(ChildProtocolTest, FailureTextOfAnyBytesArrivesAsValidText) {
+  FailedReply failed;
+  failed.failure = {FailureKind::kBuildFailed, Phase::kBuild, std::string("a\0\xff'\"b", 6)};
+  failed.qualification.max_error = INFINITY;
+
+  const auto reply = DecodeReply(Encode(Reply{5, failed}));
+
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  const auto& content = std::get<FailedReply>(reply->content);
+  EXPECT_EQ(content.failure.kind, FailureKind::kBuildFailed);
+  EXPECT_EQ(content.failure.message, std::string("a\0\xEF\xBF\xBD'\"b", 8));
+  EXPECT_EQ(reply->at_ns, 5);
+  EXPECT_TRUE(std::isnan(content.qualification.max_error));
+}
+
+TEST(ChildProtocolTest, MissingOrMistypedFieldsAreNamed) {
+  EXPECT_NE(DecodeReply(R"({"type":"timed","at_ns":1})").status().message().find("'ns'"),
+            std::string::npos);
+  EXPECT_NE(
+      DecodeReply(R"({"type":"timed","at_ns":"1","ns":2})").status().message().find("'at_ns'"),
+      std::string::npos);
+  EXPECT_NE(DecodeRequest(R"({"type":"time","index":0,"launches":1,"cache":"hot"})")
+                .status()
+                .message()
+                .find("'cache'"),
+            std::string::npos);
+  EXPECT_FALSE(DecodeRequest(R"({"type":"dance"})").ok());
+  EXPECT_FALSE(DecodeRequest("[]").ok());
+  EXPECT_FALSE(DecodeRequest("").ok());
+}
+
+TEST(ChildProtocolTest, FrameIsTakenOnlyWhenComplete) {
+  const std::string frame = Framed("hello");
+  std::string buffer;
+
+  for (const char byte : frame.substr(0, frame.size() - 1)) {
+    buffer += byte;
+    ASSERT_FALSE(TakeFrame(buffer)->has_value());
+  }
+  buffer += frame.back();
+  buffer += "rest";
+
+  EXPECT_EQ(TakeFrame(buffer)->value(), "hello");
+  EXPECT_EQ(buffer, "rest");
+}
+
+TEST(ChildProtocolTest, FrameOfAbsurdLengthIsRefused) {
+  std::string empty(4, '\0');
+  std::string huge("\xff\xff\xff\xff", 4);
+
+  EXPECT_EQ(TakeFrame(empty).status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(TakeFrame(huge).status().code(), StatusCode::kDataLoss);
+  EXPECT_FALSE(WriteFrame(-1, std::string(kMaxFrameBytes + 1, 'x')).ok());
+}
+
+TEST(ChildProtocolTest, RandomDamageNeverPassesUnnoticedAsAnotherKind) {
+  const std::string intact = Encode(Reply{5, TimedReply{123.5}});
+  Random random(42);
+
+  for (int i = 0; i < 10000; ++i) {
+    std::string damaged = intact;
+    damaged[random.Below(damaged.size())] = static_cast<char>(random.Below(256));
+    const auto reply = DecodeReply(damaged);
+    if (reply.ok()) {
+      EXPECT_TRUE(std::holds_alternative<TimedReply>(reply->content)) << damaged;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune
