@@ -30,7 +30,7 @@ class BoundOperands {
   Status ReserveWorkspace(size_t size_bytes);
 
   // Back to the beginning: inputs uploaded, in-out operands with their initial content, outputs,
-  // gaps, workspace and red zones poisoned with a pattern that is a NaN in every floating-point type.
+  // gaps, workspace and red zones poisoned (poison.h).
   Status Reset();
   // The same for outputs and in-out operands only: enough between runs that left the rest alone.
   Status PoisonOutputs();
@@ -46,30 +46,31 @@ class BoundOperands {
   // The output's span, gaps included, as bytes.
   Result<std::vector<std::byte>> DownloadOutput();
 
-  // What an untouched byte of an output, gap, workspace or red zone holds at `offset_bytes` from
-  // the start of an operand of `type`.
-  static std::byte PoisonByte(size_t offset_bytes);
-
  private:
   struct Slot {
     Operand operand;
     std::unique_ptr<Buffer> buffer;
-    size_t offset_bytes = 0;  // Of the operand's first byte within the buffer.
+    size_t offset_bytes =
+        0;  // Of the first byte within the buffer; what lies before is a red zone.
     size_t size_bytes = 0;
   };
   BoundOperands(Device& device, const ProblemData& data) : device_(&device), data_(&data) {}
 
-  Result<Slot> MakeSlot(Operand operand, size_t size_bytes, size_t alignment_bytes);
-  Status Fill(const Slot& slot, std::span<const std::byte> content);
-  Result<std::optional<Failure>> CheckZone(const Slot& slot, size_t offset_bytes,
-                                           size_t size_bytes) const;
+  Result<Slot> MakeSlot(Operand operand, size_t size_bytes, size_t alignment_bytes) const;
+  // Red zones poisoned; the operand filled with `content`, or poisoned if that is empty.
+  Status Fill(const Slot& slot, std::span<const std::byte> content) const;
+  Status Poison(const Buffer& buffer, size_t begin_bytes, size_t end_bytes) const;
+  Result<std::optional<Failure>> CheckSlot(const Slot& slot) const;
+  // Offset of the first byte in [begin, end) that differs from `expected` (poison if empty), or
+  // `end`.
+  Result<size_t> FindDifference(const Buffer& buffer, size_t begin_bytes, size_t end_bytes,
+                                std::span<const std::byte> expected) const;
 
   Device* device_;
   const ProblemData* data_;
   std::vector<Slot> slots_;
   std::vector<BufferView> views_;
   Slot workspace_;
-  size_t alignment_bytes_ = 64;
 };
 
 }  // namespace attune

@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "attune/base/status.h"
-#include "attune/base/unique_fd.h"
 #include "attune/problem/problem.h"
+#include "attune/verify/memory_file.h"
 
 namespace attune {
 
@@ -34,12 +33,8 @@ class ProblemData {
   // holds something else.
   static Result<ProblemData> Map(const Problem& problem, int fd);
 
-  ProblemData(ProblemData&& other) noexcept;
-  ProblemData& operator=(ProblemData&& other) noexcept;
-  ~ProblemData();
-
   // The memory file, close-on-exec, owned by this object.
-  int fd() const { return fd_.get(); }
+  int fd() const { return file_.fd(); }
   uint64_t seed() const;
 
   // Operand `i` in the order of Operands(problem), laid out as its TensorDesc with gaps. An in-out
@@ -56,12 +51,11 @@ class ProblemData {
 
  private:
   struct Header;
-  ProblemData(UniqueFd fd, const std::byte* memory, size_t size_bytes);
+  explicit ProblemData(MemoryFile file) : file_(std::move(file)) {}
+  static Header Layout(const Problem& problem, uint64_t seed);
   const Header& header() const;
 
-  UniqueFd fd_;
-  const std::byte* memory_ = nullptr;
-  size_t size_bytes_ = 0;
+  MemoryFile file_;
 };
 
 // The values that stand for a ScalarClass: 0, 1, and for kOther one that is neither, is exact in

@@ -1,0 +1,200 @@
+#include "attune/verify/bound_operands.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/verify/poison.h"
+
+namespace attune {
+namespace {
+
+// Transfers are cut into blocks, so that checking a large operand does not take its size again.
+constexpr size_t kBlockBytes = size_t{4} << 20;
+constexpr size_t kWorkspaceAlignment = 64;
+
+size_t RoundUp(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Where in `buffer` an operand starts, at least kRedzoneBytes from its beginning.
+size_t StartIn(const Buffer& buffer, size_t alignment_bytes) {
+  const size_t start = RoundUp(BoundOperands::kRedzoneBytes, alignment_bytes);
+  // Buffers start at a multiple of 64, so this is one of `alignment_bytes` and of nothing larger.
+  if (alignment_bytes < 64) return start + alignment_bytes;
+  const BufferView view = buffer.View(start);
+  const auto address = reinterpret_cast<uintptr_t>(view.handle);
+  // Where handles are no addresses, buffers start on a page.
+  if (view.offset_bytes != 0) return start;
+  return start + (RoundUp(address, alignment_bytes) - address);
+}
+
+Failure OutOfBounds(std::string message) {
+  return {FailureKind::kOutOfBounds, Phase::kVerify, std::move(message)};
+}
+
+}  // namespace
+
+Result<BoundOperands> BoundOperands::Create(Device& device, const Problem& problem,
+                                            const ProblemData& data) {
+  BoundOperands bound(device, data);
+  const auto alignment_bytes = static_cast<size_t>(std::visit(
+      [](const auto& known) {
+        if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
+        return 64;
+      },
+      problem));
+  for (Operand& operand : Operands(problem)) {
+    const size_t size_bytes = SpanBytes(operand.tensor);
+    ATTUNE_ASSIGN_OR_RETURN(Slot slot,
+                            bound.MakeSlot(std::move(operand), size_bytes, alignment_bytes));
+    bound.views_.push_back(slot.buffer->View(slot.offset_bytes));
+    bound.slots_.push_back(std::move(slot));
+  }
+  ATTUNE_RETURN_IF_ERROR(bound.Reset());
+  return bound;
+}
+
+Result<BoundOperands::Slot> BoundOperands::MakeSlot(Operand operand, size_t size_bytes,
+                                                    size_t alignment_bytes) const {
+  Slot slot{std::move(operand), nullptr, 0, size_bytes};
+  // Room for both red zones and for starting up to two alignments late.
+  auto buffer = device_->Allocate(size_bytes + 2 * kRedzoneBytes + 3 * alignment_bytes);
+  if (!buffer.ok()) {
+    return buffer.error().WithContext(
+        fmt::format("Allocating {} bytes for {}", size_bytes, slot.operand.name));
+  }
+  slot.buffer = std::move(*buffer);
+  slot.offset_bytes = StartIn(*slot.buffer, alignment_bytes);
+  return slot;
+}
+
+Status BoundOperands::ReserveWorkspace(size_t size_bytes) {
+  if (size_bytes <= workspace_.size_bytes) return Status::Ok();
+  // Freed first: two workspaces of gigabytes may not fit.
+  workspace_ = Slot();
+  Operand operand{"the workspace", OperandRole::kOut, {}};
+  ATTUNE_ASSIGN_OR_RETURN(workspace_,
+                          MakeSlot(std::move(operand), size_bytes, kWorkspaceAlignment));
+  return Fill(workspace_, {});
+}
+
+Status BoundOperands::Reset() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(Fill(slots_[i], data_->input(i)));
+  }
+  if (workspace_.buffer == nullptr) return Status::Ok();
+  return Fill(workspace_, {});
+}
+
+Status BoundOperands::PoisonOutputs() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].operand.role == OperandRole::kIn) continue;
+    ATTUNE_RETURN_IF_ERROR(Fill(slots_[i], data_->input(i)));
+  }
+  return Status::Ok();
+}
+
+Arguments BoundOperands::arguments() const {
+  Arguments arguments;
+  arguments.operands = views_;
+  if (workspace_.buffer != nullptr) {
+    arguments.workspace = workspace_.buffer->View(workspace_.offset_bytes);
+  }
+  arguments.alpha = data_->alpha();
+  arguments.beta = data_->beta();
+  return arguments;
+}
+
+Status BoundOperands::Fill(const Slot& slot, std::span<const std::byte> content) const {
+  const size_t end_bytes = slot.offset_bytes + slot.size_bytes;
+  if (content.empty()) return Poison(*slot.buffer, 0, slot.buffer->size_bytes());
+  ATTUNE_RETURN_IF_ERROR(Poison(*slot.buffer, 0, slot.offset_bytes));
+  ATTUNE_RETURN_IF_ERROR(device_->Upload(content, slot.buffer->View(slot.offset_bytes)));
+  return Poison(*slot.buffer, end_bytes, slot.buffer->size_bytes());
+}
+
+Status BoundOperands::Poison(const Buffer& buffer, size_t begin_bytes, size_t end_bytes) const {
+  std::vector<std::byte> block(std::min(kBlockBytes, end_bytes - begin_bytes));
+  FillWithPoison(block);
+  for (size_t at = begin_bytes; at < end_bytes; at += block.size()) {
+    const size_t size_bytes = std::min(block.size(), end_bytes - at);
+    ATTUNE_RETURN_IF_ERROR(device_->Upload(std::span(block).first(size_bytes), buffer.View(at)));
+  }
+  return Status::Ok();
+}
+
+Result<size_t> BoundOperands::FindDifference(const Buffer& buffer, size_t begin_bytes,
+                                             size_t end_bytes,
+                                             std::span<const std::byte> expected) const {
+  std::vector<std::byte> block(std::min(kBlockBytes, end_bytes - begin_bytes));
+  for (size_t at = begin_bytes; at < end_bytes; at += block.size()) {
+    const auto part = std::span(block).first(std::min(block.size(), end_bytes - at));
+    ATTUNE_RETURN_IF_ERROR(device_->Download(buffer.View(at), part));
+    size_t difference = 0;
+    if (expected.empty()) {
+      difference = FindSpoiled(part);
+    } else {
+      const auto right = expected.subspan(at - begin_bytes, part.size());
+      if (std::memcmp(part.data(), right.data(), part.size()) == 0) continue;
+      difference = static_cast<size_t>(
+          std::mismatch(part.begin(), part.end(), right.begin()).first - part.begin());
+    }
+    if (difference < part.size()) return at + difference;
+  }
+  return end_bytes;
+}
+
+Result<std::optional<Failure>> BoundOperands::CheckSlot(const Slot& slot) const {
+  const size_t end_bytes = slot.offset_bytes + slot.size_bytes;
+  const size_t total_bytes = slot.buffer->size_bytes();
+  ATTUNE_ASSIGN_OR_RETURN(const size_t before,
+                          FindDifference(*slot.buffer, 0, slot.offset_bytes, {}));
+  if (before != slot.offset_bytes) {
+    return OutOfBounds(fmt::format("Wrote {} bytes before the start of {} ({} bytes).",
+                                   slot.offset_bytes - before, slot.operand.name, slot.size_bytes));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const size_t after,
+                          FindDifference(*slot.buffer, end_bytes, total_bytes, {}));
+  if (after != total_bytes) {
+    return OutOfBounds(fmt::format("Wrote {} bytes past the end of {} ({} bytes).",
+                                   after - end_bytes + 1, slot.operand.name, slot.size_bytes));
+  }
+  return std::optional<Failure>();
+}
+
+Result<std::optional<Failure>> BoundOperands::CheckRedzones() {
+  for (const Slot& slot : slots_) {
+    ATTUNE_ASSIGN_OR_RETURN(auto failure, CheckSlot(slot));
+    if (failure.has_value()) return failure;
+  }
+  if (workspace_.buffer == nullptr) return std::optional<Failure>();
+  return CheckSlot(workspace_);
+}
+
+Result<std::optional<Failure>> BoundOperands::CheckInputs() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.operand.role != OperandRole::kIn) continue;
+    const size_t end_bytes = slot.offset_bytes + slot.size_bytes;
+    ATTUNE_ASSIGN_OR_RETURN(const size_t changed, FindDifference(*slot.buffer, slot.offset_bytes,
+                                                                 end_bytes, data_->input(i)));
+    if (changed == end_bytes) continue;
+    return std::optional(
+        OutOfBounds(fmt::format("Changed input {} at byte {} of {}.", slot.operand.name,
+                                changed - slot.offset_bytes, slot.size_bytes)));
+  }
+  return std::optional<Failure>();
+}
+
+Result<std::vector<std::byte>> BoundOperands::DownloadOutput() {
+  const Slot& slot = slots_.back();
+  std::vector<std::byte> bytes(slot.size_bytes);
+  ATTUNE_RETURN_IF_ERROR(device_->Download(slot.buffer->View(slot.offset_bytes), bytes));
+  return bytes;
+}
+
+}  // namespace attune

@@ -1,0 +1,45 @@
+// Memory that processes share through an inherited descriptor.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
+
+namespace attune {
+
+// A mapped anonymous file. Writable until Seal(); after that nobody, not even this process, can
+// change or resize it. Move-only.
+class MemoryFile {
+ public:
+  // Zero-filled. kResourceExhausted or kUnavailable with the system's reason.
+  static Result<MemoryFile> Create(size_t size_bytes);
+  // Maps all of `fd` (duplicated) read-only. kFailedPrecondition if it is not sealed: then somebody
+  // could cut it short below us.
+  static Result<MemoryFile> Map(int fd);
+
+  MemoryFile(MemoryFile&& other) noexcept { *this = std::move(other); }
+  MemoryFile& operator=(MemoryFile&& other) noexcept;
+  ~MemoryFile() { Unmap(); }
+
+  // From now on read-only.
+  Status Seal();
+
+  int fd() const { return fd_.get(); }
+  std::span<const std::byte> bytes() const { return {memory_, size_bytes_}; }
+  // REQUIRES: Seal() was not called, and this came from Create.
+  std::span<std::byte> writable_bytes() { return {memory_, size_bytes_}; }
+
+ private:
+  explicit MemoryFile(UniqueFd fd) : fd_(std::move(fd)) {}
+  Status MapBytes(size_t size_bytes, int protection);
+  void Unmap();
+
+  UniqueFd fd_;
+  std::byte* memory_ = nullptr;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace attune

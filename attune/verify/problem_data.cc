@@ -1,0 +1,235 @@
+#include "attune/verify/problem_data.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/random.h"
+#include "attune/verify/element.h"
+#include "attune/verify/parallel_for.h"
+#include "attune/verify/poison.h"
+#include "attune/verify/reference.h"
+
+namespace attune {
+
+struct ProblemData::Header {
+  static constexpr uint64_t kMagic = 0x3161746164747461;  // "attdata1"
+  static constexpr size_t kMaxOperands = 4;
+
+  uint64_t magic = kMagic;
+  Fingerprint problem;
+  uint64_t seed = 0;
+  double alpha = 1;
+  double beta = 0;
+  uint64_t operand_count = 0;
+  // In bytes from the start of the file; an output has size 0.
+  uint64_t offsets[kMaxOperands] = {};
+  uint64_t sizes[kMaxOperands] = {};
+  uint64_t reference_offset = 0;
+  uint64_t reference_count = 0;
+  uint64_t file_size = 0;
+};
+
+namespace {
+
+constexpr size_t kPage = 4096;
+// Elements for each task of a parallel loop: a few hundred microseconds.
+constexpr int64_t kSlice = 1 << 16;
+
+size_t RoundUp(size_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) {
+  if (operands.empty()) {
+    return Unsupported(fmt::format("Operator {} has no reference here; gemm and conv have.",
+                                   OperatorName(problem)));
+  }
+  for (const Operand& operand : operands) {
+    if (IsCheckable(operand.tensor.type)) continue;
+    return Unsupported(
+        fmt::format("Operand {} is of type {}; results are checked for f64, f32, f16 and bf16.",
+                    operand.name, Name(operand.tensor.type)));
+  }
+  return Status::Ok();
+}
+
+// Half of the machine: the operands of the candidate need as much again.
+Status CheckSize(size_t size_bytes) {
+  const auto pages = static_cast<size_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  const size_t limit_bytes = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  if (size_bytes <= limit_bytes) return Status::Ok();
+  return ResourceExhausted(
+      fmt::format("Inputs and reference of the problem ({} bytes) exceed half of the machine's "
+                  "memory ({} bytes).",
+                  size_bytes, limit_bytes));
+}
+
+// Calls visit(offset, length) for contiguous runs of elements that cover `tensor` in any order.
+template <class Visit>
+void ForEachRun(const TensorDesc& tensor, const Visit& visit) {
+  // Dimensions from the innermost in memory outwards, those that continue the run merged into it.
+  std::vector<std::pair<int64_t, int64_t>> dimensions;  // stride, extent
+  for (size_t i = 0; i < tensor.extents.size(); ++i) {
+    if (tensor.extents[i] > 1) dimensions.emplace_back(tensor.strides[i], tensor.extents[i]);
+  }
+  std::sort(dimensions.begin(), dimensions.end());
+  int64_t length = 1;
+  size_t merged = 0;
+  while (merged < dimensions.size() && dimensions[merged].first == length) {
+    length *= dimensions[merged++].second;
+  }
+  dimensions.erase(dimensions.begin(), dimensions.begin() + static_cast<ptrdiff_t>(merged));
+  std::vector<int64_t> at(dimensions.size(), 0);
+  int64_t offset = 0;
+  while (true) {
+    visit(offset, length);
+    size_t i = 0;
+    for (; i < at.size(); ++i) {
+      offset += dimensions[i].first;
+      if (++at[i] < dimensions[i].second) break;
+      offset -= dimensions[i].first * at[i];
+      at[i] = 0;
+    }
+    if (i == at.size()) return;
+  }
+}
+
+void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory) {
+  const bool has_gaps = SpanElements(tensor) != ElementCount(tensor);
+  if (!has_gaps) {
+    const int64_t count = SpanElements(tensor);
+    ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+      const int64_t first = slice * kSlice;
+      GenerateElements(tensor.type, seed, first, std::min(kSlice, count - first), memory);
+    });
+    return;
+  }
+  FillWithPoison({memory, SpanBytes(tensor)});
+  ForEachRun(tensor, [&](int64_t offset, int64_t length) {
+    GenerateElements(tensor.type, seed, offset, length, memory);
+  });
+}
+
+OperandValues DecodeOperand(const TensorDesc& tensor, const std::byte* memory) {
+  OperandValues values(static_cast<size_t>(SpanElements(tensor)));
+  const auto count = static_cast<int64_t>(values.size());
+  const auto element_bytes = static_cast<int64_t>(SizeBytes(tensor.type));
+  ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+    const int64_t first = slice * kSlice;
+    const auto length = static_cast<size_t>(std::min(kSlice, count - first));
+    Decode(tensor.type,
+           {memory + first * element_bytes, length * static_cast<size_t>(element_bytes)},
+           std::span(values).subspan(static_cast<size_t>(first), length));
+  });
+  return values;
+}
+
+}  // namespace
+
+// Where everything lies in the file.
+ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
+  Header header;
+  header.problem = KeyOf(problem);
+  header.seed = seed;
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
+    header.alpha = AlphaValue(gemm->alpha);
+    header.beta = BetaValue(gemm->beta);
+  }
+  const std::vector<Operand> operands = Operands(problem);
+  assert(operands.size() <= Header::kMaxOperands);
+  size_t end = RoundUp(sizeof(Header));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    header.offsets[i] = end;
+    header.sizes[i] = operands[i].role == OperandRole::kOut ? 0 : SpanBytes(operands[i].tensor);
+    end += RoundUp(header.sizes[i]);
+  }
+  header.operand_count = operands.size();
+  header.reference_offset = end;
+  header.reference_count = static_cast<uint64_t>(SpanElements(operands.back().tensor));
+  header.file_size = end + RoundUp(header.reference_count * sizeof(double));
+  return header;
+}
+
+Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
+  ATTUNE_RETURN_IF_ERROR(Validate(problem));
+  const std::vector<Operand> operands = Operands(problem);
+  ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, operands));
+  const Header header = Layout(problem, seed);
+  ATTUNE_RETURN_IF_ERROR(CheckSize(header.file_size));
+  ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Create(header.file_size));
+  std::byte* memory = file.writable_bytes().data();
+  std::memcpy(memory, &header, sizeof(header));
+  std::vector<OperandValues> inputs;
+  Random seeds(seed);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const uint64_t operand_seed = seeds.Next();
+    if (header.sizes[i] == 0) continue;
+    GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i]);
+    inputs.push_back(DecodeOperand(operands[i].tensor, memory + header.offsets[i]));
+  }
+  const std::span reference(reinterpret_cast<double*>(memory + header.reference_offset),
+                            header.reference_count);
+  std::fill(reference.begin(), reference.end(), std::numeric_limits<double>::quiet_NaN());
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
+    ComputeGemmReference(*gemm, inputs, header.alpha, header.beta, reference);
+  } else {
+    ComputeConvReference(std::get<Conv>(problem), inputs, reference);
+  }
+  ATTUNE_RETURN_IF_ERROR(file.Seal());
+  return ProblemData(std::move(file));
+}
+
+Result<ProblemData> ProblemData::Map(const Problem& problem, int fd) {
+  ATTUNE_RETURN_IF_ERROR(Validate(problem));
+  ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, Operands(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Map(fd));
+  ProblemData data(std::move(file));
+  const size_t size_bytes = data.file_.bytes().size();
+  if (size_bytes < sizeof(Header)) {
+    return DataLoss(fmt::format("Problem data of {} bytes is too short for a header of {} bytes.",
+                                size_bytes, sizeof(Header)));
+  }
+  const Header expected = Layout(problem, data.seed());
+  if (std::memcmp(&expected, data.file_.bytes().data(), sizeof(Header)) != 0 ||
+      expected.file_size != size_bytes) {
+    return DataLoss(
+        fmt::format("Descriptor {} holds the data of another problem than {}.", fd, Text(problem)));
+  }
+  return data;
+}
+
+const ProblemData::Header& ProblemData::header() const {
+  return *reinterpret_cast<const Header*>(file_.bytes().data());
+}
+
+uint64_t ProblemData::seed() const { return header().seed; }
+double ProblemData::alpha() const { return header().alpha; }
+double ProblemData::beta() const { return header().beta; }
+
+std::span<const std::byte> ProblemData::input(size_t i) const {
+  assert(i < header().operand_count);
+  return file_.bytes().subspan(header().offsets[i], header().sizes[i]);
+}
+
+std::span<const double> ProblemData::reference() const {
+  const std::byte* begin = file_.bytes().data() + header().reference_offset;
+  return {reinterpret_cast<const double*>(begin), header().reference_count};
+}
+
+double AlphaValue(ScalarClass scalar) {
+  if (scalar == ScalarClass::kZero) return 0;
+  return scalar == ScalarClass::kOne ? 1 : 1.5;
+}
+
+double BetaValue(ScalarClass scalar) {
+  if (scalar == ScalarClass::kZero) return 0;
+  return scalar == ScalarClass::kOne ? 1 : -0.75;
+}
+
+}  // namespace attune

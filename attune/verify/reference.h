@@ -1,0 +1,25 @@
+// The right answer of a problem, in higher precision than any candidate computes it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+// Values of one operand, decoded: element at offset o of its span is values[o]. Gaps hold anything.
+using OperandValues = std::vector<double>;
+
+// C = activation(alpha op(A) op(B) + beta C + bias) in f64, in double-double for an f64 problem.
+// `inputs` are in the order of Operands(problem), the initial C included where beta is not zero.
+// Writes the elements of C's span and leaves its gaps alone. REQUIRES: gemm is valid, `output` is
+// SpanElements long.
+void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs, double alpha,
+                          double beta, std::span<double> output);
+
+// The same for a convolution of any direction, mode, rank, layout and number of groups.
+void ComputeConvReference(const Conv& conv, std::span<const OperandValues> inputs,
+                          std::span<double> output);
+
+}  // namespace attune
