@@ -1,0 +1,40 @@
+// Searchers that ask in an order fixed beforehand and learn nothing from the answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attune/search/permutation.h"
+#include "attune/search/searcher.h"
+
+namespace attune {
+
+// Every index in order.
+class ExhaustiveSearcher final : public Searcher {
+ public:
+  explicit ExhaustiveSearcher(uint64_t size) : size_(size) {}
+  std::vector<uint64_t> Ask(size_t max_count) override;
+  void Tell(uint64_t, std::optional<double>) override {}
+  bool Done() const override { return next_ == size_; }
+
+ private:
+  uint64_t size_;
+  uint64_t next_ = 0;
+};
+
+// The default, then every other index in a random order.
+class RandomSearcher final : public Searcher {
+ public:
+  RandomSearcher(uint64_t size, uint64_t seed) : order_(size, seed) {}
+  std::vector<uint64_t> Ask(size_t max_count) override;
+  void Tell(uint64_t, std::optional<double>) override {}
+  bool Done() const override { return asked_ == order_.size(); }
+
+ private:
+  Permutation order_;
+  uint64_t next_ = 0;   // Position in the order.
+  uint64_t asked_ = 0;  // The default comes out of its turn, so this runs ahead by one until then.
+};
+
+}  // namespace attune

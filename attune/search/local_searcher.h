@@ -1,0 +1,62 @@
+// Greedy descent with random restarts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "attune/base/random.h"
+#include "attune/search/permutation.h"
+#include "attune/search/searcher.h"
+#include "attune/space/config_space.h"
+
+namespace attune {
+
+// Starts at the default. From where it stands it asks for all neighbours by one step of one
+// parameter, moves to the best of them if that is faster, and repeats; in a dead end it tries every
+// other value of each parameter, then restarts at the best of a few random configs that were not
+// asked for yet. Every second restart stays near the best config so far (some parameters changed),
+// because good configs cluster. Remembers what it asked for: 8 bytes or so for each.
+class LocalSearcher final : public Searcher {
+ public:
+  LocalSearcher(const ConfigSpace& space, uint64_t seed);
+
+  std::vector<uint64_t> Ask(size_t max_count) override;
+  void Tell(uint64_t index, std::optional<double> time_ns) override;
+  bool Done() const override { return asked_.size() == space_.size(); }
+
+ private:
+  enum class Stage {
+    kRestart,   // The pending answers are of scattered configs, one of which becomes the place to
+                // stand.
+    kAdjacent,  // ... are of neighbours by one step.
+    kAny,       // ... are of neighbours by any step.
+  };
+  struct Point {
+    uint64_t index = 0;
+    double time_ns = 0;
+  };
+
+  // Fills the queue for the next stage; leaves it empty only if everything was asked for.
+  void Advance();
+  void QueueUnasked(std::vector<uint64_t> indices);
+  void QueueRestart();
+  std::optional<uint64_t> NearTheBest();
+  std::optional<uint64_t> NextUnasked();
+
+  ConfigSpace space_;
+  Random random_;
+  Permutation order_;  // Of the scattered configs.
+  uint64_t next_in_order_ = 0;
+  Stage stage_ = Stage::kRestart;
+  int restarts_ = 0;
+  std::unordered_set<uint64_t> asked_;
+  std::vector<uint64_t> queue_;     // To be asked, last first.
+  size_t pending_ = 0;              // Asked and not told.
+  std::optional<Point> standing_;   // Nothing before the first success since a restart.
+  std::optional<Point> candidate_;  // The fastest answer of this stage.
+  std::optional<Point> best_;
+};
+
+}  // namespace attune

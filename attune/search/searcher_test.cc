@@ -1,0 +1,194 @@
+#include "attune/search/searcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attune/search/permutation.h"
+
+namespace attune {
+namespace {
+
+ConfigSpace Grid(int64_t values_each, const std::vector<std::string>& names) {
+  std::vector<Parameter> parameters;
+  for (const std::string& name : names) {
+    Parameter parameter{name, {}};
+    for (int64_t value = 0; value < values_each; ++value) parameter.values.push_back(value);
+    parameters.push_back(parameter);
+  }
+  return *ConfigSpace::Create(parameters, {});
+}
+
+// A bowl with ripples: smooth enough that neighbours are alike, with local minima. Best at (11, 3,
+// 7, 5).
+double RippledBowl(const Config& config) {
+  const double best[] = {11, 3, 7, 5};
+  double time_ns = 1000;
+  int i = 0;
+  for (const auto& [name, value] : config) {
+    const double distance = static_cast<double>(std::get<int64_t>(value)) - best[i++];
+    time_ns += 10 * distance * distance + 20 * std::abs(std::sin(distance * 1.5));
+  }
+  return time_ns;
+}
+
+// Asks until done or until `limit` answers; the questions in order.
+std::vector<uint64_t> Drive(Searcher& searcher, const ConfigSpace& space, size_t batch,
+                            size_t limit) {
+  std::vector<uint64_t> asked;
+  while (!searcher.Done() && asked.size() < limit) {
+    const std::vector<uint64_t> indices = searcher.Ask(std::min(batch, limit - asked.size()));
+    EXPECT_FALSE(indices.empty());
+    if (indices.empty()) break;
+    for (const uint64_t index : indices) {
+      asked.push_back(index);
+      searcher.Tell(index,
+                    index % 7 == 3 ? std::nullopt : std::optional(RippledBowl(space.At(index))));
+    }
+  }
+  return asked;
+}
+
+double BestOf(const std::vector<uint64_t>& asked, const ConfigSpace& space) {
+  double best_ns = RippledBowl(space.At(0));
+  for (const uint64_t index : asked) {
+    if (index % 7 != 3) best_ns = std::min(best_ns, RippledBowl(space.At(index)));
+  }
+  return best_ns;
+}
+
+class EverySearcherTest : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(Names, EverySearcherTest, testing::ValuesIn(SearcherNames()));
+
+TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher(GetParam(), space, 42);
+
+  const std::vector<uint64_t> asked = Drive(*searcher, space, 6, 10'000);
+
+  ASSERT_EQ(asked.size(), space.size());
+  EXPECT_EQ(asked.front(), 0u);
+  EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
+  EXPECT_TRUE(searcher->Done());
+  EXPECT_TRUE(searcher->Ask(5).empty());
+}
+
+TEST_P(EverySearcherTest, EqualSeedsAndAnswersGiveEqualQuestions) {
+  const ConfigSpace space = Grid(8, {"a", "b", "c"});
+  const auto first = *MakeSearcher(GetParam(), space, 7);
+  const auto second = *MakeSearcher(GetParam(), space, 7);
+
+  EXPECT_EQ(Drive(*first, space, 4, 200), Drive(*second, space, 4, 200));
+}
+
+TEST_P(EverySearcherTest, SpaceOfOneConfigIsDoneAfterTheDefault) {
+  const ConfigSpace space;
+  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+
+  EXPECT_EQ(searcher->Ask(10), (std::vector<uint64_t>{0}));
+  searcher->Tell(0, 5.0);
+  EXPECT_TRUE(searcher->Done());
+}
+
+TEST_P(EverySearcherTest, NeverAsksForMoreThanItMay) {
+  const ConfigSpace space = Grid(6, {"a", "b"});
+  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+
+  EXPECT_TRUE(searcher->Ask(0).empty());
+  EXPECT_LE(searcher->Ask(3).size(), 3u);
+}
+
+TEST_P(EverySearcherTest, GoesOnWhenEverythingFails) {
+  const ConfigSpace space = Grid(4, {"a", "b"});
+  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  size_t asked = 0;
+
+  while (!searcher->Done()) {
+    const std::vector<uint64_t> indices = searcher->Ask(3);
+    ASSERT_FALSE(indices.empty());
+    asked += indices.size();
+    for (const uint64_t index : indices) searcher->Tell(index, std::nullopt);
+  }
+
+  EXPECT_EQ(asked, space.size());
+}
+
+TEST(SearcherTest, UnknownNameFailsAndListsTheNames) {
+  const Status status = MakeSearcher("genetic", ConfigSpace(), 1).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("exhaustive, random, local"), std::string::npos);
+}
+
+TEST(SearcherTest, OtherSeedsGiveOtherOrders) {
+  const ConfigSpace space = Grid(8, {"a", "b", "c"});
+
+  for (const std::string_view name : {"random", "local"}) {
+    const auto first = *MakeSearcher(name, space, 1);
+    const auto second = *MakeSearcher(name, space, 2);
+    EXPECT_NE(Drive(*first, space, 4, 100), Drive(*second, space, 4, 100)) << name;
+  }
+}
+
+TEST(LocalSearcherTest, WaitsForAnswersBeforeItMovesOn) {
+  const ConfigSpace space = Grid(8, {"a", "b"});
+  const auto searcher = *MakeSearcher("local", space, 1);
+
+  const std::vector<uint64_t> first = searcher->Ask(10);
+
+  EXPECT_EQ(first, (std::vector<uint64_t>{0}));
+  EXPECT_TRUE(searcher->Ask(10).empty());
+  EXPECT_FALSE(searcher->Done());
+}
+
+TEST(LocalSearcherTest, FindsTheOptimumOfALargeSpaceMuchEarlierThanRandom) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});  // 65536 configs.
+  constexpr size_t kTries = 400;
+  double local_sum = 0;
+  double random_sum = 0;
+
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto local = *MakeSearcher("local", space, seed);
+    const auto random = *MakeSearcher("random", space, seed);
+    local_sum += BestOf(Drive(*local, space, 8, kTries), space) - 1000;
+    random_sum += BestOf(Drive(*random, space, 8, kTries), space) - 1000;
+  }
+
+  // Excess over the best possible time, on average over the seeds.
+  EXPECT_LT(local_sum, 0.3 * random_sum);
+}
+
+TEST(PermutationTest, IsABijectionForEverySmallSize) {
+  for (uint64_t size = 1; size <= 200; ++size) {
+    const Permutation permutation(size, size * 31);
+    std::set<uint64_t> seen;
+    for (uint64_t i = 0; i < size; ++i) seen.insert(permutation.At(i));
+    EXPECT_EQ(seen.size(), size);
+    EXPECT_LT(*seen.rbegin(), size);
+  }
+}
+
+TEST(PermutationTest, HugeSizesTakeNoMemoryAndStayInRange) {
+  const uint64_t size = (uint64_t{1} << 50) + 12345;
+  const Permutation permutation(size, 3);
+
+  for (uint64_t i = 0; i < 1000; ++i) EXPECT_LT(permutation.At(i * 999'999'937), size);
+}
+
+TEST(PermutationTest, FirstElementsAreSpreadOverTheWholeRange) {
+  constexpr uint64_t kSize = 100'000;
+  const Permutation permutation(kSize, 5);
+  int counts[10] = {};
+
+  for (uint64_t i = 0; i < 1000; ++i) ++counts[permutation.At(i) * 10 / kSize];
+
+  // Binomial(1000, 0.1): five standard deviations are 47.
+  for (const int count : counts) EXPECT_NEAR(count, 100, 47);
+}
+
+}  // namespace
+}  // namespace attune
