@@ -26,5 +26,13 @@ find_package(dnnl CONFIG QUIET)
 find_package(Eigen3 CONFIG QUIET)
 find_path(XSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES libxsmm)
 find_library(XSMM_LIBRARY libxsmm.a)
+# Stands in for the BLAS that libxsmm would otherwise call for large products, which we never ask it for.
+find_library(XSMM_NO_BLAS_LIBRARY libxsmmnoblas.a)
+if(XSMM_INCLUDE_DIR AND XSMM_LIBRARY AND XSMM_NO_BLAS_LIBRARY)
+  add_library(attune_xsmm INTERFACE)
+  target_include_directories(attune_xsmm SYSTEM INTERFACE ${XSMM_INCLUDE_DIR})
+  target_link_libraries(attune_xsmm INTERFACE ${XSMM_LIBRARY} ${XSMM_NO_BLAS_LIBRARY}
+                                              Threads::Threads ${CMAKE_DL_LIBS})
+endif()
 find_path(OPENCL_INCLUDE_DIR CL/cl.h)
 find_library(OPENCL_LIBRARY OpenCL)

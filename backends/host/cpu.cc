@@ -1,0 +1,241 @@
+#include "backends/host/cpu.h"
+
+#include <cpuid.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+namespace attune::host {
+namespace {
+
+std::string FirstLine(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string Content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+struct CpuidLeaf {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+CpuidLeaf ReadCpuid(uint32_t leaf, uint32_t subleaf) {
+  CpuidLeaf out;
+  if (!__get_cpuid_count(leaf, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx)) return {};
+  return out;
+}
+
+// The register sets that the operating system saves; an instruction set is usable only if its are.
+uint64_t EnabledRegisterSets(const CpuidLeaf& leaf1) {
+  constexpr uint32_t kOsxsaveBit = 27;
+  if (!(leaf1.ecx >> kOsxsaveBit & 1)) return 0;
+  uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+enum class SavedState : uint64_t { kNone = 0, kYmm = 0x6, kZmm = 0xE6, kTiles = 0x60000 };
+
+struct Feature {
+  const char* name;
+  IsaLevel level;    // The first level that contains it; kBaseline: in none, listed only.
+  bool listed;       // Shown in CpuDescription::isa.
+  bool reported;     // By CPUID.
+  SavedState needs;  // What the operating system must save.
+};
+
+std::vector<Feature> ReadFeatures() {
+  using enum SavedState;
+  using L = IsaLevel;
+  const CpuidLeaf l1 = ReadCpuid(1, 0), l7 = ReadCpuid(7, 0), l7_1 = ReadCpuid(7, 1);
+  const CpuidLeaf ext = ReadCpuid(0x80000001, 0);
+  const auto bit = [](uint32_t word, int index) { return (word >> index & 1) != 0; };
+  return {
+      {"sse3", L::kV2, false, bit(l1.ecx, 0), kNone},
+      {"ssse3", L::kV2, false, bit(l1.ecx, 9), kNone},
+      {"cx16", L::kV2, false, bit(l1.ecx, 13), kNone},
+      {"sse4_1", L::kV2, false, bit(l1.ecx, 19), kNone},
+      {"sse4_2", L::kV2, true, bit(l1.ecx, 20), kNone},
+      {"popcnt", L::kV2, false, bit(l1.ecx, 23), kNone},
+      {"lahf", L::kV2, false, bit(ext.ecx, 0), kNone},
+      {"avx", L::kV3, true, bit(l1.ecx, 28), kYmm},
+      {"avx2", L::kV3, true, bit(l7.ebx, 5), kYmm},
+      {"bmi1", L::kV3, false, bit(l7.ebx, 3), kNone},
+      {"bmi2", L::kV3, false, bit(l7.ebx, 8), kNone},
+      {"f16c", L::kV3, true, bit(l1.ecx, 29), kYmm},
+      {"fma", L::kV3, true, bit(l1.ecx, 12), kYmm},
+      {"lzcnt", L::kV3, false, bit(ext.ecx, 5), kNone},
+      {"movbe", L::kV3, false, bit(l1.ecx, 22), kNone},
+      {"avx512f", L::kV4, true, bit(l7.ebx, 16), kZmm},
+      {"avx512bw", L::kV4, true, bit(l7.ebx, 30), kZmm},
+      {"avx512cd", L::kV4, true, bit(l7.ebx, 28), kZmm},
+      {"avx512dq", L::kV4, true, bit(l7.ebx, 17), kZmm},
+      {"avx512vl", L::kV4, true, bit(l7.ebx, 31), kZmm},
+      {"avx512vnni", L::kBaseline, true, bit(l7.ecx, 11), kZmm},
+      {"avx512bf16", L::kBaseline, true, bit(l7_1.eax, 5), kZmm},
+      {"avx512fp16", L::kBaseline, true, bit(l7.edx, 23), kZmm},
+      {"avxvnni", L::kBaseline, true, bit(l7_1.eax, 4), kYmm},
+      {"amx-bf16", L::kBaseline, true, bit(l7.edx, 22), kTiles},
+      {"amx-int8", L::kBaseline, true, bit(l7.edx, 25), kTiles},
+  };
+}
+
+void DescribeInstructionSets(CpuDescription& cpu) {
+  const uint64_t saved = EnabledRegisterSets(ReadCpuid(1, 0));
+  const std::vector<Feature> features = ReadFeatures();
+  const auto usable = [&](const Feature& feature) {
+    const auto needs = static_cast<uint64_t>(feature.needs);
+    return feature.reported && (saved & needs) == needs;
+  };
+  for (const IsaLevel level : {IsaLevel::kV2, IsaLevel::kV3, IsaLevel::kV4}) {
+    const bool complete = std::all_of(
+        features.begin(), features.end(),
+        [&](const Feature& feature) { return feature.level != level || usable(feature); });
+    if (!complete) break;
+    cpu.level = level;
+  }
+  for (const Feature& feature : features) {
+    if (feature.listed && usable(feature)) cpu.isa.emplace_back(feature.name);
+  }
+  std::sort(cpu.isa.begin(), cpu.isa.end());
+}
+
+std::string ModelName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (begin != std::string::npos) return line.substr(begin);
+  }
+  return "unknown";
+}
+
+// "32768K" as the kernel writes cache sizes.
+size_t ParseCacheSize(const std::string& text) {
+  char* end = nullptr;
+  const size_t value = std::strtoull(text.c_str(), &end, 10);
+  if (*end == 'K') return value << 10;
+  if (*end == 'M') return value << 20;
+  return value;
+}
+
+// From the kernel's description of core 0. Not from sysconf: in virtual machines that adds up the
+// third level caches of the whole socket, of which one core reaches one.
+void DescribeCaches(CpuDescription& cpu) {
+  for (int index = 0; index < 8; ++index) {
+    const std::filesystem::path folder =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    if (FirstLine(folder / "type") == "Instruction") continue;
+    const std::string level = FirstLine(folder / "level");
+    const size_t size_bytes = ParseCacheSize(FirstLine(folder / "size"));
+    if (level == "1") cpu.l1d_bytes = size_bytes;
+    if (level == "2") cpu.l2_bytes = size_bytes;
+    if (level == "3") cpu.l3_bytes = size_bytes;
+  }
+}
+
+int CoresInAffinityMask() {
+  // Larger than any machine that the kernel supports, so the call cannot fail for size.
+  constexpr int kMaxCores = 8192;
+  cpu_set_t* set = CPU_ALLOC(kMaxCores);
+  const size_t size = CPU_ALLOC_SIZE(kMaxCores);
+  const int cores = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
+  CPU_FREE(set);
+  return std::max(cores, 1);
+}
+
+// Quota over period, rounded up; nothing if there is no limit ("max" in v2, -1 in v1).
+std::optional<int> QuotaInCores(const std::string& quota_text, const std::string& period_text) {
+  const long long quota = std::strtoll(quota_text.c_str(), nullptr, 10);
+  const long long period = std::strtoll(period_text.c_str(), nullptr, 10);
+  if (quota <= 0 || period <= 0) return std::nullopt;
+  return static_cast<int>((quota + period - 1) / period);
+}
+
+std::optional<int> QuotaOfGroup(const std::filesystem::path& folder, bool version2) {
+  if (!version2) {
+    return QuotaInCores(FirstLine(folder / "cpu.cfs_quota_us"),
+                        FirstLine(folder / "cpu.cfs_period_us"));
+  }
+  std::istringstream line(FirstLine(folder / "cpu.max"));
+  std::string quota, period;
+  line >> quota >> period;
+  return QuotaInCores(quota, period);
+}
+
+bool NamesCpuController(std::string_view controllers) {
+  std::istringstream list{std::string(controllers)};
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name == "cpu") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view Name(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kBaseline:
+      return "x86-64";
+    case IsaLevel::kV2:
+      return "x86-64-v2";
+    case IsaLevel::kV3:
+      return "x86-64-v3";
+    case IsaLevel::kV4:
+      return "x86-64-v4";
+  }
+  return "x86-64";
+}
+
+int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership) {
+  int cores = 0;
+  std::istringstream lines{std::string(membership)};
+  // Each line is "id:controllers:path"; the list is empty for version 2.
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool version2 = controllers.empty();
+    if (!version2 && !NamesCpuController(controllers)) continue;
+    const std::filesystem::path top = version2 ? root : root / "cpu";
+    // A limit binds everything below it, so every group up to the top counts.
+    std::filesystem::path group = std::filesystem::path(line.substr(second + 1)).relative_path();
+    while (true) {
+      const std::optional<int> quota = QuotaOfGroup(top / group, version2);
+      if (quota.has_value()) cores = cores == 0 ? *quota : std::min(cores, *quota);
+      if (group.empty()) break;
+      group = group.parent_path();
+    }
+  }
+  return cores;
+}
+
+CpuDescription DescribeCpu() {
+  CpuDescription cpu;
+  cpu.model = ModelName();
+  DescribeInstructionSets(cpu);
+  DescribeCaches(cpu);
+  cpu.usable_cores = CoresInAffinityMask();
+  const int granted = CoresGrantedByCgroup("/sys/fs/cgroup", Content("/proc/self/cgroup"));
+  if (granted > 0) cpu.usable_cores = std::min(cpu.usable_cores, granted);
+  return cpu;
+}
+
+std::string FrequencyPolicy() {
+  const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  return governor.empty() ? "unknown" : governor;
+}
+
+}  // namespace attune::host

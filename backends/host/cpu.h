@@ -1,0 +1,39 @@
+// What this process may use of the processor: cores, instruction sets and caches.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attune::host {
+
+// Levels of the x86-64 psABI. Each includes the ones before it.
+enum class IsaLevel { kBaseline, kV2, kV3, kV4 };
+// "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4": what compilers call them.
+std::string_view Name(IsaLevel level);
+
+struct CpuDescription {
+  std::string model;  // "AMD EPYC 9654"; "unknown" if the system does not say.
+  IsaLevel level = IsaLevel::kBaseline;
+  std::vector<std::string>
+      isa;               // Extensions that change which kernel is fastest, sorted: "avx2", "fma".
+  int usable_cores = 1;  // Affinity mask and cgroup quota, whichever is less.
+  size_t l1d_bytes = 0;  // Of one core. 0 if the system does not say.
+  size_t l2_bytes = 0;   // Of one core.
+  size_t l3_bytes = 0;   // Shared by the cores of this process.
+};
+
+CpuDescription DescribeCpu();
+
+// Cores worth of time that the cgroups (v2 and v1) of this process grant, rounded up; 0 means no
+// limit. `membership` is the content of /proc/self/cgroup and `root` the folder where cgroups are
+// mounted.
+int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership);
+
+// Policy by which the frequency of core 0 is governed ("performance"); "unknown" if not readable,
+// as in most virtual machines.
+std::string FrequencyPolicy();
+
+}  // namespace attune::host

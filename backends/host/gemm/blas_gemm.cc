@@ -1,0 +1,77 @@
+// host.openblas-gemm and host.blis-gemm.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/host/gemm/gemm_solver.h"
+#include "backends/host/gemm/gemm_solvers.h"
+
+namespace attune::host {
+namespace {
+
+class BlasKernel final : public ProductKernel {
+ public:
+  BlasKernel(BlasLibrary& library, DataType type, bool as_vector, int library_threads)
+      : library_(library), type_(type), as_vector_(as_vector), library_threads_(library_threads) {}
+
+  size_t scratch_bytes() const override { return 0; }
+  bool Multiply(const MatrixProduct& product, std::byte*) const override {
+    if (as_vector_) {
+      library_.Gemv(type_, product, library_threads_);
+    } else {
+      library_.Gemm(type_, product, library_threads_);
+    }
+    return true;
+  }
+
+ private:
+  BlasLibrary& library_;
+  const DataType type_;
+  const bool as_vector_;
+  const int library_threads_;
+};
+
+class BlasGemm final : public GemmSolver {
+ public:
+  BlasGemm(const LazyBlas& blas, HostResources resources)
+      : GemmSolver("host." + blas.dialect().name + "-gemm",
+                   {.description = fmt::format("Matrix product of {}, on its threads or on ours",
+                                               blas.dialect().name),
+                    .operator_name = "gemm"},
+                   resources),
+        blas_(blas) {}
+
+ private:
+  Status Accepts(const Gemm&) const override { return blas_.Get().status(); }
+
+  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
+    std::vector<WorkSplit> splits = UsefulSplits(gemm);
+    splits.insert(splits.begin(), WorkSplit::kLibrary);
+    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space, MakeDivisionParameters(target, splits));
+    Parameter routine{"routine", {std::string("gemm")}};
+    // Neither library turns a product with a vector into the routine for it, which reads the matrix
+    // once instead of packing it.
+    if (gemm.m == 1 || gemm.n == 1) routine.values.emplace_back(std::string("gemv"));
+    space.parameters.push_back(std::move(routine));
+    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+  }
+
+  Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,
+                                                          const Config& config) const override {
+    ATTUNE_ASSIGN_OR_RETURN(BlasLibrary * library, blas_.Get());
+    const Division division = DivisionOf(config);
+    return std::unique_ptr<const ProductKernel>(
+        std::make_unique<BlasKernel>(*library, gemm.type, StringAt(config, "routine") == "gemv",
+                                     division.split == WorkSplit::kLibrary ? division.threads : 1));
+  }
+
+  const LazyBlas& blas_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Solver> MakeBlasGemm(const LazyBlas& blas, HostResources resources) {
+  return std::make_unique<BlasGemm>(blas, resources);
+}
+
+}  // namespace attune::host

@@ -1,0 +1,183 @@
+#include "backends/host/gemm/blas_library.h"
+
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/host/library_report.h"
+
+namespace attune::host {
+namespace {
+
+// The values of the enumerations of cblas.h, which every CBLAS shares.
+enum CblasOrder : int { kColumnMajor = 102 };
+enum CblasTranspose : int { kNoTranspose = 111, kTranspose = 112 };
+
+template <class T>
+using GemmFunction = void(CblasOrder, CblasTranspose, CblasTranspose, int m, int n, int k, T alpha,
+                          const T* a, int lda, const T* b, int ldb, T beta, T* c, int ldc);
+template <class T>
+using GemvFunction = void(CblasOrder, CblasTranspose, int m, int n, T alpha, const T* a, int lda,
+                          const T* x, int incx, T beta, T* y, int incy);
+
+CblasTranspose Flag(bool transpose) { return transpose ? kTranspose : kNoTranspose; }
+
+template <class T>
+void CallGemm(GemmFunction<T>* gemm, const MatrixProduct& p) {
+  gemm(kColumnMajor, Flag(p.transpose_a), Flag(p.transpose_b), static_cast<int>(p.m),
+       static_cast<int>(p.n), static_cast<int>(p.k), static_cast<T>(p.alpha),
+       reinterpret_cast<const T*>(p.a), static_cast<int>(p.lda), reinterpret_cast<const T*>(p.b),
+       static_cast<int>(p.ldb), static_cast<T>(p.beta), reinterpret_cast<T*>(p.c),
+       static_cast<int>(p.ldc));
+}
+
+// y = alpha op(A) x + beta y, where A is the matrix of `p` and x and y its two vectors.
+template <class T>
+void CallGemv(GemvFunction<T>* gemv, const MatrixProduct& p) {
+  const bool column = p.n == 1;
+  // One row of C is the column C^T = op(B)^T op(A)^T.
+  const MatrixProduct q = column ? p : Transposed(p);
+  const int64_t incx = q.transpose_b ? q.ldb : 1;
+  const int64_t incy = column ? 1 : p.ldc;
+  auto* y = reinterpret_cast<T*>(q.c);
+  // Versions differ in whether 0 times NaN in y stays NaN; a y of zeros leaves nothing to differ
+  // on.
+  if (q.beta == 0) {
+    for (int64_t i = 0; i < q.m; ++i) y[i * incy] = 0;
+  }
+  // CBLAS takes the extents of the stored matrix, not of op(A).
+  gemv(kColumnMajor, Flag(q.transpose_a), static_cast<int>(q.transpose_a ? q.k : q.m),
+       static_cast<int>(q.transpose_a ? q.m : q.k), static_cast<T>(q.alpha),
+       reinterpret_cast<const T*>(q.a), static_cast<int>(q.lda), reinterpret_cast<const T*>(q.b),
+       static_cast<int>(incx), static_cast<T>(q.beta), y, static_cast<int>(incy));
+}
+
+// "0.3.21" out of "OpenBLAS 0.3.21 DYNAMIC_ARCH ...", or the text itself.
+std::string VersionIn(const char* text) {
+  const std::string_view all = text;
+  const size_t begin = all.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return std::string(all);
+  return std::string(all.substr(begin, all.find(' ', begin) - begin));
+}
+
+std::string TextFrom(const SharedLibrary& object, const char* symbol) {
+  if (symbol == nullptr) return "";
+  const auto function = object.FindFunction<const char*()>(symbol);
+  return function == nullptr ? "" : function();
+}
+
+// BLIS says how wide its BLAS integers are; OpenBLAS names 64-bit functions differently.
+bool Has32BitIntegers(const SharedLibrary& object) {
+  const auto width = object.FindFunction<int64_t()>("bli_info_get_blas_int_type_size");
+  return width == nullptr || (width() & 0xFFFFFFFF) == 32;
+}
+
+}  // namespace
+
+struct BlasLibrary::Functions {
+  GemmFunction<float>* sgemm = nullptr;
+  GemmFunction<double>* dgemm = nullptr;
+  GemvFunction<float>* sgemv = nullptr;
+  GemvFunction<double>* dgemv = nullptr;
+
+  bool complete() const {
+    return sgemm != nullptr && dgemm != nullptr && sgemv != nullptr && dgemv != nullptr;
+  }
+};
+
+BlasDialect OpenBlasDialect() {
+  return {"openblas",
+          {"libopenblas.so.0"},
+          "libopenblas0-pthread",
+          "openblas_set_num_threads",
+          "openblas_get_config",
+          "openblas_get_corename"};
+}
+
+// The OpenMP flavour first: it keeps its threads between calls, the other one starts new ones each
+// time.
+BlasDialect BlisDialect() {
+  return {"blis",
+          {"/usr/lib/x86_64-linux-gnu/blis-openmp/libblis.so.4",
+           "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", "libblis.so.4"},
+          "libblis4-openmp",
+          "bli_thread_set_num_threads",
+          "bli_info_get_version_str",
+          nullptr};
+}
+
+Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialect) {
+  Result<SharedLibrary> object = SharedLibrary::Open(dialect.file_names);
+  if (!object.ok()) {
+    return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
+                                   dialect.package));
+  }
+  Functions functions;
+  functions.sgemm = object->FindFunction<GemmFunction<float>>("cblas_sgemm");
+  functions.dgemm = object->FindFunction<GemmFunction<double>>("cblas_dgemm");
+  functions.sgemv = object->FindFunction<GemvFunction<float>>("cblas_sgemv");
+  functions.dgemv = object->FindFunction<GemvFunction<double>>("cblas_dgemv");
+  const auto set_threads = object->FindFunction<void(int)>(dialect.set_threads_symbol);
+  if (!functions.complete() || set_threads == nullptr || !Has32BitIntegers(*object)) {
+    return Unavailable(fmt::format(
+        "{} does not export {} and the CBLAS interface with 32-bit integers, so it is not {}. The "
+        "Debian package {} brings one that does.",
+        object->path(), dialect.set_threads_symbol, dialect.name, dialect.package));
+  }
+  std::unique_ptr<BlasLibrary> library(new BlasLibrary(*object, functions, set_threads));
+  library->version_ = VersionIn(TextFrom(*object, dialect.version_symbol).c_str());
+  library->core_ = TextFrom(*object, dialect.core_symbol);
+  return library;
+}
+
+BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
+                         ThreadCountGate::SetFunction set)
+    : object_(std::move(object)),
+      functions_(std::make_unique<const Functions>(functions)),
+      gate_(set) {}
+
+BlasLibrary::~BlasLibrary() = default;
+
+void BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
+  assert(type == DataType::kF32 || type == DataType::kF64);
+  const ThreadCountGate::Pass pass(gate_, threads);
+  if (type == DataType::kF32) {
+    CallGemm(functions_->sgemm, product);
+  } else {
+    CallGemm(functions_->dgemm, product);
+  }
+}
+
+void BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {
+  assert(product.m == 1 || product.n == 1);
+  const ThreadCountGate::Pass pass(gate_, threads);
+  if (type == DataType::kF32) {
+    CallGemv(functions_->sgemv, product);
+  } else {
+    CallGemv(functions_->dgemv, product);
+  }
+}
+
+Result<BlasLibrary*> LazyBlas::Get() const {
+  std::call_once(opened_, [this] {
+    Result<std::unique_ptr<BlasLibrary>> opened = BlasLibrary::Open(dialect_);
+    if (opened.ok()) {
+      library_ = std::move(*opened);
+    } else {
+      failure_ = opened.error();
+    }
+  });
+  if (library_ == nullptr) return failure_;
+  return library_.get();
+}
+
+LibraryReport LazyBlas::Report() const {
+  const Result<BlasLibrary*> library = Get();
+  if (!library.ok()) return MissingLibrary(dialect_.name, library.error().message());
+  const SharedLibrary& object = (*library)->object();
+  return FoundLibrary(dialect_.name, (*library)->version(), object.build_id(), object.path());
+}
+
+}  // namespace attune::host

@@ -1,0 +1,46 @@
+#include "backends/host/gemm/gemm_solver.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace attune::host {
+
+GemmSolver::GemmSolver(std::string name, SolverTraits traits, HostResources resources)
+    : id_{std::move(name), 1}, traits_(std::move(traits)), resources_(resources) {}
+
+std::string GemmSolver::Subject() const { return "Solver " + Text(id_); }
+
+Status GemmSolver::IsApplicable(const Problem& problem, const Target& target) const {
+  if (target.backend != "host") {
+    return Unsupported(
+        fmt::format("{} runs on the host, not on backend '{}'.", Subject(), target.backend));
+  }
+  const Gemm* gemm = std::get_if<Gemm>(&problem);
+  if (gemm == nullptr) {
+    return Unsupported(fmt::format("{} computes gemm, not {}.", Subject(), OperatorName(problem)));
+  }
+  const bool one_type = gemm->type == gemm->c_type;
+  if (!one_type || (gemm->type != DataType::kF32 && gemm->type != DataType::kF64)) {
+    return Unsupported(fmt::format("{} computes f32 and f64 products of one type, not {} into {}.",
+                                   Subject(), Name(gemm->type), Name(gemm->c_type)));
+  }
+  return Accepts(*gemm);
+}
+
+Result<ConfigSpace> GemmSolver::Space(const Problem& problem, const Target& target) const {
+  ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
+  return SpaceOf(std::get<Gemm>(problem), target);
+}
+
+Result<std::unique_ptr<Executable>> GemmSolver::Load(const Artifact&, const Problem& problem,
+                                                     const Config& config, Device& device) const {
+  ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, device.target()));
+  const Gemm& gemm = std::get<Gemm>(problem);
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<const ProductKernel> kernel, MakeKernel(gemm, config));
+  return std::unique_ptr<Executable>(
+      std::make_unique<GemmExecutable>(gemm, std::move(kernel), DivisionOf(config), resources_));
+}
+
+}  // namespace attune::host

@@ -1,0 +1,85 @@
+#include "backends/host/gemm/work_split.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace attune::host {
+namespace {
+
+constexpr std::array<std::pair<WorkSplit, std::string_view>, 6> kNames = {{
+    {WorkSplit::kNone, "none"},
+    {WorkSplit::kLibrary, "library"},
+    {WorkSplit::kRows, "rows"},
+    {WorkSplit::kColumns, "columns"},
+    {WorkSplit::kDepth, "depth"},
+    {WorkSplit::kBatch, "batch"},
+}};
+
+// Below these there is less than one register tile for each of two threads, or the sum of the parts
+// costs more than the parts.
+constexpr int64_t kFewestRows = 32;
+constexpr int64_t kFewestColumns = 8;
+constexpr int64_t kLeastDepth = 256;
+
+}  // namespace
+
+std::string_view Name(WorkSplit split) {
+  for (const auto& [value, name] : kNames) {
+    if (value == split) return name;
+  }
+  return "none";
+}
+
+WorkSplit ParseWorkSplit(std::string_view name) {
+  for (const auto& [value, known] : kNames) {
+    if (known == name) return value;
+  }
+  assert(false && "the config is not out of a space of this backend");
+  return WorkSplit::kNone;
+}
+
+Division DivisionOf(const Config& config) {
+  return {ParseWorkSplit(StringAt(config, "split")),
+          static_cast<int>(IntegerAt(config, "threads"))};
+}
+
+std::vector<ParameterValue> ThreadValues(int compute_units) {
+  const int64_t most = std::max(compute_units, 1);
+  std::vector<ParameterValue> values;
+  for (int64_t threads = 1; threads < most; threads *= 2) values.emplace_back(threads);
+  values.emplace_back(most);
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+std::vector<WorkSplit> UsefulSplits(const Gemm& gemm) {
+  std::vector<WorkSplit> splits;
+  if (gemm.batch_count > 1) splits.push_back(WorkSplit::kBatch);
+  const bool columns_first = gemm.n >= gemm.m;
+  if (columns_first && gemm.n >= kFewestColumns) splits.push_back(WorkSplit::kColumns);
+  if (gemm.m >= kFewestRows) splits.push_back(WorkSplit::kRows);
+  if (!columns_first && gemm.n >= kFewestColumns) splits.push_back(WorkSplit::kColumns);
+  if (gemm.k >= kLeastDepth) splits.push_back(WorkSplit::kDepth);
+  return splits;
+}
+
+Result<DivisionParameters> MakeDivisionParameters(const Target& target,
+                                                  const std::vector<WorkSplit>& splits) {
+  DivisionParameters out;
+  if (target.compute_units <= 1 || splits.empty()) {
+    out.parameters = {{"threads", {int64_t{1}}}, {"split", {std::string("none")}}};
+    return out;
+  }
+  Parameter split{"split", {}};
+  for (const WorkSplit value : splits) split.values.emplace_back(std::string(Name(value)));
+  split.values.emplace_back(std::string(Name(WorkSplit::kNone)));
+  out.parameters = {{"threads", ThreadValues(target.compute_units)}, std::move(split)};
+  ATTUNE_ASSIGN_OR_RETURN(Expression rule,
+                          Expression::Parse("(threads == 1) == (split == \"none\")"));
+  out.constraints.push_back(ConstraintFrom(std::move(rule)));
+  return out;
+}
+
+}  // namespace attune::host

@@ -1,0 +1,177 @@
+#include "backends/host/host_backend.h"
+
+#include <sys/utsname.h>
+
+#include <cassert>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/solver/plugin.h"
+#include "backends/host/cpu.h"
+#include "backends/host/gemm/gemm_solvers.h"
+#include "backends/host/host_device.h"
+#include "backends/host/kernels/kernel_choice.h"
+#include "backends/host/library_report.h"
+#include "backends/host/peaks.h"
+#include "backends/host/threads/thread_pool.h"
+
+#ifdef ATTUNE_WITH_HOST_CONV
+#include "backends/host/conv/conv_solvers.h"
+#endif
+
+namespace attune {
+namespace host {
+namespace {
+
+std::string EnvironmentOr(const char* variable, std::string_view otherwise) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? std::string(otherwise) : std::string(value);
+}
+
+// `dialect` with the file of the option, or of the environment variable, in place of Debian's
+// names.
+BlasDialect Redirected(BlasDialect dialect, const std::string& path, const char* variable) {
+  const std::string chosen = path.empty() ? EnvironmentOr(variable, "") : path;
+  if (!chosen.empty()) dialect.file_names = {chosen};
+  return dialect;
+}
+
+struct Plugin {
+  const PluginDescription* description = nullptr;
+  LibraryReport report;
+};
+
+Plugin OpenPlugin(const std::string& name) {
+  const Result<const PluginDescription*> loaded = LoadPlugin(name);
+  if (!loaded.ok()) return {nullptr, MissingLibrary(name, loaded.error().message())};
+  Plugin plugin{*loaded, FoundLibrary(name, "", "", "")};
+  if (plugin.description->report != nullptr) plugin.report = plugin.description->report();
+  return plugin;
+}
+
+void MoveAll(SolverList& from, std::string_view operator_name, SolverList& to) {
+  for (auto& solver : from) {
+    if (solver != nullptr && solver->traits().operator_name == operator_name) {
+      to.push_back(std::move(solver));
+    }
+  }
+}
+
+class HostBackend final : public Backend {
+ public:
+  explicit HostBackend(const HostBackendOptions& options)
+      : cpu_(DescribeCpu()),
+        pool_(cpu_.usable_cores),
+        resources_{&pool_, &KernelsFor(cpu_.level)},
+        openblas_(Redirected(OpenBlasDialect(), options.openblas_path, "ATTUNE_OPENBLAS")),
+        blis_(Redirected(BlisDialect(), options.blis_path, "ATTUNE_BLIS")) {
+    for (const std::string& name : options.plugins) plugins_.push_back(OpenPlugin(name));
+    MakeSolvers();
+  }
+
+  std::string_view name() const override { return "host"; }
+  const SolverList& solvers() const override { return solvers_; }
+
+  std::vector<DeviceReport> Devices() const override {
+    return {{.spec = "cpu", .target = TargetOf(cpu_), .reason = ""}};
+  }
+
+  std::vector<LibraryReport> Libraries() const override {
+    std::vector<LibraryReport> reports = {openblas_.Report(), blis_.Report(), ReportXsmm(),
+                                          ReportEigen(cpu_.level)};
+    for (const Plugin& plugin : plugins_) reports.push_back(plugin.report);
+    return reports;
+  }
+
+  Environment DescribeEnvironment() const override {
+    Environment environment;
+    for (const LibraryReport& report : Libraries()) {
+      if (!report.available) continue;
+      environment["library." + report.name] = report.version;
+      environment["library." + report.name + ".build"] = report.build_id;
+    }
+    const Result<BlasLibrary*> openblas = openblas_.Get();
+    if (openblas.ok()) environment["library.openblas.core"] = (*openblas)->core();
+    environment["library.attune-kernels.build"] =
+        fmt::format("{} {}", resources_.kernels->compiled_for, resources_.kernels->compiler);
+    environment["policy.frequency"] = FrequencyPolicy();
+    environment["policy.omp_wait"] = EnvironmentOr("OMP_WAIT_POLICY", "unset");
+    environment["policy.gomp_spincount"] = EnvironmentOr("GOMP_SPINCOUNT", "unset");
+    environment["policy.openblas_thread_timeout"] =
+        EnvironmentOr("OPENBLAS_THREAD_TIMEOUT", "unset");
+    utsname system{};
+    if (::uname(&system) == 0) {
+      environment["host.kernel"] = fmt::format("{} {}", system.sysname, system.release);
+      environment["host.name"] = system.nodename;
+    }
+    return environment;
+  }
+
+  Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
+    if (spec != "cpu") {
+      return NotFound(fmt::format("Backend host has no device '{}'. It has: cpu.", spec));
+    }
+    return std::unique_ptr<Device>(std::make_unique<HostDevice>(cpu_, pool_));
+  }
+
+  Result<Peaks> MeasurePeaks(Device& device) const override {
+    if (device.target() != TargetOf(cpu_)) {
+      return InvalidArgument(
+          fmt::format("Device {} was not opened by backend host.", Text(device.target())));
+    }
+    return MeasureHostPeaks(cpu_, resources_);
+  }
+
+ private:
+  void MakeSolvers() {
+    SolverList brought;
+    for (const Plugin& plugin : plugins_) {
+      if (plugin.description == nullptr || plugin.description->make_solvers == nullptr) continue;
+      for (auto& solver : plugin.description->make_solvers()) brought.push_back(std::move(solver));
+    }
+    SolverList own;
+    own.push_back(MakeXsmmGemm(resources_));
+    own.push_back(MakeEigenGemm(cpu_.level, resources_));
+    own.push_back(MakePackedGemm(resources_));
+    own.push_back(MakeSkinnyGemm(resources_));
+    own.push_back(MakeReferenceGemm(resources_));
+    // OpenBLAS first: it is what a program on this system calls if nobody chooses, so it is the
+    // default.
+    solvers_.push_back(MakeBlasGemm(openblas_, resources_));
+    solvers_.push_back(MakeBlasGemm(blis_, resources_));
+    MoveAll(brought, "gemm", solvers_);
+    MoveAll(own, "gemm", solvers_);
+    MakeConvSolvers(brought);
+  }
+
+  // Those of libraries first, then ours, which compute with any of the products.
+  void MakeConvSolvers(SolverList& brought) {
+    std::vector<const Solver*> products;
+    for (const auto& solver : solvers_) products.push_back(solver.get());
+    MoveAll(brought, "conv", solvers_);
+#ifdef ATTUNE_WITH_HOST_CONV
+    SolverList convolutions = MakeHostConvSolvers(products);
+    MoveAll(convolutions, "conv", solvers_);
+#endif
+  }
+
+  const CpuDescription cpu_;
+  // Thread-safe: lent out by the const methods, because what a backend hands out computes on it.
+  mutable ThreadPool pool_;
+  const HostResources resources_;
+  const LazyBlas openblas_;
+  const LazyBlas blis_;
+  std::vector<Plugin> plugins_;
+  SolverList solvers_;
+};
+
+}  // namespace
+}  // namespace host
+
+std::unique_ptr<const Backend> MakeHostBackend(HostBackendOptions options) {
+  return std::make_unique<host::HostBackend>(options);
+}
+
+}  // namespace attune

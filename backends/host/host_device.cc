@@ -1,0 +1,120 @@
+#include "backends/host/host_device.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/host/quiescence.h"
+
+namespace attune::host {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+constexpr size_t kHugePagesFromBytes = size_t{1} << 20;
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(std::unique_ptr<void, Free> memory, size_t size_bytes)
+      : memory_(std::move(memory)), size_bytes_(size_bytes) {}
+  void* handle() const override { return memory_.get(); }
+  size_t size_bytes() const override { return size_bytes_; }
+
+ private:
+  std::unique_ptr<void, Free> memory_;
+  size_t size_bytes_;
+};
+
+int64_t NowNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::byte* Address(BufferView view) {
+  return static_cast<std::byte*>(view.handle) + view.offset_bytes;
+}
+
+}  // namespace
+
+Target TargetOf(const CpuDescription& cpu) {
+  Target target;
+  target.backend = "host";
+  target.device = cpu.model;
+  target.arch = std::string(Name(cpu.level));
+  target.compute_units = cpu.usable_cores;
+  target.properties["isa"] = fmt::format("{}", fmt::join(cpu.isa, ","));
+  return target;
+}
+
+HostDevice::HostDevice(const CpuDescription& cpu, ThreadPool& pool)
+    : target_(TargetOf(cpu)), displacer_(cpu, pool) {}
+
+Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
+  const bool huge = size_bytes >= kHugePagesFromBytes;
+  const size_t alignment = huge ? kHugePageBytes : kPageBytes;
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, alignment, size_bytes == 0 ? 1 : size_bytes) != 0) {
+    return ResourceExhausted(fmt::format("Cannot allocate {} bytes of memory.", size_bytes));
+  }
+  std::unique_ptr<void, Free> owned(memory);
+  // Advice only: where huge pages are off, ordinary ones serve.
+  if (huge) ::madvise(memory, size_bytes, MADV_HUGEPAGE);
+  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(owned), size_bytes));
+}
+
+Status HostDevice::Upload(std::span<const std::byte> from, BufferView to) {
+  if (!from.empty()) std::memcpy(Address(to), from.data(), from.size());
+  return Status::Ok();
+}
+
+Status HostDevice::Download(BufferView from, std::span<std::byte> to) {
+  if (!to.empty()) std::memcpy(to.data(), Address(from), to.size());
+  return Status::Ok();
+}
+
+Result<double> HostDevice::TimeNs(Executable& executable, const Arguments& arguments,
+                                  const TimingRequest& request) {
+  if (request.launches < 1) {
+    return InvalidArgument(
+        fmt::format("A timing request needs at least one launch, not {}.", request.launches));
+  }
+  return request.cache == CacheState::kCold ? TimeColdNs(executable, arguments, request.launches)
+                                            : TimeWarmNs(executable, arguments, request.launches);
+}
+
+Result<double> HostDevice::TimeWarmNs(Executable& executable, const Arguments& arguments,
+                                      int launches) {
+  const int64_t begin_ns = NowNs();
+  for (int i = 0; i < launches; ++i) ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
+  return static_cast<double>(NowNs() - begin_ns) / launches;
+}
+
+Result<double> HostDevice::TimeColdNs(Executable& executable, const Arguments& arguments,
+                                      int launches) {
+  int64_t total_ns = 0;
+  for (int i = 0; i < launches; ++i) {
+    if (!displacer_.Displace()) {
+      return ResourceExhausted("There is no memory to displace the caches with for a cold timing.");
+    }
+    const int64_t begin_ns = NowNs();
+    ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
+    total_ns += NowNs() - begin_ns;
+  }
+  return static_cast<double>(total_ns) / launches;
+}
+
+Status HostDevice::AwaitQuiescence(int64_t limit_ns) { return AwaitQuietThreads(limit_ns); }
+
+}  // namespace attune::host

@@ -1,0 +1,43 @@
+// The processor as a device: buffers are memory, a launch is a call, the clock is CLOCK_MONOTONIC.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+
+#include "attune/device/device.h"
+#include "backends/host/cache_displacer.h"
+#include "backends/host/cpu.h"
+#include "backends/host/threads/thread_pool.h"
+
+namespace attune::host {
+
+// What records made on `cpu` are valid for: backend "host", the model, the psABI level, the usable
+// cores and, under "isa", the extensions separated by commas.
+Target TargetOf(const CpuDescription& cpu);
+
+class HostDevice final : public Device {
+ public:
+  // `pool` must outlive the device.
+  HostDevice(const CpuDescription& cpu, ThreadPool& pool);
+
+  const Target& target() const override { return target_; }
+  // Small buffers are aligned to 4096 bytes, those of 1 MiB or more to 2 MiB and backed by huge
+  // pages where the system grants them, so that page faults and TLB misses do not depend on luck.
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
+  Status Upload(std::span<const std::byte> from, BufferView to) override;
+  Status Download(BufferView from, std::span<std::byte> to) override;
+  Status Synchronize() override { return Status::Ok(); }
+  Result<double> TimeNs(Executable& executable, const Arguments& arguments,
+                        const TimingRequest& request) override;
+  Status AwaitQuiescence(int64_t limit_ns) override;
+
+ private:
+  Result<double> TimeWarmNs(Executable& executable, const Arguments& arguments, int launches);
+  Result<double> TimeColdNs(Executable& executable, const Arguments& arguments, int launches);
+
+  const Target target_;
+  CacheDisplacer displacer_;
+};
+
+}  // namespace attune::host

@@ -1,0 +1,60 @@
+// The threads of everything on the host that does not bring its own: a fork-join pool whose threads
+// sleep while they wait, so that they never disturb the library that runs next.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace attune::host {
+
+// Thread-safe. A Run() that meets another Run() in progress (from a second thread, or from inside a
+// task) does its parts one after the other on the calling thread: slower, never wrong, never a
+// deadlock.
+class ThreadPool {
+ public:
+  // Threads are started when a Run() first needs them. REQUIRES: max_threads >= 1.
+  explicit ThreadPool(int max_threads);
+  // Waits for the threads to end. REQUIRES: no Run() is in progress.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int max_threads() const { return max_threads_; }
+
+  // Calls task(0), ..., task(parts - 1), each once, and returns when all have returned; part 0 runs
+  // on the calling thread. With parts <= max_threads() every part has a thread of its own. `task`
+  // must not throw.
+  template <class Task>
+  void Run(int parts, Task&& task) {
+    using Stored = std::remove_reference_t<Task>;
+    RunErased(
+        parts, [](void* stored, int part) { (*static_cast<Stored*>(stored))(part); },
+        const_cast<void*>(static_cast<const void*>(std::addressof(task))));
+  }
+
+ private:
+  using TaskFunction = void (*)(void* task, int part);
+  struct Worker;
+
+  void RunErased(int parts, TaskFunction function, void* task);
+  void StartWorkers(int count);
+  void Work(Worker& worker, int index);
+
+  const int max_threads_;
+  // Held for the whole of a Run(); guards workers_, function_, task_ and parts_.
+  std::mutex run_mutex_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  TaskFunction function_ = nullptr;
+  void* task_ = nullptr;
+  int parts_ = 0;
+  // Workers that have not finished the current Run().
+  std::atomic<uint32_t> unfinished_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace attune::host

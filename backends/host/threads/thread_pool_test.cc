@@ -1,0 +1,75 @@
+#include "backends/host/threads/thread_pool.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune::host {
+namespace {
+
+using ::testing::Each;
+using ::testing::SizeIs;
+
+TEST(ThreadPoolTest, EveryPartRunsExactlyOnceEvenWithMorePartsThanThreads) {
+  ThreadPool pool(3);
+  std::vector<std::atomic<int>> calls(17);
+
+  pool.Run(17, [&](int part) { ++calls[part]; });
+
+  for (const auto& count : calls) EXPECT_EQ(count.load(), 1);
+}
+
+TEST(ThreadPoolTest, EveryPartHasAThreadOfItsOwn) {
+  ThreadPool pool(4);
+  std::vector<std::thread::id> ids(4);
+  std::atomic<int> arrived{0};
+
+  // Nobody leaves before all have arrived, so one thread cannot serve two parts.
+  pool.Run(4, [&](int part) {
+    ids[part] = std::this_thread::get_id();
+    ++arrived;
+    while (arrived.load() < 4) std::this_thread::yield();
+  });
+
+  EXPECT_THAT(std::set<std::thread::id>(ids.begin(), ids.end()), SizeIs(4));
+  EXPECT_EQ(ids[0], std::this_thread::get_id());
+}
+
+TEST(ThreadPoolTest, ResultsOfOneRunAreVisibleInTheNext) {
+  ThreadPool pool(2);
+  std::vector<int> values(2, 0);
+
+  for (int round = 0; round < 2000; ++round) pool.Run(2, [&](int part) { values[1 - part] += 1; });
+
+  EXPECT_THAT(values, Each(2000));
+}
+
+TEST(ThreadPoolTest, ARunInsideATaskIsDoneSerially) {
+  ThreadPool pool(2);
+  std::atomic<int> inner_calls{0};
+
+  pool.Run(2, [&](int) { pool.Run(5, [&](int) { ++inner_calls; }); });
+
+  EXPECT_EQ(inner_calls.load(), 10);
+}
+
+TEST(ThreadPoolTest, TwoThreadsMayRunAtTheSameTime) {
+  ThreadPool pool(2);
+  std::atomic<int> calls{0};
+  const auto many_runs = [&] {
+    for (int i = 0; i < 500; ++i) pool.Run(2, [&](int) { ++calls; });
+  };
+
+  std::thread other(many_runs);
+  many_runs();
+  other.join();
+
+  EXPECT_EQ(calls.load(), 2000);
+}
+
+}  // namespace
+}  // namespace attune::host
