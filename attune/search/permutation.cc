@@ -9,7 +9,7 @@
 namespace attune {
 
 Permutation::Permutation(uint64_t size, uint64_t seed)
-    : size_(size), half_bits_(std::max(1, (std::bit_width(size - 1) + 1) / 2)) {
+    : size_(size), half_bits_(std::max(1, static_cast<int>(std::bit_width(size - 1) + 1) / 2)) {
   assert(size > 0);
   Random random(seed);
   for (uint64_t& key : keys_) key = random.Next();
