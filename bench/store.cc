@@ -1,0 +1,358 @@
+// Figures of the record store: trials appended per second, each batch durable, and the time in
+// which a fresh process finds the best candidates in a database of a million trials.
+//
+//   store [--trials N] [--problems N] [--batch N] [--folder DIR] [--json]
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/random.h"
+#include "attune/base/unique_fd.h"
+#include "attune/problem/gemm.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+#include "storage/sql/sql_store.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+constexpr const char* kTag = "bench";
+
+struct Options {
+  int64_t trials = 1'000'000;
+  int64_t problems = 1000;
+  int64_t batch = 256;
+  int64_t imported_problems = 100'000;
+  std::string folder;
+  bool json = false;
+  std::string child_tag;       // Set in a child: print the winners of this tag.
+  int64_t child_problem = -1;  // Set in a child: print the winner of this problem.
+  std::string child_database;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Ends the program with the reason: this is a bench, and a figure over half a database is no
+// figure.
+void Require(const Status& status) {
+  if (status.ok()) return;
+  fmt::print(stderr, "store: {}\n", status.ToString());
+  std::exit(1);
+}
+
+Problem BenchProblem(int64_t index) {
+  return Normalized(PackedGemm(1 + index % 4096, 64 + index / 4096, 512));
+}
+
+Target BenchTarget() { return {"host", "Bench", "x86-64-v4", 2, {{"isa", "avx512"}}}; }
+
+Environment BenchEnvironment() {
+  Environment environment = {{"policy.omp_wait", "passive"}, {"library.openblas", "0.3.21"}};
+  for (int i = 0; i < 20; ++i) environment[fmt::format("host.fact_{}", i)] = fmt::format("{}", i);
+  return environment;
+}
+
+Candidate BenchCandidate(int64_t index) {
+  Candidate candidate{{"host.openblas-gemm", 1}, {}};
+  candidate.config["mc"] = int64_t{16} * (1 + index % 10);
+  candidate.config["nc"] = int64_t{32} * (1 + index / 10 % 10);
+  candidate.config["threads"] = 1 + index / 100;
+  return candidate;
+}
+
+Measurement BenchMeasurement(int64_t sample_count, double scale, Random& random) {
+  Measurement measurement;
+  for (int64_t i = 0; i < sample_count; ++i) {
+    measurement.samples_ns.push_back(1e5 * scale * (1 + 0.01 * random.Uniform()));
+  }
+  measurement.median_ns = 1e5 * scale;
+  measurement.low_ns = 0.99e5 * scale;
+  measurement.high_ns = 1.01e5 * scale;
+  measurement.confidence = 0.99;
+  return measurement;
+}
+
+// Trial `index` of `count` of one problem, as a tuning leaves them: half are refused or only
+// qualified, the others screened, and ten get to the final.
+Trial BenchTrial(int64_t index, int64_t count, Random& random) {
+  constexpr int64_t kFinalists = 10;
+  constexpr int64_t kScreenSamples = 12;
+  constexpr int64_t kFinalSamples = 48;
+  Trial trial;
+  trial.candidate = BenchCandidate(index);
+  trial.build_ns = 1'000'000;
+  if (index < count / 4) {
+    trial.role = TrialRole::kQualify;
+    trial.outcome =
+        Failure{FailureKind::kNotApplicable, Phase::kBuild, "k must be a multiple of 16."};
+  } else if (index < count / 2) {
+    trial.role = TrialRole::kQualify;
+  } else if (index < count - kFinalists) {
+    trial.role = TrialRole::kScreen;
+    trial.outcome = BenchMeasurement(kScreenSamples, 1 + random.Uniform(), random);
+  } else {
+    trial.role = TrialRole::kFinal;
+    trial.is_default = index == count - 1;
+    trial.outcome = BenchMeasurement(kFinalSamples, trial.is_default ? 1.3 : 1.1, random);
+  }
+  return trial;
+}
+
+MeasurementSet BenchSet(int64_t problem_index) {
+  MeasurementSet set;
+  set.id = NewSetId();
+  set.problem = BenchProblem(problem_index);
+  set.target = BenchTarget();
+  set.environment = BenchEnvironment();
+  set.peaks = {1e11, 5e10, 2e10};
+  set.searcher = "exhaustive";
+  set.measured_by = "bench@host";
+  set.attune_version = "0.1.0";
+  set.started_unix_ns = problem_index;
+  return set;
+}
+
+// Tunes one problem; seconds spent in Append.
+double AppendProblem(RecordStore& store, const Options& options, int64_t problem_index) {
+  const int64_t count = options.trials / options.problems;
+  Random random(static_cast<uint64_t>(problem_index));
+  const MeasurementSet set = BenchSet(problem_index);
+  Require(store.BeginSet(set));
+  std::vector<Trial> batch;
+  double seconds = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    batch.push_back(BenchTrial(i, count, random));
+    if (static_cast<int64_t>(batch.size()) < options.batch && i + 1 < count) continue;
+    const Clock::time_point start = Clock::now();
+    Require(store.Append(set.id, batch));
+    seconds += SecondsSince(start);
+    batch.clear();
+  }
+  Require(store.FinishSet(set.id));
+  return seconds;
+}
+
+double TrialsPerSecond(RecordStore& store, const Options& options) {
+  double seconds = 0;
+  for (int64_t i = 0; i < options.problems; ++i) {
+    seconds += AppendProblem(store, options, i);
+    if ((i + 1) % 100 == 0) {
+      fmt::print(stderr, "appended the trials of {} of {} problems\n", i + 1, options.problems);
+    }
+  }
+  return static_cast<double>(options.trials / options.problems * options.problems) / seconds;
+}
+
+// One trial in each transaction: what a tuner that reports at once can reach.
+double SinglesPerSecond(RecordStore& store) {
+  constexpr int64_t kCount = 500;
+  Random random(1);
+  const MeasurementSet set = BenchSet(0);
+  Require(store.BeginSet(set));
+  const Clock::time_point start = Clock::now();
+  for (int64_t i = 0; i < kCount; ++i) {
+    const Trial trial = BenchTrial(i, kCount, random);
+    Require(store.Append(set.id, {&trial, 1}));
+  }
+  return kCount / SecondsSince(start);
+}
+
+double ProblemsPerSecond(RecordStore& store, const Options& options) {
+  std::vector<TaggedProblem> problems;
+  for (int64_t i = 0; i < options.imported_problems; ++i) problems.push_back({BenchProblem(i), 1});
+  const Clock::time_point start = Clock::now();
+  Require(store.AddProblems("imported", problems));
+  return static_cast<double>(options.imported_problems) / SecondsSince(start);
+}
+
+// What `attune best` does, in this process.
+int PrintBest(const Options& options) {
+  Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(options.child_database);
+  Require(store.status());
+  RecordQuery query;
+  query.roles = {TrialRole::kFinal};
+  query.finished_only = true;
+  if (!options.child_tag.empty()) query.tag = options.child_tag;
+  if (options.child_problem >= 0) query.problem = BenchProblem(options.child_problem);
+  const MatchPolicy policy = MatchPolicy::Default();
+  int64_t winners = 0;
+  Require((*store)->Visit(query, [&](const RecordedSet& recorded) {
+    const auto choice = SelectBest({&recorded, 1}, BenchTarget(), BenchEnvironment(), policy,
+                                   SelectOptions(), nullptr);
+    if (choice.has_value() && choice->provenance == Provenance::kMeasured) ++winners;
+    return Status::Ok();
+  }));
+  fmt::print("{}\n", winners);
+  return winners > 0 ? 0 : 1;
+}
+
+// Drops the database from the page cache.
+void Forget(const std::string& database) {
+  const UniqueFd fd(::open(database.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.valid()) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+// Milliseconds from starting a process that prints the best to its end.
+double BestMs(const std::string& database, const std::vector<std::string>& selection) {
+  std::vector<std::string> words = {"store", "--child-database", database};
+  words.insert(words.end(), selection.begin(), selection.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  int exit_status = 0;
+  const Clock::time_point start = Clock::now();
+  const int error =
+      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  if (error == 0) ::waitpid(child, &exit_status, 0);
+  const double elapsed_ms = SecondsSince(start) * 1e3;
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0 || exit_status != 0) Require(Internal("The child process found no winners."));
+  return elapsed_ms;
+}
+
+enum class DiskCache { kWarm, kCold };
+
+double BestOfProblemMs(const std::string& database, const Options& options, DiskCache cache) {
+  constexpr int64_t kRuns = 9;
+  std::vector<double> times_ms;
+  for (int64_t i = 0; i < kRuns; ++i) {
+    const int64_t problem = options.problems * i / kRuns;
+    if (cache == DiskCache::kCold) Forget(database);
+    times_ms.push_back(BestMs(database, {"--child-problem", fmt::format("{}", problem)}));
+  }
+  return MedianOf(times_ms);
+}
+
+double BestOfTagMs(const std::string& database, DiskCache cache) {
+  constexpr int kRuns = 5;
+  std::vector<double> times_ms;
+  for (int i = 0; i < kRuns; ++i) {
+    if (cache == DiskCache::kCold) Forget(database);
+    times_ms.push_back(BestMs(database, {"--child-tag", kTag}));
+  }
+  return MedianOf(times_ms);
+}
+
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string required;
+};
+
+std::vector<Figure> Measure(const std::string& database, const Options& options) {
+  std::vector<Figure> figures;
+  {
+    Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(database);
+    Require(store.status());
+    std::vector<TaggedProblem> problems;
+    for (int64_t i = 0; i < options.problems; ++i) problems.push_back({BenchProblem(i), 1});
+    Require((*store)->AddProblems(kTag, problems));
+    figures.push_back({"appended_trials_per_s", TrialsPerSecond(**store, options), ">= 20000"});
+    figures.push_back({"appended_singles_per_s", SinglesPerSecond(**store), ""});
+    figures.push_back({"added_problems_per_s", ProblemsPerSecond(**store, options), ">= 50000"});
+  }
+  const auto size_bytes = static_cast<double>(std::filesystem::file_size(database));
+  figures.push_back({"bytes_per_trial", size_bytes / static_cast<double>(options.trials), ""});
+  fmt::print(stderr, "looking for the best\n");
+  for (const DiskCache cache : {DiskCache::kWarm, DiskCache::kCold}) {
+    const std::string suffix = cache == DiskCache::kWarm ? "_ms" : "_cold_disk_ms";
+    const bool is_required = cache == DiskCache::kWarm;
+    figures.push_back({"best_problem" + suffix, BestOfProblemMs(database, options, cache),
+                       is_required ? "< 50" : ""});
+    figures.push_back({fmt::format("best_tag_{}", options.problems) + suffix,
+                       BestOfTagMs(database, cache), is_required ? "< 2000" : ""});
+  }
+  return figures;
+}
+
+void Print(const std::vector<Figure>& figures, const Options& options) {
+  if (!options.json) {
+    fmt::print("{:<28} {:>14}  {}\n", "figure", "value", "required");
+    for (const Figure& figure : figures) {
+      fmt::print("{:<28} {:>14.1f}  {}\n", figure.name, figure.value, figure.required);
+    }
+    return;
+  }
+  nlohmann::ordered_json result;
+  result["summary"] = nlohmann::ordered_json::object();
+  result["rows"] = nlohmann::ordered_json::array();
+  for (const Figure& figure : figures) {
+    result["summary"][figure.name] = figure.value;
+    result["rows"].push_back(
+        {{"figure", figure.name}, {"value", figure.value}, {"required", figure.required}});
+  }
+  result["summary"]["trials"] = options.trials;
+  result["summary"]["problems"] = options.problems;
+  result["summary"]["batch"] = options.batch;
+  fmt::print("{}\n", result.dump(2));
+}
+
+int Run(const Options& options) {
+  if (!options.child_database.empty()) return PrintBest(options);
+  namespace fs = std::filesystem;
+  const fs::path parent =
+      options.folder.empty() ? fs::temp_directory_path() : fs::path(options.folder);
+  std::string folder = (parent / "attune-bench-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    Require(Unavailable(fmt::format("Cannot make a folder in '{}'.", parent.string())));
+  }
+  Print(Measure(folder + "/attune.db", options), options);
+  fs::remove_all(folder);
+  return 0;
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::Options options;
+  CLI::App app("Figures of the record store over a database of a million trials");
+  app.add_option("--trials", options.trials, "Trials in the database")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--problems", options.problems, "Problems that share the trials")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "Trials appended at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--imported-problems", options.imported_problems, "Problems added at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--folder", options.folder, "Where to put the database for a while");
+  app.add_flag("--json", options.json, "Print one JSON object");
+  app.add_option("--child-database", options.child_database)->group("");
+  app.add_option("--child-tag", options.child_tag)->group("");
+  app.add_option("--child-problem", options.child_problem)->group("");
+  CLI11_PARSE(app, argc, argv);
+  return attune::Run(options);
+}
