@@ -1,0 +1,142 @@
+#include "attune/compile/builder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+std::string BoundedLog(const std::string& log) {
+  if (log.size() <= Builder::kMaxLogBytes) return log;
+  constexpr size_t kHalfBytes = Builder::kMaxLogBytes / 2;
+  return fmt::format("{}\n[{} bytes left out]\n{}", log.substr(0, kHalfBytes),
+                     log.size() - 2 * kHalfBytes, log.substr(log.size() - kHalfBytes));
+}
+
+Failure FailureFrom(const Status& status) {
+  const bool memory = status.code() == StatusCode::kResourceExhausted;
+  return {memory ? FailureKind::kOutOfMemory : FailureKind::kBuildFailed, Phase::kBuild,
+          BoundedLog(status.message())};
+}
+
+BuildOutcome OutcomeFrom(Failure failure) {
+  BuildOutcome outcome;
+  outcome.result = std::move(failure);
+  return outcome;
+}
+
+}  // namespace
+
+// One compilation that is going on, and those who wait for it.
+struct Builder::Flight {
+  std::mutex mutex;
+  std::condition_variable landed;
+  std::optional<BuildOutcome> outcome;  // Guarded by mutex.
+};
+
+Builder::Builder(KernelCache& cache, int workers) : cache_(cache), workers_(workers) {
+  assert(workers >= 1);
+}
+
+Builder::~Builder() = default;
+
+BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
+  assert(request.solver != nullptr);
+  Result<BuildRecipe> recipe = request.solver->Recipe(request.problem, request.config, target);
+  if (!recipe.ok()) {
+    return OutcomeFrom(
+        {FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(recipe.error().message())});
+  }
+  if (recipe->empty()) {
+    BuildOutcome library_call;
+    library_call.from_cache = true;
+    return library_call;
+  }
+  return BuildRecipeOnce(*request.solver, *recipe);
+}
+
+BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe) {
+  const Fingerprint key = KernelCacheKey(recipe);
+  std::shared_ptr<Flight> flight;
+  bool leads = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto failed = failures_.find(key); failed != failures_.end()) {
+      return OutcomeFrom(failed->second);
+    }
+    auto [place, inserted] = flights_.try_emplace(key);
+    if (inserted) place->second = std::make_shared<Flight>();
+    flight = place->second;
+    leads = inserted;
+  }
+  if (!leads) {
+    std::unique_lock lock(flight->mutex);
+    flight->landed.wait(lock, [&] { return flight->outcome.has_value(); });
+    BuildOutcome shared = *flight->outcome;
+    shared.from_cache = shared.artifact() != nullptr;
+    return shared;
+  }
+  BuildOutcome outcome = FindOrCompile(solver, recipe);
+  {
+    // The artifact is in the cache, or the failure in failures_, before the flight goes: who comes
+    // later finds one of the three.
+    const std::lock_guard lock(mutex_);
+    if (outcome.failure() != nullptr && failures_.size() < kMaxRememberedFailures) {
+      failures_.emplace(key, *outcome.failure());
+    }
+    flights_.erase(key);
+  }
+  {
+    const std::lock_guard lock(flight->mutex);
+    flight->outcome = outcome;
+  }
+  flight->landed.notify_all();
+  return outcome;
+}
+
+BuildOutcome Builder::FindOrCompile(const Solver& solver, const BuildRecipe& recipe) {
+  BuildOutcome outcome;
+  if (std::optional<Artifact> cached = cache_.Find(recipe)) {
+    outcome.result = *std::move(cached);
+    outcome.from_cache = true;
+    return outcome;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Result<Artifact> artifact = solver.Build(recipe);
+  const auto elapsed = std::chrono::steady_clock::now() - begin;
+  outcome.build_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
+  if (artifact.ok()) {
+    outcome.cache_status = cache_.Store(recipe, *artifact);
+    outcome.result = *std::move(artifact);
+  } else {
+    outcome.result = FailureFrom(artifact.error());
+  }
+  return outcome;
+}
+
+std::vector<std::optional<BuildOutcome>> Builder::BuildAll(std::span<const BuildRequest> requests,
+                                                           const Target& target,
+                                                           std::stop_token stop) {
+  std::vector<std::optional<BuildOutcome>> outcomes(requests.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++) {
+      outcomes[i] = Build(requests[i], target);
+    }
+  };
+  const size_t threads = std::min(static_cast<size_t>(workers_), requests.size());
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();  // Joins.
+  return outcomes;
+}
+
+}  // namespace attune

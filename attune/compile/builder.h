@@ -1,0 +1,83 @@
+// Compiles candidates: many at once, none twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/status.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/solver/solver.h"
+#include "attune/space/config.h"
+#include "attune/trial/trial.h"
+
+namespace attune {
+
+// What to build. Borrows `solver` until the call returns.
+struct BuildRequest {
+  const Solver* solver = nullptr;
+  Problem problem;
+  Config config;
+};
+
+struct BuildOutcome {
+  std::variant<Artifact, Failure> result;
+  int64_t build_ns =
+      0;  // Spent in the compiler by whoever compiled it; 0 if it came out of the cache.
+  bool from_cache = false;  // Nothing was compiled for it: cached, a duplicate, or a library call.
+  Status
+      cache_status;  // Why the artifact could not be kept, if so; the build is good all the same.
+
+  const Artifact* artifact() const { return std::get_if<Artifact>(&result); }
+  const Failure* failure() const { return std::get_if<Failure>(&result); }
+};
+
+// Thread-safe. Two threads that ask for the same recipe at the same time share one compilation;
+// later ones find it in the cache. A recipe that failed is not tried again. Deadlines are the
+// business of the process that the compiler runs in: no compiler here can be interrupted.
+class Builder {
+ public:
+  // Compiler logs are cut to this many bytes: the head and the tail, which hold what matters.
+  static constexpr size_t kMaxLogBytes = 16384;
+  static constexpr size_t kMaxRememberedFailures = 4096;
+
+  // Borrows `cache`. REQUIRES: workers >= 1.
+  Builder(KernelCache& cache, int workers);
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  // Builds one candidate in the calling thread: no thread is started.
+  BuildOutcome Build(const BuildRequest& request, const Target& target);
+
+  // Builds all, on at most `workers` threads, and returns outcomes in the order of `requests`. Once
+  // `stop` is requested, what was not begun stays empty.
+  std::vector<std::optional<BuildOutcome>> BuildAll(std::span<const BuildRequest> requests,
+                                                    const Target& target,
+                                                    std::stop_token stop = {});
+
+ private:
+  struct Flight;
+
+  BuildOutcome BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe);
+  BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);
+
+  KernelCache& cache_;
+  const int workers_;
+  std::mutex mutex_;  // Guards everything below.
+  // Shared: the thread that compiles and those that wait for it; the last one drops it.
+  std::map<Fingerprint, std::shared_ptr<Flight>> flights_;
+  std::map<Fingerprint, Failure> failures_;
+};
+
+}  // namespace attune

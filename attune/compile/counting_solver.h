@@ -1,0 +1,44 @@
+// A solver for tests of this module: "compiles" by copying the source, and counts how often.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "attune/solver/solver.h"
+
+namespace attune {
+
+// The recipe's source is the text of the config, so equal configs share a recipe. Set `on_build` to
+// fail or to wait.
+class CountingSolver final : public Solver {
+ public:
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem&, const Target&) const override { return Status::Ok(); }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }
+  Result<BuildRecipe> Recipe(const Problem&, const Config& config, const Target&) const override {
+    if (config.contains("refused")) return Unsupported("This config cannot be built.");
+    if (config.contains("library")) return BuildRecipe{};
+    return BuildRecipe{Text(config), "-O2", "test compiler 1", "test device"};
+  }
+  Result<Artifact> Build(const BuildRecipe& recipe) const override {
+    ++builds;
+    if (on_build) ATTUNE_RETURN_IF_ERROR(on_build(recipe));
+    return Artifact{"compiled " + recipe.source};
+  }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
+                                           Device&) const override {
+    return Unsupported("The counting solver has no executables.");
+  }
+
+  mutable std::atomic<int> builds = 0;
+  std::function<Status(const BuildRecipe&)> on_build;
+
+ private:
+  SolverId id_{"test.counting", 1};
+  SolverTraits traits_;
+};
+
+}  // namespace attune

@@ -1,0 +1,182 @@
+// The kernel cache in a folder. docs/formats/kernel_cache.md is the layout of an entry.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/compile/kernel_cache.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "ATTNKERN";
+constexpr uint32_t kEntryVersion = 1;
+constexpr size_t kHeaderBytes = 56;
+constexpr std::string_view kEntrySuffix = ".kernel";
+constexpr std::string_view kTemporaryMark = ".kernel.tmp.";
+// A writer needs milliseconds; what is older belongs to a process that died.
+constexpr auto kTemporaryLifetime = std::chrono::hours(1);
+
+void AppendLittleEndian(std::string& bytes, uint64_t value, int size_bytes) {
+  for (int i = 0; i < size_bytes; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xFF);
+}
+
+void AppendFingerprint(std::string& bytes, const Fingerprint& fingerprint) {
+  AppendLittleEndian(bytes, fingerprint.high, 8);
+  AppendLittleEndian(bytes, fingerprint.low, 8);
+}
+
+std::string EncodeHeader(const Fingerprint& key, std::string_view payload) {
+  std::string header(kMagic);
+  AppendLittleEndian(header, kEntryVersion, 4);
+  AppendLittleEndian(header, kHeaderBytes, 4);
+  AppendFingerprint(header, key);
+  AppendFingerprint(header, FingerprintOf(payload));
+  AppendLittleEndian(header, payload.size(), 8);
+  return header;
+}
+
+// The payload of an intact entry of `key`. Every byte of a header follows from key and payload, so
+// the check is that it is the one which would be written.
+std::optional<std::string> DecodeEntry(const Fingerprint& key, std::string content) {
+  if (content.size() < kHeaderBytes) return std::nullopt;
+  const std::string_view payload = std::string_view(content).substr(kHeaderBytes);
+  if (EncodeHeader(key, payload) != std::string_view(content).substr(0, kHeaderBytes)) {
+    return std::nullopt;
+  }
+  return content.substr(kHeaderBytes);
+}
+
+struct EntryFile {
+  fs::path path;
+  fs::file_time_type used_at;
+  int64_t size_bytes = 0;
+};
+
+// Entries of `folder`; deletes temporary files whose writers died on the way.
+std::vector<EntryFile> ListEntries(const fs::path& folder) {
+  std::vector<EntryFile> entries;
+  std::error_code error;
+  const auto stale_before = fs::file_time_type::clock::now() - kTemporaryLifetime;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    const auto used_at = it->last_write_time(gone);
+    const auto size_bytes = gone ? 0 : it->file_size(gone);
+    if (gone) continue;
+    const std::string name = it->path().filename().string();
+    if (name.ends_with(kEntrySuffix)) {
+      entries.push_back({it->path(), used_at, static_cast<int64_t>(size_bytes)});
+    } else if (name.find(kTemporaryMark) != std::string::npos && used_at < stale_before) {
+      fs::remove(it->path(), gone);
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+FolderKernelCache::FolderKernelCache(fs::path folder, FolderKernelCacheOptions options)
+    : folder_(std::move(folder)), options_(options) {}
+
+Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
+    const fs::path& folder, FolderKernelCacheOptions options) {
+  if (options.limit_bytes <= 0) {
+    return InvalidArgument(fmt::format(
+        "The limit of the kernel cache is {} bytes and must be positive.", options.limit_bytes));
+  }
+  std::error_code error;
+  if (fs::create_directories(folder, error)) {
+    // Code out of this folder is executed, so nobody else may write into it.
+    fs::permissions(folder, fs::perms::owner_all, error);
+  }
+  if (error || !fs::is_directory(folder, error)) {
+    return Unavailable(fmt::format("Cannot use '{}' as the folder of the kernel cache: {}.",
+                                   folder.string(),
+                                   error ? error.message() : "it is not a folder"));
+  }
+  return std::unique_ptr<FolderKernelCache>(new FolderKernelCache(folder, options));
+}
+
+fs::path FolderKernelCache::PathOf(const BuildRecipe& recipe) const {
+  return folder_ / (KernelCacheKey(recipe).ToHex() + std::string(kEntrySuffix));
+}
+
+std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {
+  const Fingerprint key = KernelCacheKey(recipe);
+  const fs::path path = PathOf(recipe);
+  Result<std::string> content = ReadFile(path);
+  std::optional<std::string> payload;
+  if (content.ok()) payload = DecodeEntry(key, *std::move(content));
+  const bool corrupt = content.ok() && !payload;
+  if (payload) {
+    // The time of last use, which eviction goes by. Failing to note it only makes the entry look
+    // older.
+    static_cast<void>(::utimensat(AT_FDCWD, path.c_str(), nullptr, 0));
+  } else if (corrupt) {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+  const std::lock_guard lock(mutex_);
+  ++(payload ? counters_.hits : counters_.misses);
+  if (corrupt) ++counters_.corrupt;
+  if (!payload) return std::nullopt;
+  return Artifact{*std::move(payload)};
+}
+
+Status FolderKernelCache::Store(const BuildRecipe& recipe, const Artifact& artifact) {
+  if (artifact.bytes.size() > static_cast<size_t>(kMaxArtifactBytes)) {
+    return ResourceExhausted(
+        fmt::format("The artifact has {} bytes; the kernel cache takes at most {} for one entry.",
+                    artifact.bytes.size(), kMaxArtifactBytes));
+  }
+  const Fingerprint key = KernelCacheKey(recipe);
+  const std::lock_guard write_lock(write_mutex_);
+  ATTUNE_RETURN_IF_ERROR(
+      WriteFileAtomically(PathOf(recipe), EncodeHeader(key, artifact.bytes) + artifact.bytes));
+  {
+    const std::lock_guard lock(mutex_);
+    ++counters_.stores;
+  }
+  bytes_since_sweep_ += static_cast<int64_t>(kHeaderBytes + artifact.bytes.size());
+  if (key.low % kStoresPerSweep == 0 || bytes_since_sweep_ > options_.limit_bytes / 10) {
+    bytes_since_sweep_ = 0;
+    Sweep();
+  }
+  return Status::Ok();
+}
+
+void FolderKernelCache::Sweep() {
+  std::vector<EntryFile> entries = ListEntries(folder_);
+  int64_t total_bytes = 0;
+  for (const EntryFile& entry : entries) total_bytes += entry.size_bytes;
+  if (total_bytes <= options_.limit_bytes) return;
+  std::sort(entries.begin(), entries.end(),
+            [](const EntryFile& a, const EntryFile& b) { return a.used_at < b.used_at; });
+  const auto target_bytes =
+      static_cast<int64_t>(static_cast<double>(options_.limit_bytes) * kSweepTarget);
+  int64_t evicted = 0;
+  for (const EntryFile& entry : entries) {
+    if (total_bytes <= target_bytes) break;
+    std::error_code error;
+    if (fs::remove(entry.path, error)) ++evicted;
+    total_bytes -= entry.size_bytes;
+  }
+  const std::lock_guard lock(mutex_);
+  counters_.evictions += evicted;
+}
+
+KernelCacheCounters FolderKernelCache::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace attune
