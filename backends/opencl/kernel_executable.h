@@ -1,0 +1,60 @@
+// The launches of one KernelPlan on one device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/device/device.h"
+#include "attune/problem/problem.h"
+#include "backends/opencl/cl_handles.h"
+#include "backends/opencl/kernel_plan.h"
+
+namespace attune::opencl {
+
+class KernelExecutable final : public Executable {
+ public:
+  // Creates the kernels of `plan` out of `program`. `operand_names` are those of
+  // Arguments::operands, in order. The queue and its context must outlive the result.
+  static Result<std::unique_ptr<KernelExecutable>> Create(cl_command_queue queue,
+                                                          ProgramHandle program, KernelPlan plan,
+                                                          std::vector<std::string> operand_names);
+
+  size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes); }
+  // kInvalidArgument if an operand does not start at a multiple of its elements; an operand whose
+  // offset the kernel does not take must start at what the device demands of sub-buffers.
+  Status Run(const Arguments& arguments) override;
+
+ private:
+  struct Step {
+    KernelHandle kernel;
+    const PlannedLaunch* launch = nullptr;
+    std::vector<size_t> global;
+    std::vector<size_t> local;
+    std::vector<size_t>
+        varying;  // Indices of arguments that depend on the call; the others are set once.
+  };
+  // Where an operand is now: kept to create a sub-buffer only when it moves.
+  struct Place {
+    BufferView view;
+    MemoryHandle sub_buffer;
+  };
+
+  KernelExecutable(cl_command_queue queue, ProgramHandle program, KernelPlan plan,
+                   std::vector<std::string> operand_names);
+  Status AddStep(const PlannedLaunch& launch);
+  // The view of the operand `name`; null if there is none.
+  BufferView ViewOf(const std::string& name, const Arguments& arguments) const;
+  Status SetArgument(const Step& step, size_t index, const Arguments& arguments);
+  Result<cl_mem> SubBuffer(const std::string& name, BufferView view);
+
+  cl_command_queue queue_;
+  ProgramHandle program_;
+  KernelPlan plan_;
+  std::vector<std::string> operand_names_;
+  std::vector<Step> steps_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace attune::opencl

@@ -1,0 +1,90 @@
+// A tunable kernel as data: its source, its parameters, the problems that it computes and how it is
+// launched. docs/formats/kernel_file.md is the format; docs/design/0004-kernels-as-data.md says
+// why.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/space/config_space.h"
+#include "attune/space/expression.h"
+
+namespace attune::opencl {
+
+struct NamedExpression {
+  std::string name;
+  Expression value;
+};
+
+struct KernelArgument {
+  enum class Kind {
+    kOperand,  // The buffer of the operand `name`, or null if the problem has none.
+    kOffset,   // long: elements from the start of that buffer to the operand.
+    kInt,      // A scalar of that C type: `value`.
+    kLong,
+    kFloat,
+    kDouble,
+    kReal,        // float or double, as the output is.
+    kLocalBytes,  // `value` bytes of local memory.
+  };
+  Kind kind = Kind::kOperand;
+  std::string name;
+  std::optional<Expression> value;
+};
+
+struct KernelLaunch {
+  std::string function;
+  std::optional<Expression> when;  // Launched only if true; always if absent.
+  std::vector<Expression> local;   // Work-items of a work-group, one to three dimensions.
+  std::vector<Expression> groups;  // Work-groups, in as many.
+  std::vector<KernelArgument> arguments;
+};
+
+struct KernelFile {
+  static constexpr int kFormatVersion = 1;
+
+  std::string name;  // The solver is `opencl.<name>`.
+  int version = 1;   // Of the solver.
+  std::string description;
+  std::string operator_name;  // "gemm" or "conv".
+  std::vector<std::string> source_names;
+  std::vector<std::string> compile_time_sizes;  // All others are run-time.
+  std::vector<Expression> applies;
+  std::vector<Parameter> parameters;
+  std::vector<Expression> constraints;
+  std::vector<NamedExpression> definitions;  // Preprocessor names, in order.
+  std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
+  std::optional<Expression> workspace_bytes;
+  std::vector<KernelLaunch> launches;
+  std::string source;  // The text of all sources, in order. Filled by LoadKernelFile.
+
+  // No size is compiled in: a shape never seen compiles nothing.
+  bool dynamic() const { return compile_time_sizes.empty(); }
+};
+
+// Largest file, and largest source, that is read.
+inline constexpr size_t kMaxKernelFileBytes = 256 * 1024;
+inline constexpr size_t kMaxKernelSourceBytes = 1024 * 1024;
+
+// The reserved operand name of the scratch memory.
+inline constexpr std::string_view kWorkspaceName = "workspace";
+
+// Limits of the device that applies and constraints may read, from Target::properties
+// (compute_units from the target itself).
+inline constexpr std::string_view kDeviceLimitNames[] = {
+    "compute_units", "max_work_group_size", "local_memory_bytes", "max_allocation_bytes"};
+
+// Reads and checks everything but the sources. Every error names its place: line and column for
+// JSON that does not parse, otherwise the JSON pointer (/parameters/0/values/1), and the reason.
+// Unknown and duplicate keys, unknown names in expressions and expressions that read what is not
+// known where they are evaluated are errors.
+Result<KernelFile> ParseKernelFile(std::string_view json);
+
+// ParseKernelFile, and the sources beside it. Errors begin with the path.
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path);
+
+}  // namespace attune::opencl

@@ -1,0 +1,91 @@
+#include "backends/opencl/kernel_library.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+
+namespace attune::opencl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxFilesPerFolder = 1000;
+
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json" && paths.size() < kMaxFilesPerFolder)
+      paths.push_back(it->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
+  LibraryReport report;
+  report.name = "kernel " + path.stem().string();
+  report.path = path.string();
+  report.available = file.ok();
+  if (!file.ok()) {
+    report.missing = file.error().message();
+    return report;
+  }
+  report.version = std::to_string(file->version);
+  report.build_id = FingerprintOf(file->source).ToHex();
+  return report;
+}
+
+}  // namespace
+
+std::vector<fs::path> KernelFolders() {
+  std::vector<fs::path> folders;
+  if (const char* chosen = std::getenv("ATTUNE_KERNEL_PATH")) {
+    std::string_view rest = chosen;
+    while (!rest.empty()) {
+      const size_t colon = std::min(rest.find(':'), rest.size());
+      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error)
+    folders.push_back(program.parent_path().parent_path() / "share" / "attune" / "kernels");
+  folders.emplace_back(ATTUNE_SOURCE_KERNEL_DIR);
+  return folders;
+}
+
+KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
+  KernelLibrary library;
+  std::map<std::string, fs::path> owner;  // Solver name -> the file that brought it.
+  std::vector<std::pair<std::string, KernelFile>> files;
+  for (const fs::path& folder : folders) {
+    for (const fs::path& path : JsonFiles(folder)) {
+      Result<KernelFile> file = LoadKernelFile(path);
+      LibraryReport report = ReportOf(path, file);
+      if (file.ok()) {
+        const auto [place, is_new] = owner.try_emplace(file->name, path);
+        if (!is_new && place->second.parent_path() != path.parent_path()) continue;
+        if (is_new) {
+          files.emplace_back(path.filename().string(), *std::move(file));
+        } else {
+          report.available = false;
+          report.missing = fmt::format("{}: /name: '{}' is the name of {} already.", path.string(),
+                                       file->name, place->second.string());
+        }
+      }
+      library.reports.push_back(std::move(report));
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [name, file] : files) library.files.push_back(std::move(file));
+  return library;
+}
+
+}  // namespace attune::opencl

@@ -1,0 +1,29 @@
+// The kernel files of the search path.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attune/solver/backend.h"
+#include "backends/opencl/kernel_file.h"
+
+namespace attune::opencl {
+
+struct KernelLibrary {
+  std::vector<KernelFile> files;  // Sorted by file name; names are distinct.
+  std::vector<LibraryReport>
+      reports;  // One for each file that was found, the broken ones with place and reason.
+};
+
+// Folders of kernel files, first wins: those of ATTUNE_KERNEL_PATH (separated by ':'), then
+// ../share/attune/kernels beside the running program, then the source tree that this was built
+// from. Not all need to exist.
+std::vector<std::filesystem::path> KernelFolders();
+
+// Every *.json of `folders`. A name that an earlier folder has already is skipped: that is how a
+// user replaces a kernel. Two files of one folder with the same name are reported and the second is
+// left out.
+KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders);
+
+}  // namespace attune::opencl

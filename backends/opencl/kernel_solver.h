@@ -1,0 +1,42 @@
+// A kernel file as a solver.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attune/solver/solver.h"
+#include "backends/opencl/inventory.h"
+#include "backends/opencl/kernel_file.h"
+
+namespace attune::opencl {
+
+// Thread-safe: immutable but for the Inventory, which is.
+class KernelSolver final : public Solver {
+ public:
+  // Borrows `inventory`.
+  KernelSolver(const Inventory& inventory, KernelFile file);
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem& problem, const Target& target) const override;
+  Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
+                             const Target& target) const override;
+  Result<Artifact> Build(const BuildRecipe& recipe) const override;
+  Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
+                                           const Config& config, Device& device) const override;
+
+ private:
+  // The plan that a lazy compiler is warmed up with, as text; empty where there is no small problem
+  // like this one that the kernel computes, and then the first launch compiles what is missing. It
+  // depends on `problem` only as far as the program does.
+  std::string WarmUpPlan(const Problem& problem, const Config& config,
+                         const Config& device_limits) const;
+
+  const Inventory& inventory_;
+  const KernelFile file_;
+  const SolverId id_;
+  const SolverTraits traits_;
+};
+
+}  // namespace attune::opencl

@@ -1,0 +1,109 @@
+#include "backends/opencl/opencl_backend.h"
+
+#include <fmt/format.h>
+
+#include "backends/opencl/inventory.h"
+#include "backends/opencl/kernel_library.h"
+#include "backends/opencl/kernel_solver.h"
+#include "backends/opencl/opencl_device.h"
+#include "backends/opencl/peaks.h"
+#ifdef ATTUNE_WITH_CLBLAST
+#include "backends/opencl/clblast_solvers.h"
+#endif
+
+namespace attune::opencl {
+namespace {
+
+class OpenClBackendImpl final : public Backend {
+ public:
+  explicit OpenClBackendImpl(KernelLibrary library) : kernel_reports_(std::move(library.reports)) {
+#ifdef ATTUNE_WITH_CLBLAST
+    solvers_.push_back(MakeClblastGemm(clblast_));
+#endif
+    for (KernelFile& file : library.files) {
+      solvers_.push_back(std::make_unique<KernelSolver>(inventory_, std::move(file)));
+    }
+#ifdef ATTUNE_WITH_CLBLAST
+    solvers_.push_back(MakeClblastConvgemm(clblast_));
+#endif
+  }
+
+  std::string_view name() const override { return "opencl"; }
+  const SolverList& solvers() const override { return solvers_; }
+
+  std::vector<DeviceReport> Devices() const override {
+    std::vector<DeviceReport> reports;
+    for (const DeviceEntry& entry : inventory_.Devices()) {
+      reports.push_back({entry.spec, entry.target, entry.reason});
+    }
+    return reports;
+  }
+
+  std::vector<LibraryReport> Libraries() const override {
+    std::vector<LibraryReport> reports;
+    if (inventory_.Devices().empty()) {
+      LibraryReport missing;
+      missing.name = "opencl";
+      missing.missing = inventory_.missing();
+      reports.push_back(std::move(missing));
+    }
+    for (const DeviceEntry& entry : inventory_.Devices()) {
+      LibraryReport found;
+      found.name = "opencl";
+      found.available = true;
+      found.version = entry.driver_version;
+      found.build_id = entry.platform_version;
+      found.path = entry.platform_name;
+      if (reports.empty() || reports.back().build_id != found.build_id)
+        reports.push_back(std::move(found));
+    }
+#ifdef ATTUNE_WITH_CLBLAST
+    reports.push_back(clblast_.report);
+#endif
+    reports.insert(reports.end(), kernel_reports_.begin(), kernel_reports_.end());
+    return reports;
+  }
+
+  Environment DescribeEnvironment() const override {
+    Environment environment;
+    for (const DeviceEntry& entry : inventory_.Devices()) {
+      const std::string number = entry.spec.substr(entry.spec.find(':') + 1);
+      environment[fmt::format("driver.opencl{}", number)] = entry.driver_version;
+      environment[fmt::format("driver.opencl{}_platform", number)] =
+          fmt::format("{} {}", entry.platform_name, entry.platform_version);
+    }
+#ifdef ATTUNE_WITH_CLBLAST
+    if (clblast_.available()) environment["library.clblast"] = clblast_.report.version;
+#endif
+    return environment;
+  }
+
+  Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.Find(spec));
+    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<OpenClDevice> device, OpenClDevice::Open(*entry));
+    return std::unique_ptr<Device>(std::move(device));
+  }
+
+  Result<Peaks> MeasurePeaks(Device& device) const override {
+    auto* opencl = dynamic_cast<OpenClDevice*>(&device);
+    if (opencl == nullptr) return InvalidArgument("This device is not of the OpenCL backend.");
+    return MeasureOpenClPeaks(inventory_, *opencl);
+  }
+
+ private:
+  const Inventory inventory_;  // Solvers borrow it.
+#ifdef ATTUNE_WITH_CLBLAST
+  const ClblastLibrary clblast_ = LoadClblast();  // So do they this.
+#endif
+  const std::vector<LibraryReport> kernel_reports_;
+  SolverList solvers_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> OpenClBackend(
+    const std::vector<std::filesystem::path>& kernel_folders) {
+  return std::make_unique<OpenClBackendImpl>(LoadKernelLibrary(kernel_folders));
+}
+
+}  // namespace attune::opencl

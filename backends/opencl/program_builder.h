@@ -1,0 +1,34 @@
+// Source -> binary, and binary -> kernels.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/solver/solver.h"
+#include "backends/opencl/inventory.h"
+#include "backends/opencl/kernel_plan.h"
+
+namespace attune::opencl {
+
+// The recipe of `source` for `entry`. `warm_up` is what a compiler that works lazily is made to
+// compile; empty for none. It is part of the recipe, because it is part of what the artifact holds.
+BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
+                       const std::string& warm_up);
+
+// Compiles for the device that the recipe names. kInvalidArgument holds the compiler's log;
+// kUnavailable if there is no such device here.
+//
+// PoCL translates a kernel for one work-group size when it is launched for the first time, and its
+// binaries hold only what was translated until they were asked for. So a PoCL program is launched
+// once, on buffers of zeros, with the recipe's warm-up plan before its binary is taken: the process
+// that loads the binary then compiles nothing.
+Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& recipe);
+
+// A program out of an artifact, ready on `context`.
+Result<ProgramHandle> LoadProgram(cl_context context, const DeviceEntry& entry,
+                                  const Artifact& artifact);
+
+}  // namespace attune::opencl
