@@ -1,0 +1,83 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/record/select.h"
+
+namespace attune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const Target kHere{"host", "AMD EPYC 9654", "x86-64-v4", 2, {{"isa", "avx512"}}};
+const MatchPolicy kPolicy = MatchPolicy::Default();
+
+SolverId Solver(std::string name) { return {std::move(name), 1}; }
+
+std::string Mismatch(const Candidate& candidate, const Environment& then, const Environment& now) {
+  return kPolicy.Mismatch(candidate, kHere, then, kHere, now);
+}
+
+TEST(MatchPolicy, LibrariesMatterToTheSolversThatHaveThemInTheirName) {
+  EXPECT_EQ(kPolicy.KindOf("library.onednn", Solver("host.onednn-conv")), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.onednn.build_id", Solver("host.onednn-conv")),
+            MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.onednn", Solver("host.openblas-gemm")),
+            MatchKind::kInformational);
+}
+
+TEST(MatchPolicy, ANameInsideOfAnotherIsNotTheLibrary) {
+  EXPECT_EQ(kPolicy.KindOf("library.blas", Solver("host.openblas-gemm")),
+            MatchKind::kInformational);
+  EXPECT_EQ(kPolicy.KindOf("library.", Solver("host.openblas-gemm")), MatchKind::kInformational);
+}
+
+TEST(MatchPolicy, DriversAndPoliciesMatterToEverybodyAndTheRestInforms) {
+  const SolverId solver = Solver("host.eigen-gemm");
+
+  EXPECT_EQ(kPolicy.KindOf("driver.pocl", solver), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("policy.omp_wait", solver), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("host.kernel", solver), MatchKind::kInformational);
+  EXPECT_EQ(kPolicy.KindOf("driverless", solver), MatchKind::kInformational);
+}
+
+TEST(MatchPolicy, EqualEnvironmentsMatch) {
+  const Environment environment = {{"library.eigen", "3.4"}, {"policy.omp_wait", "passive"}};
+
+  EXPECT_THAT(Mismatch({Solver("host.eigen-gemm"), {}}, environment, environment), IsEmpty());
+}
+
+TEST(MatchPolicy, AnotherTargetNeverMatches) {
+  Target there = kHere;
+  there.compute_units = 64;
+
+  const std::string mismatch =
+      kPolicy.Mismatch({Solver("host.eigen-gemm"), {}}, there, {}, kHere, {});
+
+  EXPECT_THAT(mismatch, HasSubstr(Text(there)));
+  EXPECT_THAT(mismatch, HasSubstr(Text(kHere)));
+}
+
+TEST(MatchPolicy, AFieldThatCameOrWentIsADifference) {
+  const Environment with = {{"policy.omp_wait", "passive"}};
+
+  EXPECT_THAT(Mismatch({Solver("host.eigen-gemm"), {}}, with, {}), HasSubstr("absent now"));
+  EXPECT_THAT(Mismatch({Solver("host.eigen-gemm"), {}}, {}, with),
+              HasSubstr("policy.omp_wait absent"));
+}
+
+TEST(MatchPolicy, ALibraryThatTheConfigNamesMattersToo) {
+  Candidate im2col{Solver("host.im2col-conv"), {}};
+  im2col.config["gemm"] = std::string("openblas-gemm");
+  const Environment then = {{"library.openblas", "1"}, {"library.onednn", "1"}};
+
+  EXPECT_THAT(Mismatch(im2col, then, {{"library.openblas", "1"}, {"library.onednn", "2"}}),
+              IsEmpty());
+  EXPECT_THAT(Mismatch(im2col, then, {{"library.openblas", "2"}, {"library.onednn", "1"}}),
+              HasSubstr("library.openblas"));
+}
+
+}  // namespace
+}  // namespace attune
