@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/problem/other_op.h"
 #include "attune/problem/text_error.h"
 
 namespace attune {
@@ -21,8 +22,7 @@ struct Field {
   size_t value_offset = 0;
 };
 
-// More than any operator has; it bounds the work that a hostile text can cause.
-inline constexpr size_t kMaxFields = 64;
+inline constexpr size_t kMaxFields = kMaxOtherAttributes;
 
 struct FieldList {
   std::string_view name;

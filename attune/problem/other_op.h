@@ -2,13 +2,18 @@
 // (batch normalisation, pooling, ...). Its attributes are kept as text.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 
 namespace attune {
 
+// More than any operator has; it bounds what a hostile text can cost.
+inline constexpr size_t kMaxOtherAttributes = 64;
+
 struct OtherOp {
   std::string op;  // "bnorm", "pool", ...: lower-case letters, digits and '_', letter first.
+  // At most kMaxOtherAttributes; names are such words too, values are any text.
   std::map<std::string, std::string> attributes;
 
   friend bool operator==(const OtherOp&, const OtherOp&) = default;

@@ -129,6 +129,11 @@ Status ValidateOther(const OtherOp& other) {
         "Operator name '" + other.op +
         "' is not a lower-case word ([a-z][a-z0-9_]*) other than gemm and conv.");
   }
+  if (other.attributes.size() > kMaxOtherAttributes) {
+    return InvalidArgument("Operator " + other.op + " has " +
+                           std::to_string(other.attributes.size()) + " attributes, more than " +
+                           std::to_string(kMaxOtherAttributes) + ".");
+  }
   for (const auto& [key, value] : other.attributes) {
     if (IsOperatorName(key)) continue;
     return InvalidArgument("Attribute name '" + key + "' of operator " + other.op +

@@ -1,0 +1,30 @@
+// MIOpenDriver command lines: `./bin/MIOpenDriver conv -n 128 -c 64 ...`. Grammar, flags and
+// defaults are MIOpenDriver's own; docs/formats/lists.md lists them and says where this reader is
+// stricter.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/text_error.h"
+
+namespace attune {
+
+// Whether a word of `line` is the program MIOpenDriver, with or without a path before it.
+bool CallsMiopenDriver(std::string_view line);
+
+// The problems that the command runs, each validated: one for each direction of a convolution (all
+// three with -F 0 or without -F), one for any other operator. What MIOpenDriver knows and a Gemm or
+// Conv cannot express becomes an OtherOp, so that it is imported as unsupported. Unknown flags,
+// malformed values and impossible sizes are errors.
+Parsed<std::vector<Problem>> ReadDriverCommand(std::string_view line);
+
+// The inverse for one problem: `MIOpenDriver conv -n ... -F 1`, which reads back as exactly `conv`.
+// Fails with kUnsupported if MIOpenDriver cannot express a property (type, math mode, alignment,
+// determinism).
+Result<std::string> DriverCommandOf(const Conv& conv);
+
+}  // namespace attune

@@ -1,0 +1,136 @@
+#include "attune/formats/export.h"
+
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/formats/tunableop.h"
+#include "attune/problem/escaping.h"
+
+namespace attune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// An unmeasured time has no value rather than 0, which would read as infinitely fast.
+Json TimeOrNull(double time_ns) { return time_ns > 0 ? Json(time_ns) : Json(nullptr); }
+
+Json FieldsOf(const Choice& choice) {
+  Json fields;
+  fields["problem"] = Text(choice.problem);
+  fields["target"] = Text(choice.target);
+  fields["candidate"] = Text(choice.candidate);
+  fields["provenance"] = Name(choice.provenance);
+  fields["median_ns"] = TimeOrNull(choice.measurement.median_ns);
+  fields["low_ns"] = TimeOrNull(choice.measurement.low_ns);
+  fields["high_ns"] = TimeOrNull(choice.measurement.high_ns);
+  fields["confidence"] = choice.confidence;
+  fields["cache"] = Name(choice.measurement.cache);
+  fields["default_candidate"] = Text(choice.default_candidate);
+  fields["default_median_ns"] = TimeOrNull(choice.default_measurement.median_ns);
+  fields["speedup"] = choice.speedup;
+  fields["speedup_low"] = choice.speedup_low;
+  fields["speedup_high"] = choice.speedup_high;
+  fields["roofline_fraction"] = choice.roofline_fraction;
+  fields["workspace_bytes"] = choice.workspace_bytes;
+  fields["set_id"] = choice.set_id;
+  return fields;
+}
+
+Json ArrayOf(std::span<const Choice> choices) {
+  Json array = Json::array();
+  for (const Choice& choice : choices) array.push_back(FieldsOf(choice));
+  return array;
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string CsvField(const Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  const std::string& text = value.get_ref<const std::string&>();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void AppendCsvLine(const std::vector<std::string>& fields, std::string& text) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) text += ',';
+    text += fields[i];
+  }
+  text += '\n';
+}
+
+Result<TunableOpKey> KeyOfChoice(const Choice& choice) {
+  const auto* const gemm = std::get_if<Gemm>(&choice.problem);
+  if (gemm == nullptr) {
+    return Unsupported(fmt::format("{} is not a gemm.", Text(choice.problem)));
+  }
+  if (choice.measurement.median_ns <= 0) {
+    return FailedPrecondition(fmt::format("{} was not measured.", Text(choice.problem)));
+  }
+  return TunableOpKeyOf(*gemm);
+}
+
+}  // namespace
+
+std::string ChoicesAsJsonArray(std::span<const Choice> choices) { return Dump(ArrayOf(choices)); }
+
+std::string ExportJson(std::span<const Choice> choices) {
+  Json document;
+  document["format"] = "attune-choices@1";
+  document["choices"] = ArrayOf(choices);
+  return Dump(document) + "\n";
+}
+
+std::string ExportCsv(std::span<const Choice> choices) {
+  std::string text;
+  std::vector<std::string> names;
+  const Json columns = FieldsOf(Choice());
+  for (const auto& column : columns.items()) names.push_back(column.key());
+  AppendCsvLine(names, text);
+  for (const Choice& choice : choices) {
+    std::vector<std::string> values;
+    const Json fields = FieldsOf(choice);
+    for (const auto& field : fields.items()) values.push_back(CsvField(field.value()));
+    AppendCsvLine(values, text);
+  }
+  return text;
+}
+
+TunableOpExport ExportTunableOp(std::span<const Choice> choices,
+                                const std::map<std::string, std::string>& validators) {
+  TunableOpExport result;
+  for (const auto& [key, value] : validators) {
+    result.content += fmt::format("Validator,{},{}\n", Escaped(key), value);
+  }
+  std::set<std::pair<std::string, std::string>> written;
+  for (const Choice& choice : choices) {
+    const auto key = KeyOfChoice(choice);
+    if (!key.ok()) {
+      result.skipped.push_back(key.error().message());
+      continue;
+    }
+    if (!written.emplace(key->op, key->params).second) {
+      result.skipped.push_back(
+          fmt::format("{} has the same TunableOp key as an earlier problem ({},{}).",
+                      Text(choice.problem), key->op, key->params));
+      continue;
+    }
+    result.content +=
+        fmt::format("{},{},{},{}\n", key->op, key->params, Escaped(Text(choice.candidate)),
+                    choice.measurement.median_ns / 1e6);
+  }
+  return result;
+}
+
+}  // namespace attune

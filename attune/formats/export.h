@@ -1,0 +1,40 @@
+// Choices written for others: JSON, CSV and PyTorch TunableOp's results file.
+// docs/formats/lists.md.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/record/select.h"
+
+namespace attune {
+
+// A JSON array with one object for each choice, two blanks of indent: problem, target, candidate,
+// provenance, median_ns, low_ns, high_ns, confidence, cache, default_candidate, default_median_ns,
+// speedup, speedup_low, speedup_high, roofline_fraction, workspace_bytes, set_id. Times that were
+// not measured are null. Bytes that are not UTF-8 become U+FFFD.
+std::string ChoicesAsJsonArray(std::span<const Choice> choices);
+
+// The same array as "choices" of an object whose "format" is "attune-choices@1". Ends with a line
+// end.
+std::string ExportJson(std::span<const Choice> choices);
+
+// The same fields as columns, a header line first; fields quoted as RFC 4180 says, lines end with
+// \n. Times that were not measured are empty.
+std::string ExportCsv(std::span<const Choice> choices);
+
+struct TunableOpExport {
+  std::string content;
+  std::vector<std::string> skipped;  // A sentence for each choice that has no line.
+};
+
+// A TunableOp results file: `validators` as header lines, then `op,params,solution,milliseconds`
+// for each measured gemm. The solution is the candidate's text with %XX escapes, since the file
+// knows no quotes. Of choices whose problems TunableOp cannot tell apart the first has a line and
+// the others are skipped.
+TunableOpExport ExportTunableOp(std::span<const Choice> choices,
+                                const std::map<std::string, std::string>& validators);
+
+}  // namespace attune

@@ -1,0 +1,77 @@
+#include "attune/formats/problem_line.h"
+
+#include <fmt/format.h>
+
+#include "attune/formats/driver_command.h"
+#include "attune/formats/tunableop.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+// Where the first byte stands that no line may have.
+size_t FindForeignByte(std::string_view line) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    if ((line[i] < ' ' || line[i] > '~') && line[i] != '\t') return i;
+  }
+  return std::string_view::npos;
+}
+
+// operator@version{...
+bool LooksCanonical(std::string_view line) {
+  const size_t at = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+  return at != 0 && at != std::string_view::npos && line[at] == '@';
+}
+
+Parsed<std::vector<Problem>> ReadTrimmed(std::string_view line) {
+  if (LooksCanonical(line)) {
+    auto problem = ReadProblem(line);
+    if (!problem) return tl::unexpected(problem.error());
+    return std::vector<Problem>{std::move(*problem)};
+  }
+  if (IsTunableOpLine(line)) return ReadTunableOpLine(line);
+  if (CallsMiopenDriver(line)) return ReadDriverCommand(line);
+  return ErrorAtOffset(0, fmt::format("{} is neither a problem (gemm@1{{...}}), nor a MIOpenDriver "
+                                      "command, nor a line of a TunableOp file.",
+                                      Quoted(line)));
+}
+
+}  // namespace
+
+bool IsIgnoredLine(std::string_view line) {
+  const size_t first = line.find_first_not_of(kBlanks);
+  return first == std::string_view::npos || line[first] == '#' ||
+         IsTunableOpValidator(line.substr(first));
+}
+
+Parsed<std::vector<Problem>> ReadProblemLine(std::string_view line) {
+  if (line.size() > kMaxLineBytes) {
+    return ErrorAtOffset(kMaxLineBytes, fmt::format("The line has {} bytes, more than {}.",
+                                                    line.size(), kMaxLineBytes));
+  }
+  if (const size_t place = FindForeignByte(line); place != std::string_view::npos) {
+    return ErrorAtOffset(
+        place, fmt::format("Byte {} is not printable ASCII.", Quoted(line.substr(place, 1))));
+  }
+  const size_t first = line.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return ErrorAtOffset(0, "The line is blank.");
+  const size_t last = line.find_last_not_of(kBlanks);
+  auto problems = ReadTrimmed(line.substr(first, last - first + 1));
+  if (!problems) {
+    TextError error = problems.error();
+    error.column += first;
+    return tl::unexpected(std::move(error));
+  }
+  return problems;
+}
+
+Result<std::vector<Problem>> ParseProblems(std::string_view text) {
+  auto problems = ReadProblemLine(text);
+  if (!problems) {
+    return ToStatus(problems.error()).WithContext(fmt::format("Problem {}", Quoted(text)));
+  }
+  return std::move(*problems);
+}
+
+}  // namespace attune

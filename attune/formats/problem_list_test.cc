@@ -1,0 +1,235 @@
+#include "attune/formats/problem_list.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "attune/base/file.h"
+#include "attune/base/random.h"
+#include "attune/formats/problem_line.h"
+
+namespace attune {
+namespace {
+
+std::string DriverList(std::string_view name) {
+  const auto content = ReadFile(std::string(ATTUNE_TEST_DATA_DIR "/driver/") + std::string(name));
+  EXPECT_TRUE(content.ok()) << content.status().message();
+  return content.ok() ? *content : "";
+}
+
+void ExpectCountsAddUp(const ProblemList& list) {
+  EXPECT_EQ(list.read, list.imported + list.duplicates + list.rejected.size());
+  EXPECT_LE(list.unsupported, list.imported);
+}
+
+TEST(ProblemListTest, PublishedListsAreReadWithoutARejectedLine) {
+  for (const char* name :
+       {"resnet50.txt", "vgg16.txt", "resnet50_pytorch.txt", "truncated.txt", "google_net.txt"}) {
+    const ProblemList list = ReadProblemList(DriverList(name));
+
+    ExpectCountsAddUp(list);
+    EXPECT_TRUE(list.rejected.empty()) << name;
+    EXPECT_GT(list.problems.size(), 0u) << name;
+  }
+}
+
+TEST(ProblemListTest, LinesWithoutDirectionAreThreeProblems) {
+  const ProblemList list = ReadProblemList(DriverList("resnet50_pytorch.txt"));
+
+  EXPECT_EQ(list.problems.size(), 3 * list.imported);
+}
+
+TEST(ProblemListTest, OneLineGivesOneProblem) {
+  const ProblemList list = ReadProblemList(DriverList("truncated.txt"));
+
+  EXPECT_EQ(list.read, 1u);
+  EXPECT_EQ(list.imported, 1u);
+  ASSERT_EQ(list.problems.size(), 1u);
+  EXPECT_EQ(list.problems[0].text,
+            "conv@1{dir=fwd,n=128,c=1024,h=14,w=14,k=2048,fh=1,fw=1,sh=2,sw=2}");
+  EXPECT_EQ(list.problems[0].key, FingerprintOf(list.problems[0].text));
+}
+
+TEST(ProblemListTest, PoolsAreUnsupportedAndNotRejected) {
+  const ProblemList list = ReadProblemList(DriverList("google_net.txt"));
+
+  EXPECT_EQ(list.read, 60u);
+  EXPECT_EQ(list.unsupported, 11u);
+}
+
+TEST(ProblemListTest, FormsMixAndAreToldApartLineByLine) {
+  const ProblemList list = ReadProblemList(
+      "# a comment\n"
+      "\n"
+      "gemm@1{k=3,n=2,m=1}\n"
+      "  MIOpenDriver conv -F 1\t\n"
+      "Validator,PT_VERSION,2.14.0\n"
+      "GemmTunableOp_float_NN,nn_1_2_3_ld_1_3_1\n"
+      "   # another\n"
+      "bogus\n");
+
+  EXPECT_EQ(list.read, 4u);
+  EXPECT_EQ(list.imported, 2u);
+  EXPECT_EQ(list.duplicates, 1u);
+  ASSERT_EQ(list.rejected.size(), 1u);
+  EXPECT_EQ(list.rejected[0].line, 8u);
+  EXPECT_EQ(list.rejected[0].column, 1u);
+  ASSERT_EQ(list.problems.size(), 2u);
+  EXPECT_EQ(list.problems[0].count, 2u);
+  EXPECT_EQ(list.problems[0].line, 3u);
+}
+
+TEST(ProblemListTest, ALineIsADuplicateOnlyIfAllItsProblemsAre) {
+  const ProblemList list = ReadProblemList(
+      "MIOpenDriver conv -F 1\n"
+      "MIOpenDriver conv\n"
+      "MIOpenDriver conv -F 6\n");
+
+  EXPECT_EQ(list.imported, 2u);
+  EXPECT_EQ(list.duplicates, 1u);
+  ASSERT_EQ(list.problems.size(), 3u);
+  for (const ListedProblem& problem : list.problems) EXPECT_EQ(problem.count, 2u);
+}
+
+TEST(ProblemListTest, LineEndsOfEveryKindAreRead) {
+  const std::string expected = "gemm@1{m=1,n=2,k=3}";
+  for (const std::string& content : {expected, expected + "\n", expected + "\r\n",
+                                     "\xef\xbb\xbf" + expected, "\r\n" + expected + "\r\n\r\n"}) {
+    const ProblemList list = ReadProblemList(content);
+    EXPECT_EQ(list.read, 1u);
+    EXPECT_TRUE(list.rejected.empty());
+    ASSERT_EQ(list.problems.size(), 1u);
+    EXPECT_EQ(list.problems[0].text, expected);
+  }
+}
+
+TEST(ProblemListTest, ForeignBytesAreRejectedWithTheirPlaceAndEscaped) {
+  const std::string content = std::string("gemm@1{m=1,n=2,k=\0}\n", 20) +
+                              "MIOpenDriver conv -n \xff\n" + "MIOpenDriver conv\r-n 3\n" +
+                              "MIOpenDriver conv -m \xc3\xa9\n";
+
+  const ProblemList list = ReadProblemList(content);
+
+  ASSERT_EQ(list.rejected.size(), 4u);
+  EXPECT_EQ(list.rejected[0], (RejectedLine{1, 18, "Byte '\\x00' is not printable ASCII."}));
+  EXPECT_EQ(list.rejected[1], (RejectedLine{2, 22, "Byte '\\xff' is not printable ASCII."}));
+  EXPECT_EQ(list.rejected[2].column, 18u);
+  EXPECT_EQ(list.rejected[3].column, 22u);
+}
+
+TEST(ProblemListTest, LinesOfAnyLengthAreBounded) {
+  const ProblemList list = ReadProblemList("MIOpenDriver conv -F " + std::string(10'000'000, '1') +
+                                           "\ngemm@1{m=1,n=1,k=1}");
+
+  ASSERT_EQ(list.rejected.size(), 1u);
+  EXPECT_EQ(list.rejected[0].column, kMaxLineBytes + 1);
+  EXPECT_LT(list.rejected[0].reason.size(), 200u);
+  EXPECT_EQ(list.imported, 1u);
+}
+
+TEST(ProblemListTest, BatchSizeReplacesThatOfConvolutions) {
+  ProblemListOptions options;
+  options.batch_size = 2;
+
+  const ProblemList list = ReadProblemList(
+      "MIOpenDriver conv -F 1 -n 64\nMIOpenDriver conv -F 1 -n 128\nMIOpenDriver pool -n 9\n"
+      "MIOpenDriver convfp8 -F 1\ngemm@1{m=1,n=2,k=3,batch=4}\n",
+      options);
+
+  EXPECT_EQ(list.imported, 4u);
+  EXPECT_EQ(list.duplicates, 1u);
+  EXPECT_NE(list.problems[0].text.find("n=2,"), std::string::npos);
+  EXPECT_NE(list.problems[1].text.find("batchsize=2"), std::string::npos);
+  EXPECT_NE(list.problems[2].text.find("n=2,"), std::string::npos);
+  EXPECT_EQ(list.problems[3].text, "gemm@1{m=1,n=2,k=3,batch=4}");
+}
+
+TEST(ProblemListTest, AnImpossibleBatchSizeRejectsTheLine) {
+  ProblemListOptions options;
+  options.batch_size = 0;
+
+  const ProblemList list = ReadProblemList("MIOpenDriver conv\n", options);
+
+  ASSERT_EQ(list.rejected.size(), 1u);
+  EXPECT_NE(list.rejected[0].reason.find("batch size of 0"), std::string::npos);
+}
+
+TEST(ProblemListTest, TheCallerSaysWhatIsSupported) {
+  ProblemListOptions options;
+  int asked = 0;
+  options.is_supported = [&asked](const Problem& problem) {
+    ++asked;
+    return OutputType(problem) != DataType::kF16;
+  };
+
+  const ProblemList list = ReadProblemList(
+      "MIOpenDriver convfp16\nMIOpenDriver convfp16\nMIOpenDriver conv -F 1\n", options);
+
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(list.unsupported, 1u);
+  EXPECT_FALSE(list.problems[0].supported);
+  EXPECT_TRUE(list.problems[3].supported);
+}
+
+TEST(ProblemListTest, EmptyAndIgnoredContentReadsNothing) {
+  for (const char* content : {"", "\n", "# only\n#comments\n", "   \t \n\r\n"}) {
+    EXPECT_EQ(ReadProblemList(content).read, 0u);
+  }
+}
+
+std::string RandomValue(Random& random) {
+  const char* const values[] = {"",  "0",    "-1",  "abc",  "99999999999", "1.5", "3",
+                                "7", "0x10", "1e3", "\xff", "conv",        "--",  "2147483647"};
+  return values[random.Below(std::size(values))];
+}
+
+// Replaces one random word of one random line by something else.
+std::string Corrupted(const std::string& content, Random& random) {
+  std::vector<std::pair<size_t, size_t>> words;
+  for (size_t i = 0; i < content.size();) {
+    const size_t begin = content.find_first_not_of(" \n\t", i);
+    if (begin == std::string::npos) break;
+    const size_t end = std::min(content.find_first_of(" \n\t", begin), content.size());
+    words.emplace_back(begin, end - begin);
+    i = end;
+  }
+  const auto [begin, length] = words[random.Below(words.size())];
+  std::string corrupted = content;
+  corrupted.replace(begin, length, RandomValue(random));
+  return corrupted;
+}
+
+TEST(ProblemListTest, EveryCorruptedFieldIsReportedWithItsPlaceOrHarmless) {
+  const std::string content =
+      DriverList("resnet50.txt") + DriverList("google_net.txt") +
+      "gemm@1{m=1,n=2,k=3,ta=t}\nGemmTunableOp_float_NN,nn_5_6_7_ld_5_7_5\n";
+  const ProblemList original = ReadProblemList(content);
+  ASSERT_TRUE(original.rejected.empty());
+  Random random(53);
+  int reported = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const ProblemList list = ReadProblemList(Corrupted(content, random));
+
+    ExpectCountsAddUp(list);
+    ASSERT_LE(list.rejected.size(), 1u);
+    for (const RejectedLine& rejected : list.rejected) {
+      EXPECT_GE(rejected.line, 1u);
+      EXPECT_GE(rejected.column, 1u);
+      EXPECT_FALSE(rejected.reason.empty());
+      ++reported;
+    }
+    for (const ListedProblem& problem : list.problems) {
+      ASSERT_TRUE(Validate(problem.problem).ok());
+      ASSERT_EQ(*ParseProblem(problem.text), problem.problem);
+    }
+  }
+  EXPECT_GT(reported, 500);
+}
+
+TEST(ProblemLineTest, ErrorsCountColumnsFromTheStartOfTheLine) {
+  EXPECT_EQ(ReadProblemLine("  gemm@1{m=x,n=1,k=1}").error().column, 12u);
+  EXPECT_NE(ParseProblems(" bogus").status().message().find("Column 2:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attune
