@@ -1,0 +1,49 @@
+#include "backends/fake/fake_backend.h"
+
+#include <fmt/format.h>
+
+#include "backends/fake/fake_device.h"
+#include "backends/fake/fake_gemm.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kSpec = "fake";
+
+class FakeBackend final : public Backend {
+ public:
+  explicit FakeBackend(const FakeScript& script)
+      : script_(script), solvers_(MakeFakeSolvers(script)) {}
+
+  std::string_view name() const override { return "fake"; }
+  const SolverList& solvers() const override { return solvers_; }
+  std::vector<DeviceReport> Devices() const override {
+    return {{std::string(kSpec), FakeTarget(), ""}};
+  }
+  std::vector<LibraryReport> Libraries() const override {
+    return {{"fakelib", true, "1.0", "fake-build", "", ""},
+            {"absentlib", false, "", "", "", "It does not exist; nothing brings it."}};
+  }
+  Environment DescribeEnvironment() const override {
+    return {{"library.fakelib", "1.0"}, {"policy.fake_wait", "passive"}};
+  }
+  Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
+    if (spec != kSpec) {
+      return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));
+    }
+    return std::make_unique<FakeDevice>(script_);
+  }
+  Result<Peaks> MeasurePeaks(Device&) const override { return Peaks{100e9, 50e9, 10e9}; }
+
+ private:
+  FakeScript script_;
+  SolverList solvers_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> MakeFakeBackend(const FakeScript& script) {
+  return std::make_unique<const FakeBackend>(script);
+}
+
+}  // namespace attune

@@ -1,0 +1,82 @@
+#include "backends/fake/fake_device.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <numbers>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr size_t kAlignment = 64;
+// Period of the slow change of speed.
+constexpr double kDriftPeriodNs = 0.3e9;
+
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(void* memory, size_t size_bytes) : memory_(memory), size_bytes_(size_bytes) {}
+  void* handle() const override { return memory_.get(); }
+  size_t size_bytes() const override { return size_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
+  size_t size_bytes_;
+};
+
+std::byte* Address(BufferView view) {
+  return static_cast<std::byte*>(view.handle) + view.offset_bytes;
+}
+
+}  // namespace
+
+Target FakeTarget() { return {"fake", "Fake Processor", "fake-v1", 2, {{"isa", "none"}}}; }
+
+FakeDevice::FakeDevice(const FakeScript& script)
+    : target_(FakeTarget()), drift_(script.drift()), random_(script.seed()) {}
+
+Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
+  const size_t rounded = (size_bytes + kAlignment) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) {
+    return ResourceExhausted(fmt::format("The fake device has no {} bytes left.", size_bytes));
+  }
+  return std::make_unique<HostBuffer>(memory, size_bytes);
+}
+
+Status FakeDevice::Upload(std::span<const std::byte> from, BufferView to) {
+  if (!from.empty()) std::memcpy(Address(to), from.data(), from.size());
+  return Status::Ok();
+}
+
+Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
+  if (!to.empty()) std::memcpy(to.data(), Address(from), to.size());
+  return Status::Ok();
+}
+
+Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& arguments,
+                                  const TimingRequest& request) {
+  assert(request.launches >= 1);
+  auto& fake = static_cast<FakeExecutable&>(executable);
+  ATTUNE_RETURN_IF_ERROR(fake.Run(arguments));
+  double time_ns = fake.true_time_ns() * NoiseFactor(fake.behaviour());
+  if (request.cache == CacheState::kCold) time_ns *= fake.behaviour().cold_factor;
+  now_ns_ += time_ns * request.launches;
+  return time_ns;
+}
+
+double FakeDevice::NoiseFactor(const FakeBehaviour& behaviour) {
+  // Box-Muller.
+  const double radius = std::sqrt(-2 * std::log(1 - random_.Uniform()));
+  const double normal = radius * std::cos(2 * std::numbers::pi * random_.Uniform());
+  double factor = std::exp(behaviour.sigma * normal);
+  if (random_.Uniform() < behaviour.spike_probability) factor *= 2 + 8 * random_.Uniform();
+  return factor * (1 + drift_ * std::sin(2 * std::numbers::pi * now_ns_ / kDriftPeriodNs));
+}
+
+}  // namespace attune

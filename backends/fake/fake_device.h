@@ -1,0 +1,49 @@
+// A device in host memory whose time is invented.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "attune/base/random.h"
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+#include "attune/trial/candidate.h"
+#include "backends/fake/fake_script.h"
+
+namespace attune {
+
+// Executables of this device say how long they take.
+class FakeExecutable : public Executable {
+ public:
+  virtual const FakeBehaviour& behaviour() const = 0;
+  virtual double true_time_ns() const = 0;
+};
+
+Target FakeTarget();
+
+// Launches really run, once for each timed block whatever its length; the time that is reported
+// comes from the script and a clock that only launches move. Not thread-safe.
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(const FakeScript& script);
+
+  const Target& target() const override { return target_; }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
+  Status Upload(std::span<const std::byte> from, BufferView to) override;
+  Status Download(BufferView from, std::span<std::byte> to) override;
+  Status Synchronize() override { return Status::Ok(); }
+  Result<double> TimeNs(Executable& executable, const Arguments& arguments,
+                        const TimingRequest& request) override;
+  Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+
+ private:
+  double NoiseFactor(const FakeBehaviour& behaviour);
+
+  Target target_;
+  double drift_;
+  Random random_;
+  double now_ns_ = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,70 @@
+#include "backends/fake/fake_faults.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+// Without the handlers of a sanitizer, so that the parent sees the signal.
+[[noreturn]] void DieBy(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+  std::abort();
+}
+
+[[noreturn]] void Hang() {
+  while (true) ::pause();
+}
+
+[[noreturn]] void Spin() {
+  std::atomic<uint64_t> turns = 0;
+  while (true) ++turns;
+}
+
+// Allocation by allocation, each touched, kept until the limit.
+Status HogMemory(int limit_mib) {
+  constexpr size_t kStepMib = 16;
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (size_t mib = 0; mib < static_cast<size_t>(limit_mib); mib += kStepMib) {
+    std::unique_ptr<char[]> block(new (std::nothrow) char[kStepMib << 20]);
+    if (block == nullptr) break;
+    std::memset(block.get(), 1, kStepMib << 20);
+    blocks.push_back(std::move(block));
+  }
+  return ResourceExhausted(
+      fmt::format("The fake candidate took {} MiB and was not stopped.", blocks.size() * kStepMib));
+}
+
+}  // namespace
+
+Status CommitProcessFault(const FakeBehaviour& behaviour) {
+  switch (behaviour.fault) {
+    case FakeFault::kLaunchFails:
+      return Internal("The fake device rejects the launch, as its script says.");
+    case FakeFault::kCrash:
+      DieBy(SIGSEGV);
+    case FakeFault::kAbort:
+      DieBy(SIGABRT);
+    case FakeFault::kExit:
+      ::_exit(3);
+    case FakeFault::kHang:
+      Hang();
+    case FakeFault::kSpin:
+      Spin();
+    case FakeFault::kMemoryHog:
+      return HogMemory(behaviour.hog_limit_mib);
+    default:
+      return Status::Ok();
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,13 @@
+// The faults that end or cripple a process. Each does what it says to the process that calls it.
+#pragma once
+
+#include "attune/base/status.h"
+#include "backends/fake/fake_script.h"
+
+namespace attune {
+
+// Commits the fault of `behaviour` if it is one of the process (crash, abort, exit, hang, spin,
+// memory_hog) or a launch error; returns Ok for all others, and does not return from most.
+Status CommitProcessFault(const FakeBehaviour& behaviour);
+
+}  // namespace attune

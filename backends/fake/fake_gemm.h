@@ -1,0 +1,19 @@
+// Solvers of small f32 products that behave as a script says.
+#pragma once
+
+#include "attune/solver/solver.h"
+#include "backends/fake/fake_script.h"
+
+namespace attune {
+
+// Best guess first, all of them computing real results:
+//   fake.library    threads in {1, 2}; compiles nothing; the default
+//   fake.tiled      tile in {4, 8, 16, 32}, unroll in {1, 2, 4}, threads in {1, 2}; compiles
+//   fake.reference  no parameters
+SolverList MakeFakeSolvers(const FakeScript& script);
+
+// What a launch takes without noise if the script does not say: smooth in the parameters, fastest
+// at tile 16, unroll 4 and two threads, where fake.tiled is twice as fast as fake.library.
+double FakeModelTimeNs(const Problem& problem, const Candidate& candidate);
+
+}  // namespace attune

@@ -1,0 +1,98 @@
+// What the candidates of the fake backend are to do, as text, so that a child process can be told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// How a candidate misbehaves. All of these are real: a process really dies, hangs or grows.
+enum class FakeFault {
+  kNone,              // "none"
+  kBuildFails,        // "build_fails": the compiler rejects the source.
+  kLoadFails,         // "load_fails"
+  kSlowLoad,          // "slow_load": loading takes delay_ms of real time.
+  kLaunchFails,       // "launch_fails": Run returns an error.
+  kCrash,             // "crash": SIGSEGV
+  kAbort,             // "abort": SIGABRT
+  kExit,              // "exit": the process ends with status 3 and says nothing.
+  kHang,              // "hang": sleeps without end.
+  kSpin,              // "spin": computes without end.
+  kWrongResult,       // "wrong_result": leaves the last term of every sum out.
+  kNan,               // "nan": one NaN.
+  kWritePastEnd,      // "write_past_end": one element behind the output.
+  kWriteBeforeStart,  // "write_before_start"
+  kOverwriteInput,    // "overwrite_input": changes one element of A.
+  kOverwriteGap,      // "overwrite_gap": writes one element behind every column of C.
+  kMemoryHog,  // "memory_hog": allocates and touches memory up to hog_limit_mib, then gives up.
+};
+std::string_view Name(FakeFault fault);
+std::optional<FakeFault> ParseFakeFault(std::string_view name);
+
+// One candidate's life.
+struct FakeBehaviour {
+  // True time of one launch; 0 asks the built-in model (FakeModelTimeNs).
+  double time_ns = 0;
+  double sigma = 0.01;           // Lognormal noise of a block.
+  double spike_probability = 0;  // Of a block that is slowed down by a factor in [2, 10].
+  double cold_factor = 1.5;      // A launch with cold caches takes so much longer.
+  FakeFault fault = FakeFault::kNone;
+  // The launch of a loaded candidate from which on the fault shows, counted from 1. Verification is
+  // the first one, so a larger number shows up while measuring.
+  int fault_at_launch = 1;
+  int delay_ms = 0;          // Of slow_load.
+  int hog_limit_mib = 4096;  // Of memory_hog: bounded in case nobody watches.
+
+  friend bool operator==(const FakeBehaviour&, const FakeBehaviour&) = default;
+};
+
+// Lines of `candidate key=value ...`, `#` comments and blank lines; `;` may stand for a line break.
+// The candidate is a solver name, with or without some parameters: `fake.tiled{tile=8}
+// fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
+// in order. The line `device key=value ...` sets what all candidates share: seed, and drift
+// (amplitude of the slow change of speed, a fraction).
+class FakeScript {
+ public:
+  FakeScript() = default;
+
+  // Fails with line and column of the first mistake.
+  static Result<FakeScript> Parse(std::string_view text);
+
+  FakeBehaviour BehaviourOf(const Candidate& candidate) const;
+  uint64_t seed() const { return seed_; }
+  double drift() const { return drift_; }
+
+ private:
+  struct Setting {
+    std::string key;
+    std::string value;
+  };
+  struct Rule {
+    std::string solver;  // "*" for all.
+    Config config;       // Parameters that must agree.
+    std::vector<Setting> settings;
+  };
+  static Status Apply(const Setting& setting, FakeBehaviour& behaviour);
+  Status ApplyToDevice(const Setting& setting);
+  Status ParseLine(std::string_view line);
+  static Result<Setting> ParseSetting(std::string_view word);
+  static bool Matches(const Rule& rule, const Candidate& candidate);
+
+  std::vector<Rule> rules_;
+  uint64_t seed_ = 1;
+  double drift_ = 0;
+};
+
+// The environment variable through which a process gets its script.
+inline constexpr const char* kFakeScriptVariable = "ATTUNE_FAKE_SCRIPT";
+
+// The script out of kFakeScriptVariable; an empty one if it is not set.
+Result<FakeScript> FakeScriptFromEnvironment();
+
+}  // namespace attune
