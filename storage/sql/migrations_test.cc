@@ -1,0 +1,150 @@
+// From one schema to the next, and what is refused.
+#include "storage/sql/migrations.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/sql/database_file.h"
+#include "storage/sql/sql_store.h"
+#include "storage/sql/tag_rows.h"
+#include "storage/sql/transaction.h"
+#include "tests/conformance/store/sample_records.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune::sql {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class MigrationsTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Connection> Open() { return std::move(*Connection::Open(path_, {})); }
+  void Run(const std::string& sql) { ASSERT_EQ(Open()->Execute(sql), Status::Ok()); }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "attune.db";
+};
+
+TEST_F(MigrationsTest, VersionsCountFromOne) {
+  for (size_t i = 0; i < Migrations().size(); ++i) {
+    EXPECT_EQ(Migrations()[i].version, static_cast<int>(i) + 1);
+  }
+}
+
+TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
+  const std::span<const Migration> first(Migrations().data(), 1);
+  {
+    const auto connection = Open();
+    ASSERT_EQ(Migrate(*connection, first), Status::Ok());
+    WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
+    ASSERT_EQ(TagProblems(transaction, "old", SampleProblems(3)), Status::Ok());
+    ASSERT_EQ(transaction.Commit(), Status::Ok());
+  }
+
+  const auto store = std::move(*OpenSqlStore(path_));
+
+  EXPECT_EQ(store->Problems("old").value(), SampleProblems(3));
+  Random random(1);
+  EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
+  EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
+              ElementsAre("values", "trials"));
+}
+
+TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (3, 'sessions', 1)");
+
+  const Status status = OpenSqlStore(path_).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("version 3 (\"sessions\")"), HasSubstr("up to 2 (\"trials\")")));
+}
+
+TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  std::vector<Migration> migrations = Migrations();
+  migrations.push_back({3, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}});
+  const auto connection = Open();
+
+  EXPECT_FALSE(Migrate(*connection, migrations).ok());
+
+  EXPECT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  EXPECT_TRUE(
+      connection->Texts("SELECT name FROM sqlite_master WHERE name = 'third'").value().empty());
+}
+
+TEST_F(MigrationsTest, AGapInTheVersionsIsDamage) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  Run("DELETE FROM migration WHERE version = 1");
+
+  EXPECT_EQ(OpenSqlStore(path_).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(MigrationsTest, AChangedTableIsDamage) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  Run("ALTER TABLE trial RENAME COLUMN role TO part");
+
+  const Status status = OpenSqlStore(path_).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("CREATE TABLE trial"));
+}
+
+TEST_F(MigrationsTest, TablesAndIndexesOfTheUserAreLeftAlone) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+  Run("CREATE INDEX mine ON trial (median_ns)");
+  Run("CREATE VIEW winners AS SELECT * FROM trial");
+
+  EXPECT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+}
+
+TEST_F(MigrationsTest, ADatabaseOfAnotherProgramIsRefusedAndLeftAlone) {
+  Run("CREATE TABLE recipes (name TEXT)");
+
+  const Status status = OpenSqlStore(path_).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("recipes"));
+  EXPECT_THAT(Open()->Texts("SELECT name FROM sqlite_master").value(), ElementsAre("recipes"));
+}
+
+TEST_F(MigrationsTest, ManyMayCreateTheSameDatabaseAtOnce) {
+  constexpr int kThreads = 8;
+  std::vector<std::thread> threads;
+  std::vector<Status> statuses(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      auto store = OpenSqlStore(path_);
+      statuses[i] = store.status();
+      if (store.ok())
+        statuses[i] = (*store)->AddProblems("t" + std::to_string(i), SampleProblems(2));
+    });
+  }
+
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(statuses, ::testing::Each(Status::Ok()));
+  EXPECT_EQ((*OpenSqlStore(path_))->Tags().value().size(), size_t{kThreads});
+}
+
+TEST_F(MigrationsTest, NothingIsLeftBesideANewDatabase) {
+  ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
+
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    names.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, ElementsAre("attune.db"));
+}
+
+}  // namespace
+}  // namespace attune::sql
