@@ -90,11 +90,11 @@ class HostBackend final : public Backend {
     for (const LibraryReport& report : Libraries()) {
       if (!report.available) continue;
       environment["library." + report.name] = report.version;
-      environment["library." + report.name + ".build"] = report.build_id;
+      environment["library." + report.name + ".build_id"] = report.build_id;
     }
     const Result<BlasLibrary*> openblas = openblas_.Get();
     if (openblas.ok()) environment["library.openblas.core"] = (*openblas)->core();
-    environment["library.attune-kernels.build"] =
+    environment["library.attune-kernels.build_id"] =
         fmt::format("{} {}", resources_.kernels->compiled_for, resources_.kernels->compiler);
     environment["policy.frequency"] = FrequencyPolicy();
     environment["policy.omp_wait"] = EnvironmentOr("OMP_WAIT_POLICY", "unset");
@@ -152,7 +152,7 @@ class HostBackend final : public Backend {
     for (const auto& solver : solvers_) products.push_back(solver.get());
     MoveAll(brought, "conv", solvers_);
 #ifdef ATTUNE_WITH_HOST_CONV
-    SolverList convolutions = MakeHostConvSolvers(products);
+    SolverList convolutions = MakeHostConvSolvers(products, pool_, cpu_.level);
     MoveAll(convolutions, "conv", solvers_);
 #endif
   }

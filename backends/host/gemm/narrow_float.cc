@@ -55,6 +55,7 @@ uint16_t Encode(double value) {
   if (std::isnan(value)) return static_cast<uint16_t>(sign | infinity | 1u);
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return static_cast<uint16_t>(sign | infinity);
+  if (magnitude == 0) return static_cast<uint16_t>(sign);
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   // Units in the last place: those of the smallest normal number serve the subnormal ones.

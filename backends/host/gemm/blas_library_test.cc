@@ -1,0 +1,178 @@
+#include "backends/host/gemm/blas_library.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/host/quiescence.h"
+
+namespace attune::host {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// C = A * B of all ones, so every element of C is k.
+struct OnesProduct {
+  explicit OnesProduct(int64_t size)
+      : a(static_cast<size_t>(size * size), 1.0f), b(a), c(a), n(size) {}
+  MatrixProduct product() {
+    MatrixProduct p;
+    p.m = p.n = p.k = p.lda = p.ldb = p.ldc = n;
+    p.a = reinterpret_cast<const std::byte*>(a.data());
+    p.b = reinterpret_cast<const std::byte*>(b.data());
+    p.c = reinterpret_cast<std::byte*>(c.data());
+    return p;
+  }
+  std::vector<float> a, b, c;
+  int64_t n;
+};
+
+// Nanoseconds that each thread of this process has run.
+std::map<int, int64_t> RunTimesNs() {
+  std::map<int, int64_t> times;
+  DIR* folder = ::opendir("/proc/self/task");
+  while (const dirent* entry = ::readdir(folder)) {
+    const int tid = std::atoi(entry->d_name);
+    if (tid <= 0) continue;
+    std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/schedstat");
+    file >> times[tid];
+  }
+  ::closedir(folder);
+  return times;
+}
+
+// Threads that did a share of the work between the two readings.
+int ThreadsThatWorked(const std::map<int, int64_t>& before, const std::map<int, int64_t>& after) {
+  int64_t most_ns = 0;
+  std::vector<int64_t> ran_ns;
+  for (const auto& [tid, time_ns] : after) {
+    const auto earlier = before.find(tid);
+    ran_ns.push_back(time_ns - (earlier == before.end() ? 0 : earlier->second));
+    most_ns = std::max(most_ns, ran_ns.back());
+  }
+  return static_cast<int>(
+      std::count_if(ran_ns.begin(), ran_ns.end(), [&](int64_t ns) { return ns > most_ns / 5; }));
+}
+
+class BlasLibraryTest : public ::testing::TestWithParam<BlasDialect> {
+ protected:
+  // A fresh handle on the library, or null where it is not installed.
+  std::unique_ptr<BlasLibrary> Open() {
+    auto library = BlasLibrary::Open(GetParam());
+    return library.ok() ? std::move(*library) : nullptr;
+  }
+};
+
+TEST_P(BlasLibraryTest, ReportsWhatWasLoaded) {
+  const LazyBlas blas(GetParam());
+  if (!blas.Get().ok()) GTEST_SKIP() << blas.Get().error().message();
+
+  const LibraryReport report = blas.Report();
+
+  EXPECT_TRUE(report.available);
+  EXPECT_EQ(report.name, GetParam().name);
+  EXPECT_THAT(report.version, StartsWith("0."));
+  EXPECT_THAT(report.path, HasSubstr(GetParam().name));
+  EXPECT_EQ(report.build_id.size(), 40u) << report.build_id;
+}
+
+TEST_P(BlasLibraryTest, ThreadCountIsHonoured) {
+  const auto library = Open();
+  if (library == nullptr) GTEST_SKIP() << GetParam().name << " is not installed.";
+  OnesProduct ones(512);
+  library->Gemm(DataType::kF32, ones.product(), 2);
+
+  for (const int threads : {1, 2}) {
+    // Idle threads of OpenBLAS poll for a while, which is no work.
+    ASSERT_TRUE(AwaitQuietThreads(5'000'000'000).ok());
+    const auto before = RunTimesNs();
+    for (int i = 0; i < 20; ++i) library->Gemm(DataType::kF32, ones.product(), threads);
+    const auto after = RunTimesNs();
+
+    EXPECT_EQ(ThreadsThatWorked(before, after), threads) << GetParam().name;
+  }
+}
+
+TEST_P(BlasLibraryTest, CallsWithDifferentThreadCountsMayMeet) {
+  const auto library = Open();
+  if (library == nullptr) GTEST_SKIP() << GetParam().name << " is not installed.";
+  const auto work = [&](int threads, std::atomic<int>& wrong) {
+    OnesProduct ones(96);
+    for (int i = 0; i < 50; ++i) {
+      library->Gemm(DataType::kF32, ones.product(), threads);
+      for (const float value : ones.c) wrong += value != 96.0f;
+    }
+  };
+  std::atomic<int> wrong{0};
+
+  std::thread other(work, 1, std::ref(wrong));
+  work(2, wrong);
+  other.join();
+
+  EXPECT_EQ(wrong, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, BlasLibraryTest, ::testing::Values(OpenBlasDialect(), BlisDialect()),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST(SideBySideTest, EachLibraryAnswersForItselfThoughTheirSymbolsHaveTheSameNames) {
+  const auto openblas = BlasLibrary::Open(OpenBlasDialect());
+  const auto blis = BlasLibrary::Open(BlisDialect());
+  if (!openblas.ok() || !blis.ok()) GTEST_SKIP() << "One of the two libraries is not installed.";
+  const SharedLibrary& first = (*openblas)->object();
+  const SharedLibrary& second = (*blis)->object();
+  OnesProduct from_openblas(65), from_blis(65);
+
+  (*openblas)->Gemm(DataType::kF32, from_openblas.product(), 2);
+  (*blis)->Gemm(DataType::kF32, from_blis.product(), 2);
+
+  EXPECT_NE(first.Find("cblas_sgemm"), second.Find("cblas_sgemm"));
+  EXPECT_NE(first.Find("sgemm_"), second.Find("sgemm_"));
+  EXPECT_EQ(second.Find("openblas_get_config"), nullptr);
+  EXPECT_EQ(first.Find("bli_info_get_version_str"), nullptr);
+  EXPECT_NE((*openblas)->version(), (*blis)->version());
+  EXPECT_THAT((*openblas)->core(), Not(IsEmpty()));
+  EXPECT_THAT(from_openblas.c, ::testing::Each(65.0f));
+  EXPECT_THAT(from_blis.c, ::testing::Each(65.0f));
+}
+
+TEST(MissingLibraryTest, SaysWhyAndWhichPackageBringsIt) {
+  BlasDialect dialect = OpenBlasDialect();
+  dialect.file_names = {"/nonexistent/libopenblas.so.0"};
+  const LazyBlas blas(dialect);
+
+  const LibraryReport report = blas.Report();
+
+  EXPECT_FALSE(report.available);
+  EXPECT_THAT(report.missing, HasSubstr("/nonexistent/libopenblas.so.0"));
+  EXPECT_THAT(report.missing, HasSubstr("libopenblas0-pthread"));
+  EXPECT_EQ(blas.Get().status().code(), StatusCode::kUnavailable);
+}
+
+TEST(MissingLibraryTest, ALibraryThatIsSomethingElseIsRefused) {
+  BlasDialect dialect = BlisDialect();
+  dialect.file_names = {"libc.so.6"};
+
+  const auto library = BlasLibrary::Open(dialect);
+
+  ASSERT_FALSE(library.ok());
+  EXPECT_THAT(library.error().message(), HasSubstr("bli_thread_set_num_threads"));
+}
+
+}  // namespace
+}  // namespace attune::host
