@@ -54,7 +54,8 @@ Sum SumOf(const Gemm& gemm) {
 // Whether a library may compute `conv` by Winograd's algorithm: two filter extents of 3 or more, no
 // stride, no dilation. Not in f64, where nobody does.
 bool MayBeWinograd(const Conv& conv) {
-  if (conv.type == DataType::kF64 || conv.groups == conv.in_channels) return false;
+  if (conv.type == DataType::kF64 || (conv.groups > 1 && conv.groups == conv.in_channels))
+    return false;
   const bool unit = conv.stride == Spatial{1, 1, 1} && conv.dilation == Spatial{1, 1, 1};
   return unit && std::count_if(conv.filter.begin(), conv.filter.end(),
                                [](int64_t extent) { return extent >= 3; }) >= 2;
@@ -81,7 +82,7 @@ Tolerance ToleranceFor(const Sum& sum) {
   const double u_output = UnitRoundoff(sum.output);
   Tolerance tolerance;
   tolerance.absolute =
-      sum.alpha * kSumLambda * kMeanProduct * u * (sum.growth * sum.k + kExtraTerms);
+      sum.alpha * kSumLambda * kMeanProduct * u * sum.growth * (sum.k + kExtraTerms);
   // Rounded inputs make independent errors in k products: a random walk of deviation 0.2 u each.
   tolerance.absolute += sum.alpha * 2 * InputRoundoff(sum) * std::sqrt(sum.k);
   // One rounding to the output type, or two, the first of them before something was added.

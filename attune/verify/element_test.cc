@@ -1,0 +1,101 @@
+#include "attune/verify/element.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+constexpr DataType kTypes[] = {DataType::kF64, DataType::kF32, DataType::kF16, DataType::kBf16};
+
+TEST(ElementTest, EveryHalfSurvivesTheWayToFloatAndBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float value = FloatFromF16(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(FloatFromF16(F16FromFloat(value))));
+    } else {
+      EXPECT_EQ(F16FromFloat(value), half);
+    }
+    const float wide = FloatFromBf16(half);
+    if (!std::isnan(wide)) {
+      EXPECT_EQ(Bf16FromFloat(wide), half);
+    }
+  }
+}
+
+TEST(ElementTest, HalvesHaveTheValuesOfTheStandard) {
+  EXPECT_EQ(FloatFromF16(0x3c00), 1.0f);
+  EXPECT_EQ(FloatFromF16(0xc000), -2.0f);
+  EXPECT_EQ(FloatFromF16(0x7bff), 65504.0f);
+  EXPECT_EQ(FloatFromF16(0x0001), 0x1p-24f);
+  EXPECT_EQ(FloatFromF16(0x03ff), 0x1p-14f - 0x1p-24f);
+  EXPECT_EQ(FloatFromF16(0x7c00), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(FloatFromBf16(0x3f80), 1.0f);
+}
+
+TEST(ElementTest, RoundingGoesToTheNearestAndTiesToEven) {
+  EXPECT_EQ(F16FromFloat(1 + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(F16FromFloat(1 + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(F16FromFloat(65519.0f), 0x7bff);
+  EXPECT_EQ(F16FromFloat(65520.0f), 0x7c00);
+  EXPECT_EQ(F16FromFloat(0x1p-25f), 0);
+  EXPECT_EQ(F16FromFloat(0x1.8p-25f), 1);
+  EXPECT_EQ(Bf16FromFloat(1 + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(Bf16FromFloat(1 + 3 * 0x1p-8f), 0x3f82);
+}
+
+TEST(ElementTest, GeneratedNumbersAreSignedNeverZeroAndWithinOne) {
+  for (const DataType type : kTypes) {
+    constexpr size_t kCount = 20'000;
+    std::vector<std::byte> bytes(kCount * SizeBytes(type));
+    std::vector<double> values(kCount);
+
+    GenerateElements(type, 3, 0, kCount, bytes.data());
+    Decode(type, bytes, values);
+
+    double sum = 0, square = 0;
+    for (const double value : values) {
+      EXPECT_NE(value, 0);
+      EXPECT_LE(std::abs(value), 1);
+      sum += value;
+      square += value * value;
+    }
+    // Uniform in [-1, 1]: mean 0, mean square 1/3; four standard deviations of 20,000.
+    EXPECT_NEAR(sum / kCount, 0, 0.0164) << Name(type);
+    EXPECT_NEAR(square / kCount, 1.0 / 3, 0.0085) << Name(type);
+    EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 250u) << Name(type);
+  }
+}
+
+TEST(ElementTest, ElementDependsOnSeedAndPositionAlone) {
+  std::vector<std::byte> whole(64 * 4), parts(64 * 4), other(64 * 4);
+
+  GenerateElements(DataType::kF32, 9, 0, 64, whole.data());
+  GenerateElements(DataType::kF32, 9, 40, 24, parts.data());
+  GenerateElements(DataType::kF32, 9, 0, 40, parts.data());
+  GenerateElements(DataType::kF32, 10, 0, 64, other.data());
+
+  EXPECT_EQ(whole, parts);
+  EXPECT_NE(whole, other);
+}
+
+TEST(ElementTest, EncodeRoundsToTheTypeAndDecodeIsItsInverse) {
+  for (const DataType type : kTypes) {
+    std::byte bytes[8] = {};
+    double value = 0;
+
+    Encode(type, 0.7, bytes);
+    Decode(type, {bytes, SizeBytes(type)}, {&value, 1});
+
+    EXPECT_NEAR(value, 0.7, 0.7 * UnitRoundoff(type)) << Name(type);
+  }
+}
+
+}  // namespace
+}  // namespace attune

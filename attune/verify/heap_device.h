@@ -1,0 +1,71 @@
+// A device in host memory that times nothing. For the tests of this module.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "attune/device/device.h"
+
+namespace attune {
+
+class HeapDevice final : public Device {
+ public:
+  const Target& target() const override { return target_; }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override {
+    if (size_bytes > limit_bytes_) return ResourceExhausted("Over the limit of the heap device.");
+    return std::make_unique<HeapBuffer>(size_bytes);
+  }
+  Status Upload(std::span<const std::byte> from, BufferView to) override {
+    if (!from.empty()) std::memcpy(to.handle, from.data(), from.size());
+    return Status::Ok();
+  }
+  Status Download(BufferView from, std::span<std::byte> to) override {
+    if (!to.empty()) std::memcpy(to.data(), from.handle, to.size());
+    return Status::Ok();
+  }
+  Status Synchronize() override { return Status::Ok(); }
+  Result<double> TimeNs(Executable&, const Arguments&, const TimingRequest&) override {
+    return 1.0;
+  }
+  Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+
+  void set_limit_bytes(size_t limit_bytes) { limit_bytes_ = limit_bytes; }
+
+ private:
+  class HeapBuffer final : public Buffer {
+   public:
+    explicit HeapBuffer(size_t size_bytes)
+        : memory_(std::aligned_alloc(64, (size_bytes + 64) / 64 * 64)), size_bytes_(size_bytes) {}
+    void* handle() const override { return memory_.get(); }
+    size_t size_bytes() const override { return size_bytes_; }
+
+   private:
+    struct Free {
+      void operator()(void* memory) const { std::free(memory); }
+    };
+    std::unique_ptr<void, Free> memory_;
+    size_t size_bytes_;
+  };
+
+  Target target_{"heap", "heap", "any", 1, {}};
+  size_t limit_bytes_ = size_t{1} << 40;
+};
+
+// An executable that is one function.
+class FunctionExecutable final : public Executable {
+ public:
+  explicit FunctionExecutable(std::function<Status(const Arguments&)> run,
+                              size_t workspace_bytes = 0)
+      : run_(std::move(run)), workspace_bytes_(workspace_bytes) {}
+  size_t workspace_bytes() const override { return workspace_bytes_; }
+  Status Run(const Arguments& arguments) override { return run_(arguments); }
+
+ private:
+  std::function<Status(const Arguments&)> run_;
+  size_t workspace_bytes_;
+};
+
+}  // namespace attune

@@ -1,0 +1,19 @@
+// The definitions of the operators, written down with no thought of speed: what the fast reference
+// is checked against. For the tests of this module.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attune/problem/problem.h"
+#include "attune/verify/reference.h"
+
+namespace attune {
+
+// Both return the output's span; gaps hold NaN.
+std::vector<double> NaiveGemm(const Gemm& gemm, std::span<const OperandValues> inputs, double alpha,
+                              double beta);
+std::vector<double> NaiveConv(const Conv& conv, std::span<const OperandValues> inputs);
+
+}  // namespace attune
