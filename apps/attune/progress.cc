@@ -20,7 +20,7 @@ size_t Done(const RunProgress& progress) {
 std::string Bar(const RunProgress& progress) {
   const size_t count = std::max<size_t>(progress.problem_count, 1);
   const auto filled = static_cast<size_t>(kBarColumns) * std::min(Done(progress), count) / count;
-  return "[" + std::string(filled, '#') + std::string(kBarColumns - filled, '.') + "]";
+  return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
 }
 
 std::string StageText(const TuneProgress& tune) {
@@ -89,7 +89,7 @@ void ProgressReporter::ShowLive(const RunProgress& progress, int64_t now_ns) {
   last_ns_ = now_ns;
   live_line_shown_ = true;
   // Erase to the end of the line, because the line before may have been longer.
-  err_.Print("\r" + LiveLine(progress, err_.width()) + "\x1b[K");
+  err_.Print(fmt::format("\r{}\x1b[K", LiveLine(progress, err_.width())));
   err_.Flush();
 }
 
