@@ -1,0 +1,495 @@
+#include "backends/opencl/kernel_file.h"
+
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/file.h"
+#include "attune/base/random.h"
+#include "backends/opencl/kernel_library.h"
+#include "backends/opencl/kernel_plan.h"
+#include "backends/opencl/problem_fields.h"
+
+namespace attune::opencl {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+Json SmallFile() {
+  return Json::parse(R"json({
+    "attune_kernel_file": 1, "name": "test-gemm", "version": 3, "description": "A test.",
+    "operator": "gemm", "sources": ["test.cl"],
+    "sizes": {"run_time": ["m", "n", "lda", "ldb", "ldc", "batch_count", "stride_a", "stride_b", "stride_c"],
+              "compile_time": ["k"]},
+    "applies": ["type == 'f32'", "k <= 4096"],
+    "parameters": [{"name": "WG", "values": [8, 16, 64]}, {"name": "MODE", "values": ["fast", "small"]}],
+    "constraints": ["WG <= max_work_group_size", "WG * 4 <= local_memory_bytes"],
+    "definitions": [{"name": "HALF", "value": "WG / 2"}, {"name": "FULL", "value": "HALF * 2 + k"}],
+    "variables": [{"name": "rows", "value": "ceil_div(m, WG)"}, {"name": "all", "value": "rows * n"}],
+    "workspace_bytes": "m * n * 4",
+    "launches": [{"function": "f", "when": "n > 1", "local": ["WG", 1], "groups": ["rows", "n"],
+      "arguments": [{"operand": "a"}, {"offset_of": "workspace"}, {"int": "m"}, {"real": "alpha"},
+                    {"local_bytes": "WG * 4"}]},
+      {"function": "g", "local": [1], "groups": ["all"], "arguments": [{"operand": "bias"}, {"float": 3}]}]
+})json");
+}
+
+Status ErrorAfter(const std::function<void(Json&)>& change) {
+  Json file = SmallFile();
+  change(file);
+  return ParseKernelFile(file.dump()).status();
+}
+
+TEST(KernelFileTest, WholeFileIsRead) {
+  const auto file = ParseKernelFile(SmallFile().dump());
+
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_EQ(file->name, "test-gemm");
+  EXPECT_EQ(file->version, 3);
+  EXPECT_EQ(file->parameters[1].values[1], ParameterValue("small"));
+  EXPECT_EQ(file->launches[0].arguments[1].name, "workspace");
+  EXPECT_FALSE(file->dynamic());
+}
+
+TEST(KernelFileTest, FileWithoutCompileTimeSizesIsDynamic) {
+  Json json = SmallFile();
+  json["sizes"]["compile_time"] = Json::array();
+  json["sizes"]["run_time"].push_back("k");
+  json["definitions"][1]["value"] = "HALF";
+
+  const auto file = ParseKernelFile(json.dump());
+
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_TRUE(file->dynamic());
+}
+
+struct Mistake {
+  const char* what;
+  std::function<void(Json&)> change;
+  const char* place;
+  const char* reason;
+};
+
+TEST(KernelFileTest, EveryMistakeIsReportedWithItsPlace) {
+  const Mistake mistakes[] = {
+      {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
+      {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
+      {"other format", [](Json& f) { f["attune_kernel_file"] = 2; }, "/attune_kernel_file",
+       "reads version 1"},
+      {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
+      {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
+      {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
+      {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "gemm, conv"},
+      {"way out", [](Json& f) { f["sources"][0] = "../x.cl"; }, "/sources/0", "in the folder"},
+      {"undeclared size", [](Json& f) { f["sizes"]["run_time"].erase(0); }, "/sizes",
+       "'m' is declared neither"},
+      {"size twice", [](Json& f) { f["sizes"]["compile_time"].push_back("m"); },
+       "/sizes/compile_time/1", "twice"},
+      {"no size", [](Json& f) { f["sizes"]["run_time"][0] = "q"; }, "/sizes/run_time/0",
+       "not a size"},
+      {"value twice", [](Json& f) { f["parameters"][0]["values"][2] = 8; },
+       "/parameters/0/values/2", "twice"},
+      {"mixed values", [](Json& f) { f["parameters"][0]["values"][2] = "x"; },
+       "/parameters/0/values/2", "mixed"},
+      {"real value", [](Json& f) { f["parameters"][0]["values"][2] = 0.5; },
+       "/parameters/0/values/2", "integer"},
+      {"no values", [](Json& f) { f["parameters"][0]["values"] = Json::array(); },
+       "/parameters/0/values", "0 elem"},
+      {"taken name", [](Json& f) { f["parameters"][0]["name"] = "m"; }, "/parameters/0/name",
+       "taken"},
+      {"macro of a size", [](Json& f) { f["parameters"][0]["name"] = "M"; }, "/parameters/0/name",
+       "taken"},
+      {"syntax", [](Json& f) { f["applies"][1] = "k <="; }, "/applies/1", "in 'k <='"},
+      {"unknown name", [](Json& f) { f["applies"][1] = "kk < 4"; }, "/applies/1", "does not exist"},
+      {"parameter too early", [](Json& f) { f["applies"][1] = "WG < 4"; }, "/applies/1", "WG"},
+      {"run-time size compiled in", [](Json& f) { f["definitions"][0]["value"] = "m / 2"; },
+       "/definitions/0/value", "reads 'm', which is not known where"},
+      {"run-time work-group", [](Json& f) { f["launches"][0]["local"][0] = "m"; },
+       "/launches/0/local/0", "'m'"},
+      {"later variable", [](Json& f) { f["variables"][0]["value"] = "all"; }, "/variables/0/value",
+       "'all'"},
+      {"dimensions", [](Json& f) { f["launches"][0]["groups"].erase(1); }, "/launches/0/groups",
+       "1 dimensions"},
+      {"operand",
+       [](Json& f) {
+         f["launches"][0]["arguments"][0] = {{"operand", "x"}};
+       },
+       "/launches/0/arguments/0/operand", "not an operand"},
+      {"two kinds", [](Json& f) { f["launches"][0]["arguments"][2]["long"] = "n"; },
+       "/launches/0/arguments/2", "exactly one"},
+      {"alpha as int", [](Json& f) { f["launches"][0]["arguments"][2]["int"] = "alpha"; },
+       "/launches/0/arguments/2", "alpha"},
+      {"workspace", [](Json& f) { f.erase("workspace_bytes"); }, "/launches/0/arguments/1",
+       "no workspace"},
+      {"no launches", [](Json& f) { f["launches"] = Json::array(); }, "/launches", "0 elements"},
+      {"control character", [](Json& f) { f["description"] = "a\nb"; }, "/description", "control"},
+      {"wrong type", [](Json& f) { f["launches"] = "x"; }, "/launches", "must be an array"},
+      {"null", [](Json& f) { f["workspace_bytes"] = nullptr; }, "/workspace_bytes",
+       "is of type null"},
+      {"too many combinations",
+       [](Json& f) {
+         Json values = Json::array();
+         for (int i = 0; i < 60; ++i) values.push_back(i);
+         for (int i = 0; i < 4; ++i) {
+           f["parameters"].push_back({{"name", fmt::format("P{}", i)}, {"values", values}});
+         }
+       },
+       "/parameters/4", "combinations"},
+  };
+
+  for (const Mistake& mistake : mistakes) {
+    const Status status = ErrorAfter(mistake.change);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << mistake.what;
+    EXPECT_THAT(status.message(), StartsWith(std::string(mistake.place) + ": ")) << mistake.what;
+    EXPECT_THAT(status.message(), HasSubstr(mistake.reason)) << mistake.what;
+  }
+}
+
+TEST(KernelFileTest, TextThatIsNotJsonIsReportedWithLineAndColumn) {
+  const Status status = ParseKernelFile("{\n  \"name\": 1,\n  \"x\" 2\n}").status();
+
+  EXPECT_THAT(status.message(), StartsWith("line 3, column 7: "));
+}
+
+TEST(KernelFileTest, DuplicateKeyIsAnErrorAndNotTheLastOneWins) {
+  std::string text = SmallFile().dump();
+  text.insert(1, "\"version\": 1, ");
+
+  EXPECT_EQ(ParseKernelFile(text).status().message(),
+            "/version: the key 'version' stands twice in one object.");
+}
+
+TEST(KernelFileTest, DeepAndHugeFilesAreRefused) {
+  EXPECT_THAT(ParseKernelFile(std::string(100000, '[')).status().message(), HasSubstr("levels"));
+  EXPECT_THAT(ParseKernelFile(std::string(kMaxKernelFileBytes + 1, ' ')).status().message(),
+              HasSubstr("bytes"));
+}
+
+TEST(KernelFileTest, InvalidUtf8IsRefused) {
+  std::string text = SmallFile().dump();
+  text.replace(text.find("A test."), 1, "\xff");
+
+  EXPECT_THAT(ParseKernelFile(text).status().message(), StartsWith("line 1, column "));
+}
+
+TEST(KernelFileTest, DerivedSizeNeedsAllOthersFixed) {
+  auto conv = LoadKernelFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json");
+  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+  Json json =
+      Json::parse(*ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json"));
+  json["sizes"]["compile_time"].push_back("out_h");
+
+  EXPECT_THAT(ParseKernelFile(json.dump()).status().message(),
+              StartsWith("/sizes/compile_time: 'out_h'"));
+}
+
+TEST(KernelFileTest, MissingSourceIsReportedByPath) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "attune_kernel_file_test";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(WriteFileAtomically(folder / "a.json", SmallFile().dump()).ok());
+
+  const Status status = LoadKernelFile(folder / "a.json").status();
+  const KernelLibrary library = LoadKernelLibrary({folder});
+  std::filesystem::remove_all(folder);
+
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("a.json: /sources/0: "));
+  ASSERT_EQ(library.reports.size(), 1u);
+  EXPECT_FALSE(library.reports[0].available);
+  EXPECT_THAT(library.reports[0].missing, HasSubstr("test.cl"));
+}
+
+TEST(KernelLibraryTest, EarlierFolderReplacesAKernelOfTheSameName) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "attune_kernel_library_test";
+  for (const char* sub : {"mine", "shipped"}) {
+    std::filesystem::create_directories(folder / sub);
+    Json json = SmallFile();
+    json["version"] = sub == std::string("mine") ? 7 : 1;
+    ASSERT_TRUE(WriteFileAtomically(folder / sub / "a.json", json.dump()).ok());
+    ASSERT_TRUE(WriteFileAtomically(folder / sub / "b.json", json.dump()).ok());
+    ASSERT_TRUE(WriteFileAtomically(folder / sub / "test.cl", "// Nothing.").ok());
+  }
+
+  const KernelLibrary library =
+      LoadKernelLibrary({folder / "mine", folder / "shipped", folder / "absent"});
+  std::filesystem::remove_all(folder);
+
+  ASSERT_EQ(library.files.size(), 1u);
+  EXPECT_EQ(library.files[0].version, 7);
+  ASSERT_EQ(library.reports.size(), 2u);  // The second file of the same folder is a mistake.
+  EXPECT_THAT(library.reports[1].missing, HasSubstr("is the name of"));
+}
+
+TEST(KernelPlanTest, ExpressionsBecomeNumbers) {
+  const auto file = ParseKernelFile(SmallFile().dump());
+  Gemm gemm = PackedGemm(100, 3, 50);
+
+  const auto plan =
+      MakePlan(*file, gemm, Config{{"WG", int64_t{16}}, {"MODE", std::string("fast")}});
+
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->workspace_bytes, 1200);
+  ASSERT_EQ(plan->launches.size(), 2u);
+  EXPECT_EQ(plan->launches[0].local, (std::vector<int64_t>{16, 1}));
+  EXPECT_EQ(plan->launches[0].groups, (std::vector<int64_t>{7, 3}));
+  EXPECT_EQ(plan->launches[0].arguments[3].kind, KernelArgument::Kind::kFloat);
+  EXPECT_EQ(plan->launches[1].groups, (std::vector<int64_t>{21}));
+  EXPECT_EQ(*ParseKernelPlan(Text(*plan)), *plan);
+}
+
+TEST(KernelPlanTest, LaunchWhoseConditionFailsIsLeftOut) {
+  const auto file = ParseKernelFile(SmallFile().dump());
+
+  const auto plan = MakePlan(*file, PackedGemm(100, 1, 50),
+                             Config{{"WG", int64_t{16}}, {"MODE", std::string("fast")}});
+
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->launches.size(), 1u);
+  EXPECT_EQ(plan->launches[0].function, "g");
+}
+
+TEST(KernelPlanTest, ImpossibleGeometryIsUnsupportedWithItsValue) {
+  Json json = SmallFile();
+  json["launches"][1]["groups"][0] = "m - 100";
+  const auto file = ParseKernelFile(json.dump());
+
+  const auto plan = MakePlan(*file, PackedGemm(100, 3, 50),
+                             Config{{"WG", int64_t{16}}, {"MODE", std::string("fast")}});
+
+  EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(plan.status().message(), HasSubstr("'m - 100' is 0"));
+}
+
+TEST(KernelPlanTest, SourceDependsOnCompileTimeSizesOnly) {
+  const auto file = ParseKernelFile(SmallFile().dump());
+  const Config config = {{"WG", int64_t{16}}, {"MODE", std::string("fast")}};
+
+  const std::string source = *MakeSource(*file, PackedGemm(100, 3, 50), config);
+
+  EXPECT_EQ(source, *MakeSource(*file, PackedGemm(7, 8, 50), config));
+  EXPECT_NE(source, *MakeSource(*file, PackedGemm(100, 3, 51), config));
+  EXPECT_THAT(source, HasSubstr("#define M m\n"));
+  EXPECT_THAT(source, HasSubstr("#define K 50\n"));
+  EXPECT_THAT(source, HasSubstr("#define MODE fast\n"));
+  EXPECT_THAT(source, HasSubstr("#define FULL 66\n"));
+}
+
+TEST(ProblemFieldsTest, EveryDeclaredNameHasAValueAndEveryValueAName) {
+  for (const Problem& problem : {Problem(PackedGemm(2, 3, 4)), Problem(Conv{})}) {
+    const FieldNames& names = *FieldNamesOf(OperatorName(problem));
+    std::set<std::string> declared(names.sizes.begin(), names.sizes.end());
+    declared.insert(names.derived.begin(), names.derived.end());
+    declared.insert(names.classes.begin(), names.classes.end());
+    std::set<std::string> valued;
+    for (const auto& [name, value] : FieldsOf(problem)) valued.insert(name);
+
+    EXPECT_EQ(valued, declared);
+  }
+}
+
+TEST(ProblemFieldsTest, SmallestProblemKeepsWhatIsCompiledInAndStaysValid) {
+  Conv conv;
+  conv.batch = 8;
+  conv.in_channels = conv.out_channels = 64;
+  conv.groups = 4;
+  conv.in = {1, 56, 56};
+  conv.filter = {1, 5, 5};
+  conv.dilation = {1, 2, 1};
+
+  const Conv none = std::get<Conv>(*SmallestLike(conv, {}));
+  const Conv filter = std::get<Conv>(*SmallestLike(conv, {"filter_h", "filter_w", "dilation_h"}));
+  const Conv groups = std::get<Conv>(*SmallestLike(conv, {"groups"}));
+
+  EXPECT_EQ(none.in, (Spatial{1, 1, 1}));
+  EXPECT_EQ(none.in_channels, 1);
+  EXPECT_EQ(filter.in, (Spatial{1, 9, 5}));
+  EXPECT_EQ(groups.out_channels, 4);
+}
+
+// ------------------------------------------------------------------------------------------------------------------
+// One random field of a shipped file is corrupted, a thousand times.
+
+// Every place of a document.
+void CollectPlaces(const Json& json, const Json::json_pointer& here,
+                   std::vector<Json::json_pointer>& places) {
+  if (!here.empty()) places.push_back(here);
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) CollectPlaces(value, here / key, places);
+  } else if (json.is_array()) {
+    for (size_t i = 0; i < json.size(); ++i) CollectPlaces(json[i], here / i, places);
+  }
+}
+
+std::string CorruptedText(std::string text, Random& random) {
+  const size_t place = random.Below(text.size() + 1);
+  switch (random.Below(4)) {
+    case 0:
+      return text.erase(std::min(place, text.size() - 1), 1);
+    case 1:
+      return text.insert(place, 1, "+*/()<>=!&|?:%'x9 .-"[random.Below(20)]);
+    case 2:
+      text[std::min(place, text.size() - 1)] = static_cast<char>(' ' + random.Below(95));
+      return text;
+    default:
+      return text.substr(0, place);
+  }
+}
+
+// A copy of `file` with one field changed.
+Json Corrupted(const Json& file, const Json::json_pointer& place, Random& random) {
+  Json changed = file;
+  Json& field = changed[place];
+  const Json::json_pointer parent = place.parent_pointer();
+  switch (random.Below(6)) {
+    case 0:
+      if (changed[parent].is_object()) {
+        changed[parent].erase(place.back());
+      } else {
+        changed[parent].erase(std::stoul(place.back()));
+      }
+      return changed;
+    case 1:
+      if (changed[parent].is_object()) {
+        changed[parent][place.back() + "x"] = field;
+      } else {
+        changed[parent].push_back(Json(field));
+      }
+      return changed;
+    case 2:
+      field = Json::array(
+          {nullptr, true, -1, 1e300, "", "m", Json::object(), Json::array()})[random.Below(8)];
+      return changed;
+    default:
+      break;
+  }
+  if (field.is_string()) {
+    field = CorruptedText(field.get<std::string>(), random);
+  } else if (field.is_number_integer()) {
+    field =
+        static_cast<int64_t>(random.Next() >> random.Below(64)) * (random.Below(2) == 0 ? 1 : -1);
+  } else if (field.is_array() && !field.empty()) {
+    std::reverse(field.begin(), field.end());
+  } else {
+    field = nullptr;
+  }
+  return changed;
+}
+
+// Everything that a file makes happen for some problems: what is applied, compiled, launched and
+// bound. Two files with the same effect are the same kernel.
+std::string EffectOf(const KernelFile& file, const std::vector<Problem>& problems) {
+  const Config limits = {{"compute_units", int64_t{2}},
+                         {"max_work_group_size", int64_t{4096}},
+                         {"local_memory_bytes", int64_t{1} << 20},
+                         {"max_allocation_bytes", int64_t{1} << 31}};
+  std::string effect =
+      fmt::format("{}@{} {}", file.name, file.version, fmt::join(file.source_names, ","));
+  Random random(3);
+  for (const Problem& problem : problems) {
+    if (!CheckApplies(file, problem, limits).ok()) {
+      effect += "|not applicable";
+      continue;
+    }
+    const auto space = MakeSpace(file, problem, limits);
+    effect += space.ok() ? fmt::format("|space {}", space->size()) : "|no space";
+    for (int i = 0; space.ok() && i < 8; ++i) {
+      const Config config = space->At(i == 0 ? 0 : space->Sample(random));
+      const auto source = MakeSource(file, problem, config);
+      const auto plan = MakePlan(file, problem, config);
+      effect += fmt::format("|{}|{}|{}", attune::Text(config), source.ok() ? *source : "no source",
+                            plan.ok() ? Text(*plan) : "no plan");
+    }
+  }
+  return effect;
+}
+
+TEST(KernelFileMutationTest,
+     EveryCorruptedFieldIsReportedWithItsPlaceOrHarmlessOrAnotherWholeKernel) {
+  constexpr int kMutations = 1000;
+  const char* names[] = {"gemm_tiled.json", "conv_im2col_gemm.json", "conv_direct_filter.json"};
+  Conv conv;
+  conv.batch = 2;
+  conv.in_channels = conv.out_channels = 6;
+  conv.in = {1, 9, 8};
+  conv.filter = {1, 3, 2};
+  conv.pad = {0, 1, 1};
+  conv.stride = {1, 2, 1};
+  Gemm batched = PackedGemm(65, 33, 17);
+  batched.batch_count = 2;
+  batched.bias = Bias::kPerRow;
+  const std::vector<Problem> problems = {PackedGemm(70, 30, 20), Normalized(batched), conv};
+  Random random(20);
+  int reported = 0;
+  int harmless = 0;
+  int different = 0;
+
+  for (int i = 0; i < kMutations; ++i) {
+    const auto path = std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / names[random.Below(3)];
+    const Json original = Json::parse(*ReadFile(path));
+    std::vector<Json::json_pointer> places;
+    CollectPlaces(original, Json::json_pointer(), places);
+    const Json::json_pointer place = places[random.Below(places.size())];
+    const Json changed = Corrupted(original, place, random);
+
+    const auto file = ParseKernelFile(changed.dump(-1, ' ', false, Json::error_handler_t::replace));
+
+    if (!file.ok()) {
+      ++reported;
+      EXPECT_EQ(file.status().code(), StatusCode::kInvalidArgument);
+      EXPECT_THAT(file.status().message(),
+                  AnyOf(StartsWith("/"), StartsWith("(the whole file): "), StartsWith("line ")))
+          << place.to_string();
+      continue;
+    }
+    const auto intact = ParseKernelFile(original.dump());
+    if (EffectOf(*file, problems) == EffectOf(*intact, problems)) {
+      ++harmless;
+    } else {
+      // A whole and consistent kernel file that means something else, such as another tile size.
+      // Its results are the verifier's business (WrongBindingIsCaughtByItsResult in
+      // opencl_backend_test.cc).
+      ++different;
+    }
+  }
+
+  EXPECT_EQ(reported + harmless + different, kMutations);
+  EXPECT_GT(reported, kMutations / 2);
+  EXPECT_GT(harmless, 0);
+  RecordProperty("reported", reported);
+  RecordProperty("harmless", harmless);
+  RecordProperty("different", different);
+}
+
+TEST(KernelFileMutationTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile) {
+  const std::string original =
+      *ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tiled.json");
+  Random random(21);
+
+  for (int i = 0; i < 1000; ++i) {
+    std::string changed = original;
+    const size_t place = random.Below(changed.size());
+    if (i % 2 == 0) {
+      changed.resize(place);
+    } else {
+      changed[place] = static_cast<char>(random.Below(256));
+    }
+    const auto file = ParseKernelFile(changed);
+    if (i % 2 == 0 && place + 1 < original.size()) {
+      EXPECT_FALSE(file.ok());
+    }
+    if (file.ok()) continue;
+    EXPECT_THAT(file.status().message(), AnyOf(StartsWith("/"), StartsWith("(the whole file): "),
+                                               MatchesRegex("line [0-9]+, column .*")));
+  }
+}
+
+}  // namespace
+}  // namespace attune::opencl
