@@ -13,7 +13,8 @@ struct ConvCase {
   Conv conv;         // Forward, f32, channels first.
 };
 
-// 2-D and 3-D, groups, depthwise, dilation, strides, pads, extents that differ and fit no block size.
+// 2-D and 3-D, groups, depthwise, dilation, strides, pads, extents that differ and fit no block
+// size.
 std::vector<ConvCase> ConvCases();
 
 // Every case in all three directions, channels first, channels last, and with layouts that differ

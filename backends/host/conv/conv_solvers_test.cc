@@ -1,0 +1,187 @@
+// Our own convolutions against a naive computation.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/host/conv/candidate_check.h"
+#include "backends/host/conv/conv_cases.h"
+#include "backends/host/conv/conv_solvers.h"
+#include "backends/host/conv/direct_conv.h"
+#include "backends/host/conv/gemm_conv.h"
+#include "backends/host/conv/reference_conv.h"
+#include "backends/host/cpu.h"
+#include "backends/host/host_backend.h"
+
+namespace attune::host {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kF32Error = 2e-6;
+constexpr double kBf16Error = 5e-3;
+constexpr uint64_t kConfigsPerCase = 6;
+
+void Check(const Solver& solver, const Problem& problem, const Config& config, double tolerance) {
+  const CheckOutcome outcome = CheckCandidate(solver, problem, config, 7);
+  EXPECT_THAT(outcome.complaint, IsEmpty()) << Text(problem) << " " << Text(config);
+  EXPECT_LT(outcome.worst_error, tolerance) << Text(problem) << " " << Text(config);
+}
+
+// The default and some others, the same ones in every run.
+void CheckSome(const Solver& solver, const Problem& problem, double tolerance) {
+  const auto space = solver.Space(problem, TestTarget(2));
+  ASSERT_TRUE(space.ok()) << space.status().ToString();
+  Random random(42);
+  Check(solver, problem, space->At(0), tolerance);
+  for (uint64_t i = 1; i < std::min(kConfigsPerCase, space->size()); ++i) {
+    Check(solver, problem, space->At(space->Sample(random)), tolerance);
+  }
+}
+
+class DirectConv : public ::testing::TestWithParam<IsaLevel> {
+ protected:
+  void SetUp() override {
+    if (DescribeCpu().level < GetParam()) GTEST_SKIP() << "This processor cannot run it.";
+  }
+  ThreadPool pool_{2};
+};
+
+TEST_P(DirectConv, IsRightInEveryFormForConfigsFromTheWholeSpace) {
+  const auto solver = MakeDirectConvSolver(pool_, GetParam());
+  for (const ConvCase& test : ConvCasesInAllForms(DataType::kF32)) {
+    if (!solver->IsApplicable(test.conv, TestTarget(2)).ok()) continue;
+    SCOPED_TRACE(test.name);
+    CheckSome(*solver, test.conv, kF32Error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryLevel, DirectConv,
+                         ::testing::Values(IsaLevel::kV2, IsaLevel::kV3, IsaLevel::kV4),
+                         [](const auto& level) {
+                           return "V" + std::to_string(static_cast<int>(level.param) + 1);
+                         });
+
+Conv ResNetLayer(ConvDirection direction) {
+  Conv conv;
+  conv.direction = direction;
+  conv.batch = 4;
+  conv.in_channels = conv.out_channels = 128;
+  conv.in = {1, 28, 28};
+  conv.filter = {1, 3, 3};
+  conv.pad = {0, 1, 1};
+  return conv;
+}
+
+TEST(DirectConvSpace, HasAtLeastOneHundredConfigsOnALayerOfResNet) {
+  ThreadPool pool(2);
+  for (const IsaLevel level : {IsaLevel::kV2, IsaLevel::kV3, IsaLevel::kV4}) {
+    const auto solver = MakeDirectConvSolver(pool, level);
+    for (const ConvDirection direction :
+         {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardWeights}) {
+      const auto space = solver->Space(ResNetLayer(direction), TestTarget(2));
+
+      ASSERT_TRUE(space.ok()) << space.status().ToString();
+      EXPECT_GE(space->size(), 100u);
+    }
+  }
+}
+
+TEST(DirectConvSpace, DepthwiseIsRefusedWithTheReason) {
+  ThreadPool pool(1);
+  Conv conv = ResNetLayer(ConvDirection::kForward);
+  conv.groups = conv.in_channels;
+
+  const Status status =
+      MakeDirectConvSolver(pool, IsaLevel::kV3)->IsApplicable(conv, TestTarget(2));
+
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("too few"));
+}
+
+// Solvers of products as the host backend has them.
+class GemmConv : public ::testing::Test {
+ protected:
+  std::vector<const Solver*> Products() {
+    std::vector<const Solver*> products;
+    for (const auto& solver : backend_->solvers()) {
+      if (solver->id().name.ends_with("-gemm")) products.push_back(solver.get());
+    }
+    return products;
+  }
+
+  std::unique_ptr<const Backend> backend_ = MakeHostBackend();
+  ThreadPool pool_{2};
+};
+
+TEST_F(GemmConv, EveryConfigOverEveryProductIsRightInEveryForm) {
+  const SolverList solvers = MakeHostConvSolvers(Products(), pool_, IsaLevel::kV2);
+  for (const auto& solver : solvers) {
+    if (!solver->id().name.starts_with("host.im2col-") &&
+        !solver->id().name.starts_with("host.conv1x1-")) {
+      continue;
+    }
+    for (const ConvCase& test : ConvCasesInAllForms(DataType::kF32)) {
+      if (!solver->IsApplicable(test.conv, TestTarget(2)).ok()) continue;
+      SCOPED_TRACE(solver->id().name + " " + test.name);
+      CheckSome(*solver, test.conv, kF32Error);
+    }
+  }
+}
+
+TEST_F(GemmConv, DoublePrecisionIsRight) {
+  const SolverList solvers = MakeHostConvSolvers(Products(), pool_, IsaLevel::kV2);
+  for (const auto& solver : solvers) {
+    if (solver->id().name != "host.im2col-reference" &&
+        solver->id().name != "host.conv1x1-openblas") {
+      continue;
+    }
+    for (const ConvCase& test : ConvCasesInAllForms(DataType::kF64)) {
+      if (!solver->IsApplicable(test.conv, TestTarget(2)).ok()) continue;
+      SCOPED_TRACE(solver->id().name + " " + test.name);
+      CheckSome(*solver, test.conv, 1e-13);
+    }
+  }
+}
+
+TEST_F(GemmConv, OneByOneFiltersBelongToOneOfTheTwoFamilies) {
+  const auto products = Products();
+  ASSERT_FALSE(products.empty());
+  const Solver& gemm = *products.back();
+  const auto im2col = MakeGemmConvSolver(GemmConvKind::kIm2col, gemm, pool_);
+  const auto pointwise = MakeGemmConvSolver(GemmConvKind::kPointwise, gemm, pool_);
+  for (const ConvCase& test : ConvCases()) {
+    const bool first = im2col->IsApplicable(test.conv, TestTarget(2)).ok();
+    const bool second = pointwise->IsApplicable(test.conv, TestTarget(2)).ok();
+
+    EXPECT_NE(first, second) << test.name;
+  }
+}
+
+TEST(ReferenceConv, IsRightInEveryForm) {
+  ThreadPool pool(2);
+  const auto solver = MakeReferenceConvSolver(pool);
+  for (const ConvCase& test : ConvCasesInAllForms(DataType::kF32)) {
+    SCOPED_TRACE(test.name);
+    Check(*solver, test.conv, {}, 1e-6);
+  }
+}
+
+TEST(ReferenceConv, IsRightForEveryTypeItTakes) {
+  ThreadPool pool(2);
+  const auto solver = MakeReferenceConvSolver(pool);
+  for (ConvCase test : ConvCases()) {
+    SCOPED_TRACE(test.name);
+    test.conv.type = DataType::kBf16;
+    Check(*solver, test.conv, {}, kBf16Error);
+    test.conv.type = DataType::kF64;
+    Check(*solver, test.conv, {}, 1e-14);
+  }
+}
+
+}  // namespace
+}  // namespace attune::host

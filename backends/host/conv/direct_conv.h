@@ -1,0 +1,23 @@
+// host.direct-conv: a direct convolution with tunable blocking, f32.
+#pragma once
+
+#include <memory>
+
+#include "attune/solver/solver.h"
+#include "backends/host/cpu.h"
+#include "backends/host/threads/thread_pool.h"
+
+namespace attune::host {
+
+// Parameters:
+//   tile      output columns (input channels for backward weights) of one register tile
+//   vectors   vectors of output channels of one register tile
+//   channels  summed channels at a time (forward and backward data)
+//   rows      output rows at a time
+//   order     what the outer loop walks: filters (each is reused over the rows) or rows
+//   split     what threads share out: the work of one image, or images
+//   threads
+// `pool` must outlive the solver; `level` is what the processor can run, at least kV2.
+std::unique_ptr<const Solver> MakeDirectConvSolver(ThreadPool& pool, IsaLevel level);
+
+}  // namespace attune::host
