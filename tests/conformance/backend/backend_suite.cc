@@ -1,0 +1,350 @@
+#include "tests/conformance/backend/backend_suite.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "attune/base/random.h"
+#include "attune/verify/bound_operands.h"
+#include "attune/verify/problem_data.h"
+#include "attune/verify/verifier.h"
+
+namespace attune {
+namespace {
+
+// Small, and each of them odd in another way.
+const char* const kProblems[] = {
+    "gemm@1{m=1,n=1,k=1}",
+    "gemm@1{m=37,n=29,k=41}",
+    "gemm@1{m=64,n=64,k=64}",
+    "gemm@1{m=33,n=17,k=65,ta=t}",
+    "gemm@1{m=33,n=17,k=65,tb=t}",
+    "gemm@1{m=33,n=17,k=65,ta=t,tb=t,lda=71,ldb=23,ldc=40}",
+    "gemm@1{m=130,n=1,k=77}",
+    "gemm@1{m=1,n=130,k=77}",
+    "gemm@1{m=24,n=20,k=31,batch=3}",
+    "gemm@1{m=24,n=20,k=31,batch=3,sa=0,sb=700,sc=500}",
+    "gemm@1{m=24,n=20,k=31,alpha=other,beta=other,ldc=27}",
+    "gemm@1{m=24,n=20,k=31,beta=one}",
+    "gemm@1{m=24,n=20,k=31,bias=row,act=relu}",
+    "gemm@1{m=24,n=20,k=31,bias=column,act=gelu}",
+    "gemm@1{m=24,n=20,k=31,act=tanh}",
+    "gemm@1{m=24,n=20,k=31,act=sigmoid,det=1}",
+    "gemm@1{m=24,n=20,k=31,align=4}",
+    "gemm@1{m=40,n=24,k=56,type=f64}",
+    "gemm@1{m=40,n=24,k=56,type=bf16}",
+    "gemm@1{m=40,n=24,k=56,type=bf16,ctype=bf16,tb=t}",
+    "gemm@1{m=40,n=24,k=56,type=f16,ctype=f16}",
+    "conv@1{dir=fwd,n=1,c=1,h=1,w=1,k=1,fh=1,fw=1}",
+    "conv@1{dir=fwd,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1}",
+    "conv@1{dir=bwd_data,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1}",
+    "conv@1{dir=bwd_weights,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1}",
+    "conv@1{dir=fwd,n=2,c=5,h=14,w=13,k=7,fh=3,fw=5,ph=1,pw=2,sh=2,sw=3}",
+    "conv@1{dir=bwd_data,n=2,c=5,h=14,w=13,k=7,fh=3,fw=5,ph=1,pw=2,sh=2,sw=3}",
+    "conv@1{dir=bwd_weights,n=2,c=5,h=14,w=13,k=7,fh=3,fw=5,ph=1,pw=2,sh=2,sw=3}",
+    "conv@1{dir=fwd,n=2,c=32,h=7,w=7,k=16,fh=1,fw=1}",
+    "conv@1{dir=fwd,n=2,c=32,h=8,w=7,k=16,fh=1,fw=1,sh=2,sw=2}",
+    "conv@1{dir=bwd_data,n=2,c=32,h=8,w=7,k=16,fh=1,fw=1,sh=2,sw=2}",
+    "conv@1{dir=fwd,n=2,c=16,h=12,w=12,k=16,fh=3,fw=3,dh=2,dw=2,ph=2,pw=2,g=4}",
+    "conv@1{dir=bwd_data,n=2,c=16,h=12,w=12,k=16,fh=3,fw=3,ph=1,pw=1,g=16}",
+    "conv@1{dir=bwd_weights,n=2,c=16,h=12,w=12,k=16,fh=3,fw=3,ph=1,pw=1,g=2}",
+    "conv@1{dir=fwd,n=2,c=16,h=10,w=10,k=16,fh=3,fw=3,ph=1,pw=1,layout=nhwc}",
+    "conv@1{dir=bwd_data,n=2,c=16,h=10,w=10,k=16,fh=3,fw=3,ph=1,pw=1,layout=nhwc}",
+    "conv@1{dir=bwd_weights,n=2,c=16,h=10,w=10,k=16,fh=3,fw=3,ph=1,pw=1,layout=nhwc}",
+    "conv@1{dir=fwd,n=2,c=16,h=9,w=9,k=16,fh=3,fw=3,bias=1}",
+    "conv@1{dir=fwd,n=1,c=8,d=5,h=6,w=7,k=8,fd=3,fh=3,fw=3,pd=1,ph=1,pw=1}",
+    "conv@1{dir=bwd_data,n=1,c=8,d=5,h=6,w=7,k=8,fd=3,fh=3,fw=3,sd=2,layout=ndhwc}",
+    "conv@1{dir=bwd_weights,n=1,c=8,d=5,h=6,w=7,k=8,fd=1,fh=3,fw=2}",
+    "conv@1{dir=fwd,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
+    "conv@1{dir=bwd_data,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
+    "conv@1{dir=bwd_weights,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
+    "conv@1{dir=fwd,mode=trans,n=1,c=6,h=7,w=8,k=4,fh=2,fw=3,sh=2,sw=3,oph=1,opw=2}",
+};
+
+// Index 0, every value of "threads" in the default config, and some more.
+std::vector<Config> ConfigsToTry(const ConfigSpace& space, size_t samples) {
+  const Config standard = space.At(0);
+  std::vector<Config> configs = {standard};
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.name != "threads") continue;
+    for (const ParameterValue& value : parameter.values) {
+      Config config = standard;
+      config[parameter.name] = value;
+      if (config != standard && space.IndexOf(config).has_value()) configs.push_back(config);
+    }
+  }
+  Random random(space.size());
+  for (size_t i = 0; i < samples; ++i) configs.push_back(space.At(space.Sample(random)));
+  return configs;
+}
+
+// One problem on one device, ready to verify candidates.
+class Bench {
+ public:
+  static Result<std::unique_ptr<Bench>> Create(const BackendUnderTest& subject,
+                                               const std::string& text) {
+    auto bench = std::make_unique<Bench>();
+    ATTUNE_ASSIGN_OR_RETURN(bench->device_, subject.backend->Open(subject.device));
+    ATTUNE_ASSIGN_OR_RETURN(bench->problem_, ParseProblem(text));
+    ATTUNE_ASSIGN_OR_RETURN(auto data, ProblemData::Create(bench->problem_, 20));
+    bench->data_ = std::make_unique<ProblemData>(std::move(data));
+    ATTUNE_ASSIGN_OR_RETURN(auto operands,
+                            BoundOperands::Create(*bench->device_, bench->problem_, *bench->data_));
+    bench->operands_ = std::make_unique<BoundOperands>(std::move(operands));
+    return bench;
+  }
+
+  // What is wrong with this config, as a sentence; nothing if all is well.
+  std::optional<std::string> Try(const Solver& solver, const Config& config) {
+    Result<Artifact> artifact = Build(solver, config);
+    if (!artifact.ok()) return "Build: " + artifact.status().ToString();
+    auto executable = solver.Load(*artifact, problem_, config, *device_);
+    if (!executable.ok()) return "Load: " + executable.status().ToString();
+    const Verdict verdict = Verify(**executable, *device_, *operands_, *data_, problem_);
+    if (!verdict.failure.has_value()) return std::nullopt;
+    return std::string(Name(verdict.failure->kind)) + ": " + verdict.failure->message;
+  }
+
+  Result<double> TimeNs(const Solver& solver, const Config& config, CacheState cache) {
+    ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, Build(solver, config));
+    ATTUNE_ASSIGN_OR_RETURN(auto executable, solver.Load(artifact, problem_, config, *device_));
+    ATTUNE_RETURN_IF_ERROR(operands_->ReserveWorkspace(executable->workspace_bytes()));
+    return device_->TimeNs(*executable, operands_->arguments(), {.launches = 2, .cache = cache});
+  }
+
+  const Problem& problem() const { return problem_; }
+  const Target& target() const { return device_->target(); }
+
+ private:
+  Result<Artifact> Build(const Solver& solver, const Config& config) {
+    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                            solver.Recipe(problem_, config, device_->target()));
+    if (recipe.empty()) return Artifact();
+    return solver.Build(recipe);
+  }
+
+  std::unique_ptr<Device> device_;
+  Problem problem_;
+  std::unique_ptr<ProblemData> data_;
+  std::unique_ptr<BoundOperands> operands_;
+};
+
+const KnownException* FindException(const ConformanceCase& tried) {
+  const auto& exceptions = tried.subject.exceptions;
+  const auto found = std::find_if(exceptions.begin(), exceptions.end(), [&](const auto& known) {
+    return known.solver == tried.solver->id().name && known.problem == tried.problem;
+  });
+  return found == exceptions.end() ? nullptr : &*found;
+}
+
+// The first thing that is wrong with any config of the case.
+std::optional<std::string> FirstMistake(const ConformanceCase& tried) {
+  auto bench = Bench::Create(tried.subject, tried.problem);
+  if (!bench.ok()) return bench.status().ToString();
+  const auto space = tried.solver->Space((*bench)->problem(), (*bench)->target());
+  if (!space.ok()) return "Space: " + space.status().ToString();
+  for (const Config& config : ConfigsToTry(*space, tried.subject.sampled_configs)) {
+    if (auto mistake = (*bench)->Try(*tried.solver, config)) {
+      return Text(Candidate{tried.solver->id(), config}) + ": " + *mistake;
+    }
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Device> OpenOrNull(const BackendUnderTest& subject) {
+  auto device = subject.backend->Open(subject.device);
+  return device.ok() ? std::move(*device) : nullptr;
+}
+
+}  // namespace
+
+void PrintTo(const ConformanceCase& tried, std::ostream* out) {
+  *out << Text(tried.solver->id()) << " on " << tried.problem;
+}
+
+void PrintTo(const BackendUnderTest& subject, std::ostream* out) {
+  *out << subject.backend->name() << " device " << subject.device;
+}
+
+std::vector<ConformanceCase> CasesOf(const BackendUnderTest& subject) {
+  std::vector<ConformanceCase> cases;
+  const std::unique_ptr<Device> device = OpenOrNull(subject);
+  if (device == nullptr) return cases;
+  for (const auto& solver : subject.backend->solvers()) {
+    for (const char* text : kProblems) {
+      const auto problem = ParseProblem(text);
+      if (!problem.ok() || !solver->IsApplicable(*problem, device->target()).ok()) continue;
+      cases.push_back({subject, solver.get(), text});
+    }
+  }
+  return cases;
+}
+
+std::string CaseName(const testing::TestParamInfo<ConformanceCase>& info) {
+  std::string name = info.param.solver->id().name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  const auto problem = std::find(std::begin(kProblems), std::end(kProblems), info.param.problem);
+  return name + "_problem" + std::to_string(problem - std::begin(kProblems));
+}
+
+TEST_P(SolverTest, ComputesTheRightResultWithTheDefaultAndWithSampledConfigs) {
+  const KnownException* known = FindException(GetParam());
+
+  const std::optional<std::string> mistake = FirstMistake(GetParam());
+
+  if (known == nullptr) {
+    EXPECT_EQ(mistake.value_or(""), "");
+  } else {
+    EXPECT_TRUE(mistake.has_value()) << "Passes now; take it off the list: " << known->reason;
+  }
+}
+
+TEST_P(SolverTest, CandidatesAreFoundAgainByTheirText) {
+  const Solver& solver = *GetParam().solver;
+  const Problem problem = *ParseProblem(GetParam().problem);
+  const auto device = OpenOrNull(GetParam().subject);
+  const auto space = solver.Space(problem, device->target());
+  ASSERT_TRUE(space.ok()) << space.status().ToString();
+  ASSERT_GE(space->size(), 1u);
+  EXPECT_EQ(space->IndexOf(space->At(0)), 0u);
+  Random random(7);
+
+  for (int i = 0; i < 10; ++i) {
+    const uint64_t index = space->Sample(random);
+    const Candidate candidate{solver.id(), space->At(index)};
+    const auto parsed = ParseCandidate(Text(candidate));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_EQ(*parsed, candidate);
+    EXPECT_EQ(space->IndexOf(parsed->config), index);
+  }
+}
+
+TEST_P(SolverTest, SpaceAndRecipeAreTheSameEveryTime) {
+  const Solver& solver = *GetParam().solver;
+  const Problem problem = *ParseProblem(GetParam().problem);
+  const auto device = OpenOrNull(GetParam().subject);
+  const auto first = solver.Space(problem, device->target());
+  const auto second = solver.Space(problem, device->target());
+  ASSERT_TRUE(first.ok() && second.ok());
+
+  EXPECT_EQ(first->size(), second->size());
+  EXPECT_EQ(first->parameters(), second->parameters());
+  const auto recipe = solver.Recipe(problem, first->At(0), device->target());
+  const auto again = solver.Recipe(problem, second->At(0), device->target());
+  ASSERT_TRUE(recipe.ok() && again.ok());
+  EXPECT_EQ(*recipe, *again);
+  EXPECT_EQ(recipe->empty(), !solver.traits().compiles);
+}
+
+TEST_P(BackendTest, DevicesAreListedWithTheirTargets) {
+  const BackendUnderTest& subject = GetParam();
+  bool listed = false;
+  for (const DeviceReport& report : subject.backend->Devices()) {
+    EXPECT_EQ(report.target.backend, subject.backend->name());
+    const auto parsed = ParseTarget(Text(report.target));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_EQ(*parsed, report.target);
+    listed = listed || report.spec == subject.device;
+  }
+  EXPECT_TRUE(listed);
+
+  const auto device = subject.backend->Open(subject.device);
+  ASSERT_TRUE(device.ok()) << device.status().ToString();
+  EXPECT_EQ((*device)->target().backend, subject.backend->name());
+}
+
+TEST_P(BackendTest, UnknownDeviceIsNotFoundAndTheKnownOnesAreNamed) {
+  const Status status = GetParam().backend->Open("no such device").status();
+
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(status.message().find(GetParam().device), std::string::npos) << status.message();
+}
+
+TEST_P(BackendTest, EnvironmentHasATextThatCanBeReadBack) {
+  const Environment environment = GetParam().backend->DescribeEnvironment();
+
+  const auto parsed = ParseEnvironment(Text(environment));
+
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(*parsed, environment);
+}
+
+TEST_P(BackendTest, LibrariesAreThereOrSaidToBeMissing) {
+  for (const LibraryReport& library : GetParam().backend->Libraries()) {
+    EXPECT_FALSE(library.name.empty());
+    EXPECT_EQ(library.available, library.missing.empty()) << library.name;
+    EXPECT_TRUE(!library.available || !library.version.empty()) << library.name;
+  }
+}
+
+TEST_P(BackendTest, SolverNamesAreDistinctAndCanBeParsed) {
+  std::set<SolverId> seen;
+  for (const auto& solver : GetParam().backend->solvers()) {
+    EXPECT_TRUE(seen.insert(solver->id()).second) << Text(solver->id());
+    EXPECT_EQ(FindSolver(GetParam().backend->solvers(), solver->id()), solver.get());
+    const auto parsed = ParseCandidate(Text(Candidate{solver->id(), {}}));
+    EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_FALSE(solver->traits().description.empty()) << Text(solver->id());
+  }
+}
+
+TEST_P(BackendTest, SolverThatIsNotApplicableSaysWhy) {
+  const std::unique_ptr<Device> device = OpenOrNull(GetParam());
+  ASSERT_NE(device, nullptr);
+  Target elsewhere = device->target();
+  elsewhere.backend = "elsewhere";
+  std::vector<Problem> problems = {OtherOp{"pool", {}}};
+  for (const char* text : kProblems) problems.push_back(*ParseProblem(text));
+
+  for (const auto& solver : GetParam().backend->solvers()) {
+    EXPECT_FALSE(solver->IsApplicable(problems[0], device->target()).ok()) << Text(solver->id());
+    for (const Problem& problem : problems) {
+      const Status status = solver->IsApplicable(problem, device->target());
+      if (status.ok()) {
+        EXPECT_EQ(OperatorName(problem), solver->traits().operator_name);
+        continue;
+      }
+      EXPECT_TRUE(status.code() == StatusCode::kUnsupported ||
+                  status.code() == StatusCode::kUnavailable)
+          << Text(solver->id()) << ": " << status.ToString();
+      EXPECT_GT(status.message().size(), 10u) << Text(solver->id());
+    }
+    EXPECT_FALSE(solver->IsApplicable(problems[2], elsewhere).ok()) << Text(solver->id());
+  }
+}
+
+TEST_P(BackendTest, EverySolverIsTimedWarmAndCold) {
+  std::map<const Solver*, ConformanceCase> first;
+  for (ConformanceCase& tried : CasesOf(GetParam())) first.emplace(tried.solver, std::move(tried));
+  ASSERT_FALSE(first.empty());
+
+  for (const auto& [solver, tried] : first) {
+    auto bench = Bench::Create(GetParam(), tried.problem);
+    ASSERT_TRUE(bench.ok()) << bench.status().ToString();
+    const auto space = solver->Space((*bench)->problem(), (*bench)->target());
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+    for (const CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
+      const auto time_ns = (*bench)->TimeNs(*solver, space->At(0), cache);
+      ASSERT_TRUE(time_ns.ok()) << Text(solver->id()) << ": " << time_ns.status().ToString();
+      EXPECT_GT(*time_ns, 0) << Text(solver->id());
+    }
+  }
+}
+
+TEST_P(BackendTest, ReferenceOfEveryOperatorComesLast) {
+  std::map<std::string, std::string> last;
+  for (const auto& solver : GetParam().backend->solvers()) {
+    last[solver->traits().operator_name] = solver->id().name;
+  }
+
+  for (const auto& [operator_name, name] : last) {
+    EXPECT_NE(name.find("reference"), std::string::npos) << operator_name << ": " << name;
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,27 @@
+#include "backends/fake/fake_backend.h"
+#include "tests/conformance/backend/backend_suite.h"
+
+namespace attune {
+namespace {
+
+BackendUnderTest Subject(const std::string& script) {
+  return {MakeFakeBackend(*FakeScript::Parse(script)), "fake"};
+}
+
+// The suite must notice what it is there for: here is a solver that is wrong, and says so.
+BackendUnderTest WrongSubject() {
+  BackendUnderTest subject = Subject("fake.tiled fault=wrong_result");
+  for (const ConformanceCase& tried : CasesOf(subject)) {
+    if (tried.solver->id().name != "fake.tiled") continue;
+    subject.exceptions.push_back({"fake.tiled", tried.problem, "Its script makes it wrong."});
+  }
+  return subject;
+}
+
+INSTANTIATE_TEST_SUITE_P(Fake, BackendTest, testing::Values(Subject("")));
+INSTANTIATE_TEST_SUITE_P(Fake, SolverTest, testing::ValuesIn(CasesOf(Subject(""))), CaseName);
+INSTANTIATE_TEST_SUITE_P(WrongFake, SolverTest, testing::ValuesIn(CasesOf(WrongSubject())),
+                         CaseName);
+
+}  // namespace
+}  // namespace attune
