@@ -12,3 +12,7 @@ if(ATTUNE_SANITIZE)
   add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ATTUNE_SANITIZE})
 endif()
+# libFuzzer finds its way by the coverage of the code under test, so every object is instrumented.
+if(ATTUNE_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
