@@ -119,7 +119,6 @@ struct BinaryOperator {
 constexpr int kOrLevel = 1;
 constexpr int kAndLevel = 2;
 constexpr int kComparisonLevel = 4;
-constexpr int kUnaryLevel = 7;
 
 constexpr BinaryOperator kBinaryOperators[] = {
     {"||", ExpressionOp::kOr, kOrLevel},

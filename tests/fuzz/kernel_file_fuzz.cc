@@ -1,0 +1,47 @@
+// Any text is a kernel file whose plans are numbers or reasons, or no kernel file, with the place
+// of the mistake.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "attune/problem/problem.h"
+#include "backends/opencl/kernel_file.h"
+#include "backends/opencl/kernel_plan.h"
+#include "tests/fuzz/fuzz_check.h"
+
+namespace {
+
+// Large spaces only cost time here.
+constexpr uint64_t kMostCombinations = 4096;
+
+bool IsSmall(const attune::opencl::KernelFile& file) {
+  uint64_t combinations = 1;
+  for (const attune::Parameter& parameter : file.parameters)
+    combinations *= parameter.values.size();
+  return combinations <= kMostCombinations;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto file = attune::opencl::ParseKernelFile({reinterpret_cast<const char*>(data), size});
+  if (!file.ok()) {
+    attune::FuzzCheck(!file.status().message().empty());
+    return 0;
+  }
+  const attune::Config limits = {{"compute_units", int64_t{2}},
+                                 {"max_work_group_size", int64_t{1024}},
+                                 {"local_memory_bytes", int64_t{65536}},
+                                 {"max_allocation_bytes", int64_t{1} << 30}};
+  for (const attune::Problem& problem :
+       {attune::Problem(attune::PackedGemm(33, 17, 9)), attune::Problem(attune::Conv{})}) {
+    if (!attune::opencl::CheckApplies(*file, problem, limits).ok() || !IsSmall(*file)) continue;
+    const auto space = attune::opencl::MakeSpace(*file, problem, limits);
+    if (!space.ok()) continue;
+    const auto plan = attune::opencl::MakePlan(*file, problem, space->At(0));
+    if (plan.ok()) attune::FuzzCheck(attune::opencl::ParseKernelPlan(Text(*plan)).ok());
+    const auto source = attune::opencl::MakeSource(*file, problem, space->At(0));
+    attune::FuzzCheck(source.ok() || !source.status().message().empty());
+  }
+  return 0;
+}
