@@ -28,9 +28,9 @@ constexpr std::array kLayouts = {
     LayoutChoice{"blocked8", Form::kBlocked8, Form::kAny, Form::kBlocked8},
     LayoutChoice{"plain_src", Form::kPlain, Form::kAny, Form::kAny},
     LayoutChoice{"plain_dst", Form::kAny, Form::kAny, Form::kPlain},
+    LayoutChoice{"plain", Form::kPlain, Form::kPlain, Form::kPlain},
     LayoutChoice{"nchw", Form::kChannelsFirst, Form::kAny, Form::kChannelsFirst},
     LayoutChoice{"plain_data", Form::kPlain, Form::kAny, Form::kPlain},
-    LayoutChoice{"plain", Form::kPlain, Form::kPlain, Form::kPlain},
 };
 
 struct AlgorithmChoice {

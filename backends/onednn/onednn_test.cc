@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-using host::CheckCandidate;
+using host::CandidateCheck;
 using host::CheckOutcome;
 using host::ConvCase;
 using host::TestTarget;
@@ -40,10 +40,11 @@ class OneDnn : public ::testing::Test {
   void CheckAll(const Solver& solver, const Problem& problem, double tolerance) {
     const auto space = solver.Space(problem, TestTarget(2));
     ASSERT_TRUE(space.ok()) << space.status().ToString();
+    const CandidateCheck check(problem, 7);
     for (uint64_t i = 0; i < space->size(); ++i) {
       const Config config = space->At(i);
       if (i > 0 && IntegerAt(config, "threads") != 2) continue;
-      const CheckOutcome outcome = CheckCandidate(solver, problem, config, i);
+      const CheckOutcome outcome = check.Run(solver, config);
       EXPECT_THAT(outcome.complaint, IsEmpty()) << Text(problem) << " " << Text(config);
       EXPECT_LT(outcome.worst_error, tolerance) << Text(problem) << " " << Text(config);
     }
@@ -144,7 +145,7 @@ TEST_F(OneDnn, UnknownImplementationFailsToLoadByName) {
   Config config = solver.Space(conv, TestTarget(2))->At(0);
   config["impl"] = std::string("jit:imagined");
 
-  const CheckOutcome outcome = CheckCandidate(solver, conv, config, 1);
+  const CheckOutcome outcome = CandidateCheck(conv, 1).Run(solver, config);
 
   EXPECT_THAT(outcome.complaint, HasSubstr("jit:imagined"));
 }

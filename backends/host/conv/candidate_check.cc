@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -100,14 +101,29 @@ void Store(DataType type, double value, std::byte* at) {
   }
 }
 
+// Allocates on cache lines, so that copies are aligned like their originals.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignmentBytes}));
+  }
+  void deallocate(T* memory, size_t) {
+    ::operator delete (memory, std::align_val_t{kAlignmentBytes});
+  }
+  friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
+};
+using AlignedBytes = std::vector<std::byte, LineAllocator<std::byte>>;
+
 // One operand between two guards.
 class GuardedOperand {
  public:
   GuardedOperand(const Operand& operand, Random& random)
       : operand_(operand), size_bytes_(SpanBytes(operand.tensor)) {
-    bytes_.assign(size_bytes_ + 2 * kGuardBytes + kAlignmentBytes, std::byte{kGuardPattern});
-    const auto address = reinterpret_cast<uintptr_t>(bytes_.data());
-    start_ = kGuardBytes + (kAlignmentBytes - address % kAlignmentBytes) % kAlignmentBytes;
+    bytes_.assign(size_bytes_ + 2 * kGuardBytes, std::byte{kGuardPattern});
     if (operand.role == OperandRole::kOut) {
       std::fill_n(data(), size_bytes_, std::byte{0xFF});
     } else {
@@ -122,11 +138,11 @@ class GuardedOperand {
     for (int64_t i = 0; i < elements; ++i) values_.push_back(Now(i));
   }
 
-  std::byte* data() { return bytes_.data() + start_; }
+  std::byte* data() { return bytes_.data() + kGuardBytes; }
   // The value now, and before the launch.
   double Now(int64_t element) const {
     const DataType type = operand_.tensor.type;
-    return Load(type, bytes_.data() + start_ + static_cast<size_t>(element) * SizeBytes(type));
+    return Load(type, bytes_.data() + kGuardBytes + static_cast<size_t>(element) * SizeBytes(type));
   }
   double At(int64_t element) const { return values_[static_cast<size_t>(element)]; }
   const TensorDesc& tensor() const { return operand_.tensor; }
@@ -134,12 +150,13 @@ class GuardedOperand {
   // Empty, or which operand was written where it must not be.
   std::string Complaint() const {
     const bool is_input = operand_.role == OperandRole::kIn;
-    const auto end = static_cast<std::ptrdiff_t>(start_ + size_bytes_);
+    const auto end = static_cast<std::ptrdiff_t>(kGuardBytes + size_bytes_);
     const bool intact =
-        is_input ? bytes_ == before_
-                 : std::equal(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(start_),
-                              before_.begin()) &&
-                       std::equal(bytes_.begin() + end, bytes_.end(), before_.begin() + end);
+        is_input
+            ? bytes_ == before_
+            : std::equal(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(kGuardBytes),
+                         before_.begin()) &&
+                  std::equal(bytes_.begin() + end, bytes_.end(), before_.begin() + end);
     if (intact) return "";
     return fmt::format("operand {} was written {}", operand_.name,
                        is_input ? "although it is an input" : "outside of its bounds");
@@ -148,8 +165,7 @@ class GuardedOperand {
  private:
   Operand operand_;
   size_t size_bytes_;
-  size_t start_ = 0;
-  std::vector<std::byte> bytes_, before_;
+  AlignedBytes bytes_, before_;
   std::vector<double> values_;  // Of before_.
 };
 
@@ -292,13 +308,21 @@ std::vector<Sum> NaiveGemm(const Gemm& gemm, const GuardedOperands& operands) {
   return sums;
 }
 
-void Compare(const Problem& problem, const GuardedOperands& operands, CheckOutcome& outcome) {
-  const Conv* conv = std::get_if<Conv>(&problem);
-  const std::vector<Sum> sums =
-      conv ? NaiveConv(*conv, operands) : NaiveGemm(std::get<Gemm>(problem), operands);
+}  // namespace
+
+// Operands before the launch, and the output after it.
+struct CandidateCheck::Round {
+  GuardedOperands operands;
+  std::vector<Sum> sums;
+};
+
+namespace {
+
+void Compare(const GuardedOperands& operands, const std::vector<Sum>& sums, bool has_gaps,
+             CheckOutcome& outcome) {
   for (size_t i = 0; i < sums.size(); ++i) {
     const double got = operands.back().Now(static_cast<int64_t>(i));
-    if (!conv && sums[i].magnitude == 0) continue;
+    if (has_gaps && sums[i].magnitude == 0) continue;
     if (!std::isfinite(got)) {
       outcome.complaint = fmt::format("element {} of the output is {}", i, got);
       return;
@@ -311,45 +335,56 @@ void Compare(const Problem& problem, const GuardedOperands& operands, CheckOutco
   }
 }
 
-void RunOnce(Executable& executable, const Problem& problem, uint64_t seed, CheckOutcome& outcome) {
-  Random random(seed);
-  GuardedOperands operands;
-  for (const Operand& operand : Operands(problem)) operands.emplace_back(operand, random);
-  std::vector<BufferView> views;
-  for (GuardedOperand& operand : operands) views.push_back({operand.data(), 0});
-  const int64_t workspace_bytes = static_cast<int64_t>(executable.workspace_bytes());
-  // NaN everywhere, so that what is read before it is written shows.
-  const Operand scratch{"workspace",
-                        OperandRole::kOut,
-                        {DataType::kI8, {std::max<int64_t>(workspace_bytes, 1)}, {1}}};
-  GuardedOperand workspace(scratch, random);
-  const Status status = executable.Run(
-      {.operands = views, .workspace = {workspace.data(), 0}, .alpha = kAlpha, .beta = kBeta});
-  if (!status.ok()) {
-    outcome.complaint = status.ToString();
-    return;
-  }
-  Compare(problem, operands, outcome);
-  if (outcome.complaint.empty()) outcome.complaint = workspace.Complaint();
+// A guarded buffer full of NaN.
+GuardedOperand MakeWorkspace(size_t size_bytes) {
+  Random unused(0);
+  const int64_t extent = std::max<int64_t>(static_cast<int64_t>(size_bytes), 1);
+  return {{"workspace", OperandRole::kOut, {DataType::kI8, {extent}, {1}}}, unused};
 }
 
 }  // namespace
 
-Target TestTarget(int compute_units) { return {"host", "test", "x86-64-v4", compute_units, {}}; }
+CandidateCheck::CandidateCheck(const Problem& problem, uint64_t seed) : problem_(problem) {
+  for (uint64_t round = 0; round < 2; ++round) {
+    Random random(seed + round);
+    Round& added = rounds_.emplace_back();
+    for (const Operand& operand : Operands(problem)) added.operands.emplace_back(operand, random);
+    const Conv* conv = std::get_if<Conv>(&problem);
+    added.sums = conv ? NaiveConv(*conv, added.operands)
+                      : NaiveGemm(std::get<Gemm>(problem), added.operands);
+  }
+}
 
-CheckOutcome CheckCandidate(const Solver& solver, const Problem& problem, const Config& config,
-                            uint64_t seed) {
+CandidateCheck::~CandidateCheck() = default;
+
+CheckOutcome CandidateCheck::Run(const Solver& solver, const Config& config) const {
   BareDevice device;
   CheckOutcome outcome;
-  auto executable = solver.Load(Artifact(), problem, config, device);
+  auto executable = solver.Load(Artifact(), problem_, config, device);
   if (!executable.ok()) {
     outcome.complaint = executable.error().ToString();
     return outcome;
   }
-  for (uint64_t round = 0; round < 2 && outcome.complaint.empty(); ++round) {
-    RunOnce(**executable, problem, seed + round, outcome);
+  for (const Round& round : rounds_) {
+    GuardedOperands operands = round.operands;
+    GuardedOperand workspace = MakeWorkspace((*executable)->workspace_bytes());
+    std::vector<BufferView> views;
+    for (GuardedOperand& operand : operands) views.push_back({operand.data(), 0});
+    const Status status = (*executable)
+                              ->Run({.operands = views,
+                                     .workspace = {workspace.data(), 0},
+                                     .alpha = kAlpha,
+                                     .beta = kBeta});
+    if (!status.ok()) outcome.complaint = status.ToString();
+    if (outcome.complaint.empty()) {
+      Compare(operands, round.sums, std::holds_alternative<Gemm>(problem_), outcome);
+    }
+    if (outcome.complaint.empty()) outcome.complaint = workspace.Complaint();
+    if (!outcome.complaint.empty()) break;
   }
   return outcome;
 }
+
+Target TestTarget(int compute_units) { return {"host", "test", "x86-64-v4", compute_units, {}}; }
 
 }  // namespace attune::host

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "attune/solver/solver.h"
 
@@ -16,10 +17,21 @@ struct CheckOutcome {
   std::string complaint;
 };
 
-// Builds, loads and runs `config` twice, the second time on other data and a moved workspace.
-// Operands stand between guards, the output is poisoned with NaN before.
-CheckOutcome CheckCandidate(const Solver& solver, const Problem& problem, const Config& config,
-                            uint64_t seed);
+// Data for one problem and what it must give, computed once for all candidates.
+class CandidateCheck {
+ public:
+  CandidateCheck(const Problem& problem, uint64_t seed);
+  ~CandidateCheck();
+
+  // Builds, loads and runs `config` twice, the second time on other data and a moved workspace.
+  // Operands stand between guards, the output and the workspace are poisoned with NaN before.
+  CheckOutcome Run(const Solver& solver, const Config& config) const;
+
+ private:
+  struct Round;
+  const Problem problem_;
+  std::vector<Round> rounds_;
+};
 
 // A target with `compute_units` cores of x86-64-v4.
 Target TestTarget(int compute_units);
