@@ -45,6 +45,8 @@ struct RecordedSet {
   bool finished =
       false;  // The tuner came to its decision; an interrupted run leaves an unfinished set.
   std::vector<Record> records;  // In order of revision.
+
+  friend bool operator==(const RecordedSet&, const RecordedSet&) = default;
 };
 
 }  // namespace attune

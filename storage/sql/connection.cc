@@ -1,8 +1,11 @@
 #include "storage/sql/connection.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,8 +18,23 @@ api::sqlite3* HandleOf(soci::session& session) {
   return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
 }
 
-bool IsOutOfSpace(int system_errno) {
-  return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
+// Whether the database or its log has grown to the file size limit of this process. SQLite reports
+// that as any I/O error, and its errno is gone by the time SOCI has thrown.
+bool IsAtFileSizeLimit(const std::string& name) {
+  constexpr uintmax_t kLargestWriteBytes = 1 << 17;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code error;
+    const uintmax_t size_bytes = std::filesystem::file_size(name + suffix, error);
+    if (!error && size_bytes + kLargestWriteBytes > limit.rlim_cur) return true;
+  }
+  return false;
+}
+
+bool IsOutOfSpace(const std::string& name, int system_errno) {
+  return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG ||
+         IsAtFileSizeLimit(name);
 }
 
 // What failed, as SQLite sees it.
@@ -40,11 +58,12 @@ Status IoFailure(const std::string& name, const SqliteFailure& failure) {
   if (failure.code == SQLITE_IOERR_SHORT_READ) {
     return DataLoss(fmt::format("Database '{}' is shorter than it should be.", name));
   }
-  if (IsOutOfSpace(failure.system_errno)) {
+  if (IsOutOfSpace(name, failure.system_errno)) {
     return ResourceExhausted(fmt::format(
-        "No space to write to database '{}': {}. Nothing of this transaction is kept; free space "
-        "and run the same command again.",
-        name, std::strerror(failure.system_errno)));
+        "No space to write to database '{}': the disk, the quota or the file size limit "
+        "of the process is used up. Nothing of this transaction is kept; make space and "
+        "run the same command again.",
+        name));
   }
   return Unavailable(fmt::format("Reading or writing database '{}' failed: {} ({}).", name,
                                  failure.message, std::strerror(failure.system_errno)));

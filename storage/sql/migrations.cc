@@ -27,7 +27,10 @@ Migration ValuesMigration() {
        "applied_unix_ns INTEGER NOT NULL) STRICT",
        "CREATE TABLE counter (id INTEGER PRIMARY KEY, value INTEGER NOT NULL, checksum TEXT NOT "
        "NULL) STRICT",
-       TextTableSql("target"), TextTableSql("environment"), TextTableSql("problem"),
+       TextTableSql("target"), TextTableSql("environment"),
+       "CREATE TABLE problem (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT "
+       "NULL, "
+       "set_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
        TextTableSql("candidate"),
        "CREATE TABLE tag (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count "
        "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",

@@ -26,6 +26,7 @@ enum SetColumn : size_t {
   kAttuneVersion,
   kStartedUnixNs,
 };
+enum ProblemColumn : size_t { kProblemRowId, kProblemKey, kProblemContent, kSetCount };
 enum ProgressColumn : size_t { kSetId, kFinished, kQualifyCount, kScreenCount, kFinalCount };
 
 // The ids of what a set refers to.
@@ -80,6 +81,26 @@ Row ProgressRow(const SetProgress& progress) {
 Result<std::optional<Row>> ReadSetRow(Connection& connection, std::string_view key) {
   const Cell cell = TextCell(key);
   return ReadRow(connection, {MeasurementSetTable(), "key = :p0", {&cell, 1}});
+}
+
+Result<Row> ReadProblemRow(Connection& connection, int64_t problem_id) {
+  const Cell cell = IntegerCell(problem_id);
+  ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> row,
+                          ReadRow(connection, {ProblemTable(), "id = :p0", {&cell, 1}}));
+  if (row.has_value()) return std::move(*row);
+  return DataLoss(fmt::format("Table problem has no row {}, but database '{}' refers to it.",
+                              problem_id, connection.name()));
+}
+
+Status CountSet(WriteTransaction& transaction, int64_t problem_id) {
+  ATTUNE_ASSIGN_OR_RETURN(const Row row, ReadProblemRow(transaction.connection(), problem_id));
+  return transaction.Update(ProblemTable(), RowWriter(ProblemTable())
+                                                .Integer(problem_id)
+                                                .Text(row[kProblemKey].text)
+                                                .Text(row[kProblemContent].text)
+                                                .Integer(row[kSetCount].integer + 1)
+                                                .Checksum()
+                                                .Take());
 }
 
 Status ParseSeed(std::span<const Cell> row, uint64_t& seed) {
@@ -139,8 +160,28 @@ Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set) {
         fmt::format("Measurement set {} exists with another content; make a new id.", set.id));
   }
   const int64_t id = transaction.TakeId();
+  ATTUNE_RETURN_IF_ERROR(CountSet(transaction, ids.problem_id));
   ATTUNE_RETURN_IF_ERROR(transaction.Insert(MeasurementSetTable(), SetRow(id, set, ids)));
   return transaction.Insert(SetProgressTable(), ProgressRow({id, false, {}}));
+}
+
+Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id) {
+  ATTUNE_ASSIGN_OR_RETURN(const Row problem, ReadProblemRow(connection, problem_id));
+  std::vector<Row> rows;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection,
+                                  {MeasurementSetTable(),
+                                   "problem_id = :p0 ORDER BY started_unix_ns, id",
+                                   {&problem[kProblemRowId], 1}},
+                                  [&](std::span<const Cell> row) {
+                                    rows.emplace_back(row.begin(), row.end());
+                                    return Status::Ok();
+                                  }));
+  const int64_t expected = problem[kSetCount].integer;
+  if (static_cast<int64_t>(rows.size()) == expected) return rows;
+  return DataLoss(
+      fmt::format("Row {} of table problem: column set_count holds {}, but table measurement_set "
+                  "has {} sets of it.",
+                  problem_id, expected, rows.size()));
 }
 
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key) {

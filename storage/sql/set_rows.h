@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/record/record.h"
@@ -37,6 +38,10 @@ class SetReader {
 // Adds the set and its progress. Ok if the same set is there already, kInvalidArgument if another
 // one has its id.
 Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
+
+// The rows of the sets of a problem, in order of their start. kDataLoss if there are not as many as
+// the problem says.
+Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id);
 
 // kNotFound if there is no set with this `key` (MeasurementSet::id).
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key);

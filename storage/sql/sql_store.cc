@@ -80,15 +80,8 @@ Status VisitSet(Session& session, const RecordQuery& query, std::span<const Cell
 
 Status VisitProblem(Session& session, const RecordQuery& query, int64_t problem_id,
                     const Visitor& visit) {
-  std::vector<Row> set_rows;
-  const Cell id = IntegerCell(problem_id);
-  ATTUNE_RETURN_IF_ERROR(
-      ReadRows(*session.connection,
-               {MeasurementSetTable(), "problem_id = :p0 ORDER BY started_unix_ns, id", {&id, 1}},
-               [&](std::span<const Cell> row) {
-                 set_rows.emplace_back(row.begin(), row.end());
-                 return Status::Ok();
-               }));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> set_rows,
+                          ReadSetRows(*session.connection, problem_id));
   for (const Row& row : set_rows) ATTUNE_RETURN_IF_ERROR(VisitSet(session, query, row, visit));
   return Status::Ok();
 }

@@ -47,6 +47,12 @@ Table MakeTextTable(std::string_view name) {
   return MakeTable(name, {{"id", kInteger}, {"key", kText}, {"content", kText}, kChecksum});
 }
 
+Table MakeProblemTable() {
+  return MakeTable(
+      "problem",
+      {{"id", kInteger}, {"key", kText}, {"content", kText}, {"set_count", kInteger}, kChecksum});
+}
+
 // SQLite drops the sign of a zero.
 double WithoutSignOfZero(double value) { return value == 0 ? 0 : value; }
 
@@ -105,7 +111,7 @@ const Table& EnvironmentTable() {
 }
 
 const Table& ProblemTable() {
-  static const Table table = MakeTextTable("problem");
+  static const Table table = MakeProblemTable();
   return table;
 }
 

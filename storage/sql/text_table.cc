@@ -25,12 +25,10 @@ Result<std::optional<Row>> RowFor(Connection& connection, const Table& table,
 Result<int64_t> InternText(WriteTransaction& transaction, const Table& table,
                            std::string_view content) {
   const int64_t id = transaction.TakeId();
-  const Row row = RowWriter(table)
-                      .Integer(id)
-                      .Text(FingerprintOf(content).ToHex())
-                      .Text(content)
-                      .Checksum()
-                      .Take();
+  RowWriter writer(table);
+  writer.Integer(id).Text(FingerprintOf(content).ToHex()).Text(content);
+  for (size_t i = kContentColumn + 1; i < table.checksum_column; ++i) writer.Integer(0);
+  const Row row = writer.Checksum().Take();
   ATTUNE_ASSIGN_OR_RETURN(const bool is_new, transaction.InsertIfNew(table, "key", row));
   if (is_new) return id;
   transaction.GiveBackId();

@@ -19,7 +19,8 @@ namespace attune::sql {
 
 inline constexpr size_t kMaxCachedTexts = 65536;
 
-// The id of `content`, which is added if it is new. kInternal if another text has its fingerprint.
+// The id of `content`, which is added if it is new; columns behind the content are counts from 0.
+// kInternal if another text has its fingerprint.
 Result<int64_t> InternText(WriteTransaction& transaction, const Table& table,
                            std::string_view content);
 // Nothing if there is no such text.
