@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace attune {
 
@@ -18,5 +19,8 @@ struct OtherOp {
 
   friend bool operator==(const OtherOp&, const OtherOp&) = default;
 };
+
+// Whether `word` is [a-z][a-z0-9_]*: what an operator and its attributes may be called.
+bool IsOperatorWord(std::string_view word);
 
 }  // namespace attune

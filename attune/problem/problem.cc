@@ -116,18 +116,11 @@ int64_t ReductionLengthOf(const Conv& conv) {
   return 0;
 }
 
-bool IsOperatorName(std::string_view name) {
-  if (name.empty() || name.front() < 'a' || name.front() > 'z') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
 Status ValidateOther(const OtherOp& other) {
-  if (!IsOperatorName(other.op) || other.op == "gemm" || other.op == "conv") {
-    return InvalidArgument(
-        "Operator name '" + other.op +
-        "' is not a lower-case word ([a-z][a-z0-9_]*) other than gemm and conv.");
+  constexpr const char* kWord = "a lower-case word ([a-z][a-z0-9_]*)";
+  if (!IsOperatorWord(other.op) || other.op == "gemm" || other.op == "conv") {
+    return InvalidArgument("Operator name " + Quoted(other.op) + " is not " + kWord +
+                           " other than gemm and conv.");
   }
   if (other.attributes.size() > kMaxOtherAttributes) {
     return InvalidArgument("Operator " + other.op + " has " +
@@ -135,14 +128,21 @@ Status ValidateOther(const OtherOp& other) {
                            std::to_string(kMaxOtherAttributes) + ".");
   }
   for (const auto& [key, value] : other.attributes) {
-    if (IsOperatorName(key)) continue;
-    return InvalidArgument("Attribute name '" + key + "' of operator " + other.op +
-                           " is not a lower-case word ([a-z][a-z0-9_]*).");
+    if (IsOperatorWord(key)) continue;
+    return InvalidArgument("Attribute name " + Quoted(key) + " of operator " + other.op +
+                           " is not " + kWord + ".");
   }
   return Status::Ok();
 }
 
 }  // namespace
+
+bool IsOperatorWord(std::string_view word) {
+  if (word.empty() || word.front() < 'a' || word.front() > 'z') return false;
+  return std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
 
 Fingerprint KeyOf(const Problem& problem) { return FingerprintOf(Text(problem)); }
 

@@ -328,6 +328,10 @@ Parsed<Problem> ReadOther(const FieldList& list) {
   OtherOp other;
   other.op = std::string(list.name);
   for (const Field& field : list.fields) {
+    if (!IsOperatorWord(field.key)) {
+      return ErrorAtOffset(field.key_offset, fmt::format("Key {} is not a word of [a-z][a-z0-9_]*.",
+                                                         Quoted(field.key)));
+    }
     auto value = Unescaped(field.value);
     if (!value.has_value()) {
       return ErrorAtOffset(field.value_offset,

@@ -111,6 +111,13 @@ TEST(ProblemTextTest, HostileBytesAreEscapedInMessages) {
   for (const char c : message) EXPECT_TRUE(c >= ' ' && c <= '~');
 }
 
+TEST(ProblemTextTest, ForeignKeysOfOtherOperatorsAreQuotedAtTheirColumn) {
+  const TextError error = ErrorOf("pool@1{n=1,a\tb=2}");
+
+  EXPECT_EQ(error.column, 12u);
+  EXPECT_EQ(error.reason, "Key 'a\\x09b' is not a word of [a-z][a-z0-9_]*.");
+}
+
 TEST(ProblemTextTest, AnyOneByteChangeIsAnErrorOrAnotherValidProblem) {
   const std::string original =
       "conv@1{dir=fwd,n=2,c=4,h=9,w=9,k=8,fh=3,fw=3,g=2,ph=1,pw=1,layout=nhwc,type=bf16,bias=1}";
