@@ -1,0 +1,221 @@
+// A thousand random changes of a field, and a thousand of a byte: each is reported, with its place,
+// or was harmless: everything that can be read is what was written.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/file.h"
+#include "attune/base/random.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/sql_store.h"
+#include "storage/sql/table.h"
+#include "tests/conformance/store/sample_records.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr int kChanges = 1000;
+
+// All that the interface gives.
+struct Content {
+  std::vector<std::pair<std::string, int64_t>> tags;
+  std::vector<std::vector<TaggedProblem>> problems;
+  std::vector<RecordedSet> sets;
+
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+Result<Content> ReadAll(const std::string& path) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(path));
+  Content content;
+  ATTUNE_ASSIGN_OR_RETURN(content.tags, store->Tags());
+  for (const std::string tag : {"", "resnet50", "vgg16"}) {
+    ATTUNE_ASSIGN_OR_RETURN(auto problems, store->Problems(tag));
+    content.problems.push_back(std::move(problems));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(content.sets, Collected(*store));
+  return content;
+}
+
+class StoreDamageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Fill();
+    original_ = ReadAll(path_).value();
+    bytes_ = ReadFile(path_).value();
+  }
+
+  void Fill() {
+    Random random(3);
+    const auto store = std::move(*OpenSqlStore(path_));
+    ASSERT_EQ(store->AddProblems("resnet50", SampleProblems(12)), Status::Ok());
+    ASSERT_EQ(store->AddProblems("vgg16", SampleProblems(4)), Status::Ok());
+    for (int64_t i = 0; i < 4; ++i) {
+      const MeasurementSet set = SampleSet(i, i, random);
+      ASSERT_EQ(store->BeginSet(set), Status::Ok());
+      ASSERT_EQ(store->Append(set.id, SampleTrials(25, random)), Status::Ok());
+      if (i % 2 == 0) {
+        ASSERT_EQ(store->FinishSet(set.id), Status::Ok());
+      }
+    }
+  }
+
+  // Makes the file `bytes`, with nothing left of what was beside it.
+  void Write(const std::string& bytes) {
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+
+  std::unique_ptr<sql::Connection> OpenRaw() {
+    auto connection = std::move(*sql::Connection::Open(path_, {}));
+    EXPECT_EQ(connection->Execute("PRAGMA foreign_keys = OFF"), Status::Ok());
+    EXPECT_EQ(connection->Execute("PRAGMA synchronous = OFF"), Status::Ok());
+    return connection;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() / "attune.db";
+  std::string bytes_;
+  Content original_;
+};
+
+struct Field {
+  std::string table;
+  std::string column;
+  std::string id_column = "id";
+};
+
+std::vector<Field> AllFields() {
+  std::vector<Field> fields = {{"migration", "version", "version"},
+                               {"migration", "name", "version"}};
+  for (const sql::Table* table : sql::AllTables()) {
+    for (const sql::Column& column : table->columns) {
+      fields.push_back({std::string(table->name), std::string(column.name), "id"});
+    }
+  }
+  return fields;
+}
+
+// An expression over the old value of the field.
+std::string RandomExpression(const std::string& column, Random& random) {
+  const uint64_t number = random.Below(100'000);
+  const std::string kExpressions[] = {
+      "NULL",
+      "''",
+      "'nonsense'",
+      fmt::format("{} + {}", column, 1 + number),
+      fmt::format("-{}", column),
+      fmt::format("{}", number),
+      "9e999",
+      fmt::format("{} || char({})", column, random.Below(256)),
+      fmt::format("substr({0}, 1, {1} % max(1, length({0})))", column, number),
+      fmt::format("replace({}, '{}', '{}')", column, number % 10, (number + 1) % 10),
+      fmt::format("upper({})", column),
+      fmt::format("(SELECT {0} FROM (SELECT * FROM @) ORDER BY random() LIMIT 1)", column),
+  };
+  return kExpressions[random.Below(std::size(kExpressions))];
+}
+
+// Changes one row; false if the database's own constraints forbade that or nothing changed.
+bool ChangeField(sql::Connection& connection, const Field& field, Random& random) {
+  std::string expression = RandomExpression(field.column, random);
+  if (const size_t at = expression.find('@'); at != std::string::npos) {
+    expression.replace(at, 1, field.table);
+  }
+  const auto ids =
+      connection.Texts(fmt::format("SELECT {} FROM {} ORDER BY 1", field.id_column, field.table));
+  if (!ids.ok() || ids->empty()) return false;
+  const std::string& id = (*ids)[random.Below(ids->size())];
+  const std::string old_value = fmt::format("SELECT quote({}) FROM {} WHERE {} = {}", field.column,
+                                            field.table, field.id_column, id);
+  const auto before = connection.Texts(old_value);
+  const Status status =
+      connection.Execute(fmt::format("UPDATE {} SET {} = {} WHERE {} = {}", field.table,
+                                     field.column, expression, field.id_column, id));
+  const auto after = connection.Texts(old_value);
+  return status.ok() && before.ok() && after.ok() && *before != *after;
+}
+
+TEST_F(StoreDamageTest, AThousandChangedFieldsAreReportedWithTheirPlaceOrHarmless) {
+  const std::vector<Field> fields = AllFields();
+  Random random(20261121);
+  int reported = 0;
+  int with_column = 0;
+  for (int change = 0; change < kChanges;) {
+    const Field& field = fields[random.Below(fields.size())];
+    Write(bytes_);
+    if (!ChangeField(*OpenRaw(), field, random)) continue;
+    ++change;
+
+    const Result<Content> content = ReadAll(path_);
+
+    if (content.ok()) {
+      EXPECT_EQ(*content, original_) << field.table << "." << field.column;
+      continue;
+    }
+    ++reported;
+    const Status& status = content.error();
+    EXPECT_TRUE(status.code() == StatusCode::kDataLoss ||
+                status.code() == StatusCode::kFailedPrecondition)
+        << status.ToString();
+    // A row that has another id now is missed by those that refer to it.
+    EXPECT_THAT(status.message(), AnyOf(HasSubstr("able " + field.table), HasSubstr("migration")));
+    if (status.message().find("column " + field.column) != std::string::npos) ++with_column;
+  }
+  EXPECT_GT(reported, kChanges / 2);
+  EXPECT_GT(with_column, reported * 3 / 4);
+}
+
+TEST_F(StoreDamageTest, AThousandChangedBytesAreReportedOrHarmless) {
+  Random random(20261122);
+  int reported = 0;
+  for (int change = 0; change < kChanges; ++change) {
+    const size_t offset = random.Below(bytes_.size());
+    std::string bytes = bytes_;
+    bytes[offset] = static_cast<char>(bytes[offset] ^ (1 + random.Below(255)));
+    Write(bytes);
+
+    const Result<Content> content = ReadAll(path_);
+
+    if (content.ok()) {
+      EXPECT_EQ(*content, original_) << "offset " << offset;
+      continue;
+    }
+    ++reported;
+    EXPECT_NE(content.error().code(), StatusCode::kInternal) << content.error().ToString();
+    EXPECT_THAT(content.error().message(), AnyOf(HasSubstr(path_), HasSubstr("able ")));
+  }
+  EXPECT_GT(reported, kChanges / 4);
+}
+
+TEST_F(StoreDamageTest, OverwrittenPagesAreReportedOrHarmless) {
+  constexpr size_t kPageBytes = 4096;
+  const size_t pages = bytes_.size() / kPageBytes;
+  for (size_t page = 0; page < pages; ++page) {
+    for (size_t other = 0; other < pages; other += 3) {
+      if (other == page) continue;
+      std::string bytes = bytes_;
+      bytes.replace(page * kPageBytes, kPageBytes, bytes_, other * kPageBytes, kPageBytes);
+      Write(bytes);
+
+      const Result<Content> content = ReadAll(path_);
+
+      if (content.ok()) {
+        EXPECT_EQ(*content, original_) << "page " << other << " over page " << page;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune
