@@ -154,19 +154,19 @@ TEST(RunFinalTest, DefaultAloneIsStillMeasured) {
 // The promises of this module, on synthetic noise.
 
 TEST(TwoStageSimulationTest, FalseWinnerIsRarerThanOnePercentOfTwoEqualCandidates) {
-  constexpr int kRepeats = 4000;
+  constexpr int kRepeats = 3000;
 
   EXPECT_LT(CountWins({2e6, 2e6}, kCloudNoise, kRepeats), kRepeats / 100);
 }
 
 TEST(TwoStageSimulationTest, FalseWinnerIsRarerThanOnePercentOfAHundredEqualCandidates) {
-  constexpr int kRepeats = 1000;
+  constexpr int kRepeats = 400;
 
   EXPECT_LT(CountWins(std::vector<double>(100, 2e6), kCloudNoise, kRepeats), kRepeats / 100);
 }
 
 TEST(TwoStageSimulationTest, MarginOfZeroStillKeepsFalseWinnersBelowOnePercent) {
-  constexpr int kRepeats = 3000;
+  constexpr int kRepeats = 1500;
   int wins = 0;
 
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
@@ -182,14 +182,14 @@ TEST(TwoStageSimulationTest, MarginOfZeroStillKeepsFalseWinnersBelowOnePercent) 
 }
 
 TEST(TwoStageSimulationTest, NoiseThatSwampsTheMarginDoesNotMakeFalseWinners) {
-  constexpr int kRepeats = 2000;
+  constexpr int kRepeats = 500;
   const Noise wild{.sigma = 0.3, .spike_probability = 0.1, .drift_amplitude = 0.3};
 
   EXPECT_LT(CountWins({2e6, 2e6, 2e6, 2e6, 2e6}, wild, kRepeats), kRepeats / 100);
 }
 
 TEST(TwoStageSimulationTest, FivePercentFasterIsFoundNineteenTimesOutOfTwenty) {
-  constexpr int kRepeats = 1000;
+  constexpr int kRepeats = 500;
 
   EXPECT_GE(CountWins({2.1e6, 2e6}, kCloudNoise, kRepeats), kRepeats * 95 / 100);
 }

@@ -24,21 +24,18 @@ struct RankInterval {
   double confidence = 0;
 };
 
-// The largest r whose interval still covers with `confidence`, or r = 1. The probabilities are
-// summed from the tail in logarithms, because 2^-n underflows from n = 1075 on.
+// The largest r whose interval still covers with `confidence`, or r = 1. In long double, because
+// 2^-n underflows a double from n = 1075 on.
 RankInterval RankFor(size_t n, double confidence) {
-  const double log_half = std::log(0.5);
-  double log_choose = 0;  // log(n choose i)
-  double below = 0;       // P(Binomial(n, 1/2) < r) for the r of the current turn.
-  RankInterval best{1, 0};
+  long double term = std::ldexp(1.0L, -static_cast<int>(n));  // P(Binomial(n, 1/2) = r - 1)
+  long double below = 0;                                      // P(Binomial(n, 1/2) < r)
+  RankInterval best;
   for (size_t r = 1; 2 * r <= n + 1; ++r) {
-    const size_t i = r - 1;
-    if (i > 0) log_choose += std::log(static_cast<double>(n - i + 1) / static_cast<double>(i));
-    below += std::exp(log_choose + static_cast<double>(n) * log_half);
-    const double coverage = std::max(0.0, 1 - 2 * below);
+    if (r > 1) term *= static_cast<long double>(n - r + 2) / static_cast<long double>(r - 1);
+    below += term;
+    const double coverage = std::max(0.0, static_cast<double>(1 - 2 * below));
     if (r > 1 && coverage < confidence) break;
     best = {r, coverage};
-    if (coverage < confidence) break;
   }
   return best;
 }

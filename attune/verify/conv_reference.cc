@@ -5,8 +5,9 @@
 // Each direction computes one of the three tensors from the other two, as an implicit matrix
 // product for each group.
 #include <algorithm>
-#include <cassert>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "attune/verify/product.h"
 #include "attune/verify/reference.h"
@@ -135,11 +136,13 @@ class ConvSource : public ProductSource {
                      double* to, int64_t to_stride) const {
     const Image& image = geometry_.large;
     const Meeting meeting = Meet(geometry_, row, tap);
-    const double* from = large + row.image * image.strides.outer + channel * image.strides.channel +
+    // An offset, not a pointer: the first position may lie before the image.
+    const int64_t from = row.image * image.strides.outer + channel * image.strides.channel +
                          Offset(image.strides, meeting.at);
-    const int64_t from_stride = geometry_.stride[2] * image.strides.spatial[2];
+    const int64_t step = geometry_.stride[2] * image.strides.spatial[2];
     for (int64_t i = 0; i < meeting.begin; ++i) to[i * to_stride] = 0;
-    for (int64_t i = meeting.begin; i < meeting.end; ++i) to[i * to_stride] = from[i * from_stride];
+    for (int64_t i = meeting.begin; i < meeting.end; ++i)
+      to[i * to_stride] = large[from + i * step];
     for (int64_t i = meeting.end; i < row.length; ++i) to[i * to_stride] = 0;
   }
 
