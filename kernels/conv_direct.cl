@@ -85,19 +85,18 @@ __kernel __attribute__((reqd_work_group_size(WG_W, WG_H, 1))) void conv_direct(
   y += y_offset + image * Y_STRIDE_N + (group * OUT_PER_GROUP + k0) * Y_STRIDE_K + od * Y_STRIDE_D;
 #pragma unroll
   for (int k = 0; k < REG_K; ++k) {
-    if (k > last_k) break;
 #if HAS_BIAS
-    const REAL shift = bias[bias_offset + group * OUT_PER_GROUP + k0 + k];
+    const REAL shift = bias[bias_offset + group * OUT_PER_GROUP + k0 + min(k, last_k)];
 #else
     const REAL shift = 0;
 #endif
 #pragma unroll
     for (int r = 0; r < REG_H; ++r) {
-      if (oh0 + r >= OUT_H) break;
       REAL lanes[VEC];
       STORE_VECTOR(sum[k][r] + shift, lanes);
+      const int columns = k <= last_k && oh0 + r < OUT_H ? min(VEC, OUT_W - out_w0) : 0;
       for (int lane = 0; lane < VEC; ++lane) {
-        if (out_w0 + lane < OUT_W) {
+        if (lane < columns) {
           y[k * Y_STRIDE_K + (oh0 + r) * Y_STRIDE_H + (out_w0 + lane) * Y_STRIDE_W] = lanes[lane];
         }
       }

@@ -141,7 +141,8 @@ Status JsonPlace::CheckObject(std::initializer_list<std::string_view> required,
   for (std::string_view key : required) {
     if (!Has(key)) return Error(fmt::format("the key '{}' is missing.", key));
   }
-  for (const auto& [key, ignored] : value_->items()) {
+  for (const auto& item : value_->items()) {
+    const std::string& key = item.key();
     const auto is_key = [&](std::string_view known) { return known == key; };
     if (std::any_of(required.begin(), required.end(), is_key)) continue;
     if (std::any_of(optional.begin(), optional.end(), is_key)) continue;

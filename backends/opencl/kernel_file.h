@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
 #include "attune/space/config_space.h"
 #include "attune/space/expression.h"
@@ -60,7 +61,8 @@ struct KernelFile {
   std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
   std::optional<Expression> workspace_bytes;
   std::vector<KernelLaunch> launches;
-  std::string source;  // The text of all sources, in order. Filled by LoadKernelFile.
+  std::string source;   // The text of all sources, in order. Filled by LoadKernelFile.
+  Fingerprint content;  // Of the JSON and the sources. Filled by LoadKernelFile.
 
   // No size is compiled in: a shape never seen compiles nothing.
   bool dynamic() const { return compile_time_sizes.empty(); }

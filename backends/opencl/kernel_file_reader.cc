@@ -304,6 +304,7 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path) {
                                          kMaxKernelSourceBytes));
     }
   }
+  file->content = FingerprintOf(json + file->source);
   return file;
 }
 

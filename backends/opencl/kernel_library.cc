@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/fingerprint.h"
-
 namespace attune::opencl {
 namespace {
 
@@ -36,7 +34,7 @@ LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
     return report;
   }
   report.version = std::to_string(file->version);
-  report.build_id = FingerprintOf(file->source).ToHex();
+  report.build_id = file->content.ToHex();
   return report;
 }
 

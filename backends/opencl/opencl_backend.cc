@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/fingerprint.h"
 #include "backends/opencl/inventory.h"
 #include "backends/opencl/kernel_library.h"
 #include "backends/opencl/kernel_solver.h"
@@ -72,6 +73,10 @@ class OpenClBackendImpl final : public Backend {
       environment[fmt::format("driver.opencl{}_platform", number)] =
           fmt::format("{} {}", entry.platform_name, entry.platform_version);
     }
+    // One entry for all: an edited kernel file is another environment, whatever its version says.
+    std::string kernels;
+    for (const LibraryReport& report : kernel_reports_) kernels += report.build_id;
+    environment["library.opencl_kernels"] = FingerprintOf(kernels).ToHex();
 #ifdef ATTUNE_WITH_CLBLAST
     if (clblast_.available()) environment["library.clblast"] = clblast_.report.version;
 #endif
