@@ -1,7 +1,5 @@
 #include "apps/attune/application.h"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
 
 #include "storage/sql/sql_store.h"
@@ -17,20 +15,11 @@ std::string Joined(const std::vector<std::pair<std::string, int64_t>>& tags) {
 
 }  // namespace
 
-Result<std::filesystem::path> DatabasePath(const std::string& chosen) {
-  if (!chosen.empty()) return std::filesystem::path(chosen);
-  const char* data_home = std::getenv("XDG_DATA_HOME");
-  // The XDG specification wants relative paths ignored.
-  if (data_home != nullptr && data_home[0] == '/') {
-    return std::filesystem::path(data_home) / "attune" / "attune.db";
-  }
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] == '\0') {
-    return FailedPrecondition(
-        "Neither XDG_DATA_HOME nor HOME is set, so there is no place for the database. "
-        "Name one with --db FILE.");
-  }
-  return std::filesystem::path(home) / ".local" / "share" / "attune" / "attune.db";
+Result<std::string> Application::DatabasePath() const {
+  if (!database_.empty()) return database_;
+  auto path = DefaultDatabasePath();
+  if (path.ok()) return path;
+  return FailedPrecondition(path.error().message() + " Name a database with --db FILE.");
 }
 
 const LoadedBackends& Application::backends() {
@@ -40,15 +29,7 @@ const LoadedBackends& Application::backends() {
 
 Result<RecordStore*> Application::store() {
   if (store_) return store_.get();
-  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, DatabasePath(database_));
-  if (database_.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    if (error) {
-      return Unavailable(fmt::format("The folder '{}' for the database cannot be made: {}.",
-                                     path.parent_path().string(), error.message()));
-    }
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(path));
   return store_.get();
 }

@@ -1,7 +1,6 @@
 // What main() builds and hands to the verbs: streams, backends, the record store.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,10 +20,6 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitPartly = 3;
 
-// `chosen` if not empty, else $XDG_DATA_HOME/attune/attune.db, else
-// ~/.local/share/attune/attune.db.
-Result<std::filesystem::path> DatabasePath(const std::string& chosen);
-
 // Not thread-safe. Loads and opens on first use, because `import` needs no OpenCL and `devices` no
 // database.
 class Application {
@@ -40,8 +35,8 @@ class Application {
   const LoadedBackends& backends();
   // Opens, and creates if there is none yet.
   Result<RecordStore*> store();
-  // The file behind store().
-  Result<std::filesystem::path> DatabaseFile() const { return DatabasePath(database_); }
+  // What store() opens: --db, else the default path.
+  Result<std::string> DatabasePath() const;
   // kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
 

@@ -10,12 +10,13 @@ namespace {
 // Finished sets of the backend of `place`, by problem text, with what a choice is made from.
 using SetsByProblem = std::map<std::string, std::vector<RecordedSet>, std::less<>>;
 
-Status LoadSets(RecordStore& store, RecordQuery query, const Place& place, SetsByProblem& sets) {
+Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
+                const std::optional<CacheState>& cache, SetsByProblem& sets) {
   query.backend = std::string(place.backend->name());
   query.roles = {TrialRole::kFinal};
   query.finished_only = true;
   return store.Visit(query, [&](const RecordedSet& set) {
-    sets[Text(set.set.problem)].push_back(set);
+    if (!cache || *cache == set.set.cache) sets[Text(set.set.problem)].push_back(set);
     return Status::Ok();
   });
 }
@@ -82,21 +83,21 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
 }
 
 Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
-                                             const ProblemSelection& selection,
+                                             const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems) {
   SetsByProblem sets;
-  if (!selection.tag.empty()) {
+  if (!choices.selection.tag.empty()) {
     RecordQuery query;
-    query.tag = selection.tag;
-    ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, sets));
+    query.tag = choices.selection.tag;
+    ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
   }
   std::vector<ChosenProblem> chosen;
   for (const TaggedProblem& tagged : problems) {
     const std::string text = Text(tagged.problem);
-    if (!sets.contains(text) && selection.tag.empty()) {
+    if (!sets.contains(text) && choices.selection.tag.empty()) {
       RecordQuery query;
       query.problem = tagged.problem;
-      ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, sets));
+      ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
     }
     chosen.push_back(Choose(place, tagged, sets[text]));
   }

@@ -42,9 +42,15 @@ struct ChosenProblem {
   std::vector<std::string> notes;  // Why sets were passed over.
 };
 
+// Which records may decide.
+struct ChoiceQuery {
+  ProblemSelection selection;       // What was asked for: a tag is read at once.
+  std::optional<CacheState> cache;  // Nothing: the newest measurement, cold or warm.
+};
+
 // One for each problem, in order.
 Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
-                                             const ProblemSelection& selection,
+                                             const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);
 
 }  // namespace attune

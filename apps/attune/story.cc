@@ -12,7 +12,10 @@ Measurement WithoutSamples(Measurement measurement) {
   return measurement;
 }
 
-void Add(const Trial& trial, Story& story) {
+// Median of the default in the heat that is being read; the default is the first of each heat.
+using HeatDefault = std::optional<double>;
+
+void Add(const Trial& trial, HeatDefault& heat, Story& story) {
   story.candidate = trial.candidate;
   story.is_default = story.is_default || trial.is_default;
   story.build_ns = std::max(story.build_ns, trial.build_ns);
@@ -23,6 +26,9 @@ void Add(const Trial& trial, Story& story) {
   if (trial.measurement() == nullptr) return;
   auto& measured = trial.role == TrialRole::kFinal ? story.final : story.screen;
   measured = WithoutSamples(*trial.measurement());
+  if (trial.role != TrialRole::kScreen) return;
+  if (trial.is_default) heat = measured->median_ns;
+  if (heat && *heat > 0) story.screen_ratio = measured->median_ns / *heat;
 }
 
 // Order in a list: the class, then the time.
@@ -37,8 +43,9 @@ std::pair<int, double> Rank(const Story& story) {
 
 std::vector<Story> StoriesOf(const RecordedSet& set) {
   std::map<Candidate, Story> by_candidate;
+  HeatDefault heat;
   for (const Record& record : set.records) {
-    Add(record.trial, by_candidate[record.trial.candidate]);
+    Add(record.trial, heat, by_candidate[record.trial.candidate]);
   }
   std::vector<Story> stories;
   for (auto& [candidate, story] : by_candidate) stories.push_back(std::move(story));
@@ -51,8 +58,8 @@ std::optional<double> TimeAgainst(const Story& story, const Story& winner) {
   if (story.final && winner.final && winner.final->median_ns > 0) {
     return story.final->median_ns / winner.final->median_ns;
   }
-  if (story.screen && winner.screen && winner.screen->median_ns > 0) {
-    return story.screen->median_ns / winner.screen->median_ns;
+  if (story.screen_ratio && winner.screen_ratio && *winner.screen_ratio > 0) {
+    return *story.screen_ratio / *winner.screen_ratio;
   }
   return std::nullopt;
 }

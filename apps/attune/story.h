@@ -15,7 +15,9 @@ struct Story {
   bool is_default = false;
   std::optional<Measurement> final;   // The decision rests on these...
   std::optional<Measurement> screen;  // ...and these chose who came that far. Without samples.
-  std::optional<Failure> failure;     // A candidate that failed counts for nothing, however fast.
+  // Time over that of the default in the same heat of the screening: comparable across heats.
+  std::optional<double> screen_ratio;
+  std::optional<Failure> failure;  // A candidate that failed counts for nothing, however fast.
   int64_t build_ns = 0;
   int64_t load_ns = 0;
   int64_t workspace_bytes = 0;
@@ -29,8 +31,8 @@ struct Story {
 // qualified, then failures.
 std::vector<Story> StoriesOf(const RecordedSet& set);
 
-// Time of `story` over that of `winner`, both of the same role so that the comparison is fair;
-// nothing if they were never measured side by side.
+// Time of `story` over that of `winner`: both final, or both screened and then each against the
+// default beside it. Nothing if they cannot be compared.
 std::optional<double> TimeAgainst(const Story& story, const Story& winner);
 
 // The story of `candidate`, or null.

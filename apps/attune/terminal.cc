@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,21 +12,6 @@
 
 namespace attune {
 namespace {
-
-// Length in bytes of the UTF-8 sequence at the start of `text`, 0 if there is none.
-size_t SequenceLength(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const size_t length = first < 0x80           ? 1
-                        : (first >> 5) == 0x06 ? 2
-                        : (first >> 4) == 0x0E ? 3
-                        : (first >> 3) == 0x1E ? 4
-                                               : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
 
 std::string_view Code(Colour colour) {
   switch (colour) {
@@ -53,6 +39,34 @@ size_t EscapeLength(std::string_view text) {
 }
 
 }  // namespace
+
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first < 0xC2   ? 0
+                        : first < 0xE0 ? 2
+                        : first < 0xF0 ? 3
+                        : first < 0xF5 ? 4
+                                       : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates and what lies beyond U+10FFFF.
+  const unsigned char second = byte(1);
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+bool IsControl(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x20 || first == 0x7F) return true;
+  return first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0;
+}
 
 int TerminalWidth(int fd) {
   winsize size{};
@@ -83,7 +97,7 @@ size_t DisplayWidth(std::string_view text) {
       i += escape;
       continue;
     }
-    const size_t length = SequenceLength(text.substr(i));
+    const size_t length = Utf8Length(text.substr(i));
     i += length == 0 ? 1 : length;
     ++columns;
   }
@@ -96,7 +110,7 @@ std::string Shortened(std::string_view text, size_t width) {
   std::string result;
   size_t columns = 0;
   for (size_t i = 0; i < text.size() && columns + 1 < width; ++columns) {
-    const size_t length = std::max<size_t>(1, SequenceLength(text.substr(i)));
+    const size_t length = std::max<size_t>(1, Utf8Length(text.substr(i)));
     result += text.substr(i, length);
     i += length;
   }
@@ -107,20 +121,16 @@ std::string Printable(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   std::string result;
   for (size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const size_t length = SequenceLength(text.substr(i));
-    // C1 control characters (U+0080 to U+009F) steer a terminal just as C0 ones do.
-    const bool control =
-        byte < 0x20 || byte == 0x7F ||
-        (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const char byte = text[i];
+    const size_t length = Utf8Length(text.substr(i));
     if (byte == '\n') {
       result += " | ";
       ++i;
     } else if (byte == '\t') {
       result += ' ';
       ++i;
-    } else if (length == 0 || control) {
-      result += fmt::format("\\x{:02x}", byte);
+    } else if (length == 0 || IsControl(text.substr(i))) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
       ++i;
     } else {
       result += text.substr(i, length);

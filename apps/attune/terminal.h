@@ -25,6 +25,12 @@ enum class Colour { kPlain, kBold, kDim, kGreen, kYellow, kRed };
 // `text` in `colour` if the screen shows colours, else `text`.
 std::string Paint(const Screen& screen, Colour colour, std::string_view text);
 
+// Length in bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none.
+// REQUIRES: `text` is not empty.
+size_t Utf8Length(std::string_view text);
+// Whether `text` begins with a control character, C0, C1 or DEL: all of them steer terminals.
+bool IsControl(std::string_view text);
+
 // Columns that `text` takes: UTF-8 code points, colour sequences not counted. Every character that
 // attune prints is one column wide.
 size_t DisplayWidth(std::string_view text);

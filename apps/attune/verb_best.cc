@@ -13,7 +13,8 @@ namespace attune {
 namespace {
 
 struct BestOptions {
-  ProblemSelection selection;
+  ChoiceQuery choices;
+  std::string cache;
   std::string device = "cpu";
   bool json = false;
 };
@@ -61,12 +62,13 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
   }
 }
 
-Result<int> RunBest(Application& application, const BestOptions& options) {
+Result<int> RunBest(Application& application, BestOptions options) {
+  options.choices.cache = ParseCacheState(options.cache);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
-  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ChooseAll(*store, place, options.selection, tagged));
+  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, Resolve(application, options.choices.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ChooseAll(*store, place, options.choices, tagged));
   if (options.json) {
     application.out().Print(Dump(BestJson(problems)));
   } else {
@@ -83,8 +85,11 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "best", "Show the best candidate of each problem, and on which evidence",
               "  attune best --tag resnet50\n"
               "  attune best --problem 'gemm@1{m=512,n=512,k=512}' --json");
-  AddSelectionOptions(*verb, options->selection);
+  AddSelectionOptions(*verb, options->choices.selection);
   verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  verb->add_option("--cache", options->cache,
+                   "Only measurements with warm or with cold caches (default: the newest)")
+      ->check(CLI::IsMember({"warm", "cold"}));
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunBest(application, *options); };

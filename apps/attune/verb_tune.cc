@@ -180,7 +180,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
     application.out().Print(Dump(SummaryJson(summary)));
     return ExitStatus(summary);
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, options.selection, problems));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const auto chosen,
+      ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
   PrintWinners(chosen, summary, application);
   return ExitStatus(summary);
 }

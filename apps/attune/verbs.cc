@@ -1,6 +1,7 @@
 #include "apps/attune/verbs.h"
 
 #include "apps/attune/duration.h"
+#include "attune/base/file.h"
 
 namespace attune {
 
@@ -26,6 +27,12 @@ void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
       ->allow_extra_args(false)
       ->type_name("PROBLEM");
   group->require_option(1, 2);
+}
+
+Status WriteResult(Application& application, const std::string& file, std::string_view content) {
+  if (file != "-") return WriteFileAtomically(file, content);
+  application.out().Print(content);
+  return Status::Ok();
 }
 
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,

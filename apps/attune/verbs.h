@@ -40,6 +40,10 @@ void AddJsonFlag(CLI::App& verb, bool& json);
 // --tag and --problem (repeatable), at least one of which must be given.
 void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
 
+// Writes `content` to `file` so that a crash leaves the old file or the new one; "-" is standard
+// output.
+Status WriteResult(Application& application, const std::string& file, std::string_view content);
+
 // An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
                                const std::string& description);

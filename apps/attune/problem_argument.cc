@@ -1,0 +1,50 @@
+#include "apps/attune/problem_argument.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "attune/formats/problem_line.h"
+
+namespace attune {
+
+Result<std::vector<Problem>> ParseProblemArgument(const std::string& text) {
+  auto problems = ParseProblems(text);
+  if (!problems.ok()) {
+    return InvalidArgument(
+        fmt::format("The problem '{}' cannot be read. {} Write a canonical text such as "
+                    "'gemm@1{{m=512,n=512,k=512}}' or a MIOpenDriver command line.",
+                    Printable(text), problems.error().message()));
+  }
+  return problems;
+}
+
+Result<Problem> ParseOneProblem(const std::string& text) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(text));
+  if (problems.size() == 1) return problems.front();
+  std::string list;
+  for (const Problem& problem : problems) list += "\n  " + Text(problem);
+  return InvalidArgument(fmt::format(
+      "The command line means {} problems; name one direction with -F 1, -F 2 or -F 4, or take one "
+      "of these:{}",
+      problems.size(), list));
+}
+
+Result<std::vector<TaggedProblem>> Resolve(Application& application,
+                                           const ProblemSelection& selection) {
+  std::vector<TaggedProblem> all;
+  if (!selection.tag.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOf(selection.tag));
+  }
+  std::set<Fingerprint> seen;
+  for (const TaggedProblem& tagged : all) seen.insert(KeyOf(tagged.problem));
+  for (const std::string& text : selection.problems) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(text));
+    for (const Problem& problem : problems) {
+      if (seen.insert(KeyOf(problem)).second) all.push_back({problem, 1});
+    }
+  }
+  return all;
+}
+
+}  // namespace attune

@@ -1,0 +1,227 @@
+#include "apps/attune/report/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/report/markup.h"
+#include "apps/attune/report/plots.h"
+#include "apps/attune/report/style.h"
+#include "apps/attune/winner_table.h"
+
+namespace attune {
+namespace {
+
+std::string Tile(const std::string& figure, const std::string& words) {
+  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", HtmlEscaped(figure),
+                     HtmlEscaped(words));
+}
+
+std::string Section(const std::string& title, const std::string& words) {
+  return fmt::format("<h2>{}</h2>\n<p class=\"soft\">{}</p>\n", HtmlEscaped(title),
+                     HtmlEscaped(words));
+}
+
+std::vector<ChosenProblem> Chosen(const ReportData& data) {
+  std::vector<ChosenProblem> problems;
+  for (const ReportProblem& problem : data.problems) problems.push_back(problem.chosen);
+  return problems;
+}
+
+// Geometric mean of the speed-ups of all measured problems, defaults included.
+double MeanSpeedup(const ReportData& data) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const ReportProblem& problem : data.problems) {
+    if (!IsMeasured(problem) || problem.chosen.choice->speedup <= 0) continue;
+    sum += std::log(problem.chosen.choice->speedup);
+    ++count;
+  }
+  return count == 0 ? 1 : std::exp(sum / static_cast<double>(count));
+}
+
+std::string Tiles(const ReportData& data) {
+  const NetworkTotal total = TotalOf(Chosen(data));
+  int64_t won = 0;
+  for (const ReportProblem& problem : data.problems) {
+    won += IsMeasured(problem) && problem.chosen.choice->provenance == Provenance::kMeasured;
+  }
+  std::string html = "<div class=\"tiles\">\n";
+  if (total.problems > 0) {
+    html += Tile(FormatSpeedup(total.default_ns / total.tuned_ns), "faster as a whole, weighted");
+    html += Tile(FormatSpeedup(MeanSpeedup(data)), "geometric mean over problems");
+  }
+  html += Tile(fmt::format("{} of {}", won, total.problems), "problems beat their default");
+  html += Tile(fmt::format("{}", data.trials), fmt::format("trials in {} sets", data.sets));
+  return html + "</div>\n";
+}
+
+std::string Legend(const Palette& palette) {
+  std::string html = "<div class=\"legend\">";
+  for (const auto& [name, css] : palette.entries()) {
+    html += fmt::format("<span><i class=\"{}\"></i>{}</span>", css, HtmlEscaped(name));
+  }
+  return html + "<span><i class=\"cx\"></i>others</span></div>\n";
+}
+
+std::string WinnerRow(const ReportProblem& problem) {
+  const std::string label = HtmlEscaped(Label(problem.chosen.tagged.problem));
+  const std::string title = HtmlEscaped(Text(problem.chosen.tagged.problem));
+  const auto head = fmt::format("<tr><td title=\"{}\">{}</td><td class=\"num\">{}</td>", title,
+                                label, problem.chosen.tagged.weight);
+  if (!IsMeasured(problem)) {
+    const bool unsupported = !problem.chosen.choice;
+    return head + fmt::format("<td colspan=\"6\" class=\"soft\">{}</td></tr>\n",
+                              unsupported ? HtmlEscaped(problem.chosen.supported.message())
+                                          : "not tuned here");
+  }
+  const Choice& choice = *problem.chosen.choice;
+  const bool won = choice.provenance == Provenance::kMeasured;
+  return head + fmt::format(
+                    "<td><code>{}</code></td><td class=\"num\">{}</td>"
+                    "<td class=\"num\">{}</td><td class=\"num\">{}</td>"
+                    "<td class=\"num {}\">{}</td><td class=\"num\">{}</td></tr>\n",
+                    HtmlEscaped(Text(choice.candidate)), FormatTime(choice.measurement.median_ns),
+                    FormatSpread(choice.measurement),
+                    FormatTime(choice.default_measurement.median_ns), won ? "good" : "soft",
+                    won ? FormatSpeedup(choice.speedup) : "default",
+                    FormatShare(choice.roofline_fraction));
+}
+
+std::string Winners(const ReportData& data) {
+  std::string html = Section("Winners",
+                             "The median of one launch with its interval, beside the "
+                             "default measured in the same rounds. Hover over a problem "
+                             "for its canonical text.");
+  html +=
+      "<div class=\"wide\"><table><thead><tr><th>problem</th><th class=\"num\">times</th>"
+      "<th>candidate</th><th class=\"num\">time</th><th class=\"num\">interval</th>"
+      "<th class=\"num\">default</th><th class=\"num\">speed-up</th>"
+      "<th class=\"num\">roofline</th></tr></thead><tbody>\n";
+  for (const ReportProblem& problem : data.problems) html += WinnerRow(problem);
+  return html + "</tbody></table></div>\n";
+}
+
+std::string Spaces(const ReportData& data, const Palette& palette) {
+  if (data.spaces.empty()) return "";
+  std::string html = Section(
+      "Whole spaces",
+      "Every solver of which at least 100 configs were tried on one problem: how many configs need "
+      "which time, relative to the winner of that problem (1x, of any solver). The dashed line is "
+      "the best config of the space.");
+  html += "<div class=\"spaces\">\n";
+  for (const SpaceView& space : data.spaces) {
+    html += fmt::format(
+        "<div class=\"space\"><h3>{}</h3><p class=\"soft\">{}</p>{}<p>best {} the winner's time, "
+        "median {}; {} of {} timed, {} failed</p></div>\n",
+        HtmlEscaped(Text(space.solver)), HtmlEscaped(Label(space.problem)),
+        SpacePlot(space, palette), fmt::format("{:.2f}x", space.ratios.front()),
+        fmt::format("{:.2f}x", space.ratios[space.ratios.size() / 2]), space.ratios.size(),
+        space.tried, space.failed);
+  }
+  return html + "</div>\n";
+}
+
+std::string Failures(const ReportData& data) {
+  std::string html = Section("Failures",
+                             "Candidates that failed cost one trial each and can "
+                             "never win, however fast. Wrong results are never timed.");
+  if (data.failures.empty()) return html + "<p>None.</p>\n";
+  html +=
+      "<div class=\"wide\"><table><thead><tr><th>kind</th><th>solver</th>"
+      "<th class=\"num\">count</th><th>one of them</th></tr></thead><tbody>\n";
+  for (const auto& [key, failure] : data.failures) {
+    html += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td class=\"num\">{}</td>"
+        "<td><code>{}</code></td></tr>\n",
+        HtmlEscaped(Name(key.first)), HtmlEscaped(Text(key.second)), failure.count,
+        HtmlEscaped(Shortened(failure.example, 400)));
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string Row(const std::string& key, const std::string& value) {
+  return fmt::format("<tr><td>{}</td><td><code>{}</code></td></tr>\n", HtmlEscaped(key),
+                     HtmlEscaped(value));
+}
+
+std::string EnvironmentTable(const ReportData& data) {
+  std::string html = Section("Environment",
+                             "What the measurements depended on. Those of another environment are "
+                             "kept, and left out of the choice where they no longer hold.");
+  html += "<div class=\"wide\"><table><tbody>\n";
+  html += Row("device", data.place.target.device);
+  html += Row("target", Text(data.place.target));
+  for (const auto& [key, value] : data.place.environment) html += Row(key, value);
+  for (const ReportProblem& problem : data.problems) {
+    if (problem.stories.empty()) continue;
+    const Peaks& peaks = problem.set.peaks;
+    html += Row("peak f32", FormatRate(peaks.f32_flops, "FLOP/s"));
+    html += Row("peak f64", FormatRate(peaks.f64_flops, "FLOP/s"));
+    html += Row("peak memory", FormatRate(peaks.bytes_per_second, "B/s"));
+    break;
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string Method(const ReportData& data) {
+  std::set<std::string> facts[4];
+  for (const ReportProblem& problem : data.problems) {
+    if (problem.stories.empty()) continue;
+    facts[0].insert(std::string(Name(problem.set.cache)));
+    facts[1].insert(problem.set.searcher);
+    facts[2].insert(fmt::format("{}", problem.set.seed));
+    facts[3].insert(problem.set.measured_by);
+  }
+  const auto joined = [](const std::set<std::string>& values) {
+    std::string text;
+    for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
+    return text;
+  };
+  std::string html = Section(
+      "Method",
+      "Each candidate is built and verified in a process of its own, against a reference of higher "
+      "precision on random data. Those that are right are timed in interleaved rounds in random "
+      "order, the default in every round; the decision rests on fresh rounds of the finalists "
+      "alone. The default stays unless a candidate is faster by 1% with 99% confidence. Times are "
+      "medians with a distribution-free interval; speed-ups are medians of paired rounds.");
+  html += "<div class=\"wide\"><table><tbody>\n";
+  html += Row("caches", joined(facts[0])) + Row("searcher", joined(facts[1])) +
+          Row("seed", joined(facts[2])) + Row("measured by", joined(facts[3]));
+  return html + "</tbody></table></div>\n";
+}
+
+}  // namespace
+
+std::string RenderPage(const ReportData& data) {
+  const Palette palette(data);
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>attune: {0}</title>\n<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n"
+      "<p class=\"soft\">Tuned on {2} ({3}, {4} units). Report of {5}.</p>\n",
+      HtmlEscaped(data.tag), ReportStyle(), HtmlEscaped(data.place.target.device),
+      HtmlEscaped(data.place.target.arch), data.place.target.compute_units,
+      FormatMoment(data.made_unix_ns));
+  html += Tiles(data);
+  html += TotalPlot(data);
+  if (std::any_of(data.problems.begin(), data.problems.end(), IsMeasured)) {
+    html += Section("Speed-up over the default",
+                    "Coloured by the winning solver; grey where the default stays. The short line "
+                    "is the confidence interval.");
+    html += Legend(palette) + SpeedupPlot(data, palette);
+    html += Section("How close the others come",
+                    "Every candidate that was timed, at its time over that of the winner; the "
+                    "default is ringed, and what is slower than 10x stands at the right edge.");
+    html += Legend(palette) + StripPlot(data, palette);
+  }
+  html += Spaces(data, palette) + Winners(data) + Failures(data) + EnvironmentTable(data) +
+          Method(data);
+  return html + "</main></body></html>\n";
+}
+
+}  // namespace attune

@@ -1,0 +1,55 @@
+// What a report shows, gathered from the records; no text and no drawing yet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/story.h"
+#include "attune/record/record_store.h"
+
+namespace attune {
+
+// A space that was tried widely enough to draw.
+struct SpaceView {
+  static constexpr size_t kFewestConfigs = 100;  // Tried, of which some may have failed.
+
+  Problem problem;
+  SolverId solver;
+  size_t tried = 0;
+  size_t failed = 0;
+  std::vector<double> ratios;  // Time of each timed config over that of the winner, ascending.
+};
+
+// A problem with its choice and everything that took part in it.
+struct ReportProblem {
+  ChosenProblem chosen;
+  MeasurementSet set;          // The one that decided; meaningless without stories.
+  std::vector<Story> stories;  // Of that set, in the order of StoriesOf.
+};
+
+struct FailureCount {
+  int64_t count = 0;
+  std::string example;  // Candidate and message of one.
+};
+
+struct ReportData {
+  std::string tag;
+  Place place;
+  int64_t made_unix_ns = 0;
+  std::vector<ReportProblem> problems;
+  std::vector<SpaceView> spaces;
+  // Over all sets of the list, by kind and solver.
+  std::map<std::pair<FailureKind, SolverId>, FailureCount> failures;
+  int64_t sets = 0;
+  int64_t trials = 0;
+};
+
+// Reads everything that the store has of `problems` on the backend of `place`.
+Result<ReportData> GatherReport(RecordStore& store, const Place& place, const std::string& tag,
+                                const std::vector<TaggedProblem>& problems);
+
+}  // namespace attune

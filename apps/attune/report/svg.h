@@ -1,0 +1,55 @@
+// Drawing with inline SVG: marks in CSS classes, so that the page's style decides colours.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+// A picture that scales with the page. Coordinates are CSS pixels at full width.
+class Svg {
+ public:
+  // `label` is what a screen reader says.
+  Svg(double width, double height, std::string_view label);
+
+  // `css` are class names; `tip` shows on hovering, none if empty. Texts are escaped here.
+  void Rect(double x, double y, double width, double height, std::string_view css,
+            std::string_view tip = {});
+  void Line(double x1, double y1, double x2, double y2, std::string_view css);
+  void Circle(double x, double y, double radius, std::string_view css, std::string_view tip = {});
+  // Anchor: "start", "middle" or "end". `y` is the base line.
+  void Label(double x, double y, std::string_view text, std::string_view css,
+             std::string_view anchor = "start", std::string_view tip = {});
+
+  std::string Finish() const { return body_ + "</svg>\n"; }
+
+ private:
+  void Close(std::string_view element, std::string_view tip);
+
+  std::string body_;
+};
+
+// Maps values to positions.
+class Scale {
+ public:
+  static Scale Linear(double low, double high, double from, double to) {
+    return Scale(low, high, from, to, false);
+  }
+  // REQUIRES: 0 < low < high.
+  static Scale Log(double low, double high, double from, double to) {
+    return Scale(low, high, from, to, true);
+  }
+  // Values outside of [low, high] are moved to the nearer end.
+  double At(double value) const;
+
+ private:
+  Scale(double low, double high, double from, double to, bool log);
+
+  double low_;
+  double high_;
+  double from_;
+  double to_;
+  bool log_;
+};
+
+}  // namespace attune

@@ -1,0 +1,77 @@
+// attune export: the choices in files that other programs read.
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/verbs.h"
+#include "attune/formats/export.h"
+
+namespace attune {
+namespace {
+
+struct ExportOptions {
+  std::string tag;
+  std::string format;
+  std::string file;
+  std::string device = "cpu";
+};
+
+// The text of the file, and a sentence for each problem that is not in it.
+TunableOpExport Format(const std::vector<Choice>& choices, const std::string& format) {
+  if (format == "json") return {ExportJson(choices), {}};
+  if (format == "csv") return {ExportCsv(choices), {}};
+  return ExportTunableOp(choices, {{"ATTUNE_VERSION", std::string(ProgramVersion())}});
+}
+
+Result<int> RunExport(Application& application, const ExportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, application.ProblemsOf(options.tag));
+  ChoiceQuery query;
+  query.selection.tag = options.tag;
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, query, tagged));
+  std::vector<Choice> choices;
+  std::vector<std::string> skipped;
+  for (const ChosenProblem& problem : chosen) {
+    if (problem.choice) {
+      choices.push_back(*problem.choice);
+    } else {
+      skipped.push_back(
+          fmt::format("{}: {}", Text(problem.tagged.problem), problem.supported.message()));
+    }
+  }
+  TunableOpExport exported = Format(choices, options.format);
+  skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
+  ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
+  for (const std::string& sentence : skipped) {
+    application.err().Print("Left out: " + Printable(sentence) + "\n");
+  }
+  return skipped.empty() ? kExitDone : kExitPartly;
+}
+
+}  // namespace
+
+void AddExportVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* verb =
+      AddVerb(program, "export", "Write the choices of a tag to a file",
+              "  attune export --tag resnet50 --format json -o choices.json\n"
+              "  attune export --tag resnet50 --format csv -o - | column -s, -t\n"
+              "  attune export --tag llm --format tunableop -o tunableop_results0.csv");
+  verb->add_option("--tag", options->tag, "The list")->required();
+  verb->add_option("--format", options->format, "json, csv, or a results file of TunableOp")
+      ->required()
+      ->check(CLI::IsMember({"json", "csv", "tunableop"}));
+  verb->add_option("-o,--output", options->file, "The file, or - for standard output")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--device", options->device, "Where they would run")->capture_default_str();
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunExport(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

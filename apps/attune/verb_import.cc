@@ -1,0 +1,109 @@
+// attune import: reads a list of problems into the database.
+
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/verbs.h"
+#include "attune/base/file.h"
+#include "attune/formats/problem_list.h"
+
+namespace attune {
+namespace {
+
+struct ImportOptions {
+  std::string file;
+  std::string tag;
+  int64_t batch_size = 0;  // 0: as the list says.
+  bool json = false;
+};
+
+Json ImportJson(const ProblemList& list) {
+  Json rejected = Json::array();
+  for (const RejectedLine& line : list.rejected) {
+    rejected.push_back({{"line", line.line}, {"column", line.column}, {"reason", line.reason}});
+  }
+  return {{"read", list.read},
+          {"imported", list.imported},
+          {"duplicates", list.duplicates},
+          {"problems", list.problems.size()},
+          {"unsupported", list.unsupported},
+          {"rejected", std::move(rejected)}};
+}
+
+const char* Plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+void PrintImport(const ProblemList& list, const ImportOptions& options, Application& application) {
+  Output& out = application.out();
+  out.Print(fmt::format("{}: {} line{} read, {} imported, {} duplicate{}, {} rejected.\n",
+                        Printable(options.file), list.read, Plural(list.read), list.imported,
+                        list.duplicates, Plural(list.duplicates), list.rejected.size()));
+  out.Print(fmt::format("{} problem{} under the tag '{}'.\n", list.problems.size(),
+                        Plural(list.problems.size()), Printable(options.tag)));
+  if (list.unsupported > 0) {
+    out.Print(
+        fmt::format("{} imported line{} name{} problems that no solver here can run yet; "
+                    "'attune problems --tag {}' shows them.\n",
+                    list.unsupported, Plural(list.unsupported), list.unsupported == 1 ? "s" : "",
+                    Printable(options.tag)));
+  }
+  out.Flush();
+  for (const RejectedLine& line : list.rejected) {
+    application.err().Print(fmt::format("{}:{}:{}: {}\n", Printable(options.file), line.line,
+                                        line.column, Printable(line.reason)));
+  }
+}
+
+Result<ProblemList> ReadList(Application& application, const ImportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(options.file));
+  const SupportCheck support(application.backends().list);
+  ProblemListOptions reading;
+  if (options.batch_size > 0) reading.batch_size = options.batch_size;
+  reading.is_supported = [&](const Problem& problem) { return support.Check(problem).ok(); };
+  return ReadProblemList(content, reading);
+}
+
+Result<int> RunImport(Application& application, const ImportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const ProblemList list, ReadList(application, options));
+  if (!list.problems.empty()) {
+    std::vector<TaggedProblem> tagged;
+    tagged.reserve(list.problems.size());
+    for (const ListedProblem& listed : list.problems) {
+      tagged.push_back({listed.problem, static_cast<int64_t>(listed.count)});
+    }
+    ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+    ATTUNE_RETURN_IF_ERROR(store->AddProblems(options.tag, tagged));
+  }
+  if (options.json) {
+    application.out().Print(Dump(ImportJson(list)));
+  } else {
+    PrintImport(list, options, application);
+  }
+  return list.rejected.empty() ? kExitDone : kExitPartly;
+}
+
+}  // namespace
+
+void AddImportVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* verb = AddVerb(
+      program, "import",
+      "Read problems: MIOpenDriver commands, TunableOp CSVs, canonical texts, mixed at will",
+      "  attune import tests/data/driver/resnet50.txt --tag resnet50\n"
+      "  attune import resnet50.txt --tag resnet50-b4 --batch-size 4\n"
+      "  attune import tunableop_untuned0.csv --tag llm --json");
+  verb->add_option("file", options->file, "The list")->required()->type_name("FILE");
+  verb->add_option("--tag", options->tag, "Name of the list in the database")->required();
+  verb->add_option("--batch-size", options->batch_size,
+                   "Batch size of every problem that has one, instead of what the list says")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->type_name("N");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunImport(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds the dev preset and runs every test.
+#
+#   ./test.sh               all tests but those that need a GPU or hours
+#   ./test.sh PATTERN       only tests whose name matches (ctest -R)
+set -euo pipefail
+cd "$(dirname "$0")"
+
+. tools/packages.sh
+
+install_packages "${build_packages[@]}" "${tuned_libraries[@]}" "${test_packages[@]}"
+
+step "Layers and limits"
+python3 tools/check_layers.py
+
+step "Building (build/dev)"
+cmake --preset dev
+cmake --build --preset dev
+
+step "Testing"
+# Tests that time candidates want the machine for themselves, so there is no --parallel here beyond
+# the tests that CTest itself may overlap.
+ctest --preset dev ${1:+-R "$1"}
