@@ -1,0 +1,323 @@
+// How much faster attune's choice is than oneDNN's own one for the convolutions of ResNet-50 and
+// VGG-16: tunes every layer in all three directions, then times what was chosen against oneDNN's
+// first implementation, with layouts left to it and with the caller's, in fresh processes. Reorders
+// are part of every time.
+//
+//   conv_choice [--list FILE]... [--batch-size 4] [--device cpu] [--per-problem 4s] [--rounds 25]
+//   [--only TEXT] [--limit N] [--search NAME] [--json]
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "apps/attune/backends.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/thread_policy.h"
+#include "apps/attune/workshop.h"
+#include "attune/base/file.h"
+#include "attune/formats/problem_list.h"
+#include "attune/measure/statistics.h"
+#include "attune/record/memory_store.h"
+#include "attune/tuner/tuner.h"
+#include "bench/fresh_race.h"
+
+namespace attune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kLibrarySolver = "host.onednn-conv";
+constexpr const char* kOwnSolver = "host.direct-conv";
+constexpr double kConfidence = 0.99;
+
+struct Options {
+  std::vector<std::string> lists = {ATTUNE_DRIVER_LISTS "/resnet50.txt",
+                                    ATTUNE_DRIVER_LISTS "/vgg16.txt"};
+  int64_t batch_size = 4;
+  std::string device = "cpu";
+  std::string only;  // Part of a problem's text; empty for all.
+  size_t limit = 0;  // At most so many problems; 0 for all.
+  int rounds = 25;
+  TuneOptions tune;
+  bool json = false;
+};
+
+// One candidate beside the choice.
+struct Rival {
+  Candidate candidate;
+  double median_ns = 0;   // 0 if it failed or does not exist.
+  RatioEstimate speedup;  // Rival over choice, paired by rounds.
+};
+
+struct Row {
+  Problem problem;
+  Candidate choice;
+  double choice_ns = 0;
+  Rival any;    // oneDNN's first implementation, layouts left to it.
+  Rival plain;  // Its first one on the caller's layouts.
+  Rival own;    // The fastest configuration of our direct kernel that tuning found.
+  int64_t considered = 0;
+};
+
+const Solver* SolverCalled(const SolverList& solvers, std::string_view name) {
+  for (const auto& solver : solvers) {
+    if (solver->id().name == name) return solver.get();
+  }
+  return nullptr;
+}
+
+// The first config of oneDNN's space, or the first whose layout is the caller's.
+std::optional<Candidate> LibraryCandidate(const Place& place, const Problem& problem, bool plain) {
+  const Solver* solver = SolverCalled(place.backend->solvers(), kLibrarySolver);
+  if (solver == nullptr) return std::nullopt;
+  const auto space = solver->Space(problem, place.target);
+  if (!space.ok()) return std::nullopt;
+  for (uint64_t i = 0; i < space->size(); ++i) {
+    const Config config = space->At(i);
+    if (!plain || StringAt(config, "layout") == "plain") return Candidate{solver->id(), config};
+  }
+  return std::nullopt;
+}
+
+// The configuration of our kernel with the shortest median among the records of `problem`.
+std::optional<Candidate> BestOwn(RecordStore& store, const Problem& problem) {
+  std::optional<Candidate> best;
+  double best_ns = 0;
+  RecordQuery query;
+  query.problem = problem;
+  const Status visited = store.Visit(query, [&](const RecordedSet& recorded) {
+    for (const Record& record : recorded.records) {
+      const Measurement* measurement = record.trial.measurement();
+      if (measurement == nullptr || record.trial.candidate.solver.name != kOwnSolver) continue;
+      if (best.has_value() && measurement->median_ns >= best_ns) continue;
+      best = record.trial.candidate;
+      best_ns = measurement->median_ns;
+    }
+    return Status::Ok();
+  });
+  return visited.ok() ? best : std::nullopt;
+}
+
+// Races the choice against its rivals and fills their times in.
+Status Race(const Place& place, int rounds, Row& row) {
+  RacePlan plan{.device = place.device_spec,
+                .problem = row.problem,
+                .candidates = {row.choice},
+                .rounds = rounds};
+  std::vector<Rival*> rivals;
+  for (Rival* rival : {&row.any, &row.plain, &row.own}) {
+    if (rival->candidate.solver.name.empty()) continue;
+    rivals.push_back(rival);
+    plan.candidates.push_back(rival->candidate);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));
+  if (samples[0].empty()) {
+    return Internal(fmt::format("{} failed in the fresh process.", Text(row.choice)));
+  }
+  row.choice_ns = Median(samples[0]);
+  for (size_t i = 0; i < rivals.size(); ++i) {
+    if (samples[i + 1].empty()) continue;
+    rivals[i]->median_ns = Median(samples[i + 1]);
+    rivals[i]->speedup = PairedRatio(samples[i + 1], samples[0], kConfidence);
+    // The rival is the choice itself: whatever the two samples differ in is noise.
+    if (rivals[i]->candidate == row.choice) rivals[i]->speedup = {1, 1, 1, kConfidence};
+  }
+  return Status::Ok();
+}
+
+Result<Row> TuneAndRace(const Problem& problem, Tuner& tuner, const Place& place, int rounds) {
+  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, tuner.Tune(problem));
+  if (!report.choice.has_value()) {
+    return Internal(fmt::format("Nothing could be timed for {}.", Text(problem)));
+  }
+  Row row;
+  row.problem = problem;
+  row.choice = report.choice->candidate;
+  row.considered = report.considered;
+  if (auto found = LibraryCandidate(place, problem, false)) row.any.candidate = *found;
+  if (auto found = LibraryCandidate(place, problem, true)) row.plain.candidate = *found;
+  if (auto found = BestOwn(*tuner.parts().store, problem)) row.own.candidate = *found;
+  ATTUNE_RETURN_IF_ERROR(Race(place, rounds, row));
+  if (row.any.median_ns == 0) {
+    return Unavailable("oneDNN is not available here, and it is what the figures compare with.");
+  }
+  return row;
+}
+
+Result<std::vector<Problem>> ReadProblems(const Options& options) {
+  std::vector<Problem> problems;
+  for (const std::string& path : options.lists) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
+    ProblemListOptions reading;
+    reading.batch_size = options.batch_size;
+    for (const ListedProblem& listed : ReadProblemList(content, reading).problems) {
+      const bool wanted = std::holds_alternative<Conv>(listed.problem) &&
+                          listed.text.find(options.only) != std::string::npos;
+      const bool known =
+          std::find(problems.begin(), problems.end(), listed.problem) != problems.end();
+      if (wanted && !known) problems.push_back(listed.problem);
+    }
+  }
+  if (options.limit > 0 && problems.size() > options.limit) problems.resize(options.limit);
+  if (problems.empty()) return NotFound(fmt::format("No convolution matches '{}'.", options.only));
+  return problems;
+}
+
+double GeometricMeanOf(const std::vector<Row>& rows, Rival Row::*rival) {
+  double log_sum = 0;
+  int count = 0;
+  for (const Row& row : rows) {
+    if ((row.*rival).median_ns == 0) continue;
+    log_sum += std::log((row.*rival).speedup.ratio);
+    ++count;
+  }
+  return count == 0 ? 0 : std::exp(log_sum / count);
+}
+
+struct Summary {
+  double geomean_over_onednn_any = 0;
+  double geomean_over_onednn_plain = 0;
+  double geomean_over_own = 0;  // Over our own direct kernel alone, where it was timed.
+  double worst = 0;
+  std::string worst_problem;
+};
+
+Summary Summarize(const std::vector<Row>& rows) {
+  Summary summary;
+  summary.geomean_over_onednn_any = GeometricMeanOf(rows, &Row::any);
+  summary.geomean_over_onednn_plain = GeometricMeanOf(rows, &Row::plain);
+  summary.geomean_over_own = GeometricMeanOf(rows, &Row::own);
+  const auto worst = std::min_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.any.speedup.ratio < b.any.speedup.ratio;
+  });
+  summary.worst = worst->any.speedup.ratio;
+  summary.worst_problem = Text(worst->problem);
+  return summary;
+}
+
+Json ToJson(const Rival& rival) {
+  if (rival.median_ns == 0) return nullptr;
+  return {{"candidate", Text(rival.candidate)},
+          {"median_ns", rival.median_ns},
+          {"speedup", rival.speedup.ratio},
+          {"speedup_low", rival.speedup.low},
+          {"speedup_high", rival.speedup.high}};
+}
+
+void PrintJson(const std::vector<Row>& rows, const Summary& summary, const Place& place) {
+  Json json = {{"summary",
+                {{"geomean_over_onednn_any", summary.geomean_over_onednn_any},
+                 {"geomean_over_onednn_plain", summary.geomean_over_onednn_plain},
+                 {"geomean_over_direct_conv", summary.geomean_over_own},
+                 {"worst", summary.worst},
+                 {"worst_problem", summary.worst_problem},
+                 {"problems", rows.size()},
+                 {"target", Text(place.target)}}},
+               {"rows", Json::array()}};
+  for (const Row& row : rows) {
+    json["rows"].push_back({{"problem", Text(row.problem)},
+                            {"candidate", Text(row.choice)},
+                            {"median_ns", row.choice_ns},
+                            {"gflops", Flops(row.problem) / row.choice_ns},
+                            {"considered", row.considered},
+                            {"onednn_any", ToJson(row.any)},
+                            {"onednn_plain", ToJson(row.plain)},
+                            {"direct_conv", ToJson(row.own)}});
+  }
+  std::puts(json.dump(2).c_str());
+}
+
+std::string ShapeCell(const Problem& problem) {
+  const Conv& conv = std::get<Conv>(problem);
+  const char* const directions[] = {"fwd", "bwd", "wrw"};
+  return fmt::format("{} {}x{}x{}x{} k{} {}x{} s{}", directions[static_cast<int>(conv.direction)],
+                     conv.batch, conv.in_channels, conv.in[1], conv.in[2], conv.out_channels,
+                     conv.filter[1], conv.filter[2], conv.stride[2]);
+}
+
+std::string TimeCell(const Rival& rival) {
+  return rival.median_ns == 0 ? "-" : fmt::format("{:.0f}", rival.median_ns / 1000);
+}
+
+void PrintTable(const std::vector<Row>& rows, const Summary& summary) {
+  fmt::print("Medians in microseconds, reorders included.\n");
+  fmt::print("{:<34} {:>9} {:>9} {:>9} {:>9} {:>8} {:>7}  {}\n", "problem", "1dnn any",
+             "1dnn plain", "own", "choice", "GFLOP/s", "speedup", "candidate");
+  for (const Row& row : rows) {
+    fmt::print("{:<34} {:>9} {:>10} {:>9} {:>9.0f} {:>8.0f} {:>7.2f}  {}\n", ShapeCell(row.problem),
+               TimeCell(row.any), TimeCell(row.plain), TimeCell(row.own), row.choice_ns / 1000,
+               Flops(row.problem) / row.choice_ns, row.any.speedup.ratio, Text(row.choice));
+  }
+  fmt::print(
+      "\nGeometric mean over oneDNN with layouts any: {:.3f}; with the caller's: {:.3f}; over "
+      "{}: {:.3f}; worst over any: {:.3f} ({}).\n",
+      summary.geomean_over_onednn_any, summary.geomean_over_onednn_plain, kOwnSolver,
+      summary.geomean_over_own, summary.worst, summary.worst_problem);
+}
+
+Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, ReadProblems(options));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, WorkshopLimits{}));
+  MemoryStore store;
+  Tuner tuner(workshop->PartsFor(store), options.tune);
+  std::vector<Row> rows;
+  for (const Problem& problem : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(problem, tuner, place, options.rounds));
+    rows.push_back(std::move(row));
+    fmt::print(stderr, "[{}/{}] {} {:.2f} {} ({} candidates)\n", rows.size(), problems.size(),
+               ShapeCell(problem), rows.back().any.speedup.ratio, Text(rows.back().choice),
+               rows.back().considered);
+  }
+  return rows;
+}
+
+Status Run(const Options& options) {
+  const LoadedBackends backends = LoadBackends();
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, place));
+  const Summary summary = Summarize(rows);
+  if (options.json) {
+    PrintJson(rows, summary, place);
+  } else {
+    PrintTable(rows, summary);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::SetThreadWaitPolicy(argv);
+  if (const auto served = attune::MaybeServeRace(argc, argv)) return *served;
+  attune::Options options;
+  CLI::App app("Times attune's choice of a convolution against oneDNN's own.");
+  app.add_option("--list", options.lists, "Files of problems instead of ResNet-50 and VGG-16");
+  app.add_option("--batch-size", options.batch_size, "Images of every problem")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--device", options.device, "Where the convolutions run");
+  app.add_option("--rounds", options.rounds, "Rounds of the final race")
+      ->check(CLI::Range(3, 1000));
+  app.add_option("--only", options.only, "Only problems with this in their text");
+  app.add_option("--limit", options.limit, "At most so many problems");
+  app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
+  app.add_flag("--json", options.json, "Print one JSON object");
+  std::string per_problem = "4s";
+  app.add_option("--per-problem", per_problem, "Tuning time of each problem, as in 500ms or 4s")
+      ->check(
+          [](const std::string& text) { return attune::ParseDurationNs(text).status().message(); });
+  CLI11_PARSE(app, argc, argv);
+  options.tune.per_problem_ns = *attune::ParseDurationNs(per_problem);
+  const attune::Status status = attune::Run(options);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "conv_choice: {}\n", status.message());
+  return 1;
+}
