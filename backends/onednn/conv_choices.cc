@@ -19,16 +19,16 @@ struct LayoutChoice {
   Form src, weights, dst;
 };
 
-// Best guess first. `any` leaves everything to the library; the mixed ones save one of the two data
-// reorders; `plain` has no reorder at all.
+// `any` leaves everything to the library, `plain` has no reorder at all, the mixed ones save one of
+// the two data reorders. What several layouts resolve to is named by the first.
 constexpr std::array kLayouts = {
     LayoutChoice{"any", Form::kAny, Form::kAny, Form::kAny},
+    LayoutChoice{"plain", Form::kPlain, Form::kPlain, Form::kPlain},
     LayoutChoice{"nhwc", Form::kChannelsLast, Form::kAny, Form::kChannelsLast},
     LayoutChoice{"blocked16", Form::kBlocked16, Form::kAny, Form::kBlocked16},
     LayoutChoice{"blocked8", Form::kBlocked8, Form::kAny, Form::kBlocked8},
     LayoutChoice{"plain_src", Form::kPlain, Form::kAny, Form::kAny},
     LayoutChoice{"plain_dst", Form::kAny, Form::kAny, Form::kPlain},
-    LayoutChoice{"plain", Form::kPlain, Form::kPlain, Form::kPlain},
     LayoutChoice{"nchw", Form::kChannelsFirst, Form::kAny, Form::kChannelsFirst},
     LayoutChoice{"plain_data", Form::kPlain, Form::kAny, Form::kPlain},
 };
