@@ -77,8 +77,8 @@ inline constexpr std::string_view kWorkspaceName = "workspace";
 
 // Limits of the device that applies and constraints may read, from Target::properties
 // (compute_units from the target itself).
-inline constexpr std::string_view kDeviceLimitNames[] = {
-    "compute_units", "max_work_group_size", "local_memory_bytes", "max_allocation_bytes"};
+inline constexpr std::string_view kDeviceLimitNames[] = {"compute_units", "max_work_group_size",
+                                                         "local_memory_bytes"};
 
 // Reads and checks everything but the sources. Every error names its place: line and column for
 // JSON that does not parse, otherwise the JSON pointer (/parameters/0/values/1), and the reason.

@@ -388,8 +388,7 @@ Json Corrupted(const Json& file, const Json::json_pointer& place, Random& random
 std::string EffectOf(const KernelFile& file, const std::vector<Problem>& problems) {
   const Config limits = {{"compute_units", int64_t{2}},
                          {"max_work_group_size", int64_t{4096}},
-                         {"local_memory_bytes", int64_t{1} << 20},
-                         {"max_allocation_bytes", int64_t{1} << 31}};
+                         {"local_memory_bytes", int64_t{1} << 20}};
   std::string effect =
       fmt::format("{}@{} {}", file.name, file.version, fmt::join(file.source_names, ","));
   Random random(3);

@@ -31,8 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const attune::Config limits = {{"compute_units", int64_t{2}},
                                  {"max_work_group_size", int64_t{1024}},
-                                 {"local_memory_bytes", int64_t{65536}},
-                                 {"max_allocation_bytes", int64_t{1} << 30}};
+                                 {"local_memory_bytes", int64_t{65536}}};
   for (const attune::Problem& problem :
        {attune::Problem(attune::PackedGemm(33, 17, 9)), attune::Problem(attune::Conv{})}) {
     if (!attune::opencl::CheckApplies(*file, problem, limits).ok() || !IsSmall(*file)) continue;
