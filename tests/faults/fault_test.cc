@@ -1,0 +1,241 @@
+// Whole tunings with candidates that crash, hang, lie and grow, each in a real child process.
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "attune/measure/clock.h"
+#include "attune/record/memory_store.h"
+#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/tune_run.h"
+#include "attune/tuner/tuner.h"
+#include "backends/fake/fake_backend.h"
+
+namespace attune {
+namespace {
+
+// Everything that a tuning of the fake device needs, with a script that children read too.
+class FaultTest : public testing::Test {
+ protected:
+  void Script(const std::string& text) {
+    ::setenv(kFakeScriptVariable, text.c_str(), 1);
+    auto script = FakeScript::Parse(text);
+    ASSERT_TRUE(script.ok()) << script.status().message();
+    backend_ = MakeFakeBackend(*script);
+    ChildOptions options;
+    options.program = ATTUNE_FAKE_EVALUATOR;
+    options.device = "fake";
+    options.jobs = 2;
+    options.memory_limit_bytes = int64_t{512} << 20;
+    options.build_deadline_ns = kDeadlineNs;
+    options.load_deadline_ns = kDeadlineNs;
+    options.run_deadline_ns = kDeadlineNs;
+    evaluator_ = MakeChildEvaluator(options);
+  }
+
+  Result<TuneReport> Tune(const std::string& searcher = "exhaustive") {
+    TunerParts parts;
+    parts.solvers = &backend_->solvers();
+    parts.target = backend_->Devices().front().target;
+    parts.environment = backend_->DescribeEnvironment();
+    parts.store = store_.get();
+    parts.evaluator = evaluator_.get();
+    parts.clock = &clock_;
+    TuneOptions options;
+    options.searcher = searcher;
+    options.per_problem_ns = 60'000'000'000;
+    return Tuner(parts, options).Tune(kProblem);
+  }
+
+  // Failures on record, by candidate.
+  std::map<std::string, Failure> RecordedFailures() {
+    std::map<std::string, Failure> failures;
+    const Status visited = store_->Visit({}, [&](const RecordedSet& recorded) {
+      for (const Record& record : recorded.records) {
+        if (const Failure* failure = record.trial.failure()) {
+          failures.insert_or_assign(Text(record.trial.candidate), *failure);
+        }
+      }
+      return Status::Ok();
+    });
+    EXPECT_TRUE(visited.ok()) << visited.message();
+    return failures;
+  }
+
+  // Tunes with one candidate broken in the given way; returns what was recorded of it.
+  Failure FailureOf(const std::string& fault) {
+    Script(fmt::format("fake.tiled{{threads=2,tile=16,unroll=4}} fault={} time_ns=1", fault));
+    const auto report = Tune();
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    if (!report.ok()) return {};
+    EXPECT_TRUE(report->choice.has_value()) << fault;
+    if (report->choice.has_value()) {
+      EXPECT_NE(Text(report->choice->candidate), kBroken) << fault;
+      EXPECT_GT(report->choice->speedup_low, 1.0) << fault;
+    }
+    const auto failures = RecordedFailures();
+    EXPECT_EQ(failures.size(), 1u) << fault;
+    const auto found = failures.find(kBroken);
+    return found == failures.end() ? Failure{} : found->second;
+  }
+
+  static constexpr int64_t kDeadlineNs = 1'500'000'000;
+  static constexpr const char* kBroken = "fake.tiled@1{threads=2,tile=16,unroll=4}";
+  const Problem kProblem = Normalized(PackedGemm(16, 16, 16));
+  std::unique_ptr<const Backend> backend_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<MemoryStore> store_ = std::make_unique<MemoryStore>();
+  SteadyClock clock_;
+};
+
+TEST_F(FaultTest, WithoutFaultsTheFastestCandidateWins) {
+  Script("");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_EQ(Text(report->choice->candidate), kBroken);
+  EXPECT_EQ(report->choice->provenance, Provenance::kMeasured);
+  EXPECT_TRUE(RecordedFailures().empty());
+}
+
+TEST_F(FaultTest, BuildFailureCostsOneTrial) {
+  EXPECT_EQ(FailureOf("build_fails").kind, FailureKind::kBuildFailed);
+}
+
+TEST_F(FaultTest, LoadFailureCostsOneTrial) {
+  EXPECT_EQ(FailureOf("load_fails").kind, FailureKind::kLoadFailed);
+}
+
+TEST_F(FaultTest, LaunchFailureCostsOneTrial) {
+  EXPECT_EQ(FailureOf("launch_fails").kind, FailureKind::kRunFailed);
+}
+
+TEST_F(FaultTest, CrashIsRecordedWithItsSignal) {
+  const Failure failure = FailureOf("crash");
+
+  EXPECT_EQ(failure.kind, FailureKind::kCrashed);
+  EXPECT_NE(failure.message.find("signal 11"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, SilentExitIsRecordedWithItsStatus) {
+  const Failure failure = FailureOf("exit");
+
+  EXPECT_EQ(failure.kind, FailureKind::kCrashed);
+  EXPECT_NE(failure.message.find("exit status 3"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, HangEndsAtTheDeadlineOfItsPhase) {
+  const Failure failure = FailureOf("hang");
+
+  EXPECT_EQ(failure.kind, FailureKind::kTimedOut);
+  EXPECT_NE(failure.message.find("1500 ms"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, SpinEndsAtTheDeadlineOfItsPhase) {
+  EXPECT_EQ(FailureOf("spin").kind, FailureKind::kTimedOut);
+}
+
+TEST_F(FaultTest, WrongResultNeverWinsEvenIfFastest) {
+  EXPECT_EQ(FailureOf("wrong_result").kind, FailureKind::kWrongResult);
+}
+
+TEST_F(FaultTest, NanNeverWinsEvenIfFastest) {
+  EXPECT_EQ(FailureOf("nan").kind, FailureKind::kWrongResult);
+}
+
+TEST_F(FaultTest, WritesOutsideOfTheOutputAreFoundWhereverTheyAre) {
+  for (const char* fault : {"write_past_end", "write_before_start", "overwrite_input"}) {
+    store_ = std::make_unique<MemoryStore>();
+    EXPECT_EQ(FailureOf(fault).kind, FailureKind::kOutOfBounds) << fault;
+  }
+}
+
+TEST_F(FaultTest, MemoryHogIsStoppedAtTheLimit) {
+  const Failure failure = FailureOf("memory_hog");
+
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
+  EXPECT_NE(failure.message.find("536870912"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, CrashWhileMeasuringCostsTheCulpritOnly) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=crash at_launch=9");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_EQ(report->choice->candidate.solver.name, "fake.tiled");
+  const auto failures = RecordedFailures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.begin()->first, kBroken);
+  EXPECT_EQ(failures.begin()->second.kind, FailureKind::kCrashed);
+  EXPECT_EQ(failures.begin()->second.phase, Phase::kMeasure);
+}
+
+TEST_F(FaultTest, FatalCandidateIsQuarantinedInTheNextRun) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=crash");
+  ASSERT_TRUE(Tune().ok());
+
+  const auto second = Tune();
+
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_EQ(second->quarantined, 1);
+  EXPECT_TRUE(second->failures.empty());
+}
+
+TEST_F(FaultTest, CrashingDefaultIsReplacedByTheNextSolversDefault) {
+  Script("fake.library fault=crash");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_EQ(report->choice->default_candidate.solver.name, "fake.tiled");
+}
+
+TEST_F(FaultTest, RunEndsWithoutAChoiceWhenEverythingCrashes) {
+  Script("* fault=crash");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_FALSE(report->choice.has_value());
+  EXPECT_EQ(report->qualified, 0);
+  EXPECT_EQ(report->failures.at(FailureKind::kCrashed), report->considered);
+}
+
+TEST_F(FaultTest, MissingEvaluatorIsAnErrorThatNamesIt) {
+  Script("");
+  ChildOptions options;
+  options.program = "/nonexistent/evaluator";
+  options.device = "fake";
+  evaluator_ = MakeChildEvaluator(options);
+
+  const auto report = Tune();
+
+  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+  EXPECT_NE(report.status().message().find("/nonexistent/evaluator"), std::string::npos);
+}
+
+TEST_F(FaultTest, UnknownDeviceIsRefusedByTheChildWithTheKnownOnes) {
+  Script("");
+  ChildOptions options;
+  options.program = ATTUNE_FAKE_EVALUATOR;
+  options.device = "cuda:7";
+  evaluator_ = MakeChildEvaluator(options);
+
+  const auto report = Tune();
+
+  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+  EXPECT_NE(report.status().message().find("cuda:7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attune
