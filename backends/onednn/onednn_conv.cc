@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backends/onednn/conv_choices.h"
+#include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/primitive_sequence.h"
 #include "backends/onednn/thread_values.h"
@@ -125,7 +126,8 @@ class ConvSolver final : public Solver {
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
-  Status IsApplicable(const Problem& problem, const Target&) const override {
+  Status IsApplicable(const Problem& problem, const Target& target) const override {
+    ATTUNE_RETURN_IF_ERROR(CheckHostTarget(target));
     const Conv* conv = std::get_if<Conv>(&problem);
     if (conv == nullptr) return Unsupported("host.onednn-conv computes convolutions only.");
     ATTUNE_RETURN_IF_ERROR(CheckForm(*conv));

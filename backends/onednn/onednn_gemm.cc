@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/primitive_sequence.h"
 #include "backends/onednn/thread_values.h"
@@ -232,7 +233,8 @@ class GemmSolver final : public Solver {
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
-  Status IsApplicable(const Problem& problem, const Target&) const override {
+  Status IsApplicable(const Problem& problem, const Target& target) const override {
+    ATTUNE_RETURN_IF_ERROR(CheckHostTarget(target));
     const Gemm* gemm = std::get_if<Gemm>(&problem);
     if (gemm == nullptr) return Unsupported("host.onednn-gemm computes matrix products only.");
     for (const DataType type : {gemm->type, gemm->c_type}) {
