@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -33,6 +34,53 @@ std::vector<std::string> ExtraPlugins() {
   return names;
 }
 
+// Stands for the backend of a plug-in until somebody asks it anything.
+class PluginBackend final : public Backend {
+ public:
+  explicit PluginBackend(std::string plugin) : plugin_(std::move(plugin)) {}
+
+  std::string_view name() const override { return plugin_; }
+  const SolverList& solvers() const override {
+    return loaded() == nullptr ? no_solvers_ : loaded()->solvers();
+  }
+  std::vector<DeviceReport> Devices() const override {
+    return loaded() == nullptr ? std::vector<DeviceReport>() : loaded()->Devices();
+  }
+  std::vector<LibraryReport> Libraries() const override {
+    return loaded() == nullptr ? std::vector<LibraryReport>() : loaded()->Libraries();
+  }
+  Environment DescribeEnvironment() const override {
+    return loaded() == nullptr ? Environment() : loaded()->DescribeEnvironment();
+  }
+  Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
+    if (loaded() == nullptr) return NotFound(reason_);
+    return loaded()->Open(spec);
+  }
+  Result<Peaks> MeasurePeaks(Device& device) const override {
+    if (loaded() == nullptr) return NotFound(reason_);
+    return loaded()->MeasurePeaks(device);
+  }
+
+ private:
+  // Null if there is no such plug-in here.
+  const Backend* loaded() const {
+    std::call_once(once_, [this] {
+      LoadedBackends backends;
+      AddPlugin(plugin_, backends);
+      if (!backends.list.empty()) backend_ = std::move(backends.list.front());
+      if (!backends.refused.empty()) reason_ = backends.refused.front().reason;
+    });
+    return backend_.get();
+  }
+
+  const std::string plugin_;
+  const SolverList no_solvers_;
+  // Written once, under once_.
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const Backend> backend_;
+  mutable std::string reason_;
+};
+
 // What is the same for every backend; informational, see docs/formats/environment.md.
 void AddHost(Environment& environment) {
   utsname system{};
@@ -48,6 +96,16 @@ LoadedBackends LoadBackends() {
   backends.list.push_back(MakeHostBackend());
   AddPlugin("opencl", backends);
   for (const std::string& name : ExtraPlugins()) AddPlugin(name, backends);
+  return backends;
+}
+
+BackendList LazyBackends() {
+  BackendList backends;
+  backends.push_back(MakeHostBackend());
+  for (const std::string& name : ExtraPlugins()) {
+    backends.push_back(std::make_unique<PluginBackend>(name));
+  }
+  backends.push_back(std::make_unique<PluginBackend>("opencl"));
   return backends;
 }
 

@@ -23,6 +23,11 @@ struct LoadedBackends {
 // Beside the usual ones, every backend plug-in that ATTUNE_PLUGINS names (separated by commas).
 LoadedBackends LoadBackends();
 
+// The same backends for a program that uses one device and has to start quickly: a plug-in is
+// loaded when its devices are asked for, so the one that has the device should come first. One that
+// cannot be loaded has no devices.
+BackendList LazyBackends();
+
 // A device as records are matched against it.
 struct Place {
   const Backend* backend = nullptr;

@@ -23,6 +23,6 @@ int main() {
         stderr);
     return 2;
   }
-  const attune::LoadedBackends backends = attune::LoadBackends();
-  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends.list);
+  const attune::BackendList backends = attune::LazyBackends();
+  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends);
 }

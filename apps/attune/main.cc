@@ -31,6 +31,33 @@ int PrintUsageError(Output& err, const CLI::App& program, const CLI::ParseError&
   return kExitUsage;
 }
 
+const CLI::App* FindVerb(const CLI::App& program, std::string_view name) {
+  for (const CLI::App* verb : program.get_subcommands(nullptr)) {
+    if (verb->get_name() == name) return verb;
+  }
+  return nullptr;
+}
+
+// The verb that was meant, if there is none of that name.
+std::string UnknownVerb(const CLI::App& program, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--db") ++i;
+    if (word.starts_with("-")) continue;
+    return FindVerb(program, word) == nullptr ? std::string(word) : "";
+  }
+  return "";
+}
+
+int PrintUnknownVerb(Output& err, const CLI::App& program, const std::string& word) {
+  std::string known;
+  for (const CLI::App* verb : program.get_subcommands(nullptr)) {
+    known += (known.empty() ? "" : ", ") + verb->get_name();
+  }
+  err.Print(fmt::format("attune: There is no verb '{}'. Verbs are {}.\n", Printable(word), known));
+  return kExitUsage;
+}
+
 int PrintFailure(Output& err, const CLI::App& program, const Status& status) {
   std::string verb;
   for (const CLI::App* used : program.get_subcommands()) verb = " " + used->get_name();
@@ -64,6 +91,8 @@ int Run(int argc, char** argv) {
           "Database file, before or after the verb (default: $XDG_DATA_HOME/attune/attune.db)")
       ->type_name("FILE");
   AddVerbs(program, invocation);
+  const std::string unknown = UnknownVerb(program, argc, argv);
+  if (!unknown.empty()) return PrintUnknownVerb(application.err(), program, unknown);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked_for_text) {

@@ -12,14 +12,10 @@ namespace {
 
 constexpr int kBarColumns = 20;
 
-// Problems behind us, the share of the run that is done.
-size_t Done(const RunProgress& progress) {
-  return progress.problem_index + (progress.finished != nullptr ? 1 : 0);
-}
-
 std::string Bar(const RunProgress& progress) {
   const size_t count = std::max<size_t>(progress.problem_count, 1);
-  const auto filled = static_cast<size_t>(kBarColumns) * std::min(Done(progress), count) / count;
+  const auto filled =
+      static_cast<size_t>(kBarColumns) * std::min(progress.problem_index, count) / count;
   return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
 }
 
@@ -55,7 +51,7 @@ std::string OutcomeText(const ProblemOutcome& outcome) {
 
 std::string LiveLine(const RunProgress& progress, int width) {
   const std::string head =
-      fmt::format("{} {}/{} ", Bar(progress), Done(progress), progress.problem_count);
+      fmt::format("{} {}/{} ", Bar(progress), progress.problem_index, progress.problem_count);
   const std::string tail = "  " + TimeText(progress);
   std::string middle = progress.problem == nullptr ? "" : Label(*progress.problem);
   middle += "  " + StageText(progress.tune);
@@ -67,7 +63,7 @@ std::string LiveLine(const RunProgress& progress, int width) {
 
 std::string PlainLine(const RunProgress& progress) {
   const std::string head =
-      fmt::format("[{}/{}] {}", Done(progress), progress.problem_count, TimeText(progress));
+      fmt::format("[{}/{}] {}", progress.problem_index, progress.problem_count, TimeText(progress));
   if (progress.finished != nullptr) return head + ": " + OutcomeText(*progress.finished);
   const std::string label = progress.problem == nullptr ? "" : Label(*progress.problem);
   return head + ": " + label + ", " + StageText(progress.tune);
@@ -94,7 +90,8 @@ void ProgressReporter::ShowLive(const RunProgress& progress, int64_t now_ns) {
 }
 
 void ProgressReporter::ShowPlain(const RunProgress& progress, int64_t now_ns) {
-  const bool last = progress.finished != nullptr && Done(progress) == progress.problem_count;
+  const bool last =
+      progress.finished != nullptr && progress.problem_index == progress.problem_count;
   const int64_t interval_ns = progress.finished != nullptr ? kFinishedEveryNs : kAliveEveryNs;
   if (!last && now_ns - last_ns_ < interval_ns) return;
   last_ns_ = now_ns;

@@ -98,7 +98,8 @@ std::string Winners(const ReportData& data) {
                              "default measured in the same rounds. Hover over a problem "
                              "for its canonical text.");
   html +=
-      "<div class=\"wide\"><table><thead><tr><th>problem</th><th class=\"num\">times</th>"
+      "<div class=\"wide\"><table class=\"winners\"><thead><tr><th>problem</th><th "
+      "class=\"num\">times</th>"
       "<th>candidate</th><th class=\"num\">time</th><th class=\"num\">interval</th>"
       "<th class=\"num\">default</th><th class=\"num\">speed-up</th>"
       "<th class=\"num\">roofline</th></tr></thead><tbody>\n";

@@ -40,6 +40,7 @@ tbody tr:hover { background: var(--wash); }
 .num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { font: 12px/1.45 ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace;
        overflow-wrap: anywhere; }
+.winners td:nth-child(3) { min-width: 330px; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 8px 0 10px; font-size: 13px; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px; }

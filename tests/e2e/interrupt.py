@@ -1,0 +1,47 @@
+"""Ctrl-C ends a tuning run after the problem at hand, with exit status 3; a reader that goes away
+does not end it at all."""
+
+import signal
+import time
+
+import program
+
+PROBLEMS = 40
+TUNE = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "300ms")
+
+
+def test_interrupt(attune):
+    run = attune.start(*TUNE)
+    line = run.stderr.readline()  # The first progress line: the run is under way.
+    program.check("/40]" in line, line)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    program.check(run.returncode == 3, f"exit {run.returncode}\n{out}\n{err}")
+    program.check("not reached" in out and "goes on from here" in err, out + err)
+
+
+def test_second_interrupt(attune):
+    run = attune.start(*TUNE, "--retune", "--per-problem", "20s")
+    run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=10)
+    program.check(run.returncode == -signal.SIGINT, f"exit {run.returncode}")
+
+
+def test_reader_goes_away(attune):
+    run = attune.start("problems", "--tag", "t")
+    run.stdout.close()
+    run.stderr.read()
+    program.check(run.wait(timeout=30) == 0, f"exit {run.returncode}")
+
+
+def test(attune):
+    attune.run("import", attune.write_problems(PROBLEMS), "--tag", "t")
+    test_interrupt(attune)
+    test_second_interrupt(attune)
+    test_reader_goes_away(attune)
+
+
+program.main(test)

@@ -1,0 +1,67 @@
+"""Runs the program in a fresh folder, for the tests beside this file."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT_S = 120
+
+
+class Program:
+    """`attune` with a database of its own."""
+
+    def __init__(self, arguments, folder):
+        self.folder = pathlib.Path(folder)
+        self.binary = arguments.bin.resolve() / "attune"
+        self.data = arguments.data.resolve()
+        self.rounds = arguments.rounds
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith(("ATTUNE_", "XDG_"))}
+        self.environment.update({
+            "HOME": str(folder), "XDG_DATA_HOME": str(self.folder / "data"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"), "ATTUNE_PLUGINS": "fake",
+            "ATTUNE_PLUGIN_PATH": str(arguments.plugins.resolve()), "TZ": "UTC"})
+
+    def start(self, *words, **settings):
+        return subprocess.Popen([str(self.binary), *words], cwd=self.folder,
+                                env={**self.environment, **settings}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *words, status=0, **settings):
+        """(standard output, standard error); fails unless the exit status is `status`."""
+        process = self.start(*words, **settings)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+        if process.returncode != status:
+            raise AssertionError(f"attune {' '.join(words)}: exit {process.returncode}, "
+                                 f"not {status}\n{out}\n{err}")
+        return out, err
+
+    def json(self, *words, status=0, **settings):
+        return json.loads(self.run(*words, "--json", status=status, **settings)[0])
+
+    def write_problems(self, count, name="list.txt"):
+        lines = [f"gemm@1{{m={8 + i},n={8 + i},k=8}}\n" for i in range(count)]
+        (self.folder / name).write_text("".join(lines))
+        return name
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def main(test):
+    """Calls test(Program) in a temporary folder, with what CTest passes."""
+    parser = argparse.ArgumentParser()
+    for name in ("--bin", "--plugins", "--data"):
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=50)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="attune-e2e-") as folder:
+        test(Program(arguments, folder))
+    print("passed")
+    sys.exit(0)
