@@ -7,7 +7,7 @@ constexpr int kMaxRows3 = 3;
 constexpr int kMaxRows4 = 0;
 }  // namespace attune::host::v2
 #define ATTUNE_MICRO_ISA v2
-#include "backends/host/conv/micro_kernel_body.h"
+#include "backends/host/conv/micro_kernel-inl.h"
 
 namespace attune::host {
 

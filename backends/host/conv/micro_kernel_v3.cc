@@ -7,7 +7,7 @@ constexpr int kMaxRows3 = 4;
 constexpr int kMaxRows4 = 0;
 }  // namespace attune::host::v3
 #define ATTUNE_MICRO_ISA v3
-#include "backends/host/conv/micro_kernel_body.h"
+#include "backends/host/conv/micro_kernel-inl.h"
 
 namespace attune::host {
 

@@ -7,7 +7,7 @@ constexpr int kMaxRows3 = 9;
 constexpr int kMaxRows4 = 6;
 }  // namespace attune::host::v4
 #define ATTUNE_MICRO_ISA v4
-#include "backends/host/conv/micro_kernel_body.h"
+#include "backends/host/conv/micro_kernel-inl.h"
 
 namespace attune::host {
 

@@ -100,9 +100,10 @@ int CheckCases(const Solver& solver, DataType type, uint64_t step) {
     const auto space = solver.Space(test.gemm, target);
     EXPECT_TRUE(space.ok()) << space.status().ToString();
     if (!space.ok()) continue;
+    const CandidateCheck check(test.gemm, 1);
     for (uint64_t i = 0; i < space->size(); i += i == 0 ? 1 : step) {
       const Config config = space->At(i);
-      const CheckOutcome outcome = CheckCandidate(solver, test.gemm, config, i + 1);
+      const CheckOutcome outcome = check.Run(solver, config);
       EXPECT_THAT(outcome.complaint, IsEmpty()) << Text(config);
       EXPECT_LT(outcome.worst_error, tolerance) << Text(config);
       ++checked;
@@ -204,7 +205,8 @@ TEST_F(GemmSolversTest, ReferenceComputesNarrowTypes) {
     SCOPED_TRACE(Text(problem));
     ASSERT_TRUE(solver->IsApplicable(problem, TestTarget(2)).ok());
 
-    const CheckOutcome outcome = CheckCandidate(*solver, problem, {{"threads", int64_t{2}}}, 1);
+    const CheckOutcome outcome =
+        CandidateCheck(problem, 1).Run(*solver, {{"threads", int64_t{2}}});
 
     EXPECT_THAT(outcome.complaint, IsEmpty());
     EXPECT_LE(outcome.worst_error, test.tolerance);
