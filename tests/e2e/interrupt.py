@@ -7,11 +7,11 @@ import time
 import program
 
 PROBLEMS = 40
-TUNE = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "300ms")
+TUNE = ("tune", "--tag", "t", "--device", "fake")
 
 
 def test_interrupt(attune):
-    run = attune.start(*TUNE)
+    run = attune.start(*TUNE, "--per-problem", "300ms")
     line = run.stderr.readline()  # The first progress line: the run is under way.
     program.check("/40]" in line, line)
     run.send_signal(signal.SIGINT)
@@ -21,11 +21,12 @@ def test_interrupt(attune):
 
 
 def test_second_interrupt(attune):
-    run = attune.start(*TUNE, "--retune", "--per-problem", "20s")
+    # The problem at hand hangs, so an orderly end never comes.
+    run = attune.start(*TUNE, "--retune", ATTUNE_FAKE_SCRIPT="* fault=hang")
     run.stderr.readline()
-    run.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    run.send_signal(signal.SIGINT)
+    for _ in range(2):
+        time.sleep(0.2)  # Two signals that come together are one signal.
+        run.send_signal(signal.SIGINT)
     run.communicate(timeout=10)
     program.check(run.returncode == -signal.SIGINT, f"exit {run.returncode}")
 

@@ -1,0 +1,164 @@
+// What the program computes without a device: durations, tables, texts for terminals and pages,
+// progress lines, and the story of each candidate.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/progress.h"
+#include "apps/attune/report/markup.h"
+#include "apps/attune/report/svg.h"
+#include "apps/attune/story.h"
+#include "apps/attune/table.h"
+#include "apps/attune/terminal.h"
+
+namespace attune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(DurationTest, EveryUnitIsRead) {
+  EXPECT_EQ(*ParseDurationNs("7ns"), 7);
+  EXPECT_EQ(*ParseDurationNs("500ms"), 500'000'000);
+  EXPECT_EQ(*ParseDurationNs("1.5s"), 1'500'000'000);
+  EXPECT_EQ(*ParseDurationNs("3m"), 180'000'000'000);
+  EXPECT_EQ(*ParseDurationNs("1h"), 3'600'000'000'000);
+  EXPECT_EQ(*ParseDurationNs("0"), 0);
+}
+
+TEST(DurationTest, WhatIsNoDurationIsRefused) {
+  for (const char* text :
+       {"", "5", "s", "-1s", "1e3s", "5 s", "5sec", "nans", "infs", "9999999h"}) {
+    EXPECT_FALSE(ParseDurationNs(text).ok()) << text;
+  }
+}
+
+TEST(DurationTest, TimesHaveThreeDigitsAndTheUnitThatFits) {
+  EXPECT_EQ(FormatTime(1.234), "1.23 ns");
+  EXPECT_EQ(FormatTime(999.6), "1.00 us");
+  EXPECT_EQ(FormatTime(45'600), "45.6 us");
+  EXPECT_EQ(FormatTime(123e6), "123 ms");
+  EXPECT_EQ(FormatWait(3'905'000'000'000), "1h05m");
+  EXPECT_EQ(FormatWait(59'400'000'000), "59s");
+}
+
+TEST(TerminalTest, ForeignBytesCannotSteerATerminal) {
+  EXPECT_EQ(Printable("a\x1b[31mb\n c\xff\xc2\x85\n"), "a\\x1b[31mb |  c\\xff\\xc2\\x85");
+  EXPECT_EQ(Printable("grün"), "grün");
+}
+
+TEST(TerminalTest, WidthCountsCharactersAndNotColours) {
+  EXPECT_EQ(DisplayWidth("\x1b[31mgrün\x1b[0m"), 4u);
+  EXPECT_EQ(Shortened("grünes", 4), "grü…");
+  EXPECT_EQ(Shortened("abcd", 4), "abcd");
+}
+
+TEST(TableTest, APipeGetsEverythingAndANarrowTerminalAnEllipsis) {
+  Table table({{"name", Column::Align::kLeft, true}, {"n", Column::Align::kRight}});
+  table.AddRow({std::string(40, 'x'), "7"});
+
+  const std::string piped = table.Render({false, false}, 20);
+  const std::string shown = table.Render({true, false}, 20);
+
+  EXPECT_THAT(piped, HasSubstr(std::string(40, 'x') + "  7\n"));
+  EXPECT_THAT(shown, HasSubstr("xxxxxxxxxxxxxxxx…  7\n"));
+  EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
+}
+
+TEST(MarkupTest, NothingForeignReachesThePageAsMarkup) {
+  EXPECT_EQ(HtmlEscaped("<script>'\"&</script>"), "&lt;script&gt;&#39;&quot;&amp;&lt;/script&gt;");
+  EXPECT_EQ(HtmlEscaped("a\x01\xff\xed\xa0\x80z"), "a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz");
+}
+
+TEST(ScaleTest, ValuesOutsideStopAtTheEdges) {
+  const Scale scale = Scale::Log(1, 100, 0, 200);
+  EXPECT_NEAR(scale.At(10), 100, 1e-9);
+  EXPECT_EQ(scale.At(0), 0);
+  EXPECT_EQ(scale.At(1e9), 200);
+}
+
+TEST(JsonTest, BytesThatAreNoTextBecomeReplacementCharacters) {
+  const Json json = {{"message", std::string("a\xff") + "b"}};
+  EXPECT_THAT(Dump(json), HasSubstr("a\uFFFDb"));
+}
+
+TEST(LabelTest, OnlyWhatIsUnusualIsNamed) {
+  Conv conv;
+  conv.batch = 4;
+  conv.in_channels = 64;
+  conv.out_channels = 32;
+  conv.in = {1, 56, 56};
+  conv.filter = {1, 3, 3};
+  conv.pad = {0, 1, 1};
+  EXPECT_EQ(Label(conv), "conv fwd 4x64x56x56 k32 3x3 p1 f32");
+  EXPECT_EQ(Label(Normalized(PackedGemm(2, 3, 4))), "gemm 2x3x4 nn f32");
+}
+
+RunProgress HalfWay(const Problem& problem) {
+  RunProgress progress;
+  progress.problem_index = 5;
+  progress.problem_count = 10;
+  progress.problem = &problem;
+  progress.elapsed_ns = 60'000'000'000;
+  progress.eta_ns = 61'000'000'000;
+  return progress;
+}
+
+TEST(ProgressTest, TheLiveLineFitsAnyTerminal) {
+  const Problem problem = Normalized(PackedGemm(512, 512, 512));
+  for (const int width : {0, 1, 10, 40, 80, 200}) {
+    EXPECT_LT(static_cast<int>(DisplayWidth(LiveLine(HalfWay(problem), width))),
+              std::max(width, 1));
+  }
+}
+
+TEST(ProgressTest, BothLinesSayHowFarAndHowLong) {
+  const Problem problem = Normalized(PackedGemm(512, 512, 512));
+  EXPECT_THAT(LiveLine(HalfWay(problem), 120), HasSubstr("[##########..........] 5/10"));
+  EXPECT_THAT(LiveLine(HalfWay(problem), 120), HasSubstr("1m00s, 1m01s left"));
+  EXPECT_THAT(PlainLine(HalfWay(problem)), HasSubstr("[5/10] 1m00s, 1m01s left: gemm 512"));
+}
+
+Record Screened(const char* solver, double median_ns, bool is_default) {
+  Record record;
+  record.trial.candidate.solver.name = solver;
+  record.trial.role = TrialRole::kScreen;
+  record.trial.is_default = is_default;
+  Measurement measurement;
+  measurement.median_ns = median_ns;
+  record.trial.outcome = measurement;
+  return record;
+}
+
+TEST(StoryTest, HeatsAreComparedThroughTheirDefaults) {
+  RecordedSet set;
+  // The second heat ran while the machine was half as fast.
+  set.records = {Screened("x.default", 100, true), Screened("x.a", 50, false),
+                 Screened("x.default", 200, true), Screened("x.b", 150, false)};
+
+  const std::vector<Story> stories = StoriesOf(set);
+
+  const Story* a = FindStory(stories, set.records[1].trial.candidate);
+  const Story* b = FindStory(stories, set.records[3].trial.candidate);
+  ASSERT_TRUE(a != nullptr && b != nullptr);
+  EXPECT_DOUBLE_EQ(TimeAgainst(*b, *a).value(), 1.5);
+}
+
+TEST(StoryTest, AFailureCountsWhateverWasMeasuredBefore) {
+  RecordedSet set;
+  set.records = {Screened("x.default", 100, true), Screened("x.a", 1, false)};
+  Record failed = set.records[1];
+  failed.trial.outcome = Failure{FailureKind::kCrashed, Phase::kMeasure, "signal 11"};
+  set.records.push_back(failed);
+
+  const std::vector<Story> stories = StoriesOf(set);
+
+  EXPECT_EQ(stories.front().candidate.solver.name, "x.default");
+  EXPECT_TRUE(stories.back().failure.has_value());
+}
+
+}  // namespace
+}  // namespace attune
