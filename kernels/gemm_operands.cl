@@ -39,13 +39,18 @@
 #define ADD_BIAS(u, v)
 #endif
 
-#define ACTIVATION_none(x) (x)
-#define ACTIVATION_relu(x) fmax((x), (REAL)0)
-#define ACTIVATION_tanh(x) tanh(x)
-#define ACTIVATION_sigmoid(x) ((REAL)1 / ((REAL)1 + exp(-(x))))
-#define ACTIVATION_gelu(x) ((REAL)0.5 * (x) * ((REAL)1 + erf((x) * (REAL)0.70710678118654752440)))
-#define ACTIVATE_(name, x) ACTIVATION_##name(x)
-#define ACTIVATE(name, x) ACTIVATE_(name, x)
+// By number: a name such as tanh is itself a macro in some OpenCL headers.
+#if ACTIVATION == 0
+#define ACTIVATE(x) (x)
+#elif ACTIVATION == 1
+#define ACTIVATE(x) fmax((x), (REAL)0)
+#elif ACTIVATION == 2
+#define ACTIVATE(x) tanh(x)
+#elif ACTIVATION == 3
+#define ACTIVATE(x) ((REAL)1 / ((REAL)1 + exp(-(x))))
+#else
+#define ACTIVATE(x) ((REAL)0.5 * (x) * ((REAL)1 + erf((x) * (REAL)0.70710678118654752440)))
+#endif
 
 // With beta zero, C may hold NaN and is not read.
 #if BETA_ZERO
@@ -57,5 +62,5 @@
   {                                                                     \
     __global REAL* place = c + (u) + (v)*LDC;                           \
     const REAL total = alpha * (value)OLD_C(*place) ADD_BIAS(u, v);     \
-    *place = ACTIVATE(ACTIVATION, total);                               \
+    *place = ACTIVATE(total);                               \
   }

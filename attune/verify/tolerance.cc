@@ -16,6 +16,10 @@ constexpr double kMeanProduct = 0.25;
 // Recursive summation of such products has an error of standard deviation 0.09 u k, and the largest
 // of 1e9 outputs lies 6 deviations out, at 0.57 u k. This allows 1.0 u k.
 constexpr double kSumLambda = 4;
+// Where the sum itself is large, its partial sums were too, and so was every rounding: growing
+// evenly to r it gathers a deviation of at most u |r| sqrt(k) / 3. Six of these. Without this, one
+// of some 1e6 right outputs is refused.
+constexpr double kLargeSumLambda = 2;
 // Terms that are off by u each whatever k is: products without fused multiply-add, block borders.
 constexpr double kExtraTerms = 16;
 // F(4x4, 3x3) loses about 10 times what direct summation loses (Lavin and Gray, table 6, and our
@@ -87,7 +91,8 @@ Tolerance ToleranceFor(const Sum& sum) {
   tolerance.absolute += sum.alpha * 2 * InputRoundoff(sum) * std::sqrt(sum.k);
   // One rounding to the output type, or two, the first of them before something was added.
   const int roundings = sum.added > 0 ? 2 : 1;
-  tolerance.relative = roundings * u_output + 2 * u;
+  tolerance.relative =
+      roundings * u_output + 2 * u + kLargeSumLambda * u * sum.growth * std::sqrt(sum.k);
   tolerance.absolute += sum.added * (u_output + 2 * u);
   if (sum.activated) tolerance.absolute += kActivationError * u;
   return tolerance;

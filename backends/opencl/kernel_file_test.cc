@@ -78,74 +78,74 @@ struct Mistake {
   const char* reason;
 };
 
-TEST(KernelFileTest, EveryMistakeIsReportedWithItsPlace) {
-  const Mistake mistakes[] = {
-      {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
-      {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
-      {"other format", [](Json& f) { f["attune_kernel_file"] = 2; }, "/attune_kernel_file",
-       "reads version 1"},
-      {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
-      {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
-      {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
-      {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "gemm, conv"},
-      {"way out", [](Json& f) { f["sources"][0] = "../x.cl"; }, "/sources/0", "in the folder"},
-      {"undeclared size", [](Json& f) { f["sizes"]["run_time"].erase(0); }, "/sizes",
-       "'m' is declared neither"},
-      {"size twice", [](Json& f) { f["sizes"]["compile_time"].push_back("m"); },
-       "/sizes/compile_time/1", "twice"},
-      {"no size", [](Json& f) { f["sizes"]["run_time"][0] = "q"; }, "/sizes/run_time/0",
-       "not a size"},
-      {"value twice", [](Json& f) { f["parameters"][0]["values"][2] = 8; },
-       "/parameters/0/values/2", "twice"},
-      {"mixed values", [](Json& f) { f["parameters"][0]["values"][2] = "x"; },
-       "/parameters/0/values/2", "mixed"},
-      {"real value", [](Json& f) { f["parameters"][0]["values"][2] = 0.5; },
-       "/parameters/0/values/2", "integer"},
-      {"no values", [](Json& f) { f["parameters"][0]["values"] = Json::array(); },
-       "/parameters/0/values", "0 elem"},
-      {"taken name", [](Json& f) { f["parameters"][0]["name"] = "m"; }, "/parameters/0/name",
-       "taken"},
-      {"macro of a size", [](Json& f) { f["parameters"][0]["name"] = "M"; }, "/parameters/0/name",
-       "taken"},
-      {"syntax", [](Json& f) { f["applies"][1] = "k <="; }, "/applies/1", "in 'k <='"},
-      {"unknown name", [](Json& f) { f["applies"][1] = "kk < 4"; }, "/applies/1", "does not exist"},
-      {"parameter too early", [](Json& f) { f["applies"][1] = "WG < 4"; }, "/applies/1", "WG"},
-      {"run-time size compiled in", [](Json& f) { f["definitions"][0]["value"] = "m / 2"; },
-       "/definitions/0/value", "reads 'm', which is not known where"},
-      {"run-time work-group", [](Json& f) { f["launches"][0]["local"][0] = "m"; },
-       "/launches/0/local/0", "'m'"},
-      {"later variable", [](Json& f) { f["variables"][0]["value"] = "all"; }, "/variables/0/value",
-       "'all'"},
-      {"dimensions", [](Json& f) { f["launches"][0]["groups"].erase(1); }, "/launches/0/groups",
-       "1 dimensions"},
-      {"operand",
-       [](Json& f) {
-         f["launches"][0]["arguments"][0] = {{"operand", "x"}};
-       },
-       "/launches/0/arguments/0/operand", "not an operand"},
-      {"two kinds", [](Json& f) { f["launches"][0]["arguments"][2]["long"] = "n"; },
-       "/launches/0/arguments/2", "exactly one"},
-      {"alpha as int", [](Json& f) { f["launches"][0]["arguments"][2]["int"] = "alpha"; },
-       "/launches/0/arguments/2", "alpha"},
-      {"workspace", [](Json& f) { f.erase("workspace_bytes"); }, "/launches/0/arguments/1",
-       "no workspace"},
-      {"no launches", [](Json& f) { f["launches"] = Json::array(); }, "/launches", "0 elements"},
-      {"control character", [](Json& f) { f["description"] = "a\nb"; }, "/description", "control"},
-      {"wrong type", [](Json& f) { f["launches"] = "x"; }, "/launches", "must be an array"},
-      {"null", [](Json& f) { f["workspace_bytes"] = nullptr; }, "/workspace_bytes",
-       "is of type null"},
-      {"too many combinations",
-       [](Json& f) {
-         Json values = Json::array();
-         for (int i = 0; i < 60; ++i) values.push_back(i);
-         for (int i = 0; i < 4; ++i) {
-           f["parameters"].push_back({{"name", fmt::format("P{}", i)}, {"values", values}});
-         }
-       },
-       "/parameters/4", "combinations"},
-  };
+const Mistake kMistakes[] = {
+    {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
+    {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
+    {"other format", [](Json& f) { f["attune_kernel_file"] = 2; }, "/attune_kernel_file",
+     "reads version 1"},
+    {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
+    {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
+    {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
+    {"operator", [](Json& f) { f["operator"] = "pool"; }, "/operator", "gemm, conv"},
+    {"way out", [](Json& f) { f["sources"][0] = "../x.cl"; }, "/sources/0", "in the folder"},
+    {"undeclared size", [](Json& f) { f["sizes"]["run_time"].erase(0); }, "/sizes",
+     "'m' is declared neither"},
+    {"size twice", [](Json& f) { f["sizes"]["compile_time"].push_back("m"); },
+     "/sizes/compile_time/1", "twice"},
+    {"no size", [](Json& f) { f["sizes"]["run_time"][0] = "q"; }, "/sizes/run_time/0",
+     "not a size"},
+    {"value twice", [](Json& f) { f["parameters"][0]["values"][2] = 8; }, "/parameters/0/values/2",
+     "twice"},
+    {"mixed values", [](Json& f) { f["parameters"][0]["values"][2] = "x"; },
+     "/parameters/0/values/2", "mixed"},
+    {"real value", [](Json& f) { f["parameters"][0]["values"][2] = 0.5; }, "/parameters/0/values/2",
+     "integer"},
+    {"no values", [](Json& f) { f["parameters"][0]["values"] = Json::array(); },
+     "/parameters/0/values", "0 elem"},
+    {"taken name", [](Json& f) { f["parameters"][0]["name"] = "m"; }, "/parameters/0/name",
+     "taken"},
+    {"macro of a size", [](Json& f) { f["parameters"][0]["name"] = "M"; }, "/parameters/0/name",
+     "taken"},
+    {"syntax", [](Json& f) { f["applies"][1] = "k <="; }, "/applies/1", "in 'k <='"},
+    {"unknown name", [](Json& f) { f["applies"][1] = "kk < 4"; }, "/applies/1", "does not exist"},
+    {"parameter too early", [](Json& f) { f["applies"][1] = "WG < 4"; }, "/applies/1", "WG"},
+    {"run-time size compiled in", [](Json& f) { f["definitions"][0]["value"] = "m / 2"; },
+     "/definitions/0/value", "reads 'm', which is not known where"},
+    {"run-time work-group", [](Json& f) { f["launches"][0]["local"][0] = "m"; },
+     "/launches/0/local/0", "'m'"},
+    {"later variable", [](Json& f) { f["variables"][0]["value"] = "all"; }, "/variables/0/value",
+     "'all'"},
+    {"dimensions", [](Json& f) { f["launches"][0]["groups"].erase(1); }, "/launches/0/groups",
+     "1 dimensions"},
+    {"operand",
+     [](Json& f) {
+       f["launches"][0]["arguments"][0] = {{"operand", "x"}};
+     },
+     "/launches/0/arguments/0/operand", "not an operand"},
+    {"two kinds", [](Json& f) { f["launches"][0]["arguments"][2]["long"] = "n"; },
+     "/launches/0/arguments/2", "exactly one"},
+    {"alpha as int", [](Json& f) { f["launches"][0]["arguments"][2]["int"] = "alpha"; },
+     "/launches/0/arguments/2", "alpha"},
+    {"workspace", [](Json& f) { f.erase("workspace_bytes"); }, "/launches/0/arguments/1",
+     "no workspace"},
+    {"no launches", [](Json& f) { f["launches"] = Json::array(); }, "/launches", "0 elements"},
+    {"control character", [](Json& f) { f["description"] = "a\nb"; }, "/description", "control"},
+    {"wrong type", [](Json& f) { f["launches"] = "x"; }, "/launches", "must be an array"},
+    {"null", [](Json& f) { f["workspace_bytes"] = nullptr; }, "/workspace_bytes",
+     "is of type null"},
+    {"too many combinations",
+     [](Json& f) {
+       Json values = Json::array();
+       for (int i = 0; i < 60; ++i) values.push_back(i);
+       for (int i = 0; i < 4; ++i) {
+         f["parameters"].push_back({{"name", fmt::format("P{}", i)}, {"values", values}});
+       }
+     },
+     "/parameters/4", "combinations"},
+};
 
-  for (const Mistake& mistake : mistakes) {
+TEST(KernelFileTest, EveryMistakeIsReportedWithItsPlace) {
+  for (const Mistake& mistake : kMistakes) {
     const Status status = ErrorAfter(mistake.change);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << mistake.what;
     EXPECT_THAT(status.message(), StartsWith(std::string(mistake.place) + ": ")) << mistake.what;

@@ -215,7 +215,11 @@ class DirectConvSolver final : public Solver {
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
 
-  Status IsApplicable(const Problem& problem, const Target&) const override {
+  Status IsApplicable(const Problem& problem, const Target& target) const override {
+    if (target.backend != "host") {
+      return Unsupported("host.direct-conv runs on the host, not on backend '" + target.backend +
+                         "'.");
+    }
     const Conv* conv = std::get_if<Conv>(&problem);
     if (conv == nullptr) return Unsupported("host.direct-conv computes convolutions only.");
     if (conv->mode != ConvMode::kConvolution) {

@@ -126,7 +126,8 @@ class ReferenceGemm final : public Solver {
   explicit ReferenceGemm(HostResources resources)
       : id_{"host.reference-gemm", 1},
         traits_{.description = "The definition of a matrix product, summed in double precision",
-                .operator_name = "gemm"},
+                .operator_name = "gemm",
+                .last_resort = true},
         pool_(*resources.pool) {}
 
   const SolverId& id() const override { return id_; }
