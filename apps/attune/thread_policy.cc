@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "backends/host/thread_binding.h"
+
 namespace attune {
 namespace {
 
@@ -16,7 +18,10 @@ struct Setting {
 // OPENBLAS_THREAD_TIMEOUT is a power of two of clock cycles: 2^20 is under a millisecond, long
 // enough to stay awake between calls that follow each other, where the default 2^26 spins for 20
 // ms.
-constexpr Setting kSettings[] = {{"OMP_WAIT_POLICY", "passive"}, {"OPENBLAS_THREAD_TIMEOUT", "20"}};
+// OMP_PROC_BIND is said aloud, because libxsmm says TRUE where nobody has spoken.
+constexpr Setting kSettings[] = {{"OMP_WAIT_POLICY", "passive"},
+                                 {"OMP_PROC_BIND", "false"},
+                                 {"OPENBLAS_THREAD_TIMEOUT", "20"}};
 
 bool IsLoaded(const char* library) {
   void* handle = ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
@@ -28,6 +33,7 @@ bool IsLoaded(const char* library) {
 }  // namespace
 
 void SetThreadWaitPolicy(char** argv) {
+  host::ForgetForeignThreadBinding();
   bool changed = false;
   for (const Setting& setting : kSettings) {
     if (std::getenv(setting.name) != nullptr) continue;

@@ -15,6 +15,7 @@
 #include "backends/host/kernels/kernel_choice.h"
 #include "backends/host/library_report.h"
 #include "backends/host/peaks.h"
+#include "backends/host/thread_binding.h"
 #include "backends/host/threads/thread_pool.h"
 
 #ifdef ATTUNE_WITH_HOST_CONV
@@ -99,6 +100,7 @@ class HostBackend final : public Backend {
     environment["policy.frequency"] = FrequencyPolicy();
     environment["policy.omp_wait"] = EnvironmentOr("OMP_WAIT_POLICY", "unset");
     environment["policy.gomp_spincount"] = EnvironmentOr("GOMP_SPINCOUNT", "unset");
+    environment["policy.omp_proc_bind"] = EnvironmentOr("OMP_PROC_BIND", "unset");
     environment["policy.openblas_thread_timeout"] =
         EnvironmentOr("OPENBLAS_THREAD_TIMEOUT", "unset");
     utsname system{};
@@ -171,6 +173,7 @@ class HostBackend final : public Backend {
 }  // namespace host
 
 std::unique_ptr<const Backend> MakeHostBackend(HostBackendOptions options) {
+  host::ForgetForeignThreadBinding();
   return std::make_unique<host::HostBackend>(options);
 }
 

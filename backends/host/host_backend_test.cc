@@ -1,5 +1,7 @@
 #include "backends/host/host_backend.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -26,6 +28,22 @@ std::vector<std::string> NamesOf(const Backend& backend, std::string_view operat
     if (solver->traits().operator_name == operator_name) names.push_back(solver->id().name);
   }
   return names;
+}
+
+int AllowedCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : -1;
+}
+
+TEST(HostBackendTest, LoadingEveryLibraryLeavesTheThreadFreeToRunOnEveryCore) {
+  const int before = AllowedCores();
+
+  const auto backend = MakeHostBackend();
+  const auto reports = backend->Libraries();
+
+  EXPECT_FALSE(reports.empty());
+  EXPECT_EQ(AllowedCores(), before);
 }
 
 TEST(HostBackendTest, OpenBlasIsFirstAndTheReferenceLast) {
