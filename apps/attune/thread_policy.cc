@@ -5,8 +5,6 @@
 
 #include <cstdlib>
 
-#include "backends/host/thread_binding.h"
-
 namespace attune {
 namespace {
 
@@ -19,9 +17,8 @@ struct Setting {
 // enough to stay awake between calls that follow each other, where the default 2^26 spins for 20
 // ms.
 // OMP_PROC_BIND is said aloud, because libxsmm says TRUE where nobody has spoken.
-constexpr Setting kSettings[] = {{"OMP_WAIT_POLICY", "passive"},
-                                 {"OMP_PROC_BIND", "false"},
-                                 {"OPENBLAS_THREAD_TIMEOUT", "20"}};
+constexpr Setting kSettings[] = {
+    {"OMP_WAIT_POLICY", "passive"}, {"OMP_PROC_BIND", "false"}, {"OPENBLAS_THREAD_TIMEOUT", "20"}};
 
 bool IsLoaded(const char* library) {
   void* handle = ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
@@ -33,7 +30,6 @@ bool IsLoaded(const char* library) {
 }  // namespace
 
 void SetThreadWaitPolicy(char** argv) {
-  host::ForgetForeignThreadBinding();
   bool changed = false;
   for (const Setting& setting : kSettings) {
     if (std::getenv(setting.name) != nullptr) continue;

@@ -173,7 +173,7 @@ class HostBackend final : public Backend {
 }  // namespace host
 
 std::unique_ptr<const Backend> MakeHostBackend(HostBackendOptions options) {
-  host::ForgetForeignThreadBinding();
+  host::LeaveThreadsUnbound();
   return std::make_unique<host::HostBackend>(options);
 }
 
