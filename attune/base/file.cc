@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,8 @@ namespace {
 
 Status SystemError(std::string_view what, const std::filesystem::path& path) {
   const int error = errno;
-  const std::string message = fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
+  const std::string message =
+      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
   if (error == ENOENT) return NotFound(message);
   if (error == ENOSPC || error == EDQUOT) return ResourceExhausted(message);
   return Unavailable(message);
@@ -31,28 +33,21 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
   return Status::Ok();
 }
 
-}  // namespace
-
-Result<std::string> ReadFile(const std::filesystem::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return SystemError("open", path);
-  std::string content;
-  constexpr size_t kChunkBytes = 1 << 16;
-  for (;;) {
-    const size_t old_size = content.size();
-    content.resize(old_size + kChunkBytes);
-    const ssize_t got = ::read(fd.get(), content.data() + old_size, kChunkBytes);
-    if (got < 0 && errno == EINTR) {
-      content.resize(old_size);
-      continue;
-    }
-    if (got < 0) return SystemError("read", path);
-    content.resize(old_size + static_cast<size_t>(got));
-    if (got == 0) return content;
-  }
+// Whether `path` is something that has to be written in place: renaming a file over a device would
+// take the device away from everybody.
+bool IsWrittenInPlace(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
 }
 
-Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
+Status WriteInPlace(const std::filesystem::path& path, std::string_view content) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", path);
+  return WriteAll(fd.get(), content, path);
+}
+
+Status ReplaceFile(const std::filesystem::path& path, std::string_view content) {
   std::filesystem::path temporary = path;
   temporary += fmt::format(".tmp.{}", ::getpid());
   {
@@ -71,6 +66,48 @@ Status WriteFileAtomically(const std::filesystem::path& path, std::string_view c
     return status;
   }
   return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", path);
+  std::string content;
+  constexpr size_t kChunkBytes = 1 << 16;
+  for (;;) {
+    const size_t old_size = content.size();
+    content.resize(old_size + kChunkBytes);
+    const ssize_t got = ::read(fd.get(), content.data() + old_size, kChunkBytes);
+    if (got < 0 && errno == EINTR) {
+      content.resize(old_size);
+      continue;
+    }
+    if (got < 0) return SystemError("read", path);
+    content.resize(old_size + static_cast<size_t>(got));
+    if (got == 0) return content;
+    if (content.size() > max_bytes) {
+      return ResourceExhausted(fmt::format("'{}' is longer than {} bytes, the most that is read.",
+                                           path.string(), max_bytes));
+    }
+  }
+}
+
+Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
+  // As many as Linux follows.
+  constexpr int kMaxLinks = 40;
+  std::filesystem::path target = path;
+  for (int links = 0; links < kMaxLinks; ++links) {
+    // Links of /proc stand for open files, /dev/stdout for one: their texts are not always paths.
+    const bool is_open_file = target.native().starts_with("/proc/");
+    if (is_open_file || IsWrittenInPlace(target)) return WriteInPlace(target, content);
+    std::error_code not_a_link;
+    const auto next = std::filesystem::read_symlink(target, not_a_link);
+    if (not_a_link) return ReplaceFile(target, content);
+    target = target.parent_path() / next;
+  }
+  return InvalidArgument(fmt::format("Cannot write '{}': more than {} links lead on from it.",
+                                     path.string(), kMaxLinks));
 }
 
 }  // namespace attune

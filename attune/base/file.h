@@ -9,10 +9,17 @@
 
 namespace attune {
 
-// The whole content. Fails with kNotFound, or kUnavailable with the system's reason.
-Result<std::string> ReadFile(const std::filesystem::path& path);
+// More than any list of problems has, and less than the memory of any machine that tunes.
+inline constexpr size_t kLargestFileBytes = size_t{1} << 30;
 
-// Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the umask.
+// The whole content. Fails with kNotFound, kUnavailable with the system's reason, or
+// kResourceExhausted for what is longer than `max_bytes`, because a device may never end.
+Result<std::string> ReadFile(const std::filesystem::path& path,
+                             size_t max_bytes = kLargestFileBytes);
+
+// Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the
+// umask. A symbolic link stays and the file that it names is replaced. What exists and is no
+// regular file (a device, a pipe, an open file of a process) is opened and written as it is.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace attune
