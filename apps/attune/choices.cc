@@ -94,7 +94,7 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
   std::vector<ChosenProblem> chosen;
   for (const TaggedProblem& tagged : problems) {
     const std::string text = Text(tagged.problem);
-    if (!sets.contains(text) && choices.selection.tag.empty()) {
+    if (!sets.contains(text)) {
       RecordQuery query;
       query.problem = tagged.problem;
       ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));

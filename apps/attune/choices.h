@@ -44,7 +44,7 @@ struct ChosenProblem {
 
 // Which records may decide.
 struct ChoiceQuery {
-  ProblemSelection selection;       // What was asked for: a tag is read at once.
+  ProblemSelection selection;       // A tag is read at once, what else is asked for by name.
   std::optional<CacheState> cache;  // Nothing: the newest measurement, cold or warm.
 };
 
