@@ -7,7 +7,8 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
                   "Candidates that are built and verified at once (default: one for each core)")
       ->check(CLI::Range(0, 1024));
   verb.add_option("--memory-limit", limits.memory_limit_bytes,
-                  "Memory of one candidate's process, as 4GiB or 512MiB (default: 8GiB)")
+                  "Memory of one candidate's process, as 4GiB or 512MiB "
+                  "(default: an equal share of what the machine has)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
 }

@@ -17,8 +17,8 @@ namespace attune {
 
 // What candidates may use.
 struct WorkshopLimits {
-  int jobs = 0;                                   // 0: one child for each core.
-  int64_t memory_limit_bytes = int64_t{8} << 30;  // Of each child.
+  int jobs = 0;                    // 0: one child for each core.
+  int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
 };
 
 // --jobs and --memory-limit.
