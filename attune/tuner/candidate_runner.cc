@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/verify/verifier.h"
 
 namespace attune {
@@ -19,12 +19,6 @@ constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
 // A quick run longer than this is not repeated: it is far above the noise.
 constexpr double kLongRunNs = 20e6;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 FailureKind KindOf(const Status& status, FailureKind otherwise) {
   switch (status.code()) {
@@ -76,7 +70,7 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
     return tl::unexpected(FailedCandidate{*failure, qualification});
   }
   on_phase_(Phase::kLoad);
-  const int64_t begin_ns = NowNs();
+  const int64_t begin_ns = SteadyNowNs();
   auto executable = solver->Load(*built.artifact(), problem_, candidate.config, device_);
   if (!executable.ok()) {
     return fail(KindOf(executable.error(), FailureKind::kLoadFailed), Phase::kLoad,
@@ -85,7 +79,7 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
   if (const Status done = device_.Synchronize(); !done.ok()) {
     return fail(FailureKind::kLoadFailed, Phase::kLoad, done.message());
   }
-  qualification.load_ns = NowNs() - begin_ns;
+  qualification.load_ns = SteadyNowNs() - begin_ns;
   qualification.workspace_bytes = static_cast<int64_t>((*executable)->workspace_bytes());
   if (const Status reserved = operands_.ReserveWorkspace((*executable)->workspace_bytes());
       !reserved.ok()) {
@@ -129,7 +123,11 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
   Qualification qualification;
   auto executable = MakeReady(candidate, qualification);
   if (!executable) return tl::unexpected(executable.error());
-  loaded_.push_back({std::move(*executable), false});
+  if (const Status asleep = device_.AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
+    return tl::unexpected(
+        FailedCandidate{{FailureKind::kLoadFailed, Phase::kLoad, asleep.message()}, qualification});
+  }
+  loaded_.push_back({std::move(*executable), 0});
   return loaded_.size() - 1;
 }
 
@@ -140,21 +138,23 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
     return tl::unexpected(Failure{FailureKind::kRunFailed, Phase::kMeasure, status.message()});
   };
   on_phase_(Phase::kMeasure);
-  if (const Status asleep = device_.AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
-    return fail(asleep);
-  }
-  // Somebody else ran before: one launch brings code, operands and threads back. A launch that
-  // fills a whole block by itself hardly notices, and would cost as much again.
-  const bool warm_up = request.cache == CacheState::kWarm && request.launches > 1;
-  if (warm_up || !candidate.warmed_up) {
+  // Somebody else ran before: one launch brings code, operands and threads back. One that lasts
+  // long hardly notices, and would cost as much again.
+  const bool first = candidate.last_ns == 0;
+  if (first || (request.cache == CacheState::kWarm && candidate.last_ns < kLongRunNs)) {
     if (const Status ran = candidate.executable->Run(operands_.arguments()); !ran.ok()) {
       return fail(ran);
     }
     if (const Status done = device_.Synchronize(); !done.ok()) return fail(done);
-    candidate.warmed_up = true;
   }
   const auto time_ns = device_.TimeNs(*candidate.executable, operands_.arguments(), request);
   if (!time_ns.ok()) return fail(time_ns.error());
+  // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
+  // blame.
+  if (const Status asleep = device_.AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
+    return fail(asleep);
+  }
+  candidate.last_ns = *time_ns;
   return *time_ns;
 }
 

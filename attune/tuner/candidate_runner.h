@@ -46,7 +46,7 @@ class CandidateRunner {
  private:
   struct Loaded {
     std::unique_ptr<Executable> executable;
-    bool warmed_up = false;
+    double last_ns = 0;  // Of one launch; 0 before the first block.
   };
 
   CandidateRunner(const SolverList& solvers, Device& device, const Problem& problem,

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/tuner/child_process.h"
 #include "attune/verify/problem_data.h"
 
@@ -25,12 +26,6 @@ constexpr const char* kProgramName = "attune-evaluator";
 // A child that does not come up says nothing about the candidate: the machine was busy, or out of
 // processes.
 constexpr int kStartAttempts = 3;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 int AvailableCores() {
   cpu_set_t set;
@@ -101,8 +96,9 @@ class ChildBlockTimer final : public BlockTimer {
     }
     auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
     if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
-    if (const auto* timed = std::get_if<TimedReply>(&reply->content)) return timed->ns;
-    Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no time."};
+    const auto* timed = std::get_if<TimedReply>(&reply->content);
+    if (timed != nullptr && std::isfinite(timed->ns) && timed->ns > 0) return timed->ns;
+    Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no positive time."};
     if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
       failure = std::move(failed->failure);
     }
@@ -156,11 +152,11 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Status Begin(const Problem& problem, uint64_t seed) override {
-    const int64_t begin_ns = NowNs();
+    const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
     data_.emplace(std::move(data));
     problem_text_ = Text(problem);
-    busy_.push_back({begin_ns, NowNs()});
+    busy_.push_back({begin_ns, SteadyNowNs()});
     return Status::Ok();
   }
 
@@ -173,7 +169,7 @@ class ChildEvaluator final : public Evaluator {
     const auto work = [&] {
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
-        if (i > 0 && NowNs() >= deadline_ns) return;
+        if (i > 0 && SteadyNowNs() >= deadline_ns) return;
         std::vector<BusyInterval> busy;
         auto outcome = QualifyOne(candidates[i], busy);
         const std::lock_guard lock(mutex);
@@ -190,11 +186,12 @@ class ChildEvaluator final : public Evaluator {
       const size_t count = std::min(candidates.size(), static_cast<size_t>(options_.jobs));
       for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
     }
-    ATTUNE_RETURN_IF_ERROR(first_error);
     std::vector<Qualified> finished;
     for (auto& result : results) {
       if (result.has_value()) finished.push_back(std::move(*result));
     }
+    // What did finish counts, whatever happened to a neighbour.
+    if (finished.empty()) ATTUNE_RETURN_IF_ERROR(first_error);
     return finished;
   }
 
@@ -247,7 +244,8 @@ class ChildEvaluator final : public Evaluator {
 
 Result<std::filesystem::path> FindEvaluatorProgram() {
   if (const char* chosen = std::getenv("ATTUNE_EVALUATOR")) {
-    if (std::filesystem::exists(chosen)) return std::filesystem::path(chosen);
+    std::error_code ignored;
+    if (std::filesystem::exists(chosen, ignored)) return std::filesystem::path(chosen);
     return NotFound(fmt::format("ATTUNE_EVALUATOR names '{}', which does not exist.", chosen));
   }
   std::error_code error;

@@ -6,7 +6,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/tuner/evaluation_server.h"
 
 extern char** environ;
@@ -30,12 +30,6 @@ constexpr int kWatchIntervalWhileMeasuringMs = 250;
 constexpr int64_t kHelloDeadlineNs = 20'000'000'000;
 constexpr int kExitPatienceMs = 1000;
 constexpr int kMaxOutputReads = 64;
-
-int64_t NowNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 // Attributes and descriptors of a spawn, released on every path.
 class SpawnSettings {
@@ -185,7 +179,7 @@ ChildProcess::~ChildProcess() { Kill(); }
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) {
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
   phase_begin_ns_ = 0;
-  deadline_ns_ = NowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
+  deadline_ns_ = SteadyNowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
   if (const Status sent = WriteFrame(socket_.get(), Encode(request)); !sent.ok()) {
     return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
   }
@@ -205,8 +199,11 @@ tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
     }
     const int interval_ms =
         phase_ == Phase::kMeasure ? kWatchIntervalWhileMeasuringMs : kWatchIntervalMs;
-    if (!ReadAvailable(interval_ms)) return tl::unexpected(Bury(FailureKind::kCrashed, ""));
-    if (NowNs() > deadline_ns_) {
+    const Arrival arrival = ReadAvailable(interval_ms);
+    if (arrival == Arrival::kClosed) return tl::unexpected(Bury(FailureKind::kCrashed, ""));
+    // An answer that is here is in time, however long this process itself was stopped.
+    if (arrival == Arrival::kMessage) continue;
+    if (SteadyNowNs() > deadline_ns_) {
       return tl::unexpected(Bury(FailureKind::kTimedOut,
                                  fmt::format("Phase {} took longer than its deadline ({} ms).",
                                              Name(phase_), DeadlineNs(phase_) / 1'000'000)));
@@ -219,20 +216,29 @@ tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
   }
 }
 
-bool ChildProcess::ReadAvailable(int timeout_ms) {
+ChildProcess::Arrival ChildProcess::ReadAvailable(int timeout_ms) {
+  // A negative descriptor, of an output that ended, is passed over.
   pollfd polled[2] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
-  if (::poll(polled, 2, timeout_ms) <= 0) return true;
+  if (::poll(polled, 2, timeout_ms) <= 0) return Arrival::kNothing;
+  if (polled[1].revents != 0) ReadOutput();
+  if (polled[0].revents == 0) return Arrival::kNothing;
+  char chunk[4096];
+  const ssize_t got = ::read(socket_.get(), chunk, sizeof chunk);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kNothing;
+  if (got <= 0) return Arrival::kClosed;
+  received_.append(chunk, static_cast<size_t>(got));
+  return Arrival::kMessage;
+}
+
+void ChildProcess::ReadOutput() {
   char chunk[4096];
   // A bounded number of reads: a child that prints without end must still meet its deadline.
   for (int i = 0; i < kMaxOutputReads; ++i) {
-    const ssize_t printed = ::read(output_.get(), chunk, sizeof chunk);
-    if (printed <= 0) break;
-    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(printed)));
+    const ssize_t got = ::read(output_.get(), chunk, sizeof chunk);
+    if (got == 0) output_.Reset();
+    if (got <= 0) return;
+    AppendTail(output_tail_, std::string_view(chunk, static_cast<size_t>(got)));
   }
-  if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) return true;
-  const ssize_t got = ::read(socket_.get(), chunk, sizeof chunk);
-  if (got > 0) received_.append(chunk, static_cast<size_t>(got));
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void ChildProcess::NotePhase(const Reply& reply) {
@@ -241,7 +247,7 @@ void ChildProcess::NotePhase(const Reply& reply) {
   if (const auto* phase = std::get_if<PhaseReply>(&reply.content)) {
     phase_ = phase->phase;
     phase_begin_ns_ = reply.at_ns;
-    deadline_ns_ = NowNs() + DeadlineNs(phase_);
+    deadline_ns_ = SteadyNowNs() + DeadlineNs(phase_);
   }
 }
 
@@ -271,7 +277,7 @@ bool ChildProcess::ExceedsMemory() const {
 }
 
 Failure ChildProcess::Bury(FailureKind kind, std::string message) {
-  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, NowNs()});
+  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, SteadyNowNs()});
   phase_begin_ns_ = 0;
   const bool was_dying = kind == FailureKind::kCrashed && AwaitExit();
   ReadAvailable(0);

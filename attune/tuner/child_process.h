@@ -42,8 +42,10 @@ class ChildProcess {
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
 
   tl::expected<Reply, Failure> AwaitAnswer();
-  // Reads what has arrived on either descriptor. False if the child has closed its socket.
-  bool ReadAvailable(int timeout_ms);
+  // Waits for something on either descriptor and reads it.
+  enum class Arrival { kNothing, kMessage, kClosed };  // What came from the socket.
+  Arrival ReadAvailable(int timeout_ms);
+  void ReadOutput();
   void NotePhase(const Reply& reply);
   bool ExceedsMemory() const;
   int64_t DeadlineNs(Phase phase) const;

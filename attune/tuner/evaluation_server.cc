@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/tuner/candidate_runner.h"
@@ -22,12 +22,6 @@
 
 namespace attune {
 namespace {
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Of a message that a library may have made arbitrarily long.
 constexpr size_t kMaxFailureBytes = 32768;
@@ -80,7 +74,7 @@ class EvaluationServer {
 
   template <class Content>
   Status Send(Content content) {
-    return WriteFrame(socket_fd_, Encode(Reply{NowNs(), std::move(content)}));
+    return WriteFrame(socket_fd_, Encode(Reply{SteadyNowNs(), std::move(content)}));
   }
 
   Status Answer(const HelloRequest& hello) {

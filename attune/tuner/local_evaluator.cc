@@ -1,11 +1,11 @@
 #include "attune/tuner/local_evaluator.h"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/tuner/candidate_runner.h"
@@ -13,12 +13,6 @@
 
 namespace attune {
 namespace {
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 class LocalBlockTimer final : public BlockTimer {
  public:
@@ -43,10 +37,10 @@ class LocalEvaluator final : public Evaluator {
   Status Begin(const Problem& problem, uint64_t seed) override {
     runner_.reset();
     problem_ = problem;
-    const int64_t begin_ns = NowNs();
+    const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed));
     data_.emplace(std::move(data));
-    busy_.push_back({begin_ns, NowNs()});
+    busy_.push_back({begin_ns, SteadyNowNs()});
     ATTUNE_ASSIGN_OR_RETURN(
         CandidateRunner runner,
         CandidateRunner::Create(solvers_, device_, problem_, *data_, builder_, [](Phase) {}));
@@ -58,10 +52,10 @@ class LocalEvaluator final : public Evaluator {
                                          int64_t deadline_ns) override {
     std::vector<Qualified> results;
     for (const Candidate& candidate : candidates) {
-      if (NowNs() >= deadline_ns && !results.empty()) break;
-      const int64_t begin_ns = NowNs();
+      if (SteadyNowNs() >= deadline_ns && !results.empty()) break;
+      const int64_t begin_ns = SteadyNowNs();
       results.push_back(QualifyOne(candidate));
-      busy_.push_back({begin_ns, NowNs()});
+      busy_.push_back({begin_ns, SteadyNowNs()});
     }
     return results;
   }

@@ -19,25 +19,54 @@ bool IsFatal(FailureKind kind) {
   return false;
 }
 
+namespace {
+
+// A loaded machine or a tight limit can do these to a candidate that is sound, so once is not
+// enough.
+bool MayBeTheMachine(const Failure& failure) {
+  return failure.kind == FailureKind::kTimedOut || failure.kind == FailureKind::kOutOfMemory ||
+         failure.message.find("signal 9 ") != std::string::npos;
+}
+
+constexpr int kChances = 2;
+
+struct Suspicion {
+  Failure failure;
+  int times = 0;
+};
+
+}  // namespace
+
 Result<std::map<Candidate, Failure>> FindQuarantined(RecordStore& store, const Problem& problem,
                                                      const Target& target,
                                                      const Environment& environment,
                                                      const MatchPolicy& policy) {
-  std::map<Candidate, Failure> quarantined;
+  std::map<Candidate, Suspicion> suspicions;
   RecordQuery query;
   query.problem = problem;
   query.backend = target.backend;
   query.with_samples = false;
   ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& recorded) {
     for (const Record& record : recorded.records) {
+      const Candidate& candidate = record.trial.candidate;
       const Failure* failure = record.trial.failure();
-      if (failure == nullptr || !IsFatal(failure->kind)) continue;
-      const std::string mismatch = policy.Mismatch(record.trial.candidate, recorded.set.target,
+      const std::string mismatch = policy.Mismatch(candidate, recorded.set.target,
                                                    recorded.set.environment, target, environment);
-      if (mismatch.empty()) quarantined.insert_or_assign(record.trial.candidate, *failure);
+      if (!mismatch.empty()) continue;
+      if (failure == nullptr) {
+        suspicions.erase(candidate);
+      } else if (IsFatal(failure->kind)) {
+        Suspicion& suspicion = suspicions[candidate];
+        suspicion.failure = *failure;
+        suspicion.times += MayBeTheMachine(*failure) ? 1 : kChances;
+      }
     }
     return Status::Ok();
   }));
+  std::map<Candidate, Failure> quarantined;
+  for (auto& [candidate, suspicion] : suspicions) {
+    if (suspicion.times >= kChances) quarantined.emplace(candidate, std::move(suspicion.failure));
+  }
   return quarantined;
 }
 

@@ -18,9 +18,10 @@ namespace attune {
 // build error or a wrong result is cheap to find out again and is not quarantined.
 bool IsFatal(FailureKind kind);
 
-// Every candidate with a fatal failure on `problem` whose record is valid for (target,
-// environment), with the newest such failure. An upgrade of the library that it calls gives a
-// candidate another chance.
+// Every candidate whose newest records on `problem` are fatal failures and valid for (target,
+// environment), with the newest such failure. A time-out, too much memory and a SIGKILL can be the
+// machine's fault and count from the second time on. A later success clears a candidate, and so
+// does an upgrade of the library that it calls.
 Result<std::map<Candidate, Failure>> FindQuarantined(RecordStore& store, const Problem& problem,
                                                      const Target& target,
                                                      const Environment& environment,

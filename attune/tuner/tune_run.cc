@@ -33,9 +33,12 @@ Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
   return tuned;
 }
 
+// So many problems in a row that could not be evaluated are the machine's fault, not theirs.
+constexpr int kPatience = 3;
+
 bool EndsTheRun(const Status& status) {
   switch (status.code()) {
-    // The store or the machine: the next problem would meet the same.
+    // The store's (see Tuner::Tune): the next problem would meet the same.
     case StatusCode::kResourceExhausted:
     case StatusCode::kUnavailable:
     case StatusCode::kDataLoss:
@@ -61,6 +64,7 @@ class Run {
 
   bool MayBeginAnother() const {
     if (options_.stop_requested && options_.stop_requested()) return false;
+    if (failed_in_a_row_ >= kPatience) return false;
     return options_.budget_ns <= 0 || ElapsedNs() < options_.budget_ns;
   }
 
@@ -78,6 +82,7 @@ class Run {
                                                        : ProblemOutcome::Kind::kFailed;
       if (!outcome.report.choice.has_value()) outcome.message = "No candidate could be timed.";
       busy_ns_ += outcome.report.busy_ns;
+      failed_in_a_row_ = 0;
     } else if (EndsTheRun(report.error())) {
       return report.error();
     } else {
@@ -85,6 +90,7 @@ class Run {
                          ? ProblemOutcome::Kind::kUnsupported
                          : ProblemOutcome::Kind::kFailed;
       outcome.message = report.error().message();
+      if (outcome.kind == ProblemOutcome::Kind::kFailed) ++failed_in_a_row_;
     }
     return outcome;
   }
@@ -125,6 +131,7 @@ class Run {
   const int64_t begin_ns_;
   RunProgress progress_;
   int64_t busy_ns_ = 0;
+  int failed_in_a_row_ = 0;
 };
 
 }  // namespace

@@ -47,7 +47,8 @@ struct RunProgress {
   const ProblemOutcome* finished = nullptr;  // Set once, when a problem ends.
 };
 
-// Sets may be unreadable or the disk full: such a Status of the store ends the run and is returned.
+// A failure of the store (unreadable records, a full disk) ends the run and is returned. Three
+// problems in a row that cannot be evaluated end it too, and the rest is kNotReached.
 Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
                            const RunOptions& options,
                            const std::function<void(const RunProgress&)>& listener);

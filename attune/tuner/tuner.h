@@ -82,8 +82,10 @@ class Tuner {
   };
   Applicability FindSolvers(const Problem& problem) const;
 
-  // kUnsupported if no solver applies. Every trial is stored before this returns; stages are stored
-  // as they end, so that an interruption loses nothing that was appended.
+  // kUnsupported if no solver applies or the problem cannot be checked; kInternal if candidates
+  // cannot be evaluated; every other code is the store's. Every trial is stored before this
+  // returns; stages are stored as they end, so that an interruption loses nothing that was
+  // appended.
   using Listener = std::function<void(const TuneProgress&)>;
   Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr);
 

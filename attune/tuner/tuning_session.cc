@@ -1,5 +1,6 @@
 #include "attune/tuner/tuning_session.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,20 +26,26 @@ constexpr size_t kMaxHeat = 48;
 constexpr double kQuickCut = 3.0;
 constexpr size_t kFinalists = 3;
 constexpr size_t kBatch = 16;
-// Another build of the library, another seed of the data: the version of the program that measured.
 constexpr const char* kAttuneVersion = ATTUNE_VERSION;
 
 std::string MeasuredBy() {
   char host[256] = "unknown";
   ::gethostname(host, sizeof host - 1);
-  const char* user = std::getenv("USER");
-  return fmt::format("{}@{}", user != nullptr ? user : std::to_string(::getuid()), host);
+  const passwd* user = ::getpwuid(::getuid());
+  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host);
 }
 
 int64_t UnixNowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+// Failures of evaluating one problem get a code of their own, so that nobody takes them for
+// failures of the store, which end a whole run.
+Status EvaluationStatus(const Status& status) {
+  if (status.ok() || status.code() == StatusCode::kUnsupported) return status;
+  return Internal(status.message());
 }
 
 }  // namespace
@@ -63,7 +70,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
                                       MatchPolicy::Default()));
   }
   Report(Stage::kReference);
-  ATTUNE_RETURN_IF_ERROR(parts_.evaluator->Begin(problem_, DataSeed()));
+  ATTUNE_RETURN_IF_ERROR(EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed())));
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
   if (!passed_.empty()) {
@@ -128,8 +135,9 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   Report(Stage::kQualify);
   const int64_t share_ns =
       static_cast<int64_t>(kSearchShare * static_cast<double>(options_.per_problem_ns));
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Qualified> results,
-                          parts_.evaluator->Qualify(batch, begin_ns_ + share_ns));
+  const auto qualified = parts_.evaluator->Qualify(batch, begin_ns_ + share_ns);
+  if (!qualified.ok()) return EvaluationStatus(qualified.error());
+  const std::vector<Qualified>& results = *qualified;
   progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
   std::vector<Trial> trials;
   for (const Qualified& result : results) {
@@ -143,14 +151,14 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
     }
     ++progress_.qualified;
     source.Tell(trial.candidate, result.quick_ns);
-    passed_.push_back({trial.candidate, result.quick_ns, trial.build_ns, trial.load_ns,
+    passed_.push_back({trial.candidate, result.quick_ns, 1, trial.build_ns, trial.load_ns,
                        trial.workspace_bytes, trial.max_error});
   }
   Report(Stage::kQualify);
   return parts_.store->Append(set_id_, trials);
 }
 
-std::vector<TuningSession::Runner> TuningSession::SelectField() const {
+std::vector<TuningSession::Runner> TuningSession::SelectField() {
   std::vector<Runner> field = passed_;
   std::sort(field.begin(), field.end(),
             [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
@@ -159,7 +167,11 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() const {
     const auto found = std::find_if(field.begin(), field.end(), [&](const Runner& runner) {
       return runner.candidate == candidate;
     });
-    if (found == field.end()) continue;
+    if (found == field.end()) {
+      report_.notes.push_back(fmt::format(
+          "The default {} failed; another candidate is the baseline.", Text(candidate)));
+      continue;
+    }
     baseline = found;
     break;
   }
@@ -182,29 +194,46 @@ Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Run
   report_.timed = progress_.timed;
   const int64_t share_ns =
       static_cast<int64_t>(kScreenShare * static_cast<double>(options_.per_problem_ns));
-  while (field.size() > kMaxHeat) {
-    const size_t heats = (field.size() - 2) / (kMaxHeat - 1) + 1;
-    std::vector<Runner> next = {field.front()};
-    for (size_t begin = 1; begin < field.size(); begin += kMaxHeat - 1) {
-      std::vector<Runner> heat = {field.front()};
-      const size_t end = std::min(field.size(), begin + kMaxHeat - 1);
-      heat.insert(heat.end(), field.begin() + static_cast<std::ptrdiff_t>(begin),
-                  field.begin() + static_cast<std::ptrdiff_t>(end));
-      ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> best,
-                              RunHeat(heat, share_ns / static_cast<int64_t>(heats)));
-      if (!best.empty()) next.insert(next.end(), best.begin() + 1, best.end());
+  while (!field.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(Heat heat, RunHeats(field, share_ns));
+    if (!heat.baseline_failed) {
+      std::vector<Runner> finalists = {std::move(heat.baseline)};
+      finalists.insert(finalists.end(), heat.finalists.begin(), heat.finalists.end());
+      return finalists;
     }
-    field = std::move(next);
+    NoteBaseline(field.front());
+    field.erase(field.begin());
   }
-  return RunHeat(field, share_ns);
+  return std::vector<Runner>();
 }
 
-Result<std::vector<TuningSession::Runner>> TuningSession::RunHeat(const std::vector<Runner>& heat,
-                                                                  int64_t budget_ns) {
+Result<TuningSession::Heat> TuningSession::RunHeats(const std::vector<Runner>& field,
+                                                    int64_t budget_ns) {
+  std::vector<Runner> entrants = field;
+  while (entrants.size() > kMaxHeat) {
+    const size_t heats = (entrants.size() - 2) / (kMaxHeat - 1) + 1;
+    std::vector<Runner> next = {entrants.front()};
+    for (size_t begin = 1; begin < entrants.size(); begin += kMaxHeat - 1) {
+      const size_t end = std::min(entrants.size(), begin + kMaxHeat - 1);
+      std::vector<Runner> group = {entrants.front()};
+      group.insert(group.end(), entrants.begin() + static_cast<std::ptrdiff_t>(begin),
+                   entrants.begin() + static_cast<std::ptrdiff_t>(end));
+      ATTUNE_ASSIGN_OR_RETURN(Heat heat, RunHeat(group, budget_ns / static_cast<int64_t>(heats)));
+      if (heat.baseline_failed) return heat;
+      next.insert(next.end(), heat.finalists.begin(), heat.finalists.end());
+    }
+    entrants = std::move(next);
+  }
+  return RunHeat(entrants, budget_ns);
+}
+
+Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& entrants,
+                                                   int64_t budget_ns) {
   Report(Stage::kScreen);
   std::vector<Candidate> candidates;
-  for (const Runner& runner : heat) candidates.push_back(runner.candidate);
-  ATTUNE_ASSIGN_OR_RETURN(const auto timer, parts_.evaluator->StartTiming(candidates));
+  for (const Runner& runner : entrants) candidates.push_back(runner.candidate);
+  const auto timer = parts_.evaluator->StartTiming(candidates);
+  if (!timer.ok()) return EvaluationStatus(timer.error());
   RaceOptions race_options;
   race_options.seed = options_.seed;
   race_options.cache = options_.cache;
@@ -212,36 +241,50 @@ Result<std::vector<TuningSession::Runner>> TuningSession::RunHeat(const std::vec
   race_options.margin = options_.select.margin;
   race_options.confidence = options_.select.confidence;
   race_options.finalists = kFinalists;
-  const Entrants entrants{heat.size(), 0};
-  const RaceResult race = Race(*timer, entrants, race_options, *parts_.clock);
+  const Entrants everybody{entrants.size(), 0};
+  const RaceResult race = Race(**timer, everybody, race_options, *parts_.clock);
   report_.stop_reason = std::string(Name(race.reason));
   std::vector<Trial> trials;
-  for (size_t i = 0; i < heat.size(); ++i) {
+  const auto with_launches = [&](size_t i) {
+    Runner runner = entrants[i];
+    runner.launches = race.entries[i].launches;
+    return runner;
+  };
+  for (size_t i = 0; i < entrants.size(); ++i) {
     const RaceEntry& entry = race.entries[i];
     if (std::holds_alternative<std::monostate>(entry.outcome)) continue;
     if (const Failure* failure = entry.failure()) ++report_.failures[failure->kind];
-    trials.push_back(TrialOf(heat[i], TrialRole::kScreen, i == 0, entry));
+    const bool is_baseline = i == 0 && entry.failure() == nullptr;
+    trials.push_back(TrialOf(entrants[i], TrialRole::kScreen, is_baseline, entry));
   }
   ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
-  if (race.entries[0].failure() != nullptr) {
-    // Without its baseline a race says nothing; the next quickest becomes the baseline.
-    if (heat.size() == 1) return std::vector<Runner>();
-    return RunHeat(std::vector<Runner>(heat.begin() + 1, heat.end()), budget_ns);
-  }
-  std::vector<Runner> best = {heat.front()};
+  Heat heat;
+  heat.baseline = with_launches(0);
+  heat.baseline_failed = race.entries[0].failure() != nullptr;
   for (const Finalist& finalist :
-       SelectFinalists(race, entrants, options_.select.margin, kFinalists)) {
-    best.push_back(heat[finalist.index]);
+       SelectFinalists(race, everybody, options_.select.margin, kFinalists)) {
+    heat.finalists.push_back(with_launches(finalist.index));
   }
-  return best;
+  return heat;
 }
 
-Status TuningSession::RunFinale(const std::vector<Runner>& finalists) {
-  if (finalists.empty()) return Status::Ok();
+Status TuningSession::RunFinale(std::vector<Runner> finalists) {
+  while (!finalists.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool decided, TryFinale(finalists));
+    if (decided) break;
+    NoteBaseline(finalists.front());
+    finalists.erase(finalists.begin());
+  }
+  return Status::Ok();
+}
+
+// False if the baseline failed.
+Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   Report(Stage::kFinal);
   std::vector<Candidate> candidates;
   for (const Runner& runner : finalists) candidates.push_back(runner.candidate);
-  ATTUNE_ASSIGN_OR_RETURN(const auto timer, parts_.evaluator->StartTiming(candidates));
+  const auto timer = parts_.evaluator->StartTiming(candidates);
+  if (!timer.ok()) return EvaluationStatus(timer.error());
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
@@ -250,25 +293,29 @@ Status TuningSession::RunFinale(const std::vector<Runner>& finalists) {
                static_cast<int64_t>(kMinFinalShare * static_cast<double>(options_.per_problem_ns)));
   final_options.margin = options_.select.margin;
   final_options.confidence = options_.select.confidence;
-  const auto launches_of = [](const Runner& runner) {
-    constexpr double kBlockNs = 2e6;
-    return static_cast<int>(std::clamp(kBlockNs / std::max(runner.quick_ns, 1.0), 1.0, 10'000.0));
-  };
   std::vector<Finalist> challengers;
-  for (size_t i = 1; i < finalists.size(); ++i) {
-    challengers.push_back({i, launches_of(finalists[i])});
-  }
+  for (size_t i = 1; i < finalists.size(); ++i) challengers.push_back({i, finalists[i].launches});
   const FinalResult result =
-      RunFinal(*timer, {0, launches_of(finalists[0])}, challengers, final_options, *parts_.clock);
+      RunFinal(**timer, {0, finalists[0].launches}, challengers, final_options, *parts_.clock);
   std::vector<Trial> trials = {
       TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
   for (size_t i = 1; i < finalists.size(); ++i) {
     trials.push_back(TrialOf(finalists[i], TrialRole::kFinal, false, result.entries[i - 1]));
   }
+  const bool decided = result.default_entry.failure() == nullptr;
+  // Of a final without its baseline only the failure counts: the others are timed again against the
+  // next one.
+  if (!decided) trials.resize(1);
   std::erase_if(trials, [](const Trial& trial) {
     return std::holds_alternative<std::monostate>(trial.outcome);
   });
-  return parts_.store->Append(set_id_, trials);
+  for (const Trial& trial : trials) {
+    if (const Failure* failure = trial.failure()) ++report_.failures[failure->kind];
+  }
+  // A default that failed is no baseline to anybody.
+  if (!decided && !trials.empty()) trials[0].is_default = false;
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
+  return decided;
 }
 
 Status TuningSession::Conclude() {
@@ -301,6 +348,12 @@ Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_defau
   if (const Failure* failure = entry.failure()) trial.outcome = *failure;
   if (const Measurement* measurement = entry.measurement()) trial.outcome = *measurement;
   return trial;
+}
+
+void TuningSession::NoteBaseline(const Runner& baseline) {
+  report_.notes.push_back(
+      fmt::format("The baseline {} failed while it was timed; the next one took its place.",
+                  Text(baseline.candidate)));
 }
 
 void TuningSession::Report(Stage stage) {

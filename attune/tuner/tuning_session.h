@@ -31,6 +31,7 @@ class TuningSession {
   struct Runner {
     Candidate candidate;
     double quick_ns = 0;
+    int launches = 1;  // In a block, as the race calibrated it.
     // What qualification found out, repeated in every trial of the candidate.
     int64_t build_ns = 0;
     int64_t load_ns = 0;
@@ -45,16 +46,28 @@ class TuningSession {
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
 
   // Who is worth timing, the default first, then by quick time.
-  std::vector<Runner> SelectField() const;
-  // Races the field, in heats if it is large, and returns the default and the finalists.
+  std::vector<Runner> SelectField();
+
+  // What a race made of its entrants.
+  struct Heat {
+    bool baseline_failed = false;
+    Runner baseline;
+    std::vector<Runner> finalists;  // Best first, without the baseline.
+  };
+  // Races the field, in heats if it is large: the baseline and the finalists, or nobody. A baseline
+  // that fails is left out, and the next one begins anew: comparisons with it are void.
   Result<std::vector<Runner>> Screen(std::vector<Runner> field);
-  Result<std::vector<Runner>> RunHeat(const std::vector<Runner>& heat, int64_t budget_ns);
-  Status RunFinale(const std::vector<Runner>& finalists);
+  Result<Heat> RunHeats(const std::vector<Runner>& field, int64_t budget_ns);
+  Result<Heat> RunHeat(const std::vector<Runner>& entrants, int64_t budget_ns);
+  // Decides among `finalists`, of which the first is the baseline; without it if it fails.
+  Status RunFinale(std::vector<Runner> finalists);
+  Result<bool> TryFinale(const std::vector<Runner>& finalists);
   Status Conclude();
 
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
+  void NoteBaseline(const Runner& baseline);
   int64_t RemainingNs() const;
   uint64_t DataSeed() const;
 

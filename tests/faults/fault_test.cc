@@ -38,7 +38,7 @@ class FaultTest : public testing::Test {
     evaluator_ = MakeChildEvaluator(options);
   }
 
-  Result<TuneReport> Tune(const std::string& searcher = "exhaustive") {
+  TunerParts Parts() {
     TunerParts parts;
     parts.solvers = &backend_->solvers();
     parts.target = backend_->Devices().front().target;
@@ -46,10 +46,20 @@ class FaultTest : public testing::Test {
     parts.store = store_.get();
     parts.evaluator = evaluator_.get();
     parts.clock = &clock_;
+    return parts;
+  }
+
+  static TuneOptions Options(const std::string& searcher, bool retry_quarantined) {
     TuneOptions options;
     options.searcher = searcher;
     options.per_problem_ns = 60'000'000'000;
-    return Tuner(parts, options).Tune(kProblem);
+    options.retry_quarantined = retry_quarantined;
+    return options;
+  }
+
+  Result<TuneReport> Tune(const std::string& searcher = "exhaustive",
+                          bool retry_quarantined = false) {
+    return Tuner(Parts(), Options(searcher, retry_quarantined)).Tune(kProblem);
   }
 
   // Failures on record, by candidate.
@@ -200,6 +210,68 @@ TEST_F(FaultTest, CrashingDefaultIsReplacedByTheNextSolversDefault) {
   EXPECT_EQ(report->choice->default_candidate.solver.name, "fake.tiled");
 }
 
+TEST_F(FaultTest, DefaultThatDiesWhileItIsTimedIsReplacedAndNoted) {
+  // Survives qualification (verification, then three quick runs) and dies at a block of the race or
+  // of the final.
+  for (const int launch : {6, 11}) {
+    store_ = std::make_unique<MemoryStore>();
+    Script(
+        fmt::format("fake.library{{threads=2}} fault=crash at_launch={}; * time_ns=300000; "
+                    "fake.tiled{{threads=2,tile=16,unroll=4}} time_ns=100000",
+                    launch));
+
+    const auto report = Tune();
+
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    ASSERT_TRUE(report->choice.has_value()) << launch;
+    EXPECT_EQ(Text(report->choice->candidate), kBroken) << launch;
+    EXPECT_EQ(report->choice->default_candidate.solver.name, "fake.tiled") << launch;
+    EXPECT_FALSE(report->notes.empty()) << launch;
+    EXPECT_FALSE(RecordedFailures().empty()) << launch;
+  }
+}
+
+TEST_F(FaultTest, TimedOutOnceMayBeTheMachineAndGetsAnotherChance) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=hang");
+  ASSERT_TRUE(Tune().ok());
+
+  const auto second = Tune();
+  const auto third = Tune();
+
+  ASSERT_TRUE(second.ok() && third.ok());
+  EXPECT_EQ(second->quarantined, 0);
+  EXPECT_EQ(third->quarantined, 1);
+}
+
+TEST_F(FaultTest, LaterSuccessClearsAQuarantinedCandidate) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=crash");
+  ASSERT_TRUE(Tune().ok());
+  Script("");
+  ASSERT_TRUE(Tune("exhaustive", true).ok());
+
+  const auto third = Tune();
+
+  ASSERT_TRUE(third.ok());
+  EXPECT_EQ(third->quarantined, 0);
+  EXPECT_EQ(Text(third->choice->candidate), kBroken);
+}
+
+TEST_F(FaultTest, ProblemThatCannotBeEvaluatedDoesNotEndTheList) {
+  Script("");
+  TunerParts parts = Parts();
+  Tuner tuner(parts, Options("exhaustive", false));
+  const std::vector<TaggedProblem> problems = {{Normalized(PackedGemm(40000, 40000, 40000)), 1},
+                                               {kProblem, 1}};
+
+  const auto summary = TuneAll(tuner, problems, {}, nullptr);
+
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  ASSERT_EQ(summary->outcomes.size(), 2u);
+  EXPECT_NE(summary->outcomes[0].kind, ProblemOutcome::Kind::kTuned);
+  EXPECT_FALSE(summary->outcomes[0].message.empty());
+  EXPECT_EQ(summary->outcomes[1].kind, ProblemOutcome::Kind::kTuned);
+}
+
 TEST_F(FaultTest, RunEndsWithoutAChoiceWhenEverythingCrashes) {
   Script("* fault=crash");
 
@@ -220,7 +292,7 @@ TEST_F(FaultTest, MissingEvaluatorIsAnErrorThatNamesIt) {
 
   const auto report = Tune();
 
-  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(report.status().code(), StatusCode::kInternal);
   EXPECT_NE(report.status().message().find("/nonexistent/evaluator"), std::string::npos);
 }
 
@@ -233,7 +305,7 @@ TEST_F(FaultTest, UnknownDeviceIsRefusedByTheChildWithTheKnownOnes) {
 
   const auto report = Tune();
 
-  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(report.status().code(), StatusCode::kInternal);
   EXPECT_NE(report.status().message().find("cuda:7"), std::string::npos);
 }
 
