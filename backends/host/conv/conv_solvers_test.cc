@@ -1,5 +1,7 @@
 // Our own convolutions against a naive computation.
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "backends/host/conv/conv_solvers.h"
 #include "backends/host/conv/direct_conv.h"
 #include "backends/host/conv/gemm_conv.h"
+#include "backends/host/conv/gemm_conv_executable.h"
 #include "backends/host/conv/reference_conv.h"
 #include "backends/host/cpu.h"
 #include "backends/host/host_backend.h"
@@ -177,6 +180,62 @@ TEST_F(GemmConv, OneByOneFiltersBelongToOneOfTheTwoFamilies) {
 
     EXPECT_NE(first, second) << test.name;
   }
+}
+
+Conv SmallLayer() {
+  Conv conv = ResNetLayer(ConvDirection::kForward);
+  conv.batch = 1;
+  return conv;
+}
+
+TEST_F(GemmConv, ProductsNeverUseMoreThreadsThanTheConfigSays) {
+  const Gemm large = PackedGemm(256, 256, 512);
+  const Gemm small = PackedGemm(4, 4, 4);
+  for (const Solver* gemm : Products()) {
+    for (const int threads : {1, 2, 3, 4}) {
+      for (const Gemm& product : {large, small}) {
+        if (!gemm->IsApplicable(product, TestTarget(4)).ok()) continue;
+        const auto config = ProductConfig(*gemm, product, TestTarget(4), threads);
+
+        ASSERT_TRUE(config.ok()) << config.status().ToString();
+        ASSERT_TRUE(config->contains("threads")) << gemm->id().name;
+        EXPECT_LE(IntegerAt(*config, "threads"), threads) << gemm->id().name;
+        EXPECT_TRUE(gemm->Space(product, TestTarget(4))->IndexOf(*config).has_value())
+            << Text(*config);
+      }
+    }
+  }
+}
+
+std::ptrdiff_t ThreadsOfThisProcess() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// Threads of a pool start when they are first needed, so one thread starts none.
+TEST(GemmConvThreads, OneThreadMeansOneThread) {
+  HostBackendOptions options;
+  options.plugins.clear();
+  const auto backend = MakeHostBackend(options);
+  const Solver* packed = FindSolver(backend->solvers(), {"host.packed-gemm", 1});
+  ASSERT_NE(packed, nullptr);
+  ThreadPool pool(2);
+  const auto im2col = MakeGemmConvSolver(GemmConvKind::kIm2col, *packed, pool);
+  const CandidateCheck check(SmallLayer(), 7);
+  const auto space = im2col->Space(SmallLayer(), TestTarget(2));
+  ASSERT_TRUE(space.ok()) << space.status().ToString();
+  Config config = space->At(0);
+  const auto before = ThreadsOfThisProcess();
+
+  config["threads"] = int64_t{1};
+  Check(check, *im2col, SmallLayer(), config, kF32Error);
+  const auto after_one = ThreadsOfThisProcess();
+  config["threads"] = int64_t{2};
+  Check(check, *im2col, SmallLayer(), config, kF32Error);
+  const auto after_two = ThreadsOfThisProcess();
+
+  EXPECT_EQ(after_one, before);
+  EXPECT_GT(after_two, before);
 }
 
 TEST(ReferenceConv, IsRightInEveryForm) {

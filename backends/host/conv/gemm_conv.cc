@@ -1,6 +1,7 @@
 #include "backends/host/conv/gemm_conv.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,10 +51,13 @@ std::vector<ParameterValue> RowValues(const Conv& conv, bool direct) {
   return {rows.begin(), rows.end()};
 }
 
+// The numbers that solvers of products have, the largest first.
 std::vector<ParameterValue> ThreadValues(int most) {
   std::vector<ParameterValue> values;
-  for (int64_t threads = most; threads > 1; threads /= 2) values.emplace_back(threads);
-  values.emplace_back(int64_t{1});
+  values.emplace_back(int64_t{most});
+  for (int64_t threads = std::bit_floor(static_cast<uint64_t>(most)); threads >= 1; threads /= 2) {
+    if (threads < most) values.emplace_back(threads);
+  }
   return values;
 }
 
@@ -63,6 +67,8 @@ class GemmConvSolver final : public Solver {
       : kind_(kind), gemm_(gemm), pool_(pool) {
     const std::string library = LibraryOf(gemm);
     const bool pointwise = kind == GemmConvKind::kPointwise;
+    // Version 1 multiplied on all cores where its config said one thread.
+    id_.version = 2;
     id_.name = (pointwise ? "host.conv1x1-" : "host.im2col-") + library;
     traits_.description = pointwise
                               ? "1 x 1 convolution as a product by " + gemm.id().name

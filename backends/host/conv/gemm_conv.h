@@ -21,8 +21,8 @@ enum class GemmConvKind {
 //   rows     output rows that one product covers: those of an image, of the whole batch, or fewer,
 //   so that
 //            the gathered matrix stays in a cache
-//   threads  of gathering, and of the product if its solver has such a parameter; its others keep
-//   their defaults
+//   threads  of gathering and, if its solver has such a parameter, the most of the product; its
+//   others are those of the first config with so many
 // `gemm` and `pool` must outlive the solver.
 std::unique_ptr<const Solver> MakeGemmConvSolver(GemmConvKind kind, const Solver& gemm,
                                                  ThreadPool& pool);

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "attune/problem/problem.h"
 #include "backends/host/conv/tap_conv.h"
@@ -25,12 +29,23 @@ bool Accumulates(const Conv& conv, const GemmUnit& unit) {
 Result<Config> ProductConfig(const Solver& gemm, const Gemm& product, const Target& target,
                              int threads) {
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, gemm.Space(product, target));
-  Config config = space.At(0);
-  const auto at = config.find("threads");
-  if (at == config.end()) return config;
-  Config wanted = config;
-  wanted["threads"] = int64_t{threads};
-  return space.IndexOf(wanted).has_value() ? wanted : config;
+  const Config first = space.At(0);
+  if (!first.contains("threads")) return first;
+  // Not the default with another "threads" in it: rules tie that to other parameters, so that the
+  // result need not be valid.
+  std::optional<Config> best;
+  int64_t best_threads = 0;
+  for (uint64_t i = 0; i < space.size() && best_threads < threads; ++i) {
+    Config config = space.At(i);
+    const int64_t used = IntegerAt(config, "threads");
+    if (used > threads || used <= best_threads) continue;
+    best_threads = used;
+    best = std::move(config);
+  }
+  if (best.has_value()) return *std::move(best);
+  return Unsupported(fmt::format("Solver {} computes {} on {} threads at least, not on {}.",
+                                 Text(gemm.id()), Text(Problem(product)),
+                                 IntegerAt(first, "threads"), threads));
 }
 
 GemmConvExecutable::GemmConvExecutable(const Conv& conv, GemmConvPlan plan, int threads,

@@ -63,7 +63,9 @@ class GemmConvExecutable final : public Executable {
   std::map<ProductKey, Product> products_;
 };
 
-// The config of `gemm` for this product that uses `threads` threads: its default one but for that.
+// The first config of `gemm` for this product that uses `threads` threads or, where the product is
+// too small for so many, the most below: never more than `threads`. The default if threads are no
+// parameter of `gemm`. kUnsupported if every config needs more.
 Result<Config> ProductConfig(const Solver& gemm, const Gemm& product, const Target& target,
                              int threads);
 
