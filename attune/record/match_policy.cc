@@ -12,6 +12,8 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kLibraryPrefix = "library.";
+constexpr std::string_view kPolicyPrefix = "policy.";
+constexpr std::string_view kUnknown = "unknown";
 
 // Whether `word` stands in `text` between separators: "blas" is no word of "host.openblas-gemm".
 bool HasWord(std::string_view text, std::string_view word) {
@@ -31,12 +33,33 @@ std::string_view LibraryOf(std::string_view field) {
   return field.substr(0, field.find('.'));
 }
 
+// What the solver is called within its backend: "conv-direct" of "opencl.conv-direct".
+std::string_view OwnName(std::string_view solver_name) {
+  return solver_name.substr(solver_name.find('.') + 1);
+}
+
+// Whether a solver of this name runs code of `library`. A library of one word may be any word of
+// the name; one of several words ("conv-direct") is a kernel file, which is a solver of its own.
+bool Runs(std::string_view solver_name, std::string_view library) {
+  return !library.empty() && (HasWord(solver_name, library) || OwnName(solver_name) == library);
+}
+
+// A policy that a machine does not tell is no evidence of a difference.
+bool IsUnknownPolicy(std::string_view field, const std::string* value) {
+  return field.starts_with(kPolicyPrefix) && value != nullptr && *value == kUnknown;
+}
+
+bool Agree(std::string_view field, const std::string* then_value, const std::string* now_value) {
+  if (IsUnknownPolicy(field, then_value) || IsUnknownPolicy(field, now_value)) return true;
+  return then_value != nullptr && now_value != nullptr && *then_value == *now_value;
+}
+
 // A solver that calls what another solver calls has that one's name as a parameter: the GEMM below
 // an im2col.
 bool ConfigNames(const Config& config, std::string_view library) {
   return std::any_of(config.begin(), config.end(), [&](const auto& parameter) {
     const std::string* value = std::get_if<std::string>(&parameter.second);
-    return value != nullptr && HasWord(*value, library);
+    return value != nullptr && Runs(*value, library);
   });
 }
 
@@ -54,10 +77,10 @@ std::string Shown(const std::string* value) {
 MatchPolicy MatchPolicy::Default() { return MatchPolicy(); }
 
 MatchKind MatchPolicy::KindOf(std::string_view field, const SolverId& solver) const {
-  if (field.starts_with("driver.") || field.starts_with("policy.")) return MatchKind::kMustMatch;
-  const std::string_view library = LibraryOf(field);
-  const bool is_used = !library.empty() && HasWord(solver.name, library);
-  return is_used ? MatchKind::kMustMatch : MatchKind::kInformational;
+  if (field.starts_with("driver.") || field.starts_with(kPolicyPrefix)) {
+    return MatchKind::kMustMatch;
+  }
+  return Runs(solver.name, LibraryOf(field)) ? MatchKind::kMustMatch : MatchKind::kInformational;
 }
 
 std::string MatchPolicy::Mismatch(const Candidate& candidate, const Target& target,
@@ -71,10 +94,10 @@ std::string MatchPolicy::Mismatch(const Candidate& candidate, const Target& targ
   for (const auto& [field, unused] : fields) {
     const std::string_view library = LibraryOf(field);
     const bool matters = KindOf(field, candidate.solver) == MatchKind::kMustMatch ||
-                         (!library.empty() && ConfigNames(candidate.config, library));
+                         ConfigNames(candidate.config, library);
     const std::string* then_value = Find(environment, field);
     const std::string* now_value = Find(now, field);
-    if (!matters || (then_value && now_value && *then_value == *now_value)) continue;
+    if (!matters || Agree(field, then_value, now_value)) continue;
     return fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field,
                        Shown(then_value), Text(candidate), Shown(now_value));
   }

@@ -34,6 +34,46 @@ TEST(MatchPolicy, ANameInsideOfAnotherIsNotTheLibrary) {
   EXPECT_EQ(kPolicy.KindOf("library.", Solver("host.openblas-gemm")), MatchKind::kInformational);
 }
 
+TEST(MatchPolicy, OurOwnKernelsMatterToTheirSolversAndToThoseAboveThem) {
+  for (const char* solver : {"host.packed-gemm", "host.im2col-packed", "host.conv1x1-packed"}) {
+    EXPECT_EQ(kPolicy.KindOf("library.packed.build_id", Solver(solver)), MatchKind::kMustMatch)
+        << solver;
+  }
+  EXPECT_EQ(kPolicy.KindOf("library.gemv.build_id", Solver("host.gemv-gemm")),
+            MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.direct.build_id", Solver("host.direct-conv")),
+            MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.packed.build_id", Solver("host.openblas-gemm")),
+            MatchKind::kInformational);
+}
+
+TEST(MatchPolicy, AKernelFileMattersToItsSolverAndToNoOther) {
+  EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.conv-direct")),
+            MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.acme_conv", Solver("opencl.acme_conv")), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.conv-direct-filter")),
+            MatchKind::kInformational);
+  EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.clblast-gemm")),
+            MatchKind::kInformational);
+}
+
+TEST(MatchPolicy, AnEditedKernelFileEndsItsRecords) {
+  const Candidate candidate{Solver("opencl.conv-direct"), {}};
+
+  EXPECT_THAT(Mismatch(candidate, {{"library.conv-direct", "aa"}}, {{"library.conv-direct", "bb"}}),
+              HasSubstr("library.conv-direct 'aa'"));
+}
+
+TEST(MatchPolicy, AnUnknownPolicyIsNoDifference) {
+  const Candidate candidate{Solver("host.eigen-gemm"), {}};
+  const Environment performance = {{"policy.frequency", "performance"}};
+
+  EXPECT_THAT(Mismatch(candidate, performance, {{"policy.frequency", "unknown"}}), IsEmpty());
+  EXPECT_THAT(Mismatch(candidate, {{"policy.frequency", "unknown"}}, performance), IsEmpty());
+  EXPECT_THAT(Mismatch(candidate, performance, {{"policy.frequency", "powersave"}}),
+              HasSubstr("policy.frequency"));
+}
+
 TEST(MatchPolicy, DriversAndPoliciesMatterToEverybodyAndTheRestInforms) {
   const SolverId solver = Solver("host.eigen-gemm");
 

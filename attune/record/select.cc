@@ -69,12 +69,27 @@ Choice ChoiceOf(const MeasurementSet& set, const Trial& default_trial, const Tri
   return choice;
 }
 
+bool Exists(const SolverId& solver, std::span<const SolverId> known) {
+  return known.empty() || std::find(known.begin(), known.end(), solver) != known.end();
+}
+
+// Where and when a choice is to be valid.
+struct Here {
+  const Target& target;
+  const Environment& environment;
+};
+
 // Why `set` gives no choice here, or nothing if it gave `choice`.
-std::string Objection(const RecordedSet& recorded, const Choice& choice, const Target& here,
-                      const Environment& now, const MatchPolicy& policy) {
+std::string Objection(const RecordedSet& recorded, const Choice& choice, const Here& here,
+                      const MatchPolicy& policy, std::span<const SolverId> known_solvers) {
   const MeasurementSet& set = recorded.set;
   for (const Candidate* candidate : {&choice.default_candidate, &choice.candidate}) {
-    std::string mismatch = policy.Mismatch(*candidate, set.target, set.environment, here, now);
+    if (!Exists(candidate->solver, known_solvers)) {
+      return fmt::format("It names {}, and there is no solver {} here any more.", Text(*candidate),
+                         Text(candidate->solver));
+    }
+    std::string mismatch =
+        policy.Mismatch(*candidate, set.target, set.environment, here.target, here.environment);
     if (!mismatch.empty()) return mismatch;
   }
   return {};
@@ -126,7 +141,7 @@ std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target
     } else if (choice = SelectWithin(recorded, options); !choice.has_value()) {
       objection = "Its default has no final measurement.";
     } else {
-      objection = Objection(recorded, *choice, here, now, policy);
+      objection = Objection(recorded, *choice, {here, now}, policy, options.known_solvers);
     }
     if (objection.empty()) return choice;
     if (notes != nullptr) {

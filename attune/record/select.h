@@ -9,6 +9,7 @@
 
 #include "attune/problem/target.h"
 #include "attune/record/record.h"
+#include "attune/trial/candidate.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -23,9 +24,10 @@ enum class MatchKind {
 // solver calls matter to it, so a record of an OpenBLAS candidate survives an upgrade of oneDNN.
 class MatchPolicy {
  public:
-  // "library.<x>" must match for solvers that use library x (the part after "library." appears in
-  // the solver's name, as "onednn" in host.onednn-conv); "driver.*", "policy.*" must match;
-  // everything else informs.
+  // "library.<x>" and "library.<x>.*" must match for solvers that run code of x: x is a word of the
+  // solver's name ("onednn" of host.onednn-conv, "packed" of host.packed-gemm) or the whole of it
+  // after the backend ("conv-direct" of opencl.conv-direct). "driver.*" and "policy.*" must match,
+  // but a policy whose value is "unknown" then or now does match. Everything else informs.
   static MatchPolicy Default();
 
   MatchKind KindOf(std::string_view field, const SolverId& solver) const;
@@ -66,11 +68,14 @@ struct Choice {
 struct SelectOptions {
   double margin = 0.01;      // The default stays unless beaten by this fraction...
   double confidence = 0.99;  // ...with this confidence.
+  // The solvers that exist here. A set whose default or winner is by another one, or by another
+  // version, is passed over by SelectBest. Empty: every solver counts as existing.
+  std::vector<SolverId> known_solvers = {};
 };
 
-// The best candidate by the newest finished set whose default and winner are valid here, or nothing
-// if there is none. `sets` are of one problem, oldest first, with samples. `notes` (may be null)
-// gets a sentence for each set that was passed over.
+// The best candidate by the newest finished set whose default and winner are valid here and whose
+// solvers exist here, or nothing if there is none. `sets` are of one problem, oldest first, with
+// samples. `notes` (may be null) gets a sentence for each set that was passed over.
 std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,
                                  const Environment& now, const MatchPolicy& policy,
                                  const SelectOptions& options, std::vector<std::string>* notes);

@@ -286,6 +286,45 @@ TEST(SelectBest, UnfinishedSetsArePassedOverWithANote) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("bbbb is passed over. It is unfinished.")));
 }
 
+SelectOptions Knowing(std::vector<SolverId> solvers) {
+  SelectOptions options;
+  options.known_solvers = std::move(solvers);
+  return options;
+}
+
+TEST(SelectBest, AWinnerWhoseSolverIsGoneIsNeverChosen) {
+  const std::vector<RecordedSet> sets = {SetOf({FinalDefault(1000), Final(Eigen(), Timed(900))}),
+                                         SetOf({FinalDefault(1000), Final(OneDnn(), Timed(500))})};
+  const SelectOptions options = Knowing({OpenBlas().solver, Eigen().solver});
+  std::vector<std::string> notes;
+
+  const auto choice = SelectBest(sets, kHere, kNow, MatchPolicy::Default(), options, &notes);
+
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_EQ(choice->candidate, Eigen());
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("no solver " + Text(OneDnn().solver) + " here")));
+}
+
+TEST(SelectBest, AnotherVersionIsAnotherSolver) {
+  SolverId next = OneDnn().solver;
+  ++next.version;
+  const RecordedSet set = SetOf({FinalDefault(1000), Final(OneDnn(), Timed(500))});
+  const SelectOptions with_next = Knowing({OpenBlas().solver, next});
+  const SelectOptions with_both = Knowing({OpenBlas().solver, next, OneDnn().solver});
+
+  const MatchPolicy policy = MatchPolicy::Default();
+  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, policy, with_next, nullptr), std::nullopt);
+  EXPECT_NE(SelectBest({&set, 1}, kHere, kNow, policy, with_both, nullptr), std::nullopt);
+}
+
+TEST(SelectBest, ADefaultWhoseSolverIsGoneEndsItsSet) {
+  const RecordedSet set = SetOf({FinalDefault(1000), Final(OneDnn(), Timed(500))});
+
+  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, MatchPolicy::Default(), Knowing({OneDnn().solver}),
+                       nullptr),
+            std::nullopt);
+}
+
 TEST(SelectBest, SetsWithoutADefaultArePassedOverWithANote) {
   std::vector<std::string> notes;
 
