@@ -216,7 +216,7 @@ TEST_F(FaultTest, DefaultThatDiesWhileItIsTimedIsReplacedAndNoted) {
   for (const int launch : {6, 11}) {
     store_ = std::make_unique<MemoryStore>();
     Script(
-        fmt::format("fake.library{{threads=2}} fault=crash at_launch={}; * time_ns=300000; "
+        fmt::format("* time_ns=300000; fake.library fault=crash at_launch={}; "
                     "fake.tiled{{threads=2,tile=16,unroll=4}} time_ns=100000",
                     launch));
 
