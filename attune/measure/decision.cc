@@ -39,6 +39,8 @@ bool NobodyElseIsFaster(const Measurement& baseline, std::span<const Measurement
 
 }  // namespace
 
+double FinalConfidence(double confidence) { return 1 - (1 - confidence) / kFinalLooks; }
+
 Decision Decide(const Measurement& default_measurement, std::span<const Measurement> finalists,
                 double margin, double confidence) {
   assert(margin >= 0 && confidence > 0 && confidence < 1);

@@ -37,6 +37,14 @@ struct Decision {
 Decision Decide(const Measurement& default_measurement, std::span<const Measurement> finalists,
                 double margin, double confidence);
 
+// A final looks at its samples at 12, 24, 48, 96 and 192 rounds, and may stop at each.
+inline constexpr int kFinalLooks = 5;
+
+// What each look has to show so that all of them together err with a probability of 1 - confidence
+// at most. Whoever reads the samples of a final later decides with this too, and so comes to the
+// same answer.
+double FinalConfidence(double confidence);
+
 // A candidate of the final: its index in the BlockTimer, and the launches for each of its blocks.
 struct Finalist {
   size_t index = 0;
@@ -54,7 +62,7 @@ std::vector<Finalist> SelectFinalists(const RaceResult& race, const Entrants& en
 struct FinalOptions {
   uint64_t seed = 1;
   CacheState cache = CacheState::kWarm;
-  int max_rounds = 192;
+  int max_rounds = 192;  // kFinalLooks is the number of looks up to here.
   int64_t budget_ns = 1'000'000'000;
   double margin = 0.02;
   double confidence = 0.99;

@@ -13,12 +13,6 @@ constexpr int kFirstLook = 12;
 constexpr int kMinRounds = 3;
 
 // Looks at kFirstLook * 2^i rounds and at the last one.
-int LookCount(int max_rounds) {
-  int looks = 1;
-  for (int64_t at = kFirstLook; at < max_rounds; at *= 2) ++looks;
-  return looks;
-}
-
 bool IsLook(int round, int max_rounds) {
   int64_t at = kFirstLook;
   while (at < round) at *= 2;
@@ -42,7 +36,7 @@ class FinalRun {
   FinalRun(BlockTimer& timer, std::vector<Lane> lanes, const FinalOptions& options, Clock& clock)
       : options_(options),
         max_rounds_(std::clamp(options.max_rounds, 1, static_cast<int>(Measurement::kMaxSamples))),
-        confidence_(1 - (1 - options.confidence) / LookCount(max_rounds_)),
+        confidence_(FinalConfidence(options.confidence)),
         budget_(options.budget_ns),
         rounds_(timer, clock, std::move(lanes),
                 {.seed = options.seed, .cache = options.cache, .confidence = options.confidence}) {}

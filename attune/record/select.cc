@@ -115,7 +115,7 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
   std::vector<Measurement> measurements;
   for (const Trial* trial : finalists.others) measurements.push_back(*trial->measurement());
   const Decision decision = Decide(*finalists.default_trial->measurement(), measurements,
-                                   options.margin, options.confidence);
+                                   options.margin, FinalConfidence(options.confidence));
   if (!decision.winner.has_value()) {
     Choice choice = ChoiceOf(set.set, *finalists.default_trial, *finalists.default_trial);
     choice.confidence = options.confidence;

@@ -67,7 +67,7 @@ struct Choice {
 // Rules of the choice; the tuner and every reader use the same.
 struct SelectOptions {
   double margin = 0.01;      // The default stays unless beaten by this fraction...
-  double confidence = 0.99;  // ...with this confidence.
+  double confidence = 0.99;  // ...with this confidence, over all looks of a final together.
   // The solvers that exist here. A set whose default or winner is by another one, or by another
   // version, is passed over by SelectBest. Empty: every solver counts as existing.
   std::vector<SolverId> known_solvers = {};
