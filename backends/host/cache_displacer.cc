@@ -56,6 +56,9 @@ bool CacheDisplacer::Displace() {
     Stream(memory_ + static_cast<size_t>(part) * share,
            memory_ + static_cast<size_t>(part + 1) * share);
   });
+  // A candidate on our threads would find them polling, and so start at once, where those of a
+  // library have to be woken.
+  pool_.AwaitSleep();
   return true;
 }
 

@@ -106,6 +106,18 @@ TEST_F(HostDeviceTest, TimesAreThoseOfOneLaunch) {
   EXPECT_GE(TimeNs(spinning, CacheState::kCold, 3), kSpinNs);
 }
 
+TEST_F(HostDeviceTest, AColdLaunchFindsThePoolAsleepAsItFindsTheThreadsOfLibraries) {
+  int launches_that_met_polling = 0;
+  FunctionExecutable looking([&] {
+    if (!pool_.IsAsleep()) ++launches_that_met_polling;
+    return Status::Ok();
+  });
+
+  TimeNs(looking, CacheState::kCold, 10);
+
+  EXPECT_EQ(launches_that_met_polling, 0);
+}
+
 // A walk in a random order through memory that fits the second-level cache: each step depends on
 // the one before, so neither prefetching nor overlap hides where the lines come from.
 class PointerChase {

@@ -37,6 +37,12 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(std::addressof(task))));
   }
 
+  // Whether every thread of the pool has stopped polling for work since its last Run().
+  bool IsAsleep();
+  // Polls until IsAsleep(), some 20 000 ns after the last Run(), so that whatever is timed next has
+  // the cores for itself. REQUIRES: not called from inside a task.
+  void AwaitSleep();
+
  private:
   using TaskFunction = void (*)(void* task, int part);
   struct Worker;

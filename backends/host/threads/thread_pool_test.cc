@@ -57,6 +57,19 @@ TEST(ThreadPoolTest, ARunInsideATaskIsDoneSerially) {
   EXPECT_EQ(inner_calls.load(), 10);
 }
 
+TEST(ThreadPoolTest, AfterAwaitSleepNoThreadPollsAndTheNextRunStillWorks) {
+  ThreadPool pool(3);
+  std::atomic<int> calls{0};
+
+  for (int round = 0; round < 20; ++round) {
+    pool.Run(3, [&](int) { ++calls; });
+    pool.AwaitSleep();
+    EXPECT_TRUE(pool.IsAsleep());
+  }
+
+  EXPECT_EQ(calls.load(), 60);
+}
+
 TEST(ThreadPoolTest, TwoThreadsMayRunAtTheSameTime) {
   ThreadPool pool(2);
   std::atomic<int> calls{0};
