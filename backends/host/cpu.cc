@@ -233,9 +233,4 @@ CpuDescription DescribeCpu() {
   return cpu;
 }
 
-std::string FrequencyPolicy() {
-  const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  return governor.empty() ? "unknown" : governor;
-}
-
 }  // namespace attune::host

@@ -32,8 +32,4 @@ CpuDescription DescribeCpu();
 // mounted.
 int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership);
 
-// Policy by which the frequency of core 0 is governed ("performance"); "unknown" if not readable,
-// as in most virtual machines.
-std::string FrequencyPolicy();
-
 }  // namespace attune::host

@@ -1,7 +1,5 @@
 #include "backends/host/host_backend.h"
 
-#include <sys/utsname.h>
-
 #include <cassert>
 #include <cstdlib>
 #include <utility>
@@ -10,10 +8,12 @@
 
 #include "attune/solver/plugin.h"
 #include "backends/host/cpu.h"
+#include "backends/host/execution_environment.h"
 #include "backends/host/gemm/gemm_solvers.h"
 #include "backends/host/host_device.h"
 #include "backends/host/kernels/kernel_choice.h"
 #include "backends/host/library_report.h"
+#include "backends/host/own_kernels.h"
 #include "backends/host/peaks.h"
 #include "backends/host/thread_binding.h"
 #include "backends/host/threads/thread_pool.h"
@@ -95,19 +95,8 @@ class HostBackend final : public Backend {
     }
     const Result<BlasLibrary*> openblas = openblas_.Get();
     if (openblas.ok()) environment["library.openblas.core"] = (*openblas)->core();
-    environment["library.attune-kernels.build_id"] =
-        fmt::format("{} {}", resources_.kernels->compiled_for, resources_.kernels->compiler);
-    environment["policy.frequency"] = FrequencyPolicy();
-    environment["policy.omp_wait"] = EnvironmentOr("OMP_WAIT_POLICY", "unset");
-    environment["policy.gomp_spincount"] = EnvironmentOr("GOMP_SPINCOUNT", "unset");
-    environment["policy.omp_proc_bind"] = EnvironmentOr("OMP_PROC_BIND", "unset");
-    environment["policy.openblas_thread_timeout"] =
-        EnvironmentOr("OPENBLAS_THREAD_TIMEOUT", "unset");
-    utsname system{};
-    if (::uname(&system) == 0) {
-      environment["host.kernel"] = fmt::format("{} {}", system.sysname, system.release);
-      environment["host.name"] = system.nodename;
-    }
+    environment.merge(DescribeOwnKernels(cpu_.level));
+    environment.merge(DescribeExecution());
     return environment;
   }
 

@@ -112,7 +112,9 @@ TEST(HostBackendTest, EnvironmentNamesLibrariesPoliciesAndMachine) {
 
   for (const char* key :
        {"host.kernel", "host.name", "policy.frequency", "policy.omp_wait", "policy.gomp_spincount",
-        "policy.openblas_thread_timeout", "library.attune-kernels.build_id"}) {
+        "policy.openblas_thread_timeout", "policy.boost", "library.packed.build_id",
+        "library.gemv.build_id", "library.direct.build_id", "library.im2col.build_id",
+        "library.conv1x1.build_id"}) {
     EXPECT_EQ(environment.count(key), 1u) << key;
   }
   for (const LibraryReport& report : backend->Libraries()) {

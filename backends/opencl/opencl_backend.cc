@@ -1,8 +1,11 @@
 #include "backends/opencl/opencl_backend.h"
 
+#include <map>
+#include <string>
+
 #include <fmt/format.h>
 
-#include "attune/base/fingerprint.h"
+#include "backends/host/execution_environment.h"
 #include "backends/opencl/inventory.h"
 #include "backends/opencl/kernel_library.h"
 #include "backends/opencl/kernel_solver.h"
@@ -22,6 +25,7 @@ class OpenClBackendImpl final : public Backend {
     solvers_.push_back(MakeClblastGemm(clblast_));
 #endif
     for (KernelFile& file : library.files) {
+      kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(inventory_, std::move(file)));
     }
 #ifdef ATTUNE_WITH_CLBLAST
@@ -72,11 +76,13 @@ class OpenClBackendImpl final : public Backend {
       environment[fmt::format("driver.opencl{}", number)] = entry.driver_version;
       environment[fmt::format("driver.opencl{}_platform", number)] =
           fmt::format("{} {}", entry.platform_name, entry.platform_version);
+      // A processor that computes OpenCL is disturbed by what disturbs it as the host.
+      if (entry.is_cpu) environment.merge(host::DescribeExecution());
     }
-    // One entry for all: an edited kernel file is another environment, whatever its version says.
-    std::string kernels;
-    for (const LibraryReport& report : kernel_reports_) kernels += report.build_id;
-    environment["library.opencl_kernels"] = FingerprintOf(kernels).ToHex();
+    // An edited kernel file is another environment for its own solver, whatever its version says.
+    for (const auto& [name, content] : kernel_contents_) {
+      environment["library." + name] = content;
+    }
 #ifdef ATTUNE_WITH_CLBLAST
     if (clblast_.available()) environment["library.clblast"] = clblast_.report.version;
 #endif
@@ -101,6 +107,7 @@ class OpenClBackendImpl final : public Backend {
   const ClblastLibrary clblast_ = LoadClblast();  // So do they this.
 #endif
   const std::vector<LibraryReport> kernel_reports_;
+  std::map<std::string, std::string> kernel_contents_;  // Hash of each file in use, by name.
   SolverList solvers_;
 };
 

@@ -72,6 +72,20 @@ TEST_F(OpenClBackendTest, TargetNamesTheDeviceAndItsLimits) {
   EXPECT_TRUE(backend_->DescribeEnvironment().contains("driver.opencl0"));
 }
 
+TEST_F(OpenClBackendTest, EveryKernelFileAndThePoliciesOfAProcessorAreInTheEnvironment) {
+  const Environment environment = backend_->DescribeEnvironment();
+
+  for (const auto& solver : backend_->solvers()) {
+    const std::string name = solver->id().name.substr(std::string("opencl.").size());
+    if (name.starts_with("clblast")) continue;
+    EXPECT_TRUE(environment.contains("library." + name)) << name;
+  }
+  // The device of these tests is PoCL's, which is this processor.
+  for (const char* field : {"policy.frequency", "policy.omp_wait", "host.kernel", "host.name"}) {
+    EXPECT_TRUE(environment.contains(field)) << field;
+  }
+}
+
 TEST_F(OpenClBackendTest, BytesComeBackFromAnyOffset) {
   const auto buffer = *device_->Allocate(1000);
   const std::vector<std::byte> sent(100, std::byte{0x5A});

@@ -1,0 +1,23 @@
+// What of this process and machine changes times, whatever computes: policies that records must
+// agree with, and facts for the reader.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "attune/problem/target.h"
+
+namespace attune::host {
+
+// "policy.*": how threads of the usual runtimes wait, whether they are bound, and how the frequency
+// of the processor is governed. "host.*": the machine's name and its kernel. Every environment
+// variable that is not set is "unset", every fact that the system does not tell "unknown".
+Environment DescribeExecution();
+
+// What governs the frequency of core 0 ("performance"), and whether cores may exceed their nominal
+// frequency ("on", "off"), as told under `root` (/sys/devices/system/cpu); "unknown" if not
+// readable, as in most virtual machines.
+std::string FrequencyGovernor(const std::filesystem::path& root);
+std::string FrequencyBoost(const std::filesystem::path& root);
+
+}  // namespace attune::host
