@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "attune/formats/export.h"
+
 namespace attune {
 namespace {
 
@@ -38,28 +40,7 @@ Json ToJson(const Trial& trial) {
   return json;
 }
 
-Json ToJson(const Choice& choice) {
-  const bool measured = choice.provenance != Provenance::kUntuned;
-  Json json = {{"problem", Text(choice.problem)},
-               {"target", Text(choice.target)},
-               {"candidate", Text(choice.candidate)},
-               {"provenance", Name(choice.provenance)}};
-  json["median_ns"] = measured ? Number(choice.measurement.median_ns) : Json(nullptr);
-  json["low_ns"] = measured ? Number(choice.measurement.low_ns) : Json(nullptr);
-  json["high_ns"] = measured ? Number(choice.measurement.high_ns) : Json(nullptr);
-  json["cache"] = Name(choice.measurement.cache);
-  json["default_candidate"] = Text(choice.default_candidate);
-  json["default_median_ns"] =
-      measured ? Number(choice.default_measurement.median_ns) : Json(nullptr);
-  json["speedup"] = measured ? Number(choice.speedup) : Json(nullptr);
-  json["speedup_low"] = measured ? Number(choice.speedup_low) : Json(nullptr);
-  json["speedup_high"] = measured ? Number(choice.speedup_high) : Json(nullptr);
-  json["confidence"] = choice.confidence;
-  json["roofline_fraction"] = Number(choice.roofline_fraction);
-  json["workspace_bytes"] = choice.workspace_bytes;
-  json["set_id"] = choice.set_id;
-  return json;
-}
+Json ToJson(const Choice& choice) { return Json::parse(ChoiceAsJson(choice)); }
 
 Json ToJson(const Environment& environment) {
   Json json = Json::object();

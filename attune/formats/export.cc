@@ -1,5 +1,6 @@
 #include "attune/formats/export.h"
 
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -15,9 +16,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // An unmeasured time has no value rather than 0, which would read as infinitely fast.
-Json TimeOrNull(double time_ns) { return time_ns > 0 ? Json(time_ns) : Json(nullptr); }
+Json TimeOrNull(double time_ns) {
+  return std::isfinite(time_ns) && time_ns > 0 ? Json(time_ns) : Json(nullptr);
+}
+
+// JSON has no infinity and no NaN.
+Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json FieldsOf(const Choice& choice) {
+  const bool measured = choice.provenance != Provenance::kUntuned;
+  const auto speedup = [&](double value) { return measured ? NumberOrNull(value) : Json(nullptr); };
   Json fields;
   fields["problem"] = Text(choice.problem);
   fields["target"] = Text(choice.target);
@@ -30,10 +38,10 @@ Json FieldsOf(const Choice& choice) {
   fields["cache"] = Name(choice.measurement.cache);
   fields["default_candidate"] = Text(choice.default_candidate);
   fields["default_median_ns"] = TimeOrNull(choice.default_measurement.median_ns);
-  fields["speedup"] = choice.speedup;
-  fields["speedup_low"] = choice.speedup_low;
-  fields["speedup_high"] = choice.speedup_high;
-  fields["roofline_fraction"] = choice.roofline_fraction;
+  fields["speedup"] = speedup(choice.speedup);
+  fields["speedup_low"] = speedup(choice.speedup_low);
+  fields["speedup_high"] = speedup(choice.speedup_high);
+  fields["roofline_fraction"] = NumberOrNull(choice.roofline_fraction);
   fields["workspace_bytes"] = choice.workspace_bytes;
   fields["set_id"] = choice.set_id;
   return fields;
@@ -83,7 +91,9 @@ Result<TunableOpKey> KeyOfChoice(const Choice& choice) {
 
 }  // namespace
 
-std::string ChoicesAsJsonArray(std::span<const Choice> choices) { return Dump(ArrayOf(choices)); }
+std::string ChoiceAsJson(const Choice& choice) {
+  return FieldsOf(choice).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string ExportJson(std::span<const Choice> choices) {
   Json document;

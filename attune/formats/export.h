@@ -11,18 +11,18 @@
 
 namespace attune {
 
-// A JSON array with one object for each choice, two blanks of indent: problem, target, candidate,
-// provenance, median_ns, low_ns, high_ns, confidence, cache, default_candidate, default_median_ns,
-// speedup, speedup_low, speedup_high, roofline_fraction, workspace_bytes, set_id. Times that were
-// not measured are null. Bytes that are not UTF-8 become U+FFFD.
-std::string ChoicesAsJsonArray(std::span<const Choice> choices);
+// A JSON object in one line: problem, target, candidate, provenance, median_ns, low_ns, high_ns,
+// confidence, cache, default_candidate, default_median_ns, speedup, speedup_low, speedup_high,
+// roofline_fraction, workspace_bytes, set_id. What was not measured is null: times, and the
+// speed-ups of what is untuned. Bytes that are not UTF-8 become U+FFFD.
+std::string ChoiceAsJson(const Choice& choice);
 
-// The same array as "choices" of an object whose "format" is "attune-choices@1". Ends with a line
-// end.
+// Such objects as "choices" of an object whose "format" is "attune-choices@1", two blanks of
+// indent. Ends with a line end.
 std::string ExportJson(std::span<const Choice> choices);
 
 // The same fields as columns, a header line first; fields quoted as RFC 4180 says, lines end with
-// \n. Times that were not measured are empty.
+// \n. What was not measured is empty.
 std::string ExportCsv(std::span<const Choice> choices);
 
 struct TunableOpExport {
