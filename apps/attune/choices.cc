@@ -23,7 +23,7 @@ Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
 
 ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                      const std::vector<RecordedSet>& sets) {
-  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}};
+  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}};
   chosen.choice = SelectBest(sets, place.target, place.environment, MatchPolicy::Default(),
                              SelectOptions(), &chosen.notes);
   if (chosen.choice) return chosen;
@@ -40,6 +40,30 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
   choice.default_candidate = *fallback;
   chosen.choice = std::move(choice);
   return chosen;
+}
+
+// What became of `candidate` in a set.
+struct Part {
+  bool took_part = false;
+  std::optional<Failure> failure;
+};
+
+Result<Part> PartOf(RecordStore& store, const Choice& choice, const Candidate& candidate) {
+  Part part;
+  RecordQuery query;
+  query.problem = choice.problem;
+  query.backend = choice.target.backend;
+  query.with_samples = false;
+  ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& set) {
+    if (set.set.id != choice.set_id) return Status::Ok();
+    for (const Record& record : set.records) {
+      if (record.trial.candidate != candidate) continue;
+      part.took_part = true;
+      if (record.trial.failure() != nullptr) part.failure = *record.trial.failure();
+    }
+    return Status::Ok();
+  }));
+  return part;
 }
 
 }  // namespace
@@ -82,6 +106,21 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
   return std::nullopt;
 }
 
+Result<std::string> BaselineNote(RecordStore& store, const Place& place, const Choice& choice) {
+  if (choice.provenance == Provenance::kUntuned) return std::string();
+  const auto usual = DefaultCandidate(place, choice.problem);
+  if (!usual || *usual == choice.default_candidate) return std::string();
+  ATTUNE_ASSIGN_OR_RETURN(const Part part, PartOf(store, choice, *usual));
+  // Measured without fault, it was no default then: the solvers of the program have changed since.
+  if (part.took_part && !part.failure) return std::string();
+  const std::string reason =
+      part.failure ? fmt::format("failed: {} in {}: {}", Name(part.failure->kind),
+                                 Name(part.failure->phase), Printable(part.failure->message))
+                   : "took no part";
+  return fmt::format("The baseline is {}, because the usual default {} {}",
+                     Text(choice.default_candidate), Text(*usual), reason);
+}
+
 Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems) {
@@ -100,6 +139,9 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
       ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
     }
     chosen.push_back(Choose(place, tagged, sets[text]));
+    if (const auto& choice = chosen.back().choice) {
+      ATTUNE_ASSIGN_OR_RETURN(chosen.back().baseline_note, BaselineNote(store, place, *choice));
+    }
   }
   return chosen;
 }

@@ -40,7 +40,12 @@ struct ChosenProblem {
   Status supported;                // At the place that was asked for.
   std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if not supported.
   std::vector<std::string> notes;  // Why sets were passed over.
+  std::string baseline_note;       // See BaselineNote.
 };
+
+// Why the baseline of `choice` is not the default of the first solver that applies, a sentence: a
+// speed-up over the next one says less. Empty if it is, or was when it was measured.
+Result<std::string> BaselineNote(RecordStore& store, const Place& place, const Choice& choice);
 
 // Which records may decide.
 struct ChoiceQuery {

@@ -1,5 +1,6 @@
 #include "apps/attune/labels.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
@@ -106,6 +107,13 @@ std::string FormatRate(double rate, const char* unit) {
 
 std::string FormatShare(double fraction) {
   return fraction > 0 ? fmt::format("{:.0f}%", 100 * fraction) : "";
+}
+
+std::string FormatConfidence(double confidence) {
+  constexpr double kMostTenths = 999;
+  // 0.99 is not quite 990 tenths in binary.
+  const double tenths = std::floor(1000 * confidence + 1e-6);
+  return fmt::format("{:.1f}%", std::min(tenths, kMostTenths) / 10);
 }
 
 std::string FormatMoment(int64_t unix_ns) {

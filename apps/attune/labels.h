@@ -22,6 +22,9 @@ std::string FormatRate(double rate, const char* unit);
 // "87%"; "" if unknown (0).
 std::string FormatShare(double fraction);
 
+// "99.9%": a tenth of a percent, rounded down, because nothing measured is certain.
+std::string FormatConfidence(double confidence);
+
 // "2026-11-21 02:40:12" of this time zone.
 std::string FormatMoment(int64_t unix_ns);
 

@@ -25,8 +25,8 @@ Result<Problem> ParseOneProblem(const std::string& text) {
   std::string list;
   for (const Problem& problem : problems) list += "\n  " + Text(problem);
   return InvalidArgument(fmt::format(
-      "The command line means {} problems; name one direction with -F 1, -F 2 or -F 4, or take one "
-      "of these:{}",
+      "The command line means {} problems, and this takes one. Add -F 1 (forward), -F 2 (backward "
+      "data) or -F 4 (backward weights), or take one of these texts:{}",
       problems.size(), list));
 }
 

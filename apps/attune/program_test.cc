@@ -45,6 +45,13 @@ TEST(DurationTest, TimesHaveThreeDigitsAndTheUnitThatFits) {
   EXPECT_EQ(FormatWait(59'400'000'000), "59s");
 }
 
+TEST(LabelTest, NoConfidenceIsEverWhole) {
+  EXPECT_EQ(FormatConfidence(0.99), "99.0%");
+  EXPECT_EQ(FormatConfidence(0.9961), "99.6%");
+  EXPECT_EQ(FormatConfidence(0.99999), "99.9%");
+  EXPECT_EQ(FormatConfidence(1), "99.9%");
+}
+
 TEST(TerminalTest, ForeignBytesCannotSteerATerminal) {
   EXPECT_EQ(Printable("a\x1b[31mb\n c\xff\xc2\x85\n"), "a\\x1b[31mb |  c\\xff\\xc2\\x85");
   EXPECT_EQ(Printable("grün"), "grün");

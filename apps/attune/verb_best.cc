@@ -37,6 +37,7 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
       entry["reason"] = problem.supported.message();
     }
     entry["weight"] = problem.tagged.weight;
+    entry["baseline_note"] = problem.baseline_note;
     entry["notes"] = problem.notes;
     list.push_back(std::move(entry));
   }
@@ -47,9 +48,11 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
   Output& out = application.out();
   out.Print(WinnerTable(problems).Render(out.screen(), out.width()));
   out.Print(NetworkLine(problems));
+  out.Flush();
   size_t untuned = 0;
   for (const ChosenProblem& problem : problems) {
     untuned += problem.choice && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
+    PrintBaselineNote(problem, application.err());
     for (const std::string& note : problem.notes) {
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
     }

@@ -29,11 +29,13 @@ struct Evidence {
   std::vector<RecordedSet> sets;  // Oldest first.
   std::optional<Choice> choice;
   std::vector<std::string> notes;
+  std::string baseline_note;
 };
 
-Result<Evidence> Gather(Application& application, const ExplainOptions& options) {
+Result<Evidence> Gather(Application& application, const Problem& problem,
+                        const ExplainOptions& options) {
   Evidence evidence;
-  ATTUNE_ASSIGN_OR_RETURN(evidence.problem, ParseOneProblem(options.problem));
+  evidence.problem = problem;
   ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.backends().list, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   RecordQuery query;
@@ -45,6 +47,10 @@ Result<Evidence> Gather(Application& application, const ExplainOptions& options)
   }));
   evidence.choice = SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
                                MatchPolicy::Default(), SelectOptions(), &evidence.notes);
+  if (evidence.choice) {
+    ATTUNE_ASSIGN_OR_RETURN(evidence.baseline_note,
+                            BaselineNote(*store, evidence.place, *evidence.choice));
+  }
   return evidence;
 }
 
@@ -77,6 +83,7 @@ Json SetJson(const RecordedSet& recorded, bool used) {
 Json EvidenceJson(const Evidence& evidence) {
   Json json = {{"problem", Text(evidence.problem)},
                {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
+               {"baseline_note", evidence.baseline_note},
                {"notes", evidence.notes},
                {"sets", Json::array()}};
   for (const RecordedSet& set : evidence.sets) {
@@ -105,12 +112,13 @@ void PrintChoice(const Evidence& evidence, Output& out) {
     out.Print("Because  it is the default, and nothing beat it by the margin with confidence.\n");
   } else {
     out.Print(fmt::format(
-        "Because  it is {} as fast as the default ({:.3f} to {:.3f} at {:.0f}% confidence):\n"
+        "Because  it is {} as fast as the default ({:.3f} to {:.3f} at {} confidence):\n"
         "         {}, {}\n",
         FormatSpeedup(choice.speedup), choice.speedup_low, choice.speedup_high,
-        100 * choice.confidence, Text(choice.default_candidate),
+        FormatConfidence(choice.confidence), Text(choice.default_candidate),
         FormatTime(choice.default_measurement.median_ns)));
   }
+  if (!evidence.baseline_note.empty()) out.Print("But      " + evidence.baseline_note + "\n");
 }
 
 void PrintSet(const RecordedSet& recorded, Output& out) {
@@ -190,6 +198,22 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
   for (const std::string& note : evidence.notes) out.Print("  " + Printable(note) + "\n");
 }
 
+Result<int> RunExplain(Application& application, const ExplainOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
+  Json list = Json::array();
+  for (const Problem& problem : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(const Evidence evidence, Gather(application, problem, options));
+    if (options.json) {
+      list.push_back(EvidenceJson(evidence));
+      continue;
+    }
+    if (&problem != &problems.front()) application.out().Print("\n\n");
+    PrintEvidence(evidence, application.out());
+  }
+  if (options.json) application.out().Print(Dump(problems.size() == 1 ? list.front() : list));
+  return kExitDone;
+}
+
 }  // namespace
 
 void AddExplainVerb(CLI::App& program, Invocation& invocation) {
@@ -198,20 +222,16 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
       program, "explain", "Say why a candidate was chosen: every trial, what lost, what failed",
       "  attune explain 'gemm@1{m=512,n=512,k=512}'\n"
       "  attune explain 'MIOpenDriver conv -n 4 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1'");
-  verb->add_option("problem", options->problem,
-                   "A canonical problem text or a MIOpenDriver command line of one direction")
+  verb->add_option(
+          "problem", options->problem,
+          "A canonical problem text or a MIOpenDriver command line; without -F it means every "
+          "direction, and --json prints an array")
       ->required();
   verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
-    invocation.run = [options](Application& application) -> Result<int> {
-      ATTUNE_ASSIGN_OR_RETURN(const Evidence evidence, Gather(application, *options));
-      if (options->json) {
-        application.out().Print(Dump(EvidenceJson(evidence)));
-      } else {
-        PrintEvidence(evidence, application.out());
-      }
-      return kExitDone;
+    invocation.run = [options](Application& application) {
+      return RunExplain(application, *options);
     };
   });
 }

@@ -44,6 +44,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   TunableOpExport exported = Format(choices, options.format);
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
+  application.out().Flush();
   for (const std::string& sentence : skipped) {
     application.err().Print("Left out: " + Printable(sentence) + "\n");
   }

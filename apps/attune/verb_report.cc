@@ -24,8 +24,9 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
                           GatherReport(*store, place, options.tag, problems));
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, RenderPage(data)));
   if (options.file != "-") {
-    application.err().Print(fmt::format("{}: {} problems, {} trials.\n", Printable(options.file),
-                                        data.problems.size(), data.trials));
+    application.err().Print(fmt::format("{}: {} problem{}, {} trials.\n", Printable(options.file),
+                                        data.problems.size(), data.problems.size() == 1 ? "" : "s",
+                                        data.trials));
   }
   return kExitDone;
 }

@@ -143,12 +143,12 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
   const Measurement& measured = *trial.measurement();
   const double seconds = measured.median_ns / 1e9;
   out.Print(fmt::format(
-      "Time       {} ({} to {} at {:.0f}% confidence, {} samples, {} caches)\n"
+      "Time       {} ({} to {} at {} confidence, {} samples, {} caches)\n"
       "Rate       {}, {}{}\n"
       "Error      {:.3g} of what is tolerated\n"
       "Made ready {} to build, {} to load, {} bytes of workspace\n",
       FormatTime(measured.median_ns), FormatTime(measured.low_ns), FormatTime(measured.high_ns),
-      100 * measured.confidence, measured.samples_ns.size(), Name(measured.cache),
+      FormatConfidence(measured.confidence), measured.samples_ns.size(), Name(measured.cache),
       FormatRate(Flops(problem) / seconds, "FLOP/s"),
       FormatRate(CompulsoryBytes(problem) / seconds, "B/s"),
       outcome.roofline_fraction > 0

@@ -82,8 +82,7 @@ Result<std::vector<Row>> Collect(Application& application, const SolversOptions&
   return rows;
 }
 
-Json RowsJson(const std::vector<Row>& rows, bool with_problem) {
-  Json list = Json::array();
+void AddRows(const std::vector<Row>& rows, const std::optional<Problem>& problem, Json& list) {
   for (const Row& row : rows) {
     const SolverTraits& traits = row.solver->traits();
     Json entry = {{"name", row.solver->id().name},     {"version", row.solver->id().version},
@@ -91,7 +90,8 @@ Json RowsJson(const std::vector<Row>& rows, bool with_problem) {
                   {"description", traits.description}, {"dynamic", traits.dynamic},
                   {"compiles", traits.compiles},       {"deterministic", traits.deterministic},
                   {"last_resort", traits.last_resort}};
-    if (with_problem) {
+    if (problem) {
+      entry["problem"] = Text(*problem);
       entry["applicable"] = row.applicable.ok();
       entry["reason"] = row.applicable.message();
       entry["configs"] = row.configs;
@@ -99,7 +99,6 @@ Json RowsJson(const std::vector<Row>& rows, bool with_problem) {
     }
     list.push_back(std::move(entry));
   }
-  return list;
 }
 
 const char* YesNo(bool value) { return value ? "yes" : "no"; }
@@ -132,16 +131,23 @@ void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
 }
 
 Result<int> RunSolvers(Application& application, const SolversOptions& options) {
-  std::optional<Problem> problem;
+  std::vector<std::optional<Problem>> problems = {std::nullopt};
   if (!options.problem.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(problem, ParseOneProblem(options.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const auto parsed, ParseProblemArgument(options.problem));
+    problems.assign(parsed.begin(), parsed.end());
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto rows, Collect(application, options, problem));
-  if (options.json) {
-    application.out().Print(Dump(RowsJson(rows, problem.has_value())));
-  } else {
+  Json list = Json::array();
+  for (const auto& problem : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto rows, Collect(application, options, problem));
+    if (options.json) {
+      AddRows(rows, problem, list);
+      continue;
+    }
+    if (&problem != &problems.front()) application.out().Print("\n");
+    if (problems.size() > 1) application.out().Print(Text(*problem) + "\n");
     PrintRows(rows, problem.has_value(), application.out());
   }
+  if (options.json) application.out().Print(Dump(list));
   return kExitDone;
 }
 

@@ -44,12 +44,18 @@ double UsefulShare(const RunSummary& summary) {
              : 0;
 }
 
+// Every problem was looked at, and not one of them is tuned now.
+bool IsInVain(const RunSummary& summary) {
+  const int64_t fruitless = CountOf(summary, Kind::kUnsupported) + CountOf(summary, Kind::kFailed);
+  return fruitless > 0 && fruitless == static_cast<int64_t>(summary.outcomes.size());
+}
+
+// A problem that no solver computes makes a run no worse, unless there is nothing else.
 int ExitStatus(const RunSummary& summary) {
-  const int64_t failed = CountOf(summary, Kind::kFailed);
-  const int64_t missing = failed + CountOf(summary, Kind::kNotReached);
-  if (missing == 0) return kExitDone;
-  const bool nothing_done = failed == static_cast<int64_t>(summary.outcomes.size());
-  return nothing_done ? kExitFailed : kExitPartly;
+  if (IsInVain(summary)) return kExitFailed;
+  const bool complete =
+      CountOf(summary, Kind::kFailed) == 0 && CountOf(summary, Kind::kNotReached) == 0;
+  return complete ? kExitDone : kExitPartly;
 }
 
 Json OutcomeJson(const ProblemOutcome& outcome) {
@@ -150,10 +156,20 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& su
   out.Print(SummaryLines(summary));
   out.Flush();
   PrintTroubles(summary, application.err());
+  for (const ChosenProblem& problem : chosen) PrintBaselineNote(problem, application.err());
   if (CountOf(summary, Kind::kNotReached) > 0) {
     application.err().Print(
         "The run ended before every problem was reached. The same command goes on from here.\n");
   }
+}
+
+// Said with --json too, because the exit status alone does not explain itself.
+void PrintInVain(const RunSummary& summary, Output& err) {
+  if (!IsInVain(summary)) return;
+  err.Print(
+      fmt::format("attune tune: None of {} problems could be tuned: {} unsupported, {} failed.\n",
+                  summary.outcomes.size(), CountOf(summary, Kind::kUnsupported),
+                  CountOf(summary, Kind::kFailed)));
 }
 
 Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
@@ -178,12 +194,14 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                           RunAll(application, options, workshop->PartsFor(*store), problems));
   if (options.json) {
     application.out().Print(Dump(SummaryJson(summary)));
+    PrintInVain(summary, application.err());
     return ExitStatus(summary);
   }
   ATTUNE_ASSIGN_OR_RETURN(
       const auto chosen,
       ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
   PrintWinners(chosen, summary, application);
+  PrintInVain(summary, application.err());
   return ExitStatus(summary);
 }
 
@@ -227,7 +245,10 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "an interrupted run goes on with the same command",
       "  attune tune --tag resnet50 --budget 3m\n"
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
-      "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7");
+      "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n\n"
+      "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "
+      "not "
+      "reached,\n1 if none could be tuned.");
   AddTuneOptions(*verb, *options);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunTune(application, *options); };

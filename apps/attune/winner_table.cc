@@ -45,6 +45,11 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems) {
   return table;
 }
 
+void PrintBaselineNote(const ChosenProblem& problem, Output& err) {
+  if (problem.baseline_note.empty()) return;
+  err.Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), problem.baseline_note));
+}
+
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {
   NetworkTotal total;
   for (const ChosenProblem& problem : problems) {

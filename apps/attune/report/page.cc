@@ -104,25 +104,34 @@ std::string Winners(const ReportData& data) {
       "<th class=\"num\">default</th><th class=\"num\">speed-up</th>"
       "<th class=\"num\">roofline</th></tr></thead><tbody>\n";
   for (const ReportProblem& problem : data.problems) html += WinnerRow(problem);
-  return html + "</tbody></table></div>\n";
+  html += "</tbody></table></div>\n";
+  for (const ReportProblem& problem : data.problems) {
+    if (problem.chosen.baseline_note.empty()) continue;
+    html += fmt::format("<p class=\"soft\">{}: {}</p>\n",
+                        HtmlEscaped(Label(problem.chosen.tagged.problem)),
+                        HtmlEscaped(problem.chosen.baseline_note));
+  }
+  return html;
 }
 
 std::string Spaces(const ReportData& data, const Palette& palette) {
   if (data.spaces.empty()) return "";
   std::string html = Section(
-      "Whole spaces",
+      "Large spaces of our own kernels",
       "Every solver of which at least 100 configs were tried on one problem: how many configs need "
       "which time, relative to the winner of that problem (1x, of any solver). The dashed line is "
-      "the best config of the space.");
+      "the best config that was tried.");
   html += "<div class=\"spaces\">\n";
   for (const SpaceView& space : data.spaces) {
     html += fmt::format(
-        "<div class=\"space\"><h3>{}</h3><p class=\"soft\">{}</p>{}<p>best {} the winner's time, "
-        "median {}; {} of {} timed, {} failed</p></div>\n",
+        "<div class=\"space\"><h3>{}</h3><p class=\"soft\">{}</p>{}<p>{} tried: {} timed, "
+        "{} failed; the best takes {} the winner's time, the median {}</p></div>\n",
         HtmlEscaped(Text(space.solver)), HtmlEscaped(Label(space.problem)),
-        SpacePlot(space, palette), fmt::format("{:.2f}x", space.ratios.front()),
-        fmt::format("{:.2f}x", space.ratios[space.ratios.size() / 2]), space.ratios.size(),
-        space.tried, space.failed);
+        SpacePlot(space, palette),
+        space.configs > 0 ? fmt::format("{} of {} configs", space.tried, space.configs)
+                          : fmt::format("{} configs", space.tried),
+        space.ratios.size(), space.failed, fmt::format("{:.2f}x", space.ratios.front()),
+        fmt::format("{:.2f}x", space.ratios[space.ratios.size() / 2]));
   }
   return html + "</div>\n";
 }
@@ -183,13 +192,18 @@ std::string Method(const ReportData& data) {
     for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
     return text;
   };
+  const SelectOptions rules;
   std::string html = Section(
       "Method",
       "Each candidate is built and verified in a process of its own, against a reference of higher "
       "precision on random data. Those that are right are timed in interleaved rounds in random "
       "order, the default in every round; the decision rests on fresh rounds of the finalists "
-      "alone. The default stays unless a candidate is faster by 1% with 99% confidence. Times are "
-      "medians with a distribution-free interval; speed-ups are medians of paired rounds.");
+      "alone. " +
+          fmt::format(
+              "The default stays unless a candidate is faster by {:g}% with {} confidence. ",
+              100 * rules.margin, FormatConfidence(rules.confidence)) +
+          "Times are medians with a distribution-free interval; speed-ups are medians of paired "
+          "rounds.");
   html += "<div class=\"wide\"><table><tbody>\n";
   html += Row("caches", joined(facts[0])) + Row("searcher", joined(facts[1])) +
           Row("seed", joined(facts[2])) + Row("measured by", joined(facts[3]));

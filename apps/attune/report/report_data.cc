@@ -28,6 +28,13 @@ const Story* Yardstick(const std::vector<Story>& stories, const std::optional<Ch
   return &stories.front();
 }
 
+uint64_t ConfigCount(const Place& place, const SolverId& id, const Problem& problem) {
+  const Solver* solver = FindSolver(place.backend->solvers(), id);
+  if (solver == nullptr || !solver->IsApplicable(problem, place.target).ok()) return 0;
+  const auto space = solver->Space(problem, place.target);
+  return space.ok() ? space->size() : 0;
+}
+
 // Spaces of one set that are large enough, one for each solver.
 std::vector<SpaceView> SpacesOf(const RecordedSet& set, const std::optional<Choice>& choice) {
   const std::vector<Story> stories = StoriesOf(set);
@@ -82,7 +89,10 @@ class Gatherer {
   }
 
   void Finish() {
-    for (auto& [key, view] : spaces_) data_.spaces.push_back(std::move(view));
+    for (auto& [key, view] : spaces_) {
+      view.configs = ConfigCount(data_.place, view.solver, view.problem);
+      data_.spaces.push_back(std::move(view));
+    }
   }
 
  private:

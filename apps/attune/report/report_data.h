@@ -19,6 +19,7 @@ struct SpaceView {
 
   Problem problem;
   SolverId solver;
+  uint64_t configs = 0;  // Of the whole space; 0 if the solver is not in this program.
   size_t tried = 0;
   size_t failed = 0;
   std::vector<double> ratios;  // Time of each timed config over that of the winner, ascending.
