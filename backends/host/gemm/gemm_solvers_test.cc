@@ -205,8 +205,7 @@ TEST_F(GemmSolversTest, ReferenceComputesNarrowTypes) {
     SCOPED_TRACE(Text(problem));
     ASSERT_TRUE(solver->IsApplicable(problem, TestTarget(2)).ok());
 
-    const CheckOutcome outcome =
-        CandidateCheck(problem, 1).Run(*solver, {{"threads", int64_t{2}}});
+    const CheckOutcome outcome = CandidateCheck(problem, 1).Run(*solver, {{"threads", int64_t{2}}});
 
     EXPECT_THAT(outcome.complaint, IsEmpty());
     EXPECT_LE(outcome.worst_error, test.tolerance);
@@ -251,6 +250,38 @@ TEST_F(GemmSolversTest, RefusalsNameSolverAndReason) {
   EXPECT_THAT(packed->IsApplicable(Conv{}, TestTarget(2)).message(), HasSubstr("not conv"));
   EXPECT_THAT(skinny->IsApplicable(PackedGemm(9, 9, 9), TestTarget(2)).message(),
               HasSubstr("at most 8"));
+}
+
+Config DefaultOfPacked(const Gemm& gemm) {
+  const auto backend = MakeHostBackend({.openblas_path = "", .blis_path = "", .plugins = {}});
+  const Solver* packed = FindSolver(backend->solvers(), {"host.packed-gemm", 1});
+  const auto space = packed->Space(gemm, TestTarget(2));
+  EXPECT_TRUE(space.ok()) << space.status().ToString();
+  return space.ok() ? space->At(0) : Config();
+}
+
+TEST(PackedGemmDefault, SmallProductsStayOnOneThreadAndAreNotCopied) {
+  const Config config = DefaultOfPacked(PackedGemm(16, 16, 16));
+
+  EXPECT_EQ(IntegerAt(config, "threads"), 1);
+  EXPECT_EQ(StringAt(config, "split"), "none");
+  EXPECT_EQ(StringAt(config, "pack"), "none");
+}
+
+TEST(PackedGemmDefault, LargeProductsUseEveryThreadAndCopyA) {
+  const Config config = DefaultOfPacked(PackedGemm(1024, 1024, 1024));
+
+  EXPECT_EQ(IntegerAt(config, "threads"), 2);
+  EXPECT_EQ(StringAt(config, "pack"), "a");
+}
+
+TEST(PackedGemmDefault, FewColumnsDoNotPayForACopyOfA) {
+  EXPECT_EQ(StringAt(DefaultOfPacked(PackedGemm(2048, 16, 2048)), "pack"), "none");
+}
+
+TEST(PackedGemmDefault, ASumThatFitsOneBlockIsTakenAtOnce) {
+  EXPECT_EQ(IntegerAt(DefaultOfPacked(PackedGemm(64, 64, 400)), "depth_block"), 512);
+  EXPECT_EQ(IntegerAt(DefaultOfPacked(PackedGemm(64, 64, 4000)), "depth_block"), 256);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // host.packed-gemm.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -48,6 +50,34 @@ Parameter BlockParameter(std::string name, const std::array<int64_t, kCount>& ca
     if (value <= largest) parameter.values.emplace_back(value);
   }
   return parameter;
+}
+
+// The default by size. Each rule is where its two sides took the same time on Zen 4, in f32 and in
+// powers of two; the default then is within a fifth of the best config of its space.
+// Multiplications below which handing a part to another thread takes longer than computing it.
+constexpr int64_t kOneThreadProduct = 32 * 32 * 32;
+// Copying A pays off only if it is read often or does not stay in the second-level cache anyway.
+constexpr int64_t kFewColumns = 32;
+constexpr int64_t kSmallMatrixBytes = 256 << 10;
+// A sum this long is taken at once: a second pass over C costs more than a larger block.
+constexpr int64_t kLongestWholeDepth = 512;
+
+bool IsForOneThread(const Gemm& gemm) {
+  return static_cast<double>(gemm.m) * static_cast<double>(gemm.n) * static_cast<double>(gemm.k) *
+             static_cast<double>(gemm.batch_count) <=
+         kOneThreadProduct;
+}
+
+bool LeavesAInPlace(const Gemm& gemm) {
+  const double bytes = static_cast<double>(gemm.m) * static_cast<double>(gemm.k) *
+                       static_cast<double>(SizeBytes(gemm.type));
+  return gemm.trans_a == Transpose::kNo && (gemm.n <= kFewColumns || bytes <= kSmallMatrixBytes);
+}
+
+// Makes `value` the first, which is the default; nothing if the parameter has no such value.
+void Prefer(Parameter& parameter, const ParameterValue& value) {
+  const auto found = std::find(parameter.values.begin(), parameter.values.end(), value);
+  if (found != parameter.values.end()) std::rotate(parameter.values.begin(), found, found + 1);
 }
 
 struct PackedConfig {
@@ -135,15 +165,39 @@ class PackedGemm final : public GemmSolver {
   Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
     ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space,
                             MakeDivisionParameters(target, UsefulSplits(gemm)));
-    Parameter tile{"tile", {}};
-    for (int i = 0; i < resources().kernels->tile_count; ++i) {
-      tile.values.emplace_back(Text(resources().kernels->tiles[i]));
+    if (IsForOneThread(gemm)) {
+      for (Parameter& parameter : space.parameters) {
+        Prefer(parameter, int64_t{1});
+        Prefer(parameter, std::string(Name(WorkSplit::kNone)));
+      }
     }
-    space.parameters.push_back(std::move(tile));
+    space.parameters.push_back(TileParameter(gemm));
     space.parameters.push_back(PackingParameter(gemm));
-    space.parameters.push_back(BlockParameter("depth_block", kDepthBlocks, gemm.k));
+    Parameter depth = BlockParameter("depth_block", kDepthBlocks, gemm.k);
+    if (gemm.k <= kLongestWholeDepth) Prefer(depth, LargestOf(depth));
+    space.parameters.push_back(std::move(depth));
     space.parameters.push_back(BlockParameter("row_block", kRowBlocks, gemm.m));
     return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+  }
+
+  static ParameterValue LargestOf(const Parameter& parameter) {
+    return *std::max_element(parameter.values.begin(), parameter.values.end());
+  }
+
+  // Where a column of C is no longer than a vector, a tile of one vector as wide as the first tile.
+  Parameter TileParameter(const Gemm& gemm) const {
+    const KernelTable& kernels = *resources().kernels;
+    const std::vector<RegisterTile> tiles(kernels.tiles, kernels.tiles + kernels.tile_count);
+    Parameter parameter{"tile", {}};
+    for (const RegisterTile& tile : tiles) parameter.values.emplace_back(Text(tile));
+    if (gemm.m * static_cast<int64_t>(SizeBytes(gemm.type)) > kernels.vector_bytes) {
+      return parameter;
+    }
+    const auto narrow = std::find_if(tiles.begin(), tiles.end(), [&](const RegisterTile& tile) {
+      return tile.vectors == 1 && tile.columns >= tiles.front().columns;
+    });
+    if (narrow != tiles.end()) Prefer(parameter, Text(*narrow));
+    return parameter;
   }
 
   // A transposed A is always packed: its columns are not adjacent.
@@ -154,6 +208,7 @@ class PackedGemm final : public GemmSolver {
       const bool packs_a = value == Packing::kOnlyA || value == Packing::kBoth;
       if (packs_a || !must_pack_a) packing.values.emplace_back(std::string(name));
     }
+    if (LeavesAInPlace(gemm)) Prefer(packing, std::string("none"));
     return packing;
   }
 
