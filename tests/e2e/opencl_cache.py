@@ -1,0 +1,35 @@
+"""A kernel that one process has compiled is not compiled again by the next: two runs that share a
+cache folder, on the first OpenCL device."""
+
+import program
+
+PROBLEM = "gemm@1{m=32,n=32,k=32}"
+TUNE = ("tune", "--problem", PROBLEM, "--device", "opencl:0", "--solver", "gemm-tiled",
+        "--search", "random", "--seed", "7", "--per-problem", "2s")
+
+
+def builds(attune, name):
+    """Time spent on building, by candidate, as a database of its own has it."""
+    attune.run(*TUNE, "--db", name)
+    evidence = attune.json("explain", PROBLEM, "--device", "opencl:0", "--db", name)
+    times = {}
+    for trial in evidence["sets"][0]["trials"]:
+        if "failure" not in trial and trial["candidate"].startswith("opencl.gemm-tiled"):
+            times[trial["candidate"]] = max(trial["build_ns"], times.get(trial["candidate"], 0))
+    return times
+
+
+def test(attune):
+    usable = {device["spec"] for backend in attune.json("devices")["backends"]
+              for device in backend["devices"] if device["usable"]}
+    if "opencl:0" not in usable:
+        print("skipped: there is no usable device opencl:0 here")
+        return
+    first, second = builds(attune, "first.db"), builds(attune, "second.db")
+    program.check(any(first.values()), f"The first run compiled nothing: {first}")
+    again = {name: build_ns for name, build_ns in second.items() if name in first}
+    program.check(again, f"The runs have no candidate in common: {first} {second}")
+    program.check(not any(again.values()), f"Compiled again: {again}")
+
+
+program.main(test)
