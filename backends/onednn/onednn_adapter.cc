@@ -54,6 +54,12 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
     implementation.name = ParameterText(pd.impl_info_str());
     implementation.scratchpad = pd.scratchpad_desc();
     resolve(pd, implementation);
+    // oneDNN's cache of primitives stays on, as programs that use it have it. It only shortens
+    // create(), which is outside of every launch; that its key includes the implementation, the
+    // attributes and the number of threads keeps one candidate from getting another's code; and a
+    // candidate that is loaded again for the next round, or served, is not compiled again. So
+    // load_ns is the cost of a first load only in a process that has not loaded the same before.
+    // Switched off, every round would pay the compilation and nothing would be measured better.
     implementation.create = [&pd] { return dnnl::primitive(pd.get()); };
     if (!visitor(implementation) || !pd.next_impl()) return;
   }
