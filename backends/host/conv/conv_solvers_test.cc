@@ -207,6 +207,53 @@ TEST_F(GemmConv, ProductsNeverUseMoreThreadsThanTheConfigSays) {
   }
 }
 
+// A product that only runs on four threads.
+class FourThreadGemm final : public Solver {
+ public:
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem&, const Target&) const override { return Status::Ok(); }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override {
+    return ConfigSpace::Create({{"threads", {int64_t{4}}}}, {});
+  }
+  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
+    return BuildRecipe();
+  }
+  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact(); }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
+                                           Device&) const override {
+    return Unsupported("It computes nothing.");
+  }
+
+ private:
+  const SolverId id_{"host.four-gemm", 1};
+  const SolverTraits traits_{.description = "For tests", .operator_name = "gemm"};
+};
+
+TEST(GemmConvThreads, AProductThatNeedsMoreThreadsIsAnErrorAndNotADefault) {
+  const FourThreadGemm gemm;
+
+  const auto fits = ProductConfig(gemm, PackedGemm(8, 8, 8), TestTarget(4), 4);
+  const auto refused = ProductConfig(gemm, PackedGemm(8, 8, 8), TestTarget(4), 2);
+
+  EXPECT_TRUE(fits.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.status().message(), HasSubstr("host.four-gemm@1"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("not on 2"));
+}
+
+TEST(GemmConvThreads, NumbersOfThreadsAreThoseOfProducts) {
+  const FourThreadGemm gemm;
+  ThreadPool pool(6);
+  const auto im2col = MakeGemmConvSolver(GemmConvKind::kIm2col, gemm, pool);
+
+  const auto space = im2col->Space(SmallLayer(), TestTarget(6));
+
+  ASSERT_TRUE(space.ok()) << space.status().ToString();
+  EXPECT_EQ(space->parameters()[1].values,
+            (std::vector<ParameterValue>{int64_t{6}, int64_t{4}, int64_t{2}, int64_t{1}}));
+}
+
 std::ptrdiff_t ThreadsOfThisProcess() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return std::distance(begin(tasks), end(tasks));
