@@ -13,7 +13,7 @@ tuned_libraries=(
   libopenblas0-pthread "libblis4-pthread|libblis4"
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libclblast-dev
 )
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev python3)
+test_packages=(libgtest-dev libgmock-dev python3)
 
 step() { printf '\n== %s\n' "$*"; }
 
