@@ -9,6 +9,7 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/report/markup.h"
+#include "apps/attune/report/page.h"
 #include "apps/attune/report/svg.h"
 #include "apps/attune/story.h"
 #include "apps/attune/table.h"
@@ -78,6 +79,31 @@ TEST(TableTest, APipeGetsEverythingAndANarrowTerminalAnEllipsis) {
 TEST(MarkupTest, NothingForeignReachesThePageAsMarkup) {
   EXPECT_EQ(HtmlEscaped("<script>'\"&</script>"), "&lt;script&gt;&#39;&quot;&amp;&lt;/script&gt;");
   EXPECT_EQ(HtmlEscaped("a\x01\xff\xed\xa0\x80z"), "a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz");
+}
+
+TEST(PageTest, ASpaceSaysHowMuchOfItWasTriedAndHowFarItsBestIsBehind) {
+  ReportData data;
+  SpaceView space;
+  space.problem = *ParseProblem("gemm@1{m=8,n=8,k=8}");
+  space.solver = {"opencl.gemm-tiled", 1};
+  space.configs = 1200;
+  space.tried = 150;
+  space.failed = 147;
+  space.ratios = {1.25, 2, 3};
+  data.spaces = {space};
+
+  const std::string page = RenderPage(data);
+
+  EXPECT_THAT(page, HasSubstr("150 of 1200 configs tried: 3 timed, 147 failed; "
+                              "the best takes 1.25x the winner's time, the median 2.00x"));
+}
+
+TEST(PageTest, TheMethodNamesTheRulesOfTheChoice) {
+  const SelectOptions rules;
+
+  const std::string page = RenderPage(ReportData());
+
+  EXPECT_THAT(page, HasSubstr("with " + FormatConfidence(rules.confidence) + " confidence"));
 }
 
 TEST(ScaleTest, ValuesOutsideStopAtTheEdges) {
