@@ -14,6 +14,8 @@ Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
                                         std::span<const TaggedProblem> problems) {
   const TunerParts& parts = tuner.parts();
   const MatchPolicy policy = MatchPolicy::Default();
+  SelectOptions select = tuner.options().select;
+  for (const auto& solver : *parts.solvers) select.known_solvers.push_back(solver->id());
   std::set<Fingerprint> tuned;
   for (const TaggedProblem& tagged : problems) {
     RecordQuery query;
