@@ -109,6 +109,12 @@ BackendList LazyBackends() {
   return backends;
 }
 
+SelectOptions SelectionAt(const Place& place) {
+  SelectOptions options;
+  for (const auto& solver : place.backend->solvers()) options.known_solvers.push_back(solver->id());
+  return options;
+}
+
 Result<Place> FindPlace(const BackendList& backends, const std::string& device_spec) {
   ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends, device_spec));
   for (const DeviceReport& device : backend->Devices()) {

@@ -6,6 +6,7 @@
 
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
+#include "attune/record/select.h"
 #include "attune/solver/backend.h"
 
 namespace attune {
@@ -35,6 +36,9 @@ struct Place {
   Target target;
   Environment environment;  // What a tuning run of this process would record now.
 };
+
+// The rules of choosing there: the usual ones, and only solvers that still exist.
+SelectOptions SelectionAt(const Place& place);
 
 // The place called `device_spec`; kNotFound lists the devices that exist, kUnavailable says why an
 // existing one cannot be used.

@@ -25,7 +25,7 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                      const std::vector<RecordedSet>& sets) {
   ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}};
   chosen.choice = SelectBest(sets, place.target, place.environment, MatchPolicy::Default(),
-                             SelectOptions(), &chosen.notes);
+                             SelectionAt(place), &chosen.notes);
   if (chosen.choice) return chosen;
   const auto fallback = DefaultCandidate(place, tagged.problem);
   if (!fallback) {

@@ -45,8 +45,9 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
     evidence.sets.push_back(set);
     return Status::Ok();
   }));
-  evidence.choice = SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
-                               MatchPolicy::Default(), SelectOptions(), &evidence.notes);
+  evidence.choice =
+      SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
+                 MatchPolicy::Default(), SelectionAt(evidence.place), &evidence.notes);
   if (evidence.choice) {
     ATTUNE_ASSIGN_OR_RETURN(evidence.baseline_note,
                             BaselineNote(*store, evidence.place, *evidence.choice));
