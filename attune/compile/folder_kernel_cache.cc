@@ -1,8 +1,10 @@
 // The kernel cache in a folder. docs/formats/kernel_cache.md is the layout of an entry.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <system_error>
@@ -82,6 +84,44 @@ std::vector<EntryFile> ListEntries(const fs::path& folder) {
   return entries;
 }
 
+Status CannotUse(const fs::path& folder, const std::string& reason) {
+  return Unavailable(fmt::format("Cannot use '{}' as the folder of the kernel cache: {}.",
+                                 folder.string(), reason));
+}
+
+// Mode 0700 from the start: permissions that are taken away later leave a window for others.
+Status MakePrivateFolder(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return Status::Ok();
+  std::error_code error(errno, std::generic_category());
+  if (error == std::errc::no_such_file_or_directory && folder.has_relative_path()) {
+    fs::create_directories(folder.parent_path(), error);
+    if (!error && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      error.assign(errno, std::generic_category());
+    }
+  }
+  return error ? CannotUse(folder, error.message()) : Status::Ok();
+}
+
+// Code out of the folder is executed with this user's rights, so nobody else may write into it. A
+// link is refused too, for its target could be exchanged after the check.
+Status CheckNobodyElseWrites(const fs::path& folder) {
+  struct stat attributes {};
+  if (::lstat(folder.c_str(), &attributes) != 0) {
+    return CannotUse(folder, std::generic_category().message(errno));
+  }
+  if (S_ISLNK(attributes.st_mode)) return CannotUse(folder, "it is a symbolic link");
+  if (!S_ISDIR(attributes.st_mode)) return CannotUse(folder, "it is not a folder");
+  if (attributes.st_uid != ::geteuid()) {
+    return CannotUse(folder, fmt::format("it belongs to user {} and this process runs as user {}",
+                                         attributes.st_uid, ::geteuid()));
+  }
+  const unsigned mode = attributes.st_mode & 0777;
+  if ((mode & 0022) == 0) return Status::Ok();
+  return CannotUse(folder, fmt::format("its mode {:04o} lets others write code into it that would "
+                                       "be executed here; run chmod go-w on it",
+                                       mode));
+}
+
 }  // namespace
 
 FolderKernelCache::FolderKernelCache(fs::path folder, FolderKernelCacheOptions options)
@@ -93,16 +133,8 @@ Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
     return InvalidArgument(fmt::format(
         "The limit of the kernel cache is {} bytes and must be positive.", options.limit_bytes));
   }
-  std::error_code error;
-  if (fs::create_directories(folder, error)) {
-    // Code out of this folder is executed, so nobody else may write into it.
-    fs::permissions(folder, fs::perms::owner_all, error);
-  }
-  if (error || !fs::is_directory(folder, error)) {
-    return Unavailable(fmt::format("Cannot use '{}' as the folder of the kernel cache: {}.",
-                                   folder.string(),
-                                   error ? error.message() : "it is not a folder"));
-  }
+  ATTUNE_RETURN_IF_ERROR(MakePrivateFolder(folder));
+  ATTUNE_RETURN_IF_ERROR(CheckNobodyElseWrites(folder));
   return std::unique_ptr<FolderKernelCache>(new FolderKernelCache(folder, options));
 }
 

@@ -87,8 +87,9 @@ class FolderKernelCache final : public KernelCache {
   static constexpr double kSweepTarget = 0.9;
   static constexpr int64_t kMaxArtifactBytes = int64_t{1} << 28;
 
-  // Creates `folder` (mode 0700) if it is absent. Fails if that is impossible or the limit is not
-  // positive.
+  // Creates `folder` (mode 0700) if it is absent. kUnavailable if that is impossible, and if
+  // somebody else could put code into it: it is a link, belongs to another user than this process
+  // runs as, or its group or others may write. kInvalidArgument if the limit is not positive.
   static Result<std::unique_ptr<FolderKernelCache>> Open(const std::filesystem::path& folder,
                                                          FolderKernelCacheOptions options = {});
 

@@ -272,6 +272,52 @@ TEST_F(FolderKernelCacheTest, NewFolderIsClosedToOthers) {
   EXPECT_EQ(attributes.st_mode & 0777, 0700u);
 }
 
+TEST_F(FolderKernelCacheTest, NewFolderIsClosedToOthersWhateverTheUmask) {
+  const mode_t old_umask = ::umask(0);
+  const auto cache = FolderKernelCache::Open(folder_ / "new");
+  ::umask(old_umask);
+
+  ASSERT_TRUE(cache.ok());
+  EXPECT_EQ(fs::status(folder_ / "new").permissions(), fs::perms::owner_all);
+}
+
+TEST_F(FolderKernelCacheTest, FolderThatOthersMayWriteToIsRefused) {
+  for (const mode_t mode : {0720u, 0702u, 0777u}) {
+    ASSERT_EQ(::chmod(folder_.c_str(), mode), 0);
+
+    const Status status = FolderKernelCache::Open(folder_).status();
+
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(status.message(), HasSubstr(folder_.string()));
+    EXPECT_THAT(status.message(), HasSubstr("lets others write"));
+  }
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  EXPECT_TRUE(FolderKernelCache::Open(folder_).ok());
+}
+
+TEST_F(FolderKernelCacheTest, FolderOfAnotherUserIsRefused) {
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(folder_.c_str(), 4711, 4711), 0);
+  }
+  // Nobody but root can give a folder away; the root of the file system is not an ordinary user's.
+  const fs::path foreign = ::geteuid() == 0 ? folder_ : fs::path("/");
+
+  const Status status = FolderKernelCache::Open(foreign).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("belongs to user"));
+}
+
+TEST_F(FolderKernelCacheTest, LinkInPlaceOfTheFolderIsRefused) {
+  fs::create_directory(folder_ / "real");
+  fs::create_symlink(folder_ / "real", folder_ / "link");
+
+  const Status status = FolderKernelCache::Open(folder_ / "link").status();
+
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("symbolic link"));
+}
+
 TEST_F(FolderKernelCacheTest, FileInPlaceOfTheFolderIsReportedByName) {
   std::ofstream(folder_ / "file") << "x";
 
