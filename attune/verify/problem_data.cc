@@ -1,11 +1,10 @@
 #include "attune/verify/problem_data.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -13,6 +12,7 @@
 
 #include "attune/base/random.h"
 #include "attune/verify/element.h"
+#include "attune/verify/memory_limit.h"
 #include "attune/verify/parallel_for.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/reference.h"
@@ -59,15 +59,55 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
   return Status::Ok();
 }
 
-// Half of the machine: the operands of the candidate need as much again.
-Status CheckSize(size_t size_bytes) {
-  const auto pages = static_cast<size_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
-  const size_t limit_bytes = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 2;
-  if (size_bytes <= limit_bytes) return Status::Ok();
-  return ResourceExhausted(
-      fmt::format("Inputs and reference of the problem ({} bytes) exceed half of the machine's "
-                  "memory ({} bytes).",
-                  size_bytes, limit_bytes));
+// Double-double arithmetic costs this many times as much as plain f64.
+constexpr double kDoubleDoubleCost = 10;
+
+// Refused before anything is computed: nobody waits a day for an answer to compare with.
+Status CheckWork(const Problem& problem, const Operand& output) {
+  const double multiply_adds = static_cast<double>(ElementCount(output.tensor)) *
+                               static_cast<double>(ReductionLength(problem));
+  const bool widest = output.tensor.type == DataType::kF64;
+  const double limit = ProblemData::kMaxReferenceMultiplyAdds / (widest ? kDoubleDoubleCost : 1);
+  if (multiply_adds <= limit) return Status::Ok();
+  return Unsupported(fmt::format(
+      "The reference of {} takes {:.3g} multiply-adds; at most {:.3g} are computed for {}. Tune a "
+      "smaller problem of the same shape.",
+      Text(problem), multiply_adds, limit, Name(output.tensor.type)));
+}
+
+// What making `problem`'s data and then running one candidate at a time on it takes.
+struct Footprint {
+  double file_bytes = 0;       // Inputs and reference.
+  double decoded_bytes = 0;    // Inputs as f64, while the reference is computed.
+  double candidate_bytes = 0;  // Operands of a candidate, and its output read back.
+  // Decoded inputs are gone before the first candidate comes.
+  double Peak() const { return file_bytes + std::max(decoded_bytes, candidate_bytes); }
+};
+
+Footprint FootprintOf(const std::vector<Operand>& operands, size_t file_bytes) {
+  Footprint footprint;
+  footprint.file_bytes = static_cast<double>(file_bytes);
+  for (const Operand& operand : operands) {
+    const auto size_bytes = static_cast<double>(SpanBytes(operand.tensor));
+    footprint.candidate_bytes += size_bytes;
+    if (operand.role == OperandRole::kOut) continue;
+    footprint.decoded_bytes += static_cast<double>(SpanElements(operand.tensor)) * sizeof(double);
+  }
+  footprint.candidate_bytes += static_cast<double>(SpanBytes(operands.back().tensor));
+  return footprint;
+}
+
+// Three quarters of what there is: the rest is for programs, compilers and workspaces.
+Status CheckSize(const Footprint& footprint) {
+  const double limit_bytes = 0.75 * static_cast<double>(MemoryLimitBytes());
+  if (footprint.Peak() <= limit_bytes) return Status::Ok();
+  return ResourceExhausted(fmt::format(
+      "The problem takes {:.0f} bytes (inputs and reference {:.0f}, decoded inputs {:.0f}, "
+      "operands "
+      "of a candidate {:.0f}), which exceeds three quarters of the memory of this process ({:.0f} "
+      "bytes). Tune a smaller problem, or allow more memory.",
+      footprint.Peak(), footprint.file_bytes, footprint.decoded_bytes, footprint.candidate_bytes,
+      limit_bytes));
 }
 
 // Calls visit(offset, length) for contiguous runs of elements that cover `tensor` in any order.
@@ -160,13 +200,29 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
   ATTUNE_RETURN_IF_ERROR(Validate(problem));
   const std::vector<Operand> operands = Operands(problem);
   ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, operands));
+  ATTUNE_RETURN_IF_ERROR(CheckWork(problem, operands.back()));
   const Header header = Layout(problem, seed);
-  ATTUNE_RETURN_IF_ERROR(CheckSize(header.file_size));
+  const Footprint footprint = FootprintOf(operands, header.file_size);
+  ATTUNE_RETURN_IF_ERROR(CheckSize(footprint));
   ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Create(header.file_size));
-  std::byte* memory = file.writable_bytes().data();
+  try {
+    Compute(problem, header, file.writable_bytes().data());
+  } catch (const std::bad_alloc&) {
+    // What fits into the machine may still exceed a limit that was set on this process.
+    return ResourceExhausted(fmt::format(
+        "Computing the reference ran out of memory: {:.0f} bytes of decoded inputs beside {:.0f} "
+        "bytes of inputs and reference. Raise the limits of this process (ulimit -v).",
+        footprint.decoded_bytes, footprint.file_bytes));
+  }
+  ATTUNE_RETURN_IF_ERROR(file.Seal());
+  return ProblemData(std::move(file));
+}
+
+void ProblemData::Compute(const Problem& problem, const Header& header, std::byte* memory) {
   std::memcpy(memory, &header, sizeof(header));
+  const std::vector<Operand> operands = Operands(problem);
   std::vector<OperandValues> inputs;
-  Random seeds(seed);
+  Random seeds(header.seed);
   for (size_t i = 0; i < operands.size(); ++i) {
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
@@ -181,8 +237,6 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
   } else {
     ComputeConvReference(std::get<Conv>(problem), inputs, reference);
   }
-  ATTUNE_RETURN_IF_ERROR(file.Seal());
-  return ProblemData(std::move(file));
 }
 
 Result<ProblemData> ProblemData::Map(const Problem& problem, int fd) {

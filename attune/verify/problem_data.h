@@ -23,10 +23,14 @@ namespace attune {
 // in the inputs, so that a candidate that computes with padding is found out.
 class ProblemData {
  public:
+  // Half an hour on two cores. An f64 problem, whose arithmetic is dearer, may have a tenth of it.
+  static constexpr double kMaxReferenceMultiplyAdds = 2e13;
+
   // Generates inputs from `seed` and computes the reference in f64 (in double-double for an f64
   // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
-  // each 1e9 multiply-adds. kUnsupported for an OtherOp or an element type other than f64, f32, f16
-  // and bf16; kResourceExhausted if it does not fit.
+  // each 1e9 multiply-adds. kUnsupported for an OtherOp, for an element type other than f64, f32,
+  // f16 and bf16, and above kMaxReferenceMultiplyAdds; kResourceExhausted, with the bytes, if it
+  // does not fit into memory together with the operands of one candidate.
   static Result<ProblemData> Create(const Problem& problem, uint64_t seed);
 
   // Maps what Create made for the same problem out of `fd`, which is duplicated. kDataLoss if it
@@ -53,6 +57,8 @@ class ProblemData {
   struct Header;
   explicit ProblemData(MemoryFile file) : file_(std::move(file)) {}
   static Header Layout(const Problem& problem, uint64_t seed);
+  // Fills `memory` of header.file_size bytes. Throws std::bad_alloc.
+  static void Compute(const Problem& problem, const Header& header, std::byte* memory);
   const Header& header() const;
 
   MemoryFile file_;

@@ -2,14 +2,19 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "attune/problem/limits.h"
+#include "attune/verify/memory_limit.h"
 
 namespace attune {
 namespace {
@@ -107,8 +112,67 @@ TEST(ProblemDataTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
       ProblemData::Create(*ParseProblem("gemm@1{m=1000000,n=500000,k=1}"), 1).status();
 
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_NE(status.message().find("bytes"), std::string::npos);
+  EXPECT_NE(status.message().find("operands of a candidate 4000006000000)"), std::string::npos)
+      << status.message();
 }
+
+TEST(ProblemDataTest, DecodedInputsCountAgainstMemory) {
+  // Inputs of f16 quadruple when decoded. The file takes three tenths of the memory, and so do the
+  // operands of a candidate; only the decoded inputs are too much.
+  const double memory_bytes = static_cast<double>(MemoryLimitBytes());
+  const auto k = static_cast<int64_t>(0.3 * memory_bytes / (2 * 64 * 2));
+  if (k > kMaxExtent) GTEST_SKIP() << "This machine has room for every problem of this form.";
+  const Problem problem = *ParseProblem("gemm@1{m=64,n=64,k=" + std::to_string(k) + ",type=f16}");
+
+  const Status status = ProblemData::Create(problem, 1).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("decoded inputs"), std::string::npos) << status.message();
+}
+
+TEST(ProblemDataTest, ReferenceThatWouldTakeDaysIsRefusedWithTheNumbers) {
+  const Status gemm =
+      ProblemData::Create(*ParseProblem("gemm@1{m=100000,n=100000,k=100000}"), 1).status();
+  // Few flops, but a reference that visits every element of the large image for every tap.
+  const Status conv = ProblemData::Create(*ParseProblem("conv@1{dir=bwd_data,n=64,c=64,h=2000,"
+                                                        "w=2000,k=64,fh=20,fw=20,sh=20,sw=20}"),
+                                          1)
+                          .status();
+  const Status f64 =
+      ProblemData::Create(*ParseProblem("gemm@1{m=20000,n=20000,k=20000,type=f64}"), 1).status();
+
+  for (const Status& status : {gemm, conv, f64}) {
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported) << status.ToString();
+  }
+  EXPECT_NE(gemm.message().find("takes 1e+15 multiply-adds; at most 2e+13"), std::string::npos)
+      << gemm.message();
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers reserve more address space than any limit leaves.
+TEST(ProblemDataTest, MemoryThatRunsOutOnTheWayIsAStatusWithTheNumbers) {
+  const Problem problem = *ParseProblem("gemm@1{m=64,n=64,k=200000}");
+  // The file takes 102 MB and the decoded inputs 205 MB.
+  constexpr rlim_t kRoomBytes = 250'000'000;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlim_t limit_bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kRoomBytes;
+    const rlimit limit = {limit_bytes, limit_bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
+    const Status status = ProblemData::Create(problem, 1).status();
+    const bool right = status.code() == StatusCode::kResourceExhausted &&
+                       status.message().find("204800000 bytes of decoded") != std::string::npos;
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 }  // namespace
 }  // namespace attune
