@@ -1,7 +1,6 @@
 #include "attune/tuner/child_evaluator.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +16,7 @@
 
 #include "attune/base/steady_time.h"
 #include "attune/tuner/child_process.h"
+#include "attune/verify/memory_limit.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -32,10 +32,6 @@ int AvailableCores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
-}
-
-int64_t PhysicalMemoryBytes() {
-  return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
 }
 
 void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
@@ -147,7 +143,7 @@ class ChildEvaluator final : public Evaluator {
     if (options_.jobs <= 0) options_.jobs = AvailableCores();
     if (options_.memory_limit_bytes <= 0) {
       // Every child at its limit at once, with room for the parent and the page cache.
-      options_.memory_limit_bytes = PhysicalMemoryBytes() / (options_.jobs + 2);
+      options_.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options_.jobs + 2);
     }
   }
 

@@ -17,7 +17,8 @@ struct ChildOptions {
   std::filesystem::path program;  // The evaluator executable, see FindEvaluatorProgram().
   std::string device;             // `cpu`, `opencl:0`, ...: opened by the child.
   int jobs = 0;                   // Children that qualify at once; 0 means one for each core.
-  // Resident size past which a child is killed; 0 means an equal share of physical memory.
+  // Resident size past which a child is killed; 0 means an equal share of what this process may
+  // use.
   int64_t memory_limit_bytes = 0;
   int64_t build_deadline_ns = 60'000'000'000;
   int64_t load_deadline_ns = 20'000'000'000;
