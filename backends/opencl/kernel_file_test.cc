@@ -449,7 +449,7 @@ TEST(KernelFileMutationTest,
     if (!file.ok()) {
       ++reported;
       EXPECT_EQ(file.status().code(), StatusCode::kInvalidArgument);
-      const std::string& message = file.status().message();
+      const std::string message = file.status().message();
       EXPECT_THAT(message,
                   AnyOf(StartsWith("/"), StartsWith("(the whole file): "), StartsWith("line ")))
           << place.to_string();
