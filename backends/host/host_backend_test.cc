@@ -128,9 +128,16 @@ TEST(HostBackendTest, PeaksAreWithinWhatProcessorsCanDo) {
   const auto device = backend->Open("cpu");
   ASSERT_TRUE(device.ok());
 
-  const auto peaks = backend->MeasurePeaks(**device);
+  // A neighbour on the machine may take a core for the whole of one measurement, hardly of five.
+  auto peaks = backend->MeasurePeaks(**device);
+  for (int i = 0; i < 4; ++i) {
+    const auto again = backend->MeasurePeaks(**device);
+    ASSERT_TRUE(peaks.ok() && again.ok());
+    peaks->f32_flops = std::max(peaks->f32_flops, again->f32_flops);
+    peaks->f64_flops = std::max(peaks->f64_flops, again->f64_flops);
+    peaks->bytes_per_second = std::max(peaks->bytes_per_second, again->bytes_per_second);
+  }
 
-  ASSERT_TRUE(peaks.ok()) << peaks.status().ToString();
   const double cores = (*device)->target().compute_units;
   EXPECT_GT(peaks->f32_flops, 1e9);
   // Two units of sixteen lanes, a multiplication and an addition each, at 7 GHz.

@@ -1,5 +1,7 @@
 #include "backends/host/conv/conv_solvers.h"
 
+#include <algorithm>
+
 #include "backends/host/conv/direct_conv.h"
 #include "backends/host/conv/gemm_conv.h"
 #include "backends/host/conv/reference_conv.h"
@@ -16,6 +18,8 @@ SolverList MakeHostConvSolvers(const std::vector<const Solver*>& gemm_solvers, T
     }
   }
   solvers.push_back(MakeReferenceConvSolver(pool));
+  std::stable_partition(solvers.begin(), solvers.end(),
+                        [](const auto& solver) { return !solver->traits().last_resort; });
   return solvers;
 }
 
