@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-// How long other thread runtimes may take to fall asleep before a block. OpenBLAS built with its
+// How long other thread runtimes may take to fall asleep after a block. OpenBLAS built with its
 // default time-out spins for some 30 ms.
 constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
