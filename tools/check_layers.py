@@ -21,7 +21,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial device solver compile measure verify search model record formats "
-         "tuner dispatch runtime session jobs worker").split()
+         "index tuner dispatch runtime session jobs worker").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

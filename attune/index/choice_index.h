@@ -1,0 +1,45 @@
+// The index file, mapped: a lookup reads a few pages and parses nothing else.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/index/choice_source.h"
+
+namespace attune {
+
+// What an index was derived from.
+struct IndexIdentity {
+  std::string database_id;    // RecordStore::State().database_id.
+  int64_t last_revision = 0;  // Every record up to this one is in it.
+
+  friend bool operator==(const IndexIdentity&, const IndexIdentity&) = default;
+};
+
+// Immutable; a newer index is another file under the same name.
+class ChoiceIndex final : public ChoiceSource {
+ public:
+  // Maps `path` and checks its header: microseconds, whatever its size. kNotFound if there is no such
+  // file, kFailedPrecondition for another format version, kDataLoss if it is damaged or not an
+  // index. Entries are checked when they are read.
+  static Result<std::unique_ptr<ChoiceIndex>> Open(const std::filesystem::path& path);
+  ~ChoiceIndex() override;
+
+  const IndexIdentity& identity() const;
+
+  Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
+  Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
+                                         double max_distance) const override;
+  int64_t problem_count() const override;
+
+ private:
+  class Mapping;
+  explicit ChoiceIndex(std::unique_ptr<const Mapping> mapping);
+
+  std::unique_ptr<const Mapping> mapping_;
+};
+
+}  // namespace attune

@@ -1,0 +1,39 @@
+// Makes index files.
+#pragma once
+
+#include <filesystem>
+
+#include "attune/base/status.h"
+#include "attune/index/choice_index.h"
+#include "attune/index/memory_choices.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+
+namespace attune {
+
+// Where the index of the database at `database` is: beside it, with ".index" added.
+std::filesystem::path IndexPathOf(const std::filesystem::path& database);
+
+// What became of RefreshIndex.
+struct IndexRefresh {
+  IndexIdentity identity;
+  int64_t problems = 0;
+  int64_t sets_read = 0;   // Of the store: those that are newer than the old index.
+  bool rebuilt = false;    // The old file was absent, damaged, of another version or database.
+  bool unchanged = false;  // The file was up to date and was left alone.
+};
+
+// Brings the index at `path` up to the records of `store`: what an old file has is kept if it is of
+// this store, newer sets are read and added. The new file appears by rename after fsync, mode 0644
+// less the umask, so a reader sees the old one or the new one; of two processes that refresh at the
+// same time the one with the higher revision stays. A failure leaves the old file.
+Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::path& path,
+                                  const SelectOptions& options);
+
+// The sets of `store` with a record newer than `after_revision`, as choices: the overlay of a reader
+// whose index is older. Sets `last_revision` to the newest record seen.
+Result<std::unique_ptr<MemoryChoices>> ReadNewerChoices(RecordStore& store, int64_t after_revision,
+                                                        const SelectOptions& options,
+                                                        int64_t* last_revision);
+
+}  // namespace attune

@@ -1,0 +1,29 @@
+// When two problems are alike enough that what is fast for one is worth serving for the other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+// Problems are compared only within a family: everything but the sizes is equal. Of a gemm that is
+// transposes, types, classes of alpha and beta, epilogue, whether it is a batch, whether a side of C
+// is 1, and which operands have padded leading dimensions; of a convolution direction, mode, rank,
+// layouts, types, bias, filter, stride, dilation, whether it is padded, grouped, depthwise.
+// Empty for an operator that has no neighbours.
+std::string FamilyOf(const Problem& problem);
+
+// Where a problem lies in its family: logarithms to base 2 of its sizes, unused ones 0.
+//   gemm: m, n, k, batch        conv: batch, in and out channels per group, groups, depth, height,
+//   width of the input
+inline constexpr size_t kPositionSize = 8;
+using Position = std::array<float, kPositionSize>;
+Position PositionOf(const Problem& problem);
+
+// Euclidean.
+double Distance(const Position& a, const Position& b);
+
+}  // namespace attune
