@@ -1,0 +1,305 @@
+/* attune at run time: the fastest known implementation of an operator for a shape, served at once.
+ *
+ * The C interface of libattune.so. attune.hpp is the same for C++. Everything here is thread-safe
+ * unless it says otherwise. A function that can fail returns an attune_code; the sentence that
+ * explains the last failure of the calling thread is attune_last_message().
+ *
+ * Stability: functions and fields are only ever added. Structs that may grow begin with
+ * struct_size, which the caller sets to sizeof; their initialisers below do. What is left 0 has its
+ * default.
+ */
+#ifndef ATTUNE_ATTUNE_H_
+#define ATTUNE_ATTUNE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ATTUNE_API_VERSION 1
+
+#if defined(__GNUC__)
+#define ATTUNE_API __attribute__((visibility("default")))
+#else
+#define ATTUNE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum attune_code {
+  ATTUNE_OK = 0,
+  ATTUNE_INVALID_ARGUMENT = 1, /* The caller's value is wrong. */
+  ATTUNE_NOT_FOUND = 2,        /* The named thing does not exist. */
+  ATTUNE_UNSUPPORTED = 3,      /* Nothing here can compute this. */
+  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be reached now. */
+  ATTUNE_FAILED_PRECONDITION = 5,
+  ATTUNE_RESOURCE_EXHAUSTED = 6, /* Memory, disk or a limit ran out. */
+  ATTUNE_DEADLINE_EXCEEDED = 7,
+  ATTUNE_DATA_LOSS = 8, /* Stored bytes do not mean what they should. */
+  ATTUNE_INTERNAL = 9
+} attune_code;
+
+/* The API version of the library that is loaded. */
+ATTUNE_API int attune_api_version(void);
+/* The release of the library that is loaded, as "0.1.0". */
+ATTUNE_API const char* attune_version(void);
+/* What went wrong in the last call of this thread that failed; valid until its next call that
+ * fails. */
+ATTUNE_API const char* attune_last_message(void);
+
+/* ---- problems -----------------------------------------------------------------------------------
+ */
+
+typedef enum attune_type {
+  ATTUNE_F32 = 0,
+  ATTUNE_F64 = 1,
+  ATTUNE_F16 = 2,
+  ATTUNE_BF16 = 3
+} attune_type;
+
+/* What may be done to f32 inputs before they are multiplied. */
+typedef enum attune_math { ATTUNE_STRICT = 0, ATTUNE_TF32 = 1, ATTUNE_BF16_MATH = 2 } attune_math;
+
+typedef enum attune_bias {
+  ATTUNE_BIAS_NONE = 0,
+  ATTUNE_BIAS_PER_ROW = 1,
+  ATTUNE_BIAS_PER_COLUMN = 2
+} attune_bias;
+
+typedef enum attune_activation {
+  ATTUNE_ACTIVATION_NONE = 0,
+  ATTUNE_RELU = 1,
+  ATTUNE_GELU = 2, /* The erf form. */
+  ATTUNE_TANH = 3,
+  ATTUNE_SIGMOID = 4
+} attune_activation;
+
+/* C = activation(alpha * op(A) * op(B) + beta * C + bias), stored column-major as in BLAS: element
+ * (i, j) of a matrix with leading dimension ld is at i + j * ld. A row-major caller computes the
+ * transposed product: swap A with B and m with n. alpha and beta are arguments of the call. */
+typedef struct attune_gemm {
+  int64_t m, n, k;                      /* C is m x n, op(A) is m x k. */
+  int64_t lda, ldb, ldc;                /* In elements; 0: packed. */
+  int64_t batch_count;                  /* 0 counts as 1. */
+  int64_t stride_a, stride_b, stride_c; /* Elements from one matrix of the batch to the next; A, B:
+                                           0 shares one matrix; C: 0 is packed. */
+  int32_t trans_a, trans_b;             /* 0 or 1. */
+  int32_t type;                         /* attune_type of A, B and C. */
+  int32_t bias;                         /* attune_bias */
+  int32_t activation;                   /* attune_activation */
+  int32_t deterministic;                /* 1: two runs must agree bit for bit. */
+  int32_t alignment_bytes; /* Of every operand, a power of two; 0: that of an element. */
+  int32_t math;            /* attune_math, f32 only. */
+} attune_gemm;
+
+typedef enum attune_direction {
+  ATTUNE_FORWARD = 0,         /* y = conv(x, w) */
+  ATTUNE_BACKWARD_DATA = 1,   /* dx from dy and w */
+  ATTUNE_BACKWARD_WEIGHTS = 2 /* dw from x and dy */
+} attune_direction;
+
+typedef enum attune_layout {
+  ATTUNE_NCHW = 0,
+  ATTUNE_NHWC = 1,
+  ATTUNE_NCDHW = 2,
+  ATTUNE_NDHWC = 3
+} attune_layout;
+
+/* Convolution as in deep learning (cross-correlation). Spatial fields are depth, height, width; 2-D
+ * leaves depth 0. Zeros count as 1 in batch, channels, groups, extents, strides and dilations. */
+typedef struct attune_conv {
+  int64_t batch, in_channels, out_channels, groups;
+  int64_t in[3], filter[3], pad[3], stride[3], dilation[3];
+  int32_t direction;                             /* attune_direction */
+  int32_t spatial_rank;                          /* 2 (or 0) or 3. */
+  int32_t in_layout, weights_layout, out_layout; /* attune_layout */
+  int32_t type;                                  /* attune_type */
+  int32_t bias; /* 1: one value for each output channel is added; forward only. */
+  int32_t deterministic;
+  int32_t alignment_bytes; /* 0: that of an element. */
+  int32_t math;            /* attune_math, f32 only. */
+} attune_conv;
+
+/* ---- run times ----------------------------------------------------------------------------------
+ */
+
+typedef struct attune_runtime attune_runtime;
+
+/* What to do for a shape without a valid record. Nothing is ever compiled or timed in the calling
+ * thread but under ATTUNE_INLINE. */
+typedef enum attune_policy {
+  ATTUNE_POLICY_DEFAULT = 0, /* ATTUNE_POLICY of the environment, else ATTUNE_DEFERRED. */
+  ATTUNE_NEVER = 1,          /* Serve the best that is known, and nothing else. */
+  ATTUNE_RECORD = 2,         /* And add the problem to the tag of records, to be tuned later. */
+  ATTUNE_DEFERRED = 3, /* And tune it in a helper process; the plan is swapped when it is done. */
+  ATTUNE_INLINE = 4    /* Tune first, then serve: this call waits. */
+} attune_policy;
+
+/* Which candidates may serve or be tuned. */
+typedef enum attune_scope {
+  ATTUNE_SCOPE_ALL = 0,
+  ATTUNE_SCOPE_DYNAMIC = 1, /* Those of which one build serves every size. */
+  ATTUNE_SCOPE_LOADED = 2   /* Those that need no build now. */
+} attune_scope;
+
+typedef struct attune_options {
+  size_t struct_size;
+  const char* device;   /* "cpu", "opencl:0"; null: ATTUNE_DEVICE, else "cpu". */
+  const char* database; /* Null: ATTUNE_DB, else the user's. "" for none. */
+  const char*
+      packages; /* Read-only packages beneath it, separated by ':'; null: ATTUNE_PACKAGES. */
+  attune_policy policy;
+  attune_scope scope;
+  const char*
+      preset; /* A find mode of MIOpen by name ("fast", "dynamic_hybrid"): sets both. Null: none. */
+  const char* record_tag;   /* Tag of recorded problems; null: "recorded". */
+  int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
+  int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
+  int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
+  double tuning_cpu_share;  /* Of one core, (0, 1]; 0: 1. */
+  int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
+  int32_t reserved;
+} attune_options;
+#define ATTUNE_OPTIONS_INIT \
+  { sizeof(attune_options) }
+
+/* Opens no database file for writing and starts no thread before it has to. `options` may be null.
+ */
+ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
+/* Waits for running calls of its background thread; plans must be released before. Null is fine. */
+ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
+
+/* ---- calls --------------------------------------------------------------------------------------
+ */
+
+/* Operands in host memory, or whatever the device understands. */
+typedef struct attune_arguments {
+  size_t struct_size;
+  const void* a;      /* gemm: A.  conv forward: x,  backward data: dy, backward weights: x. */
+  const void* b;      /* gemm: B.  conv forward: w,  backward data: w,  backward weights: dy. */
+  const void* bias;   /* Null unless the problem has one. */
+  void* c;            /* gemm: C.  conv forward: y,  backward data: dx, backward weights: dw. */
+  double alpha, beta; /* gemm only. */
+  void* workspace;    /* Null: memory of this thread that the run time keeps. */
+  size_t workspace_bytes;
+} attune_arguments;
+#define ATTUNE_ARGUMENTS_INIT \
+  { sizeof(attune_arguments) }
+
+/* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
+ * find it without a lock or an allocation. */
+ATTUNE_API attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
+                                       const attune_arguments* arguments);
+ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
+                                       const attune_arguments* arguments);
+
+/* A problem bound once, to be run often. It follows swaps, keeps what a call needs, and is never
+ * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; the
+ * arguments of each run have to agree. */
+typedef struct attune_plan attune_plan;
+#define ATTUNE_NO_LIMIT UINT64_MAX
+ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm,
+                                        int alpha_class, int beta_class,
+                                        uint64_t workspace_limit_bytes, attune_plan** out);
+ATTUNE_API attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
+                                        uint64_t workspace_limit_bytes, attune_plan** out);
+/* Any problem by its canonical text, also one that the structs cannot say (mixed types). */
+ATTUNE_API attune_code attune_plan_text(attune_runtime* runtime, const char* problem,
+                                        uint64_t workspace_limit_bytes, attune_plan** out);
+ATTUNE_API attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments);
+/* What a run with its own workspace has to bring now; it may change with a swap, never above the
+ * limit. */
+ATTUNE_API uint64_t attune_plan_workspace_bytes(const attune_plan* plan);
+ATTUNE_API void attune_plan_release(attune_plan* plan);
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+
+typedef enum attune_provenance {
+  ATTUNE_FROM_FORCE = 0,      /* ATTUNE_FORCE says so. */
+  ATTUNE_FROM_RECORD = 1,     /* Measured on this target. */
+  ATTUNE_FROM_COMPATIBLE = 2, /* Measured on a compatible target. */
+  ATTUNE_FROM_NEIGHBOUR = 3,  /* The choice of the nearest tuned shape. */
+  ATTUNE_FROM_PREDICTION = 4,
+  ATTUNE_FROM_DEFAULT = 5
+} attune_provenance;
+
+typedef struct attune_solution {
+  size_t struct_size;
+  char candidate[256]; /* Canonical text, cut with "..." if longer. */
+  int32_t provenance;  /* attune_provenance of the time. */
+  int32_t is_measured; /* 1: time_ns was measured; 0: predicted, or 0 for unknown. */
+  double time_ns;
+  uint64_t workspace_bytes;
+  int32_t is_dynamic; /* One build serves every size. */
+  int32_t is_ready;   /* 1: needs no build and no creation that takes long. */
+} attune_solution;
+
+/* Up to `capacity` ways to compute this, best first; `count` gets how many there are. Set
+ * struct_size of the first element. */
+ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
+                                             int alpha_class, int beta_class,
+                                             attune_solution* solutions, size_t capacity,
+                                             size_t* count);
+ATTUNE_API attune_code attune_conv_solutions(attune_runtime* runtime, const attune_conv* conv,
+                                             attune_solution* solutions, size_t capacity,
+                                             size_t* count);
+
+/* What serves `problem` (canonical text) and why, and what would have been better: JSON, to be
+ * given back with attune_free. */
+ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
+/* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
+ * message. */
+ATTUNE_API attune_code attune_would_stall(attune_runtime* runtime, const char* problem,
+                                          int* stalls);
+/* The canonical text of a problem; to be given back with attune_free. */
+ATTUNE_API attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
+                                        char** text);
+ATTUNE_API attune_code attune_conv_text(const attune_conv* conv, char** text);
+ATTUNE_API void attune_free(void* memory);
+
+/* ---- observing ----------------------------------------------------------------------------------
+ */
+
+/* Since the run time was created. */
+typedef struct attune_counters {
+  size_t struct_size;
+  uint64_t hits;
+  uint64_t misses;
+  uint64_t by_provenance[6]; /* Misses by what served them, indexed by attune_provenance. */
+  uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
+  uint64_t skipped_records; /* Records that named what no longer exists or fits. */
+  uint64_t tunings, tuning_failures;
+  uint64_t recorded; /* Problems written to the tag. */
+  uint64_t swaps, evictions;
+  uint64_t builds_in_caller, builds_in_background;
+  uint64_t miss_ns, tuning_ns; /* Time spent. */
+} attune_counters;
+#define ATTUNE_COUNTERS_INIT \
+  { sizeof(attune_counters) }
+ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
+/* The same as Prometheus text; to be given back with attune_free. */
+ATTUNE_API attune_code attune_metrics(attune_runtime* runtime, char** text);
+
+typedef enum attune_event {
+  ATTUNE_EVENT_MISS = 0,
+  ATTUNE_EVENT_SWAP = 1,
+  ATTUNE_EVENT_TUNED = 2,
+  ATTUNE_EVENT_TUNING_FAILED = 3,
+  ATTUNE_EVENT_EVICTED = 4,
+  ATTUNE_EVENT_SKIPPED = 5 /* A record that cannot be used here; the message says why. */
+} attune_event;
+typedef void (*attune_listener)(void* context, attune_event event, const char* problem,
+                                const char* candidate, const char* message);
+/* Called by whichever thread notices; must not call back into this run time. Null ends it. */
+ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener,
+                                           void* context);
+
+/* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`. */
+ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_ATTUNE_H_ */
