@@ -10,8 +10,13 @@
 
 namespace attune {
 
+// A launch that lasts longer hardly notices what ran before it, and would cost as much again: it is
+// warmed up before its first block only.
+inline constexpr double kLongLaunchNs = 20e6;
+
 // Times blocks of launches of candidates that were made ready before, numbered from 0.
-// Implementations warm a candidate up (one untimed launch) before its first block.
+// Implementations warm a candidate up (one untimed launch) before its first block, and before each
+// warm one if its launches are not long.
 class BlockTimer {
  public:
   virtual ~BlockTimer() = default;

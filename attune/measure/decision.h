@@ -38,6 +38,7 @@ Decision Decide(const Measurement& default_measurement, std::span<const Measurem
                 double margin, double confidence);
 
 // A final looks at its samples at 12, 24, 48, 96 and 192 rounds, and may stop at each.
+inline constexpr int kFirstLookRounds = 12;
 inline constexpr int kFinalLooks = 5;
 
 // What each look has to show so that all of them together err with a probability of 1 - confidence

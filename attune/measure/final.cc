@@ -8,13 +8,12 @@
 namespace attune {
 namespace {
 
-constexpr int kFirstLook = 12;
 // Even over budget: enough for the rule for gross differences in Decide.
 constexpr int kMinRounds = 3;
 
-// Looks at kFirstLook * 2^i rounds and at the last one.
+// Looks at kFirstLookRounds * 2^i rounds and at the last one.
 bool IsLook(int round, int max_rounds) {
-  int64_t at = kFirstLook;
+  int64_t at = kFirstLookRounds;
   while (at < round) at *= 2;
   return at == round || round == max_rounds;
 }
@@ -56,7 +55,7 @@ class FinalRun {
     if (rounds_.TooManyRestarts()) return StopReason::kTooManyRestarts;
     const int round = rounds_.round();
     const bool alone = rounds_.RunningContenders() == 0;
-    if (alone && round >= kFirstLook) return StopReason::kOnlyDefaultLeft;
+    if (alone && round >= kFirstLookRounds) return StopReason::kOnlyDefaultLeft;
     if (!alone && IsLook(round, max_rounds_) && DecideNow().settled) return StopReason::kDecided;
     if (round >= max_rounds_) return StopReason::kMaxRounds;
     if (round < kMinRounds) return std::nullopt;

@@ -124,6 +124,7 @@ class RaceRun {
     entry.dropped_at_round = lane.dropped_at_round;
     entry.speedup = lane.speedup;
     entry.launches = lane.launches;
+    entry.block_wall_ns = lane.block_wall_ns;
     if (lane.failure.has_value()) {
       entry.outcome = *lane.failure;
     } else if (!lane.samples_ns.empty()) {

@@ -35,14 +35,17 @@ struct CrudeCut {
   double factor = 3;
 };
 
+inline constexpr int64_t kBlockTargetNs = 2'000'000;
+inline constexpr int kMaxBlockLaunches = 10'000;
+
 struct RaceOptions {
   uint64_t seed = 1;  // Of the order within rounds.
   CacheState cache = CacheState::kWarm;
   // A block (the launches between two clock readings) lasts about this long, so that reading the
   // clock and waking up cost nothing in comparison. A launch that takes longer is a block of its
   // own.
-  int64_t block_target_ns = 2'000'000;
-  int max_launches = 10'000;          // Per block, at most.
+  int64_t block_target_ns = kBlockTargetNs;
+  int max_launches = kMaxBlockLaunches;
   int max_rounds = 60;                // At most Measurement::kMaxSamples - 1 count.
   int64_t budget_ns = 2'000'000'000;  // For the whole race by the Clock; the first pass always runs
                                       // for the default.
@@ -64,6 +67,9 @@ struct RaceEntry {
   std::optional<int> dropped_at_round;  // Nothing: ran to the end.
   RatioEstimate speedup;                // Over the default; confidence 0 if there are no pairs.
   int launches = 1;                     // Launches in each block.
+  // What a block takes by the Clock, with everything around it; the latest ones count most. 0 if
+  // none ran.
+  int64_t block_wall_ns = 0;
 
   const Failure* failure() const { return std::get_if<Failure>(&outcome); }
   const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }

@@ -74,6 +74,8 @@ void Rounds::CalibrateLane(Lane& lane) {
     lane.samples_ns.push_back(time_ns);
     lane.has_round_zero = true;
   }
+  // The blocks so far were shorter than those to come.
+  lane.block_wall_ns = std::max<int64_t>(lane.block_wall_ns, std::llround(lane.launches * time_ns));
 }
 
 void Rounds::RunRound() {
@@ -91,6 +93,7 @@ void Rounds::RunRound() {
 }
 
 std::optional<double> Rounds::Sample(Lane& lane, int launches) {
+  const int64_t begin_ns = clock_->NowNs();
   const tl::expected<double, Failure> time_ns =
       timer_->TimeBlock(lane.index, {.launches = launches, .cache = options_.cache});
   if (!time_ns.has_value()) {
@@ -106,8 +109,18 @@ std::optional<double> Rounds::Sample(Lane& lane, int launches) {
   }
   if (!time_ns.has_value()) return std::nullopt;
   assert(*time_ns > 0);
+  NoteWallTime(lane, *time_ns, clock_->NowNs() - begin_ns);
   lane.best_ns = lane.best_ns == 0 ? *time_ns : std::min(lane.best_ns, *time_ns);
   return *time_ns;
+}
+
+void Rounds::NoteWallTime(Lane& lane, double time_ns, int64_t wall_ns) {
+  const bool first = lane.best_ns == 0;
+  // The later blocks of a long launch have no warm-up.
+  if (first && time_ns > kLongLaunchNs) {
+    wall_ns = std::max(wall_ns - std::llround(time_ns), std::llround(time_ns));
+  }
+  lane.block_wall_ns = first ? wall_ns : (lane.block_wall_ns + wall_ns) / 2;
 }
 
 void Rounds::DiscardSamples() {

@@ -22,7 +22,8 @@ struct Lane {
   // Whether samples_ns starts with round 0, the calibration pass.
   bool has_round_zero = false;
   std::vector<double> samples_ns;
-  double best_ns = 0;  // Smallest time seen, calibration included; 0 before the first.
+  double best_ns = 0;         // Smallest time seen, calibration included; 0 before the first.
+  int64_t block_wall_ns = 0;  // As in RaceEntry.
   std::optional<Failure> failure;
   std::optional<int> dropped_at_round;
   RatioEstimate speedup;  // Over the default, as of the last round that it ran in.
@@ -66,6 +67,7 @@ class Rounds {
   // Nothing if the lane failed or its sample must not be used.
   std::optional<double> Sample(Lane& lane, int launches);
   void CalibrateLane(Lane& lane);
+  static void NoteWallTime(Lane& lane, double time_ns, int64_t wall_ns);
   void DiscardSamples();
   std::vector<Lane*> RunningInRandomOrder();
   void UpdateSpeedups();

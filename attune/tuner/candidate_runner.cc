@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/measure/block_timer.h"
 #include "attune/verify/verifier.h"
 
 namespace attune {
@@ -19,8 +20,6 @@ constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
 constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
-// A quick run longer than this is not repeated: it is far above the noise.
-constexpr double kLongRunNs = 20e6;
 
 FailureKind KindOf(const Status& status, FailureKind otherwise) {
   switch (status.code()) {
@@ -122,7 +121,8 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
           Failure{FailureKind::kRunFailed, Phase::kMeasure, time_ns.error().message()});
     }
     best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
-    if (*time_ns > kLongRunNs) break;
+    // Far above the noise: not repeated.
+    if (*time_ns > kLongLaunchNs) break;
   }
   return *best_ns;
 }
@@ -146,10 +146,9 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
     return tl::unexpected(Failure{FailureKind::kRunFailed, Phase::kMeasure, status.message()});
   };
   on_phase_(Phase::kMeasure);
-  // Somebody else ran before: one launch brings code, operands and threads back. One that lasts
-  // long hardly notices, and would cost as much again.
+  // Somebody else ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
-  if (first || (request.cache == CacheState::kWarm && candidate.last_ns < kLongRunNs)) {
+  if (first || (request.cache == CacheState::kWarm && candidate.last_ns < kLongLaunchNs)) {
     if (const Status ran = candidate.executable->Run(operands_.arguments()); !ran.ok()) {
       return fail(ran);
     }

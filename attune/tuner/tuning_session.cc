@@ -15,8 +15,10 @@
 namespace attune {
 namespace {
 
-// How the time of a problem is divided: finding candidates, screening, and the rest for the final.
+// How the time of a problem is divided at most: finding candidates, screening, and the rest for the
+// final. Where launches are long, the final takes more of it (time_plan.h).
 constexpr double kSearchShare = 0.5;
+constexpr double kMinSearchShare = 0.25;
 constexpr double kScreenShare = 0.3;
 // The final decides; it gets this much even if the stages before overran.
 constexpr double kMinFinalShare = 0.2;
@@ -41,6 +43,13 @@ int64_t UnixNowNs() {
       .count();
 }
 
+template <class Runners>
+std::vector<TimingCost> CostsOf(const Runners& runners) {
+  std::vector<TimingCost> costs;
+  for (const auto& runner : runners) costs.push_back(runner.cost);
+  return costs;
+}
+
 // Failures of evaluating one problem get a code of their own, so that nobody takes them for
 // failures of the store, which end a whole run.
 Status EvaluationStatus(const Status& status) {
@@ -56,6 +65,7 @@ TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options
 
 Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers) {
   begin_ns_ = parts_.clock->NowNs();
+  end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
   CandidateSource::Options source_options;
   source_options.searcher = options_.searcher;
@@ -71,6 +81,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
   }
   Report(Stage::kReference);
   ATTUNE_RETURN_IF_ERROR(EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed())));
+  search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
   if (!passed_.empty()) {
@@ -106,13 +117,11 @@ Status TuningSession::BeginSet() {
 
 Status TuningSession::QualifyAll(CandidateSource& source) {
   Report(Stage::kQualify);
-  const int64_t share_ns =
-      static_cast<int64_t>(kSearchShare * static_cast<double>(options_.per_problem_ns));
   std::vector<Candidate> batch = source.Ask(kBatch);
   defaults_ = batch;
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
-    const bool out_of_time = parts_.clock->NowNs() - begin_ns_ >= share_ns;
+    const bool out_of_time = parts_.clock->NowNs() >= SearchDeadlineNs();
     batch = out_of_time ? std::vector<Candidate>() : source.Ask(kBatch);
   }
   return Status::Ok();
@@ -133,9 +142,7 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   if (batch.empty()) return Status::Ok();
   progress_.considered += static_cast<int64_t>(batch.size());
   Report(Stage::kQualify);
-  const int64_t share_ns =
-      static_cast<int64_t>(kSearchShare * static_cast<double>(options_.per_problem_ns));
-  const auto qualified = parts_.evaluator->Qualify(batch, begin_ns_ + share_ns);
+  const auto qualified = parts_.evaluator->Qualify(batch, SearchDeadlineNs());
   if (!qualified.ok()) return EvaluationStatus(qualified.error());
   const std::vector<Qualified>& results = *qualified;
   progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
@@ -151,11 +158,40 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
     }
     ++progress_.qualified;
     source.Tell(trial.candidate, result.quick_ns);
-    passed_.push_back({trial.candidate, result.quick_ns, 1, trial.build_ns, trial.load_ns,
-                       trial.workspace_bytes, trial.max_error});
+    passed_.push_back(RunnerOf(result));
   }
   Report(Stage::kQualify);
   return parts_.store->Append(set_id_, trials);
+}
+
+TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) {
+  const Trial& trial = qualified.trial;
+  Runner runner;
+  runner.candidate = trial.candidate;
+  runner.quick_ns = qualified.quick_ns;
+  runner.launches = LaunchesPerBlock(qualified.quick_ns);
+  runner.cost = EstimateCost(qualified.quick_ns, trial.load_ns);
+  runner.build_ns = trial.build_ns;
+  runner.load_ns = trial.load_ns;
+  runner.workspace_bytes = trial.workspace_bytes;
+  runner.max_error = trial.max_error;
+  return runner;
+}
+
+// More candidates are worth nothing if the time to decide about the best of those that are known
+// goes with them.
+int64_t TuningSession::SearchDeadlineNs() const {
+  const int64_t left_ns = std::max<int64_t>(end_ns_ - search_begin_ns_, 0);
+  const auto after = [&](double share) {
+    return search_begin_ns_ + static_cast<int64_t>(share * static_cast<double>(left_ns));
+  };
+  if (passed_.size() < 2) return after(kSearchShare);
+  const auto best =
+      std::min_element(passed_.begin(), passed_.end(),
+                       [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
+  const TimingCost costs[] = {passed_.front().cost, best->cost};
+  return std::clamp(end_ns_ - FinalNs(costs, 1, kFirstLookRounds), after(kMinSearchShare),
+                    after(kSearchShare));
 }
 
 std::vector<TuningSession::Runner> TuningSession::SelectField() {
@@ -190,21 +226,31 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() {
 }
 
 Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {
-  progress_.timed = static_cast<int64_t>(field.size());
-  report_.timed = progress_.timed;
-  const int64_t share_ns =
-      static_cast<int64_t>(kScreenShare * static_cast<double>(options_.per_problem_ns));
+  // A search that overran takes nothing from those who decide.
+  end_ns_ = std::max(end_ns_, parts_.clock->NowNs() + ShareNs(1 - kSearchShare));
   while (!field.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(Heat heat, RunHeats(field, share_ns));
+    const TimePlan plan = PlanTime(CostsOf(field), kFinalists, end_ns_ - parts_.clock->NowNs(),
+                                   ShareNs(kScreenShare));
+    std::vector<Runner> entrants(field.begin(), field.begin() + plan.entrants + 1);
+    progress_.timed = static_cast<int64_t>(entrants.size());
+    report_.timed = progress_.timed;
+    if (!plan.has_race) return entrants;
+    ATTUNE_ASSIGN_OR_RETURN(Heat heat, RunHeats(entrants, plan.race_ns));
     if (!heat.baseline_failed) {
       std::vector<Runner> finalists = {std::move(heat.baseline)};
       finalists.insert(finalists.end(), heat.finalists.begin(), heat.finalists.end());
-      return finalists;
+      return Affordable(std::move(finalists));
     }
     NoteBaseline(field.front());
     field.erase(field.begin());
   }
   return std::vector<Runner>();
+}
+
+std::vector<TuningSession::Runner> TuningSession::Affordable(std::vector<Runner> runners) const {
+  const int64_t left_ns = end_ns_ - parts_.clock->NowNs();
+  runners.resize(AffordableFinalists(CostsOf(runners), kFinalists, left_ns) + 1);
+  return runners;
 }
 
 Result<TuningSession::Heat> TuningSession::RunHeats(const std::vector<Runner>& field,
@@ -245,9 +291,10 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   const RaceResult race = Race(**timer, everybody, race_options, *parts_.clock);
   report_.stop_reason = std::string(Name(race.reason));
   std::vector<Trial> trials;
-  const auto with_launches = [&](size_t i) {
+  const auto as_seen = [&](size_t i) {
     Runner runner = entrants[i];
     runner.launches = race.entries[i].launches;
+    runner.cost.block_ns = race.entries[i].block_wall_ns;
     return runner;
   };
   for (size_t i = 0; i < entrants.size(); ++i) {
@@ -259,11 +306,11 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   }
   ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
   Heat heat;
-  heat.baseline = with_launches(0);
+  heat.baseline = as_seen(0);
   heat.baseline_failed = race.entries[0].failure() != nullptr;
   for (const Finalist& finalist :
        SelectFinalists(race, everybody, options_.select.margin, kFinalists)) {
-    heat.finalists.push_back(with_launches(finalist.index));
+    heat.finalists.push_back(as_seen(finalist.index));
   }
   return heat;
 }
@@ -288,9 +335,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
-  final_options.budget_ns =
-      std::max(RemainingNs(),
-               static_cast<int64_t>(kMinFinalShare * static_cast<double>(options_.per_problem_ns)));
+  final_options.budget_ns = std::max(end_ns_ - parts_.clock->NowNs(), ShareNs(kMinFinalShare));
   final_options.margin = options_.select.margin;
   final_options.confidence = options_.select.confidence;
   std::vector<Finalist> challengers;
@@ -361,8 +406,8 @@ void TuningSession::Report(Stage stage) {
   if (listener_) listener_(progress_);
 }
 
-int64_t TuningSession::RemainingNs() const {
-  return begin_ns_ + options_.per_problem_ns - parts_.clock->NowNs();
+int64_t TuningSession::ShareNs(double share) const {
+  return static_cast<int64_t>(share * static_cast<double>(options_.per_problem_ns));
 }
 
 }  // namespace attune

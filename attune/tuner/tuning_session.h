@@ -11,6 +11,7 @@
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
 #include "attune/tuner/candidate_source.h"
+#include "attune/tuner/time_plan.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -31,7 +32,8 @@ class TuningSession {
   struct Runner {
     Candidate candidate;
     double quick_ns = 0;
-    int launches = 1;  // In a block, as the race calibrated it.
+    int launches = 1;  // In a block: estimated, then as the race calibrated it.
+    TimingCost cost;   // Estimated, then as the race saw it.
     // What qualification found out, repeated in every trial of the candidate.
     int64_t build_ns = 0;
     int64_t load_ns = 0;
@@ -41,6 +43,8 @@ class TuningSession {
 
   Status BeginSet();
   Status QualifyAll(CandidateSource& source);
+  int64_t SearchDeadlineNs() const;
+  static Runner RunnerOf(const Qualified& qualified);
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
   // Leaves out what is quarantined, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
@@ -57,6 +61,8 @@ class TuningSession {
   // Races the field, in heats if it is large: the baseline and the finalists, or nobody. A baseline
   // that fails is left out, and the next one begins anew: comparisons with it are void.
   Result<std::vector<Runner>> Screen(std::vector<Runner> field);
+  // As many of `runners`, the baseline first, as a final of the time that is left can decide among.
+  std::vector<Runner> Affordable(std::vector<Runner> runners) const;
   Result<Heat> RunHeats(const std::vector<Runner>& field, int64_t budget_ns);
   Result<Heat> RunHeat(const std::vector<Runner>& entrants, int64_t budget_ns);
   // Decides among `finalists`, of which the first is the baseline; without it if it fails.
@@ -68,7 +74,8 @@ class TuningSession {
                 const RaceEntry& entry) const;
   void Report(Stage stage);
   void NoteBaseline(const Runner& baseline);
-  int64_t RemainingNs() const;
+  // What share of the time of a problem is, in nanoseconds.
+  int64_t ShareNs(double share) const;
   uint64_t DataSeed() const;
 
   const TunerParts& parts_;
@@ -76,6 +83,8 @@ class TuningSession {
   const Problem& problem_;
   const Tuner::Listener& listener_;
   int64_t begin_ns_ = 0;
+  int64_t search_begin_ns_ = 0;  // When the reference was there.
+  int64_t end_ns_ = 0;           // When the final should be over.
   std::string set_id_;
   std::map<Candidate, Failure> quarantined_;
   std::vector<Candidate>

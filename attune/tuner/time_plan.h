@@ -1,0 +1,50 @@
+// Divides what is left of the time of a problem between screening and the final.
+//
+// A final that ends before its first look finds only gross differences, so the default stays
+// whatever was found before. What the final takes is therefore set aside first, from the times that
+// are known so far; the fewer blocks there is time for, the fewer candidates share them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace attune {
+
+// What it takes by the clock to time one candidate.
+struct TimingCost {
+  int64_t load_ns = 0;         // Once for a race, once for a final.
+  int64_t first_block_ns = 0;  // Of a race.
+  int64_t block_ns = 0;        // Every other one.
+};
+
+// Launches that fill a block.
+int LaunchesPerBlock(double launch_ns);
+
+// Of a candidate with launches of `launch_ns`.
+TimingCost EstimateCost(double launch_ns, int64_t load_ns);
+
+// In all functions below `costs` are of the baseline, which is there, and of its challengers, best
+// first.
+
+// A final with the first `finalists` challengers up to `rounds`.
+int64_t FinalNs(std::span<const TimingCost> costs, size_t finalists, int rounds);
+
+// How many challengers a final of `available_ns` decides among: at most `max_count`, at least one
+// if there is one.
+size_t AffordableFinalists(std::span<const TimingCost> costs, size_t max_count,
+                           int64_t available_ns);
+
+struct TimePlan {
+  // Without a race the first `entrants` challengers are the finalists.
+  bool has_race = true;
+  size_t entrants = 0;  // Challengers, best first.
+  int64_t race_ns = 0;  // Budget of the race, without loading.
+};
+
+// Divides `available_ns`, of which the race gets at most `max_race_ns`. There is no race if there
+// is no time for more entrants than finalists: it would select nobody.
+TimePlan PlanTime(std::span<const TimingCost> costs, size_t max_finalists, int64_t available_ns,
+                  int64_t max_race_ns);
+
+}  // namespace attune
