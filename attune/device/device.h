@@ -44,11 +44,14 @@ struct Arguments {
   double beta = 0;
 };
 
-// A candidate made ready on a device for one problem. Not thread-safe.
+// A candidate made ready on a device for one problem. Not thread-safe unless it says so.
 class Executable {
  public:
   virtual ~Executable() = default;
   virtual size_t workspace_bytes() const = 0;
+  // Whether several threads may Run() it at the same time, each with operands and a workspace of
+  // its own.
+  virtual bool is_concurrent() const { return false; }
   // Enqueues one launch; the work is complete after Device::Synchronize.
   virtual Status Run(const Arguments& arguments) = 0;
 };

@@ -40,6 +40,9 @@ struct SolverTraits {
   bool dynamic = true;         // One build serves every size: a shape never seen compiles nothing.
   bool compiles = false;       // Build() does something.
   bool deterministic = true;   // Two runs agree bit for bit.
+  // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
+  // shape that nobody has seen without making the caller wait.
+  bool instant = false;
   bool last_resort = false;   // Slow by design (a plain reference): tuned only if nothing else applies.
 };
 

@@ -270,7 +270,8 @@ class DirectConvSolver final : public Solver {
   const SolverId id_{"host.direct-conv", 1};
   const SolverTraits traits_{
       .description = "attune's own direct convolution with tunable register and cache blocks",
-      .operator_name = "conv"};
+      .operator_name = "conv",
+      .instant = true};
   ThreadPool& pool_;
   const MicroKernelSet& kernels_;
 };

@@ -76,6 +76,7 @@ class GemmConvSolver final : public Solver {
     traits_.operator_name = "conv";
     traits_.dynamic = gemm.traits().dynamic;
     traits_.deterministic = gemm.traits().deterministic;
+    traits_.instant = gemm.traits().instant;
     traits_.last_resort = gemm.traits().last_resort;
   }
 

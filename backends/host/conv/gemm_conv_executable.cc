@@ -72,6 +72,12 @@ Status GemmConvExecutable::LoadProducts(const Solver& gemm, Device& device) {
   return Status::Ok();
 }
 
+bool GemmConvExecutable::is_concurrent() const {
+  return std::all_of(products_.begin(), products_.end(), [](const auto& product) {
+    return product.second.executable->is_concurrent();
+  });
+}
+
 GemmConvExecutable::Call GemmConvExecutable::CallOf(const Arguments& arguments) const {
   const ConvRoles roles = RolesOf(conv_);
   const auto address = [](const BufferView& view) {

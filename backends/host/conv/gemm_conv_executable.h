@@ -22,6 +22,7 @@ class GemmConvExecutable final : public Executable {
   Status LoadProducts(const Solver& gemm, Device& device);
 
   size_t workspace_bytes() const override { return columns_bytes_ + product_bytes_; }
+  bool is_concurrent() const override;
   Status Run(const Arguments& arguments) override;
 
  private:

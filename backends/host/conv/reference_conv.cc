@@ -250,6 +250,7 @@ class ReferenceConvSolver final : public Solver {
   const SolverId id_{"host.reference-conv", 1};
   const SolverTraits traits_{.description = "The definition as loops, sums in double precision",
                              .operator_name = "conv",
+                             .instant = true,
                              .last_resort = true};
   ThreadPool& pool_;
 };

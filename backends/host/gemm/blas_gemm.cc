@@ -37,7 +37,8 @@ class BlasGemm final : public GemmSolver {
       : GemmSolver("host." + blas.dialect().name + "-gemm",
                    {.description = fmt::format("Matrix product of {}, on its threads or on ours",
                                                blas.dialect().name),
-                    .operator_name = "gemm"},
+                    .operator_name = "gemm",
+                    .instant = true},
                    resources),
         blas_(blas) {}
 

@@ -59,7 +59,9 @@ class EigenGemm final : public GemmSolver {
   EigenGemm(IsaLevel level, HostResources resources)
       : GemmSolver(
             "host.eigen-gemm",
-            {.description = "Matrix product of Eigen on our threads", .operator_name = "gemm"},
+            {.description = "Matrix product of Eigen on our threads",
+             .operator_name = "gemm",
+             .instant = true},
             resources),
         level_(level) {}
 

@@ -26,6 +26,7 @@ class GemmExecutable final : public Executable {
                  HostResources resources);
 
   size_t workspace_bytes() const override;
+  bool is_concurrent() const override { return true; }
   Status Run(const Arguments& arguments) override;
 
  private:

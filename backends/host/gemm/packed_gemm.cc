@@ -156,7 +156,8 @@ class PackedGemm final : public GemmSolver {
   explicit PackedGemm(HostResources resources)
       : GemmSolver("host.packed-gemm",
                    {.description = "Our own blocked product with a choice of register tiles",
-                    .operator_name = "gemm"},
+                    .operator_name = "gemm",
+                    .instant = true},
                    resources) {}
 
  private:

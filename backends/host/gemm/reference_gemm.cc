@@ -40,6 +40,8 @@ class ReferenceExecutable final : public Executable {
     return static_cast<size_t>(threads_) * DoublesPerThread() * sizeof(double);
   }
 
+  bool is_concurrent() const override { return true; }
+
   Status Run(const Arguments& arguments) override {
     const int64_t groups = (gemm_.n + kColumnsAtOnce - 1) / kColumnsAtOnce;
     pool_.Run(threads_, [&](int part) {
@@ -127,6 +129,7 @@ class ReferenceGemm final : public Solver {
       : id_{"host.reference-gemm", 1},
         traits_{.description = "The definition of a matrix product, summed in double precision",
                 .operator_name = "gemm",
+                .instant = true,
                 .last_resort = true},
         pool_(*resources.pool) {}
 

@@ -84,7 +84,8 @@ class SkinnyGemm final : public GemmSolver {
   explicit SkinnyGemm(HostResources resources)
       : GemmSolver("host.gemv-gemm",
                    {.description = "Our own product of a matrix with a few vectors",
-                    .operator_name = "gemm"},
+                    .operator_name = "gemm",
+                    .instant = true},
                    resources) {}
 
  private:
