@@ -10,6 +10,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/random.h"
+#include "backends/opencl/kernel_file_mutation.h"
 #include "backends/opencl/kernel_library.h"
 #include "backends/opencl/kernel_plan.h"
 #include "backends/opencl/problem_fields.h"
@@ -317,99 +318,6 @@ TEST(ProblemFieldsTest, SmallestProblemKeepsWhatIsCompiledInAndStaysValid) {
 // ------------------------------------------------------------------------------------------------------------------
 // One random field of a shipped file is corrupted, a thousand times.
 
-// Every place of a document.
-void CollectPlaces(const Json& json, const Json::json_pointer& here,
-                   std::vector<Json::json_pointer>& places) {
-  if (!here.empty()) places.push_back(here);
-  if (json.is_object()) {
-    for (const auto& [key, value] : json.items()) CollectPlaces(value, here / key, places);
-  } else if (json.is_array()) {
-    for (size_t i = 0; i < json.size(); ++i) CollectPlaces(json[i], here / i, places);
-  }
-}
-
-std::string CorruptedText(std::string text, Random& random) {
-  const size_t place = random.Below(text.size() + 1);
-  switch (random.Below(4)) {
-    case 0:
-      return text.erase(std::min(place, text.size() - 1), 1);
-    case 1:
-      return text.insert(place, 1, "+*/()<>=!&|?:%'x9 .-"[random.Below(20)]);
-    case 2:
-      text[std::min(place, text.size() - 1)] = static_cast<char>(' ' + random.Below(95));
-      return text;
-    default:
-      return text.substr(0, place);
-  }
-}
-
-// A copy of `file` with one field changed.
-Json Corrupted(const Json& file, const Json::json_pointer& place, Random& random) {
-  Json changed = file;
-  Json& field = changed[place];
-  const Json::json_pointer parent = place.parent_pointer();
-  switch (random.Below(6)) {
-    case 0:
-      if (changed[parent].is_object()) {
-        changed[parent].erase(place.back());
-      } else {
-        changed[parent].erase(std::stoul(place.back()));
-      }
-      return changed;
-    case 1:
-      if (changed[parent].is_object()) {
-        changed[parent][place.back() + "x"] = field;
-      } else {
-        changed[parent].push_back(Json(field));
-      }
-      return changed;
-    case 2:
-      field = Json::array(
-          {nullptr, true, -1, 1e300, "", "m", Json::object(), Json::array()})[random.Below(8)];
-      return changed;
-    default:
-      break;
-  }
-  if (field.is_string()) {
-    field = CorruptedText(field.get<std::string>(), random);
-  } else if (field.is_number_integer()) {
-    field =
-        static_cast<int64_t>(random.Next() >> random.Below(64)) * (random.Below(2) == 0 ? 1 : -1);
-  } else if (field.is_array() && !field.empty()) {
-    std::reverse(field.begin(), field.end());
-  } else {
-    field = nullptr;
-  }
-  return changed;
-}
-
-// Everything that a file makes happen for some problems: what is applied, compiled, launched and
-// bound. Two files with the same effect are the same kernel.
-std::string EffectOf(const KernelFile& file, const std::vector<Problem>& problems) {
-  const Config limits = {{"compute_units", int64_t{2}},
-                         {"max_work_group_size", int64_t{4096}},
-                         {"local_memory_bytes", int64_t{1} << 20}};
-  std::string effect =
-      fmt::format("{}@{} {}", file.name, file.version, fmt::join(file.source_names, ","));
-  Random random(3);
-  for (const Problem& problem : problems) {
-    if (!CheckApplies(file, problem, limits).ok()) {
-      effect += "|not applicable";
-      continue;
-    }
-    const auto space = MakeSpace(file, problem, limits);
-    effect += space.ok() ? fmt::format("|space {}", space->size()) : "|no space";
-    for (int i = 0; space.ok() && i < 8; ++i) {
-      const Config config = space->At(i == 0 ? 0 : space->Sample(random));
-      const auto source = MakeSource(file, problem, config);
-      const auto plan = MakePlan(file, problem, config);
-      effect += fmt::format("|{}|{}|{}", attune::Text(config), source.ok() ? *source : "no source",
-                            plan.ok() ? Text(*plan) : "no plan");
-    }
-  }
-  return effect;
-}
-
 // Whether an error message begins with a pointer into `section`, as in "/parameters/2: ...".
 bool StartsWithSection(const std::string& message, const std::string& section) {
   return message.starts_with(section + "/") || message.starts_with(section + ":");
@@ -418,18 +326,6 @@ bool StartsWithSection(const std::string& message, const std::string& section) {
 TEST(KernelFileMutationTest,
      EveryCorruptedFieldIsReportedWithItsPlaceOrHarmlessOrAnotherWholeKernel) {
   constexpr int kMutations = 1000;
-  const char* names[] = {"gemm_tiled.json", "conv_im2col_gemm.json", "conv_direct_filter.json"};
-  Conv conv;
-  conv.batch = 2;
-  conv.in_channels = conv.out_channels = 6;
-  conv.in = {1, 9, 8};
-  conv.filter = {1, 3, 2};
-  conv.pad = {0, 1, 1};
-  conv.stride = {1, 2, 1};
-  Gemm batched = PackedGemm(65, 33, 17);
-  batched.batch_count = 2;
-  batched.bias = Bias::kPerRow;
-  const std::vector<Problem> problems = {PackedGemm(70, 30, 20), Normalized(batched), conv};
   Random random(20);
   int reported = 0;
   int harmless = 0;
@@ -437,14 +333,10 @@ TEST(KernelFileMutationTest,
   int at_its_section = 0;
 
   for (int i = 0; i < kMutations; ++i) {
-    const auto path = std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / names[random.Below(3)];
-    const Json original = Json::parse(*ReadFile(path));
-    std::vector<Json::json_pointer> places;
-    CollectPlaces(original, Json::json_pointer(), places);
-    const Json::json_pointer place = places[random.Below(places.size())];
-    const Json changed = Corrupted(original, place, random);
+    const KernelMutation mutation = RandomMutation(random);
+    const std::string place = mutation.place.to_string();
 
-    const auto file = ParseKernelFile(changed.dump(-1, ' ', false, Json::error_handler_t::replace));
+    const auto file = ParseKernelFile(mutation.ChangedText());
 
     if (!file.ok()) {
       ++reported;
@@ -452,20 +344,17 @@ TEST(KernelFileMutationTest,
       const std::string message = file.status().message();
       EXPECT_THAT(message,
                   AnyOf(StartsWith("/"), StartsWith("(the whole file): "), StartsWith("line ")))
-          << place.to_string();
+          << place;
       // A name that is gone is reported where somebody still uses it, which may be elsewhere.
-      const std::string section =
-          "/" + place.to_string().substr(1, place.to_string().find('/', 1) - 1);
-      if (StartsWithSection(message, section)) ++at_its_section;
+      if (StartsWithSection(message, place.substr(0, place.find('/', 1)))) ++at_its_section;
       continue;
     }
-    const auto intact = ParseKernelFile(original.dump());
-    if (EffectOf(*file, problems) == EffectOf(*intact, problems)) {
+    const auto intact = ParseKernelFile(mutation.original.dump());
+    if (EffectOf(*file).SameAs(EffectOf(*intact))) {
       ++harmless;
     } else {
       // A whole and consistent kernel file that means something else, such as another tile size.
-      // Its results are the verifier's business (WrongBindingIsCaughtByItsResult in
-      // opencl_backend_test.cc).
+      // Its results are the verifier's business: kernel_mutant_test.cc.
       ++different;
     }
   }

@@ -1,7 +1,5 @@
 // Every kernel file on a real device, against the definition in double precision.
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -10,20 +8,11 @@
 #include "attune/base/random.h"
 #include "attune/compile/builder.h"
 #include "backends/opencl/kernel_library.h"
-#include "backends/opencl/naive_reference.h"
 #include "backends/opencl/opencl_backend.h"
+#include "backends/opencl/result_error.h"
 
 namespace attune::opencl {
 namespace {
-
-// Start of an operand within its buffer: a multiple of no more than one float, so that nothing can
-// rely on alignment.
-constexpr size_t kOffsetElements = 37;
-
-double ValueOf(ScalarClass scalar) {
-  if (scalar == ScalarClass::kZero) return 0;
-  return scalar == ScalarClass::kOne ? 1 : -1.5;
-}
 
 Conv SmallConv(ConvDirection direction) {
   Conv conv;
@@ -157,8 +146,7 @@ class OpenClKernelsTest : public ::testing::Test {
     return *backend_->solvers()[0];
   }
 
-  // Where the result differs most from the definition, in units of the rounding error that the
-  // reduction may make.
+  // ErrorOf the candidate, infinite if it cannot be built, loaded or run.
   static double WorstError(const Solver& solver, const Problem& problem, const Config& config);
 
   // Checks the default and `samples` more configs on every problem that the solver computes, and
@@ -176,52 +164,8 @@ const Backend* OpenClKernelsTest::backend_ = nullptr;
 Device* OpenClKernelsTest::device_ = nullptr;
 MemoryKernelCache* OpenClKernelsTest::cache_ = nullptr;
 
-template <class T>
-std::vector<std::byte> Encoded(const std::vector<double>& values) {
-  std::vector<T> typed(kOffsetElements, std::numeric_limits<T>::quiet_NaN());
-  for (double value : values) typed.push_back(static_cast<T>(value));
-  const auto bytes = std::as_bytes(std::span(typed));
-  return {bytes.begin(), bytes.end()};
-}
-
-template <class T>
-std::vector<double> Decoded(std::span<const std::byte> bytes) {
-  std::vector<double> values(bytes.size() / sizeof(T));
-  for (size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<double>(value);
-  }
-  return values;
-}
-
-std::vector<double> RandomValues(Random& random, int64_t count) {
-  std::vector<double> values(static_cast<size_t>(count));
-  for (double& value : values)
-    value = static_cast<double>(static_cast<float>(random.Uniform() - 0.5));
-  return values;
-}
-
 double OpenClKernelsTest::WorstError(const Solver& solver, const Problem& problem,
                                      const Config& config) {
-  Random random(11);
-  std::vector<std::vector<double>> values;
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  std::vector<BufferView> views;
-  const bool f64 = OutputType(problem) == DataType::kF64;
-  const size_t element_bytes = f64 ? 8 : 4;
-  for (const Operand& operand : Operands(problem)) {
-    values.push_back(RandomValues(random, SpanElements(operand.tensor)));
-    std::vector<double> initial = values.back();
-    if (operand.role == OperandRole::kOut) {
-      std::fill(initial.begin(), initial.end(), std::numeric_limits<double>::quiet_NaN());
-      values.back() = initial;
-    }
-    const auto bytes = f64 ? Encoded<double>(initial) : Encoded<float>(initial);
-    buffers.push_back(*device_->Allocate(bytes.size()));
-    views.push_back(buffers.back()->View(kOffsetElements * element_bytes));
-    EXPECT_TRUE(device_->Upload(bytes, buffers.back()->View(0)).ok());
-  }
   const BuildOutcome built =
       Builder(*cache_, 1).Build({&solver, problem, config}, device_->target());
   if (built.failure() != nullptr) {
@@ -231,28 +175,9 @@ double OpenClKernelsTest::WorstError(const Solver& solver, const Problem& proble
   auto executable = solver.Load(*built.artifact(), problem, config, *device_);
   EXPECT_TRUE(executable.ok()) << executable.status().ToString();
   if (!executable.ok()) return INFINITY;
-  const auto workspace = *device_->Allocate((*executable)->workspace_bytes());
-  const Gemm* gemm = std::get_if<Gemm>(&problem);
-  const double alpha = gemm == nullptr ? 1 : ValueOf(gemm->alpha);
-  const double beta = gemm == nullptr ? 0 : ValueOf(gemm->beta);
-  const Arguments arguments{views, workspace->View(0), alpha, beta};
-  EXPECT_TRUE((*executable)->Run(arguments).ok());
-  std::vector<std::byte> bytes(values.back().size() * element_bytes);
-  EXPECT_TRUE(device_->Download(views.back(), bytes).ok());
-  const std::vector<double> actual = f64 ? Decoded<double>(bytes) : Decoded<float>(bytes);
-  const std::vector<double> expected = NaiveResult(problem, values, alpha, beta);
-  // Inputs are at most 1/2, so a sum of r products is at most r/4 and each of its r roundings half
-  // a unit of that.
-  const double tolerance =
-      UnitRoundoff(OutputType(problem)) * (4 + static_cast<double>(ReductionLength(problem))) * 2;
-  double worst = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    // A gap holds what it held: NaN where the output was poisoned, else the same bits.
-    if (std::isnan(expected[i]) && std::isnan(actual[i])) continue;
-    const double error = std::abs(expected[i] - actual[i]) / tolerance;
-    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-  }
-  return worst;
+  const Result<double> error = ErrorOf(**executable, *device_, problem, 11);
+  EXPECT_TRUE(error.ok()) << error.status().ToString();
+  return error.ok() ? *error : INFINITY;
 }
 
 void OpenClKernelsTest::CheckSolver(const std::string& name, const std::vector<Problem>& problems,
