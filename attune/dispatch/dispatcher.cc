@@ -1,0 +1,263 @@
+#include "attune/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+// Neighbours that are looked at: the nearest one's candidates may all be inapplicable.
+constexpr size_t kNeighbours = 3;
+// What stands behind the preferred option in case that it cannot be made ready in time.
+constexpr size_t kDefaults = 4;
+
+// Records of another device model or core count, or of other ways of waiting, order candidates well
+// enough to be better than a guess; another instruction set does not.
+bool IsCompatible(const Target& target, const Target& here) {
+  return target.backend == here.backend && target.arch == here.arch;
+}
+
+// `environment` with the policies of `now`.
+Environment UnderPolicyOf(const Environment& now, const Environment& environment) {
+  const auto is_policy = [](const auto& field) { return field.first.starts_with("policy."); };
+  Environment result;
+  std::copy_if(environment.begin(), environment.end(), std::inserter(result, result.end()),
+               [&](const auto& field) { return !is_policy(field); });
+  std::copy_if(now.begin(), now.end(), std::inserter(result, result.end()), is_policy);
+  return result;
+}
+
+}  // namespace
+
+struct Dispatcher::Draft {
+  const Problem& problem;
+  const ChoiceSource& choices;
+  uint64_t workspace_limit_bytes;
+  Decision decision;
+  std::vector<std::string> refused;  // Solvers that do not apply.
+};
+
+Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
+    : parts_(std::move(parts)), options_(std::move(options)) {}
+
+const Solver* Dispatcher::SolverOf(const Candidate& candidate) const {
+  return FindSolver(*parts_.solvers, candidate.solver);
+}
+
+Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
+  const Solver* solver = SolverOf(candidate);
+  if (solver == nullptr) {
+    return NotFound(fmt::format("Solver {} does not exist here.", Text(candidate.solver)));
+  }
+  ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, parts_.target));
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, parts_.target));
+  if (!space.IndexOf(candidate.config).has_value()) {
+    return Unsupported(
+        fmt::format("{} has no such parameters for this problem here.", Text(candidate)));
+  }
+  return Status::Ok();
+}
+
+void Dispatcher::Add(Draft& draft, Option option) const {
+  if (option.workspace_bytes >= 0 &&
+      static_cast<uint64_t>(option.workspace_bytes) > draft.workspace_limit_bytes) {
+    return;
+  }
+  auto& options = draft.decision.options;
+  const bool known = std::any_of(options.begin(), options.end(), [&](const Option& other) {
+    return other.candidate == option.candidate;
+  });
+  if (!known && InScope(draft.problem, option)) options.push_back(std::move(option));
+}
+
+bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
+  if (options_.scope == Scope::kAll) return true;
+  const Solver* solver = SolverOf(option.candidate);
+  if (options_.scope == Scope::kDynamic) return solver->traits().dynamic;
+  return IsReady(problem, option);
+}
+
+Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& choices,
+                                    uint64_t workspace_limit_bytes) const {
+  Draft draft{problem, choices, workspace_limit_bytes, {}, {}};
+  ATTUNE_RETURN_IF_ERROR(AddForced(draft));
+  if (draft.decision.is_tuned) return std::move(draft.decision);
+  AddRecords(draft);
+  if (!draft.decision.is_tuned) {
+    AddNeighbours(draft);
+    AddPredicted(draft);
+  }
+  AddDefaults(draft);
+  if (!draft.decision.options.empty()) return std::move(draft.decision);
+  if (draft.refused.empty()) {
+    return ResourceExhausted(fmt::format(
+        "No candidate for {} fits: the workspace is limited to {} bytes and the scope is '{}'.",
+        Text(problem), workspace_limit_bytes, Name(options_.scope)));
+  }
+  return Unsupported(
+      fmt::format("No solver here computes {}. {}", Text(problem), fmt::join(draft.refused, " ")));
+}
+
+Status Dispatcher::AddForced(Draft& draft) const {
+  const ForcedChoices::Entry* entry = options_.forced.Find(draft.problem);
+  if (entry == nullptr) return Status::Ok();
+  Option option;
+  option.origin = Origin::kForced;
+  option.because = "It is forced.";
+  option.candidate.solver = entry->solver->id();
+  if (entry->config.has_value()) {
+    option.candidate.config = *entry->config;
+  } else {
+    const auto space = entry->solver->Space(draft.problem, parts_.target);
+    if (!space.ok()) return space.error().WithContext("The forced choice cannot serve");
+    option.candidate.config = space->At(0);
+  }
+  ATTUNE_RETURN_IF_ERROR(
+      Fits(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
+  draft.decision.options.push_back(std::move(option));
+  draft.decision.is_tuned = true;
+  return Status::Ok();
+}
+
+void Dispatcher::AddRecords(Draft& draft) const {
+  const auto found = draft.choices.Find(draft.problem);
+  if (!found.ok()) {
+    draft.decision.skipped.push_back(found.error().message());
+    return;
+  }
+  const auto mismatch = [&](const IndexedChoice& choice, const Target& target,
+                            const Environment& environment) {
+    std::string reason = parts_.match.Mismatch(choice.best().candidate, target, environment,
+                                               parts_.target, parts_.environment);
+    if (!reason.empty()) return reason;
+    // Its speed-up was over a default that is gone.
+    return parts_.match.Mismatch(choice.ranking[choice.default_position].candidate, target,
+                                 environment, parts_.target, parts_.environment);
+  };
+  std::vector<const IndexedChoice*> passed_over;
+  for (const IndexedChoice& choice : *found) {
+    const std::string reason = mismatch(choice, *choice.target, *choice.environment);
+    if (reason.empty()) {
+      AddRanking(draft, choice, Origin::kMeasured, "A record of this machine chose it.");
+      draft.decision.is_tuned = !draft.decision.options.empty();
+      if (draft.decision.is_tuned) return;
+      continue;
+    }
+    draft.decision.skipped.push_back(reason);
+    passed_over.push_back(&choice);
+  }
+  for (const IndexedChoice* choice : passed_over) {
+    if (!IsCompatible(*choice->target, parts_.target)) continue;
+    const Environment environment = UnderPolicyOf(parts_.environment, *choice->environment);
+    if (!mismatch(*choice, parts_.target, environment).empty()) continue;
+    AddRanking(draft, *choice, Origin::kCompatible,
+               fmt::format("A record of {} chose it, which is compatible.", Text(*choice->target)));
+    if (!draft.decision.options.empty()) return;
+  }
+}
+
+void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin origin,
+                            const std::string& because) const {
+  bool is_first = true;
+  for (const RankedCandidate& ranked : choice.ranking) {
+    const Status fits = Fits(draft.problem, ranked.candidate);
+    if (!fits.ok()) {
+      if (is_first) draft.decision.skipped.push_back(fits.message());
+      // What won exists no more, so the record decides nothing: it is as good as none.
+      if (is_first && origin == Origin::kMeasured) return;
+      continue;
+    }
+    Option option;
+    option.candidate = ranked.candidate;
+    option.origin = origin;
+    option.because = is_first ? because : "The same measurements put it behind.";
+    option.median_ns = ranked.median_ns;
+    option.workspace_bytes = ranked.workspace_bytes;
+    option.load_ns = ranked.load_ns;
+    Add(draft, std::move(option));
+    is_first = false;
+  }
+}
+
+void Dispatcher::AddNeighbours(Draft& draft) const {
+  const auto neighbours =
+      draft.choices.Nearest(draft.problem, kNeighbours, options_.max_neighbour_distance);
+  if (!neighbours.ok()) {
+    draft.decision.skipped.push_back(neighbours.error().message());
+    return;
+  }
+  for (const Neighbour& neighbour : *neighbours) {
+    const auto found = draft.choices.Find(neighbour.problem);
+    if (!found.ok()) continue;
+    for (const IndexedChoice& choice : *found) {
+      if (!IsCompatible(*choice.target, parts_.target)) continue;
+      const double scale = Flops(draft.problem) / std::max(Flops(neighbour.problem), 1.0);
+      for (const RankedCandidate& ranked : choice.ranking) {
+        const Environment environment = UnderPolicyOf(parts_.environment, *choice.environment);
+        const std::string mismatch = parts_.match.Mismatch(
+            ranked.candidate, parts_.target, environment, parts_.target, parts_.environment);
+        if (!mismatch.empty() || !Fits(draft.problem, ranked.candidate).ok()) continue;
+        Option option;
+        option.candidate = ranked.candidate;
+        option.origin = Origin::kNearest;
+        option.because = fmt::format("It is the choice of {}, at distance {:.2f}.",
+                                     Text(neighbour.problem), neighbour.distance);
+        option.expected_ns = ranked.median_ns * scale;
+        option.load_ns = ranked.load_ns;
+        Add(draft, std::move(option));
+      }
+      break;  // The newest choice of this neighbour is enough.
+    }
+  }
+}
+
+void Dispatcher::AddPredicted(Draft& draft) const {
+  if (parts_.predictor == nullptr) return;
+  std::vector<Option> predicted;
+  for (const auto& solver : *parts_.solvers) {
+    if (!solver->IsApplicable(draft.problem, parts_.target).ok()) continue;
+    const auto space = solver->Space(draft.problem, parts_.target);
+    if (!space.ok()) continue;
+    Option option;
+    option.candidate = {solver->id(), space->At(0)};
+    option.origin = Origin::kPredicted;
+    option.because = "A model expects it to be the quickest.";
+    const auto time_ns = parts_.predictor->PredictNs(draft.problem, option.candidate);
+    if (!time_ns.has_value()) continue;
+    option.expected_ns = *time_ns;
+    predicted.push_back(std::move(option));
+  }
+  std::stable_sort(predicted.begin(), predicted.end(),
+                   [](const Option& a, const Option& b) { return a.expected_ns < b.expected_ns; });
+  for (Option& option : predicted) Add(draft, std::move(option));
+}
+
+void Dispatcher::AddDefaults(Draft& draft) const {
+  size_t added = 0;
+  bool has_instant = false;
+  for (const auto& solver : *parts_.solvers) {
+    // One that is ready at once has to be among them: the caller may not be made to wait.
+    if (added >= kDefaults && (has_instant || !solver->traits().instant)) continue;
+    const Status applicable = solver->IsApplicable(draft.problem, parts_.target);
+    if (!applicable.ok()) {
+      draft.refused.push_back(applicable.message());
+      continue;
+    }
+    const auto space = solver->Space(draft.problem, parts_.target);
+    if (!space.ok()) {
+      draft.refused.push_back(space.error().message());
+      continue;
+    }
+    Option option;
+    option.candidate = {solver->id(), space->At(0)};
+    option.because = added == 0 ? "Nothing is known of this problem; it is the default."
+                                : "It applies, after the default.";
+    Add(draft, std::move(option));
+    ++added;
+    has_instant = has_instant || solver->traits().instant;
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,118 @@
+// Decides what serves a problem, and makes it ready without making the caller wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/device/device.h"
+#include "attune/dispatch/forced_choice.h"
+#include "attune/dispatch/plan.h"
+#include "attune/dispatch/policy.h"
+#include "attune/dispatch/time_predictor.h"
+#include "attune/index/choice_source.h"
+#include "attune/problem/target.h"
+#include "attune/record/select.h"
+#include "attune/solver/solver.h"
+
+namespace attune {
+
+inline constexpr uint64_t kNoWorkspaceLimit = UINT64_MAX;
+
+// What a dispatcher works with; everything is borrowed and outlives it.
+struct DispatchParts {
+  const SolverList* solvers = nullptr;
+  Device* device = nullptr;
+  Target target;
+  Environment environment;
+  MatchPolicy match = MatchPolicy::Default();
+  KernelCache* kernels = nullptr;
+  const TimePredictor* predictor = nullptr;  // May be null.
+};
+
+struct DispatchOptions {
+  Scope scope = Scope::kAll;
+  ForcedChoices forced;
+  // A tuned problem farther away says nothing: 2 is a factor of 4 in one size.
+  double max_neighbour_distance = 2;
+  // What a caller may be made to wait for a creation whose time is known: so much, or so large a
+  // part of one launch.
+  int64_t creation_budget_ns = 50'000;
+  double creation_share = 0.3;
+};
+
+// What can serve a problem.
+struct Decision {
+  std::vector<Option> options;  // Preferred first; never empty.
+  bool is_tuned = false;        // The first one is forced, or rests on a record of this target.
+  std::vector<std::string> skipped;  // Records that cannot be used here, and why.
+};
+
+// A plan, and what should replace it.
+struct Serving {
+  std::unique_ptr<Plan> plan;
+  // What is preferred but would have made the caller wait: to be loaded in the background.
+  std::optional<Option> better;
+  bool is_tuned = false;
+  bool has_built =
+      false;  // Something slow was created in the calling thread, for want of anything else.
+  std::vector<std::string> skipped;
+};
+
+// How much a Serve may do in its thread.
+enum class Haste {
+  kAtOnce,   // Only what is ready: nothing is compiled and nothing slow is created.
+  kPatient,  // Whatever the preferred option takes.
+};
+
+// Thread-safe: it holds no state but what it was made with.
+class Dispatcher {
+ public:
+  Dispatcher(DispatchParts parts, DispatchOptions options);
+
+  // Candidates for `problem` that fit `workspace_limit_bytes` as far as that is known, in the order
+  // forced, measured, compatible, nearest, predicted, default. kUnsupported if no solver applies,
+  // with the reason of each; a forced choice that cannot serve is an error and nothing else is
+  // tried.
+  Result<Decision> Decide(const Problem& problem, const ChoiceSource& choices,
+                          uint64_t workspace_limit_bytes) const;
+
+  // A plan by the first option that can be made ready in the given haste.
+  Result<Serving> Serve(const Problem& problem, const ChoiceSource& choices,
+                        uint64_t workspace_limit_bytes, Haste haste) const;
+
+  // Makes one option ready, whatever that takes; compiles if it has to, and says so in `has_built`.
+  // kResourceExhausted if it needs more workspace than the limit.
+  Result<std::unique_ptr<Plan>> Load(const Problem& problem, const Option& option,
+                                     uint64_t workspace_limit_bytes, bool* has_built) const;
+
+  // Whether Load returns before a caller notices, going by what is known.
+  bool IsReady(const Problem& problem, const Option& option) const;
+
+  const DispatchParts& parts() const { return parts_; }
+
+ private:
+  struct Draft;
+
+  Status AddForced(Draft& draft) const;
+  void AddRecords(Draft& draft) const;
+  void AddRanking(Draft& draft, const IndexedChoice& choice, Origin origin,
+                  const std::string& because) const;
+  void AddNeighbours(Draft& draft) const;
+  void AddPredicted(Draft& draft) const;
+  void AddDefaults(Draft& draft) const;
+  void Add(Draft& draft, Option option) const;
+  // Ok if `candidate` exists here, applies to the problem and has valid parameters.
+  Status Fits(const Problem& problem, const Candidate& candidate) const;
+  const Solver* SolverOf(const Candidate& candidate) const;
+  bool InScope(const Problem& problem, const Option& option) const;
+
+  const DispatchParts parts_;
+  const DispatchOptions options_;
+};
+
+}  // namespace attune

@@ -1,0 +1,53 @@
+#include "attune/dispatch/plan.h"
+
+#include <utility>
+
+namespace attune {
+
+std::string_view Name(Origin origin) {
+  switch (origin) {
+    case Origin::kForced:
+      return "forced";
+    case Origin::kMeasured:
+      return "measured";
+    case Origin::kCompatible:
+      return "compatible";
+    case Origin::kNearest:
+      return "nearest";
+    case Origin::kPredicted:
+      return "predicted";
+    case Origin::kDefault:
+      return "default";
+  }
+  return "default";
+}
+
+Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
+           std::unique_ptr<Executable> executable)
+    : problem_(std::move(problem)),
+      workspace_limit_bytes_(workspace_limit_bytes),
+      option_(std::move(option)),
+      executable_(std::move(executable)),
+      workspace_bytes_(executable_->workspace_bytes()),
+      is_concurrent_(executable_->is_concurrent()) {}
+
+Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure)
+    : problem_(std::move(problem)),
+      workspace_limit_bytes_(workspace_limit_bytes),
+      failure_(std::move(failure)) {}
+
+Status Plan::RunAlone(const Arguments& arguments) {
+  if (executable_ == nullptr) return failure_;
+  const std::lock_guard<std::mutex> lock(run_mutex_);
+  return executable_->Run(arguments);
+}
+
+bool PlanSlot::Publish(std::unique_ptr<Plan> plan) {
+  const std::lock_guard<std::mutex> lock(versions_mutex_);
+  if (versions_.size() == kMaxVersions) return false;
+  versions_.push_back(std::move(plan));
+  current_.store(versions_.back().get(), std::memory_order_release);
+  return true;
+}
+
+}  // namespace attune

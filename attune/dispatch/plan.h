@@ -1,0 +1,123 @@
+// What serves one shape, and the place where it stands while better ones replace it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+#include "attune/dispatch/plan_key.h"
+#include "attune/problem/problem.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// On which evidence a candidate serves, best first.
+enum class Origin {
+  kForced,      // ATTUNE_FORCE says so.
+  kMeasured,    // A valid record of this target.
+  kCompatible,  // A valid record of a compatible target.
+  kNearest,     // The choice of the nearest tuned problem.
+  kPredicted,   // A model's answer.
+  kDefault,     // The first solver that applies.
+};
+inline constexpr int kOriginCount = 6;
+std::string_view Name(Origin origin);  // "forced", "measured", ...
+
+// One way to serve a problem.
+struct Option {
+  Candidate candidate;
+  Origin origin = Origin::kDefault;
+  std::string because;           // One sentence.
+  double median_ns = 0;          // Measured, of this problem; 0: unknown.
+  double expected_ns = 0;        // Measured, of a neighbour, or predicted; 0: unknown.
+  int64_t workspace_bytes = -1;  // -1: known when it is loaded.
+  int64_t load_ns = -1;          // What creating it took where it was measured; -1: unknown.
+
+  double best_guess_ns() const { return median_ns > 0 ? median_ns : expected_ns; }
+};
+
+// A candidate made ready for one problem, or the reason why nothing can serve it. Immutable.
+class Plan {
+ public:
+  Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
+       std::unique_ptr<Executable> executable);
+  Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure);
+
+  const Problem& problem() const { return problem_; }
+  const Option& option() const { return option_; }  // REQUIRES: failure().ok().
+  const Status& failure() const { return failure_; }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  uint64_t workspace_limit_bytes() const { return workspace_limit_bytes_; }
+
+  // Thread-safe. Calls wait for each other only if the executable is one for a single thread.
+  Status Run(const Arguments& arguments) {
+    if (is_concurrent_) return executable_->Run(arguments);
+    return RunAlone(arguments);
+  }
+
+ private:
+  Status RunAlone(const Arguments& arguments);
+
+  const Problem problem_;
+  const uint64_t workspace_limit_bytes_;
+  const Option option_;
+  const Status failure_;
+  const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
+  const size_t workspace_bytes_ = 0;
+  const bool is_concurrent_ = false;
+  std::mutex run_mutex_;  // Held while executable_ runs, if it is not concurrent.
+};
+
+// Where the plan of a key stands. A reader takes the current plan without a lock; plans that were
+// replaced live as long as the slot, because a reader may still be running one.
+class PlanSlot {
+ public:
+  // As often may a plan be replaced; then the slot is retired and the next call makes a new one.
+  static constexpr size_t kMaxVersions = 16;
+
+  PlanSlot(const PlanKey& key, uint64_t hash) : key_(key), hash_(hash) {}
+
+  const PlanKey& key() const { return key_; }
+  uint64_t hash() const { return hash_; }
+
+  // Null until the first Publish.
+  Plan* current() const { return current_.load(std::memory_order_acquire); }
+  // Makes `plan` the current one. False if the slot had its kMaxVersions; then nothing changes.
+  bool Publish(std::unique_ptr<Plan> plan);
+
+  // A retired slot is served no more; whoever still holds it may finish its calls.
+  bool is_retired() const { return retired_.load(std::memory_order_acquire); }
+  void Retire() { retired_.store(true, std::memory_order_release); }
+
+  // Held while somebody looks for the first plan: others who need it wait for that one.
+  std::mutex& making_mutex() { return making_mutex_; }
+
+  // For eviction: whether it was used since the last question.
+  void Touch() {
+    if (!touched_.load(std::memory_order_relaxed)) touched_.store(true, std::memory_order_relaxed);
+  }
+  bool TakeTouched() { return touched_.exchange(false, std::memory_order_relaxed); }
+  // A pinned slot is never evicted.
+  void Pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
+  void Unpin() { pins_.fetch_sub(1, std::memory_order_relaxed); }
+  bool is_pinned() const { return pins_.load(std::memory_order_relaxed) > 0; }
+
+ private:
+  const PlanKey key_;
+  const uint64_t hash_;
+  std::atomic<Plan*> current_{nullptr};
+  std::atomic<bool> retired_{false};
+  std::atomic<bool> touched_{false};
+  std::atomic<int> pins_{0};
+  std::mutex making_mutex_;
+  std::mutex versions_mutex_;  // Guards versions_.
+  std::vector<std::unique_ptr<Plan>> versions_;
+};
+
+}  // namespace attune

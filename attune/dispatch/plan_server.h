@@ -1,0 +1,119 @@
+// Serves plans by key: from its cache without a lock, on a miss by the dispatcher, and better ones
+// as soon as the background has them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/status.h"
+#include "attune/dispatch/counters.h"
+#include "attune/dispatch/dispatcher.h"
+#include "attune/dispatch/plan_cache.h"
+#include "attune/dispatch/policy.h"
+#include "attune/dispatch/work_queue.h"
+#include "attune/index/choice_source.h"
+
+namespace attune {
+
+struct ServerOptions {
+  MissPolicy policy = MissPolicy::kDeferred;
+  size_t max_plans = 4096;
+  // The choice for a key never changes: a miss waits for what is preferred, and nothing is swapped.
+  bool deterministic = false;
+};
+
+// What the server asks of whoever owns it. Each may be null but `choices`.
+struct ServerHooks {
+  // What is known now; called often, from any thread.
+  std::function<std::shared_ptr<const ChoiceSource>()> choices;
+  // Tunes a problem and returns when its records can be seen in `choices`. Called by one background
+  // thread, or under kInline by the thread that missed.
+  std::function<Status(const Problem&)> tune;
+  // Notes a problem for later. Called by the background thread.
+  std::function<Status(const Problem&)> record;
+};
+
+// Thread-safe.
+class PlanServer {
+ public:
+  PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOptions options,
+             ServerHooks hooks);
+  // REQUIRES: no call is in progress and every pinned slot was given back.
+  ~PlanServer();
+
+  // The plan of `key` if it is at hand; else null. Valid until this thread's next call.
+  Plan* Find(const PlanKey& key) {
+    const PlanSlot* slot = cache_.Find(key);
+    return slot == nullptr ? nullptr : slot->current();
+  }
+
+  // The plan of `key`, which stands for `problem` under the limit; made if it must be. Valid as
+  // Find's. The status of the plan says if nothing can serve the problem.
+  Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes);
+
+  // The same as a slot that is never evicted; to be given back with Unpin.
+  std::shared_ptr<PlanSlot> Pin(const PlanKey& key, const Problem& problem,
+                                uint64_t workspace_limit_bytes);
+  static void Unpin(PlanSlot& slot) { slot.Unpin(); }
+
+  // Memory of this thread, at least `size_bytes`, kept for its next call.
+  Result<BufferView> Workspace(size_t size_bytes) {
+    return cache_.Workspace(*dispatcher_.parts().device, size_bytes);
+  }
+
+  // Looks at every plan again, in the background, because `choices` has changed.
+  void Refresh();
+  // Whether nothing is left to be done in the background within `timeout`.
+  bool WaitIdle(std::chrono::nanoseconds timeout);
+
+  // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
+  std::optional<std::string> WouldStall(const PlanKey& key, const Problem& problem,
+                                        uint64_t workspace_limit_bytes) const;
+
+  ServerCounters counters() const;
+  void SetListener(ServerListener listener);
+  const Dispatcher& dispatcher() const { return dispatcher_; }
+  const ServerOptions& options() const { return options_; }
+  std::shared_ptr<const ChoiceSource> choices() const { return hooks_.choices(); }
+
+ private:
+  struct Totals;
+
+  std::shared_ptr<PlanSlot> FindOrAddSlot(const PlanKey& key);
+  void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
+            uint64_t workspace_limit_bytes);
+  void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
+  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, uint64_t limit,
+             const Serving& serving);
+  bool TuneNow(const Problem& problem);
+  void TuneLater(const Problem& problem);
+  void RecordLater(const Problem& problem);
+  // True for the first caller of each problem, until it is forgotten.
+  bool Claim(const Problem& problem);
+  void Forget(const Problem& problem);
+  void Swap(PlanSlot& slot, const Problem& problem, const Option& option, uint64_t limit);
+  void RefreshSlot(PlanSlot& slot);
+  void Tell(ServerEvent event, const Problem& problem, const Candidate* candidate,
+            const std::string& message) const;
+
+  const Dispatcher dispatcher_;
+  const ServerOptions options_;
+  const ServerHooks hooks_;
+  const std::unique_ptr<Totals> totals_;
+  mutable std::mutex listener_mutex_;  // Guards listener_.
+  std::shared_ptr<const ServerListener> listener_;
+  std::mutex claimed_mutex_;  // Guards claimed_.
+  std::set<Fingerprint> claimed_;
+  PlanCache cache_;
+  // Last, so that their threads end before what they use goes.
+  WorkQueue tunings_;
+  WorkQueue loads_;
+};
+
+}  // namespace attune

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/dispatch/dispatcher.h"
+
+namespace attune {
+namespace {
+
+// What a plain reference makes of a problem, roughly, to know whether it can stand in.
+constexpr double kLastResortFlopsPerNs = 0.5;
+constexpr double kLongestStandInNs = 20e6;
+
+}  // namespace
+
+bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
+  const Solver* solver = SolverOf(option.candidate);
+  if (solver == nullptr) return false;
+  if (solver->traits().compiles) {
+    const auto recipe = solver->Recipe(problem, option.candidate.config, parts_.target);
+    if (!recipe.ok()) return false;
+    if (!recipe->empty() && !parts_.kernels->Find(*recipe).has_value()) return false;
+  }
+  if (solver->traits().instant) return true;
+  if (option.load_ns < 0) return false;
+  const double budget_ns = std::max(static_cast<double>(options_.creation_budget_ns),
+                                    options_.creation_share * option.best_guess_ns());
+  return static_cast<double>(option.load_ns) <= budget_ns;
+}
+
+Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Option& option,
+                                               uint64_t workspace_limit_bytes,
+                                               bool* has_built) const {
+  *has_built = false;
+  const Solver* solver = SolverOf(option.candidate);
+  if (solver == nullptr) {
+    return NotFound(fmt::format("Solver {} does not exist here.", Text(option.candidate.solver)));
+  }
+  Artifact artifact;
+  ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                          solver->Recipe(problem, option.candidate.config, parts_.target));
+  if (!recipe.empty()) {
+    if (auto kept = parts_.kernels->Find(recipe)) {
+      artifact = std::move(*kept);
+    } else {
+      *has_built = true;
+      ATTUNE_ASSIGN_OR_RETURN(artifact, solver->Build(recipe));
+      // Losing it costs the next process a compilation and nothing else.
+      (void)parts_.kernels->Store(recipe, artifact);
+    }
+  }
+  ATTUNE_ASSIGN_OR_RETURN(auto executable,
+                          solver->Load(artifact, problem, option.candidate.config, *parts_.device));
+  if (executable->workspace_bytes() > workspace_limit_bytes) {
+    return ResourceExhausted(fmt::format(
+        "{} needs {} bytes of workspace for {}, above the limit of {}.", Text(option.candidate),
+        executable->workspace_bytes(), Text(problem), workspace_limit_bytes));
+  }
+  return std::make_unique<Plan>(problem, workspace_limit_bytes, option, std::move(executable));
+}
+
+Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
+                                  uint64_t workspace_limit_bytes, Haste haste) const {
+  ATTUNE_ASSIGN_OR_RETURN(Decision decision, Decide(problem, choices, workspace_limit_bytes));
+  Serving serving;
+  serving.is_tuned = decision.is_tuned;
+  serving.skipped = std::move(decision.skipped);
+  Status failure;
+  const auto try_option = [&](const Option& option) {
+    bool has_built = false;
+    auto plan = Load(problem, option, workspace_limit_bytes, &has_built);
+    serving.has_built = serving.has_built || has_built;
+    if (plan.ok()) {
+      serving.plan = std::move(*plan);
+    } else {
+      failure = plan.error();
+      serving.skipped.push_back(failure.message());
+    }
+    return plan.ok();
+  };
+  std::vector<const Option*> slow;
+  for (const Option& option : decision.options) {
+    const Solver* solver = SolverOf(option.candidate);
+    const bool crawls = solver->traits().last_resort && decision.options.size() > 1 &&
+                        Flops(problem) > kLongestStandInNs * kLastResortFlopsPerNs;
+    if (haste == Haste::kAtOnce && (crawls || !IsReady(problem, option))) {
+      slow.push_back(&option);
+      continue;
+    }
+    if (!try_option(option)) continue;
+    if (!slow.empty() && slow.front() == &decision.options.front()) serving.better = *slow.front();
+    return serving;
+  }
+  // Nothing is ready: better late than never.
+  for (const Option* option : slow) {
+    serving.has_built = true;
+    if (try_option(*option)) return serving;
+  }
+  return failure;
+}
+
+}  // namespace attune
