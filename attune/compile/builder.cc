@@ -1,11 +1,9 @@
 #include "attune/compile/builder.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <chrono>
 #include <condition_variable>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,10 +38,6 @@ struct Builder::Flight {
   std::condition_variable landed;
   std::optional<BuildOutcome> outcome;  // Guarded by mutex.
 };
-
-Builder::Builder(KernelCache& cache, int workers) : cache_(cache), workers_(workers) {
-  assert(workers >= 1);
-}
 
 Builder::~Builder() = default;
 
@@ -119,24 +113,6 @@ BuildOutcome Builder::FindOrCompile(const Solver& solver, const BuildRecipe& rec
     outcome.result = FailureFrom(artifact.error());
   }
   return outcome;
-}
-
-std::vector<std::optional<BuildOutcome>> Builder::BuildAll(std::span<const BuildRequest> requests,
-                                                           const Target& target,
-                                                           std::stop_token stop) {
-  std::vector<std::optional<BuildOutcome>> outcomes(requests.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++) {
-      outcomes[i] = Build(requests[i], target);
-    }
-  };
-  const size_t threads = std::min(static_cast<size_t>(workers_), requests.size());
-  std::vector<std::jthread> others;
-  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  others.clear();  // Joins.
-  return outcomes;
 }
 
 }  // namespace attune

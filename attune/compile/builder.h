@@ -1,13 +1,10 @@
-// Compiles candidates: many at once, none twice.
+// Compiles candidates, none twice.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,20 +48,15 @@ class Builder {
   static constexpr size_t kMaxLogBytes = 16384;
   static constexpr size_t kMaxRememberedFailures = 4096;
 
-  // Borrows `cache`. REQUIRES: workers >= 1.
-  Builder(KernelCache& cache, int workers);
+  // Borrows `cache`.
+  explicit Builder(KernelCache& cache) : cache_(cache) {}
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // Builds one candidate in the calling thread: no thread is started.
+  // Builds in the calling thread. Who wants builds side by side calls from several threads, or, as
+  // tuning does, from several processes that share a cache.
   BuildOutcome Build(const BuildRequest& request, const Target& target);
-
-  // Builds all, on at most `workers` threads, and returns outcomes in the order of `requests`. Once
-  // `stop` is requested, what was not begun stays empty.
-  std::vector<std::optional<BuildOutcome>> BuildAll(std::span<const BuildRequest> requests,
-                                                    const Target& target,
-                                                    std::stop_token stop = {});
 
  private:
   struct Flight;
@@ -73,7 +65,6 @@ class Builder {
   BuildOutcome FindOrCompile(const Solver& solver, const BuildRecipe& recipe);
 
   KernelCache& cache_;
-  const int workers_;
   std::mutex mutex_;  // Guards everything below.
   // Shared: the thread that compiles and those that wait for it; the last one drops it.
   std::map<Fingerprint, std::shared_ptr<Flight>> flights_;

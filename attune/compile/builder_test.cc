@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,9 +40,9 @@ class Gate {
 TEST(BuilderTest, SecondBuilderOnTheSameCacheCompilesNothing) {
   CountingSolver solver;
   MemoryKernelCache cache;
-  const BuildOutcome first = Builder(cache, 1).Build(Request(solver, 4), Target{});
+  const BuildOutcome first = Builder(cache).Build(Request(solver, 4), Target{});
 
-  const BuildOutcome second = Builder(cache, 1).Build(Request(solver, 4), Target{});
+  const BuildOutcome second = Builder(cache).Build(Request(solver, 4), Target{});
 
   EXPECT_EQ(solver.builds, 1);
   EXPECT_FALSE(first.from_cache);
@@ -52,51 +53,44 @@ TEST(BuilderTest, SecondBuilderOnTheSameCacheCompilesNothing) {
   EXPECT_EQ(second.artifact()->bytes, "compiled tile=4");
 }
 
-TEST(BuilderTest, OutcomesStandInTheOrderOfTheRequests) {
-  CountingSolver solver;
-  MemoryKernelCache cache;
-  Builder builder(cache, 3);
-  std::vector<BuildRequest> requests;
-  for (int64_t tile = 0; tile < 50; ++tile) requests.push_back(Request(solver, tile));
-
-  const auto outcomes = builder.BuildAll(requests, Target{});
-
-  ASSERT_EQ(outcomes.size(), 50u);
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    ASSERT_TRUE(outcomes[i].has_value());
-    ASSERT_NE(outcomes[i]->artifact(), nullptr);
-    EXPECT_EQ(outcomes[i]->artifact()->bytes, "compiled tile=" + std::to_string(i));
+// Builds each request in a thread of its own.
+std::vector<BuildOutcome> BuildAtOnce(Builder& builder, const std::vector<BuildRequest>& requests) {
+  std::vector<BuildOutcome> outcomes(requests.size());
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      threads.emplace_back([&, i] { outcomes[i] = builder.Build(requests[i], Target{}); });
+    }
   }
+  return outcomes;
 }
 
-TEST(BuilderTest, WorkersCompileAtTheSameTime) {
+TEST(BuilderTest, ThreadsCompileAtTheSameTime) {
   CountingSolver solver;
   Gate gate(3);
   solver.on_build = [&](const BuildRecipe&) { return gate.Pass(); };
   MemoryKernelCache cache;
-  Builder builder(cache, 3);
-  const std::vector<BuildRequest> requests = {Request(solver, 1), Request(solver, 2),
-                                              Request(solver, 3)};
+  Builder builder(cache);
 
-  const auto outcomes = builder.BuildAll(requests, Target{});
+  const auto outcomes =
+      BuildAtOnce(builder, {Request(solver, 1), Request(solver, 2), Request(solver, 3)});
 
-  for (const auto& outcome : outcomes) EXPECT_NE(outcome->artifact(), nullptr);
+  for (const BuildOutcome& outcome : outcomes) EXPECT_NE(outcome.artifact(), nullptr);
 }
 
 TEST(BuilderTest, OneRecipeAskedForByManyThreadsIsCompiledOnce) {
   CountingSolver solver;
   MemoryKernelCache cache;
-  Builder builder(cache, 4);
-  const std::vector<BuildRequest> requests(64, Request(solver, 7));
+  Builder builder(cache);
 
-  const auto outcomes = builder.BuildAll(requests, Target{});
+  const auto outcomes = BuildAtOnce(builder, std::vector<BuildRequest>(32, Request(solver, 7)));
 
   EXPECT_EQ(solver.builds, 1);
   int compiled = 0;
-  for (const auto& outcome : outcomes) {
-    ASSERT_NE(outcome->artifact(), nullptr);
-    EXPECT_EQ(outcome->artifact()->bytes, "compiled tile=7");
-    compiled += outcome->from_cache ? 0 : 1;
+  for (const BuildOutcome& outcome : outcomes) {
+    ASSERT_NE(outcome.artifact(), nullptr);
+    EXPECT_EQ(outcome.artifact()->bytes, "compiled tile=7");
+    compiled += outcome.from_cache ? 0 : 1;
   }
   EXPECT_EQ(compiled, 1);
 }
@@ -107,7 +101,7 @@ TEST(BuilderTest, FailureCarriesTheCompilersLogAndIsNotTriedAgain) {
     return InvalidArgument("line 3: no such type 'flaot'");
   };
   MemoryKernelCache cache;
-  Builder builder(cache, 1);
+  Builder builder(cache);
   const BuildOutcome first = builder.Build(Request(solver, 1), Target{});
 
   const BuildOutcome second = builder.Build(Request(solver, 1), Target{});
@@ -128,7 +122,7 @@ TEST(BuilderTest, LongLogKeepsItsHeadAndItsTail) {
   };
   MemoryKernelCache cache;
 
-  const BuildOutcome outcome = Builder(cache, 1).Build(Request(solver, 1), Target{});
+  const BuildOutcome outcome = Builder(cache).Build(Request(solver, 1), Target{});
 
   ASSERT_NE(outcome.failure(), nullptr);
   const std::string& log = outcome.failure()->message;
@@ -142,7 +136,7 @@ TEST(BuilderTest, CompilerThatRanOutOfMemoryIsToldApart) {
   solver.on_build = [](const BuildRecipe&) { return ResourceExhausted("No memory."); };
   MemoryKernelCache cache;
 
-  const BuildOutcome outcome = Builder(cache, 1).Build(Request(solver, 1), Target{});
+  const BuildOutcome outcome = Builder(cache).Build(Request(solver, 1), Target{});
 
   ASSERT_NE(outcome.failure(), nullptr);
   EXPECT_EQ(outcome.failure()->kind, FailureKind::kOutOfMemory);
@@ -153,7 +147,7 @@ TEST(BuilderTest, LibraryCallIsNeitherCompiledNorCached) {
   MemoryKernelCache cache;
   const BuildRequest request{&solver, PackedGemm(8, 8, 8), Config{{"library", int64_t{1}}}};
 
-  const BuildOutcome outcome = Builder(cache, 1).Build(request, Target{});
+  const BuildOutcome outcome = Builder(cache).Build(request, Target{});
 
   ASSERT_NE(outcome.artifact(), nullptr);
   EXPECT_TRUE(outcome.artifact()->bytes.empty());
@@ -167,30 +161,10 @@ TEST(BuilderTest, ConfigThatHasNoRecipeIsNotApplicable) {
   MemoryKernelCache cache;
   const BuildRequest request{&solver, PackedGemm(8, 8, 8), Config{{"refused", int64_t{1}}}};
 
-  const BuildOutcome outcome = Builder(cache, 1).Build(request, Target{});
+  const BuildOutcome outcome = Builder(cache).Build(request, Target{});
 
   ASSERT_NE(outcome.failure(), nullptr);
   EXPECT_EQ(outcome.failure()->kind, FailureKind::kNotApplicable);
-}
-
-TEST(BuilderTest, CancelledRunLeavesWhatWasNotBegunEmpty) {
-  CountingSolver solver;
-  std::stop_source stop;
-  solver.on_build = [&](const BuildRecipe&) {
-    if (solver.builds == 2) stop.request_stop();
-    return Status::Ok();
-  };
-  MemoryKernelCache cache;
-  Builder builder(cache, 1);
-  std::vector<BuildRequest> requests;
-  for (int64_t tile = 0; tile < 5; ++tile) requests.push_back(Request(solver, tile));
-
-  const auto outcomes = builder.BuildAll(requests, Target{}, stop.get_token());
-
-  EXPECT_EQ(solver.builds, 2);
-  EXPECT_TRUE(outcomes[1].has_value());
-  EXPECT_FALSE(outcomes[2].has_value());
-  EXPECT_FALSE(outcomes[4].has_value());
 }
 
 // A cache whose disk is full.
@@ -207,7 +181,7 @@ TEST(BuilderTest, FullDiskCostsTheCacheEntryAndNotTheBuild) {
   CountingSolver solver;
   FullCache cache;
 
-  const BuildOutcome outcome = Builder(cache, 1).Build(Request(solver, 1), Target{});
+  const BuildOutcome outcome = Builder(cache).Build(Request(solver, 1), Target{});
 
   EXPECT_NE(outcome.artifact(), nullptr);
   EXPECT_EQ(outcome.cache_status.code(), StatusCode::kResourceExhausted);

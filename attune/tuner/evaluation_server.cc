@@ -43,7 +43,7 @@ class EvaluationServer {
       : socket_fd_(socket_fd),
         backends_(backends),
         cache_(OpenKernelCache()),
-        builder_(*cache_, 1) {}
+        builder_(*cache_) {}
 
   // Until the parent closes. The status says why the conversation broke, if it did.
   Status Serve() {

@@ -32,7 +32,7 @@ class LocalBlockTimer final : public BlockTimer {
 class LocalEvaluator final : public Evaluator {
  public:
   LocalEvaluator(const SolverList& solvers, Device& device)
-      : solvers_(solvers), device_(device), builder_(cache_, 1) {}
+      : solvers_(solvers), device_(device), builder_(cache_) {}
 
   Status Begin(const Problem& problem, uint64_t seed) override {
     runner_.reset();

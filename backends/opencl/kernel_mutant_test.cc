@@ -48,7 +48,7 @@ Fate FateOf(const Solver& solver, Device& device, const KernelUse& use) {
   if (!solver.IsApplicable(use.problem, device.target()).ok()) return Fate::kRefused;
   MemoryKernelCache cache;
   const BuildOutcome built =
-      Builder(cache, 1).Build({&solver, use.problem, use.config}, device.target());
+      Builder(cache).Build({&solver, use.problem, use.config}, device.target());
   if (built.failure() != nullptr) return Fate::kRefused;
   const auto executable = solver.Load(*built.artifact(), use.problem, use.config, device);
   if (!executable.ok()) return Fate::kRefused;

@@ -219,7 +219,7 @@ TEST_F(OpenClBackendTest, WrongBindingIsCaughtByItsResult) {
   const auto run = [&](const Solver& solver) {
     MemoryKernelCache cache;
     const Config config = solver.Space(gemm, device_->target())->At(0);
-    const BuildOutcome built = Builder(cache, 1).Build({&solver, gemm, config}, device_->target());
+    const BuildOutcome built = Builder(cache).Build({&solver, gemm, config}, device_->target());
     EXPECT_NE(built.artifact(), nullptr);
     auto executable = *solver.Load(*built.artifact(), gemm, config, *device_);
     std::vector<std::unique_ptr<Buffer>> buffers;
@@ -265,7 +265,7 @@ std::set<std::string> SharedObjectsIn(const fs::path& folder) {
 
 // What both processes do: one layer at many sizes. Returns how often a compiler was called.
 int RunLayer(const Backend& backend, Device& device, KernelCache& cache, int sizes) {
-  Builder builder(cache, 1);
+  Builder builder(cache);
   int compiled = 0;
   for (const char* name :
        {"opencl.conv-implicit-gemm", "opencl.conv-im2col-gemm", "opencl.conv-direct"}) {

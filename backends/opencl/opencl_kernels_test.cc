@@ -167,7 +167,7 @@ MemoryKernelCache* OpenClKernelsTest::cache_ = nullptr;
 double OpenClKernelsTest::WorstError(const Solver& solver, const Problem& problem,
                                      const Config& config) {
   const BuildOutcome built =
-      Builder(*cache_, 1).Build({&solver, problem, config}, device_->target());
+      Builder(*cache_).Build({&solver, problem, config}, device_->target());
   if (built.failure() != nullptr) {
     ADD_FAILURE() << built.failure()->message;
     return INFINITY;
