@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -92,7 +93,7 @@ Status MemoryStore::BeginSet(const MeasurementSet& set) {
         fmt::format("Measurement set {} exists with another content; make a new id.", set.id));
   }
   set_by_id_.emplace(set.id, sets_.size());
-  sets_.push_back({Intern(set.problem), {set, false, {}}});
+  sets_.push_back({Intern(set.problem), {set, false, {}}, 0});
   return Status::Ok();
 }
 
@@ -110,6 +111,7 @@ Status MemoryStore::Append(std::string_view set_id, std::span<const Trial> trial
   for (const Trial& trial : trials) {
     recorded.records.push_back({++last_revision_, now, Storable(trial)});
   }
+  if (!trials.empty()) MarkChanged(found->second);
   return Status::Ok();
 }
 
@@ -117,8 +119,24 @@ Status MemoryStore::FinishSet(std::string_view set_id) {
   const std::lock_guard lock(mutex_);
   const auto found = set_by_id_.find(set_id);
   if (found == set_by_id_.end()) return UnknownSet(set_id);
-  sets_[found->second].recorded.finished = true;
+  RecordedSet& recorded = sets_[found->second].recorded;
+  if (recorded.finished) return Status::Ok();
+  recorded.finished = true;
+  ++last_revision_;
+  MarkChanged(found->second);
   return Status::Ok();
+}
+
+Result<StoreState> MemoryStore::State() {
+  const std::lock_guard lock(mutex_);
+  return StoreState{database_id_, last_revision_};
+}
+
+void MemoryStore::MarkChanged(size_t index) {
+  KeptSet& kept = sets_[index];
+  set_by_change_.erase(kept.last_change);
+  kept.last_change = last_revision_;
+  set_by_change_.emplace(kept.last_change, index);
 }
 
 bool MemoryStore::Matches(const KeptSet& kept, const RecordQuery& query) const {
@@ -133,12 +151,21 @@ bool MemoryStore::Matches(const KeptSet& kept, const RecordQuery& query) const {
 std::vector<RecordedSet> MemoryStore::Matching(const RecordQuery& query) const {
   const std::lock_guard lock(mutex_);
   std::vector<const KeptSet*> matching;
-  for (const KeptSet& kept : sets_) {
-    if (Matches(kept, query)) matching.push_back(&kept);
+  if (query.after_revision > 0) {
+    const auto first = set_by_change_.upper_bound(query.after_revision);
+    for (auto change = first; change != set_by_change_.end(); ++change) {
+      const KeptSet& kept = sets_[change->second];
+      if (Matches(kept, query)) matching.push_back(&kept);
+    }
+  } else {
+    for (const KeptSet& kept : sets_) {
+      if (Matches(kept, query)) matching.push_back(&kept);
+    }
   }
-  std::stable_sort(matching.begin(), matching.end(), [](const KeptSet* a, const KeptSet* b) {
-    return std::pair(a->problem, a->recorded.set.started_unix_ns) <
-           std::pair(b->problem, b->recorded.set.started_unix_ns);
+  // Sets of one problem and one start keep the order of their beginning: that of their addresses.
+  std::sort(matching.begin(), matching.end(), [](const KeptSet* a, const KeptSet* b) {
+    return std::tuple(a->problem, a->recorded.set.started_unix_ns, a) <
+           std::tuple(b->problem, b->recorded.set.started_unix_ns, b);
   });
   std::vector<RecordedSet> result;
   for (const KeptSet* kept : matching) result.push_back(Restricted(kept->recorded, query));

@@ -22,6 +22,7 @@ class MemoryStore final : public RecordStore {
   Status BeginSet(const MeasurementSet& set) override;
   Status Append(std::string_view set_id, std::span<const Trial> trials) override;
   Status FinishSet(std::string_view set_id) override;
+  Result<StoreState> State() override;
   Status Visit(const RecordQuery& query,
                const std::function<Status(const RecordedSet&)>& visit) override;
 
@@ -34,9 +35,12 @@ class MemoryStore final : public RecordStore {
   struct KeptSet {
     ProblemIndex problem = 0;
     RecordedSet recorded;
+    int64_t last_change = 0;  // Revision of its last record or of its end.
   };
 
   ProblemIndex Intern(const Problem& problem);
+  // Gives the set at `index` the revision `last_revision_`.
+  void MarkChanged(size_t index);
   bool Matches(const KeptSet& kept, const RecordQuery& query) const;
   std::vector<RecordedSet> Matching(const RecordQuery& query) const;
 
@@ -46,6 +50,9 @@ class MemoryStore final : public RecordStore {
   std::map<std::string, Tagging, std::less<>> tags_;
   std::vector<KeptSet> sets_;
   std::map<std::string, size_t, std::less<>> set_by_id_;
+  std::map<int64_t, size_t>
+      set_by_change_;  // Every set that has a revision, by KeptSet::last_change.
+  const std::string database_id_ = NewDatabaseId();
   int64_t last_revision_ = 0;
 };
 

@@ -9,7 +9,9 @@
 
 namespace attune {
 
-std::string NewSetId() {
+namespace {
+
+std::string RandomId() {
   Fingerprint id;
   ssize_t got = 0;
   // Up to 256 bytes come at once or, before the kernel's pool is ready, after a wait that a signal
@@ -20,5 +22,11 @@ std::string NewSetId() {
   assert(got == sizeof(id));
   return id.ToHex();
 }
+
+}  // namespace
+
+std::string NewSetId() { return RandomId(); }
+
+std::string NewDatabaseId() { return RandomId(); }
 
 }  // namespace attune

@@ -31,9 +31,11 @@ struct MeasurementSet {
 };
 
 std::string NewSetId();
+// The same kind of id: what a store calls itself.
+std::string NewDatabaseId();
 
 struct Record {
-  int64_t revision = 0;  // Assigned by the store, increasing in order of commit.
+  int64_t revision = 0;  // Assigned by the store, increasing in order of commit; at least 1.
   int64_t appended_unix_ns = 0;
   Trial trial;
 

@@ -31,6 +31,17 @@ struct RecordQuery {
   std::vector<TrialRole> roles;
   bool finished_only = false;
   bool with_samples = true;  // Without, Measurement::samples_ns is empty: quicker.
+  // Only sets that got a record, or were finished, after this revision; all matching records of
+  // such a set are delivered. Costs what is new, not what is there.
+  int64_t after_revision = 0;
+};
+
+// Which store this is, and how far it has come.
+struct StoreState {
+  std::string database_id;    // 32 hexadecimal digits, random, made with the database.
+  int64_t last_revision = 0;  // No record and no end of a set has a higher one; 0 for a new store.
+
+  friend bool operator==(const StoreState&, const StoreState&) = default;
 };
 
 // Thread-safe. Every method that writes is durable when it returns Ok: a crash of the process or of
@@ -50,7 +61,13 @@ class RecordStore {
   virtual Status BeginSet(const MeasurementSet& set) = 0;
   // All or nothing, one transaction. kNotFound if the set does not exist.
   virtual Status Append(std::string_view set_id, std::span<const Trial> trials) = 0;
+  // Takes a revision of its own, so that who follows revisions sees the end of a set too. Finishing
+  // again changes nothing.
   virtual Status FinishSet(std::string_view set_id) = 0;
+
+  // What was committed before this call is covered by `last_revision`, and what is committed after
+  // it gets a higher one.
+  virtual Result<StoreState> State() = 0;
 
   // Calls `visit` for each set, grouped by problem, sets of one problem in order of their start.
   // The reference is valid during the call. A failure returned by `visit` ends the loop and is

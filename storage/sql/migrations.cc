@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/record/record.h"
 #include "storage/sql/table.h"
+#include "storage/sql/transaction.h"
 
 namespace attune::sql {
 namespace {
@@ -63,6 +65,29 @@ Migration TrialsMigration() {
        "NULL, max_error REAL, appended_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL, samples "
        "TEXT) STRICT",
        "CREATE INDEX trial_by_set ON trial (set_id, role)"}};
+}
+
+// The id is random, so it is no statement. From here on a counter that is missing is damage.
+Status GiveDatabaseItsId(Connection& connection) {
+  ATTUNE_RETURN_IF_ERROR(MakeCounter(connection));
+  const Table& table = StoreIdentityTable();
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement * insert,
+      connection.Prepare(table.insert_sql, {TypesOf(table, table.columns.size()), {}}));
+  insert->SetParameters(
+      RowWriter(table).Integer(kStoreIdentityRow).Text(NewDatabaseId()).Checksum().Take());
+  return insert->Run();
+}
+
+Migration RevisionsMigration() {
+  return {
+      3,
+      "revisions",
+      {"CREATE TABLE store_identity (id INTEGER PRIMARY KEY, database_id TEXT NOT NULL, checksum "
+       "TEXT NOT NULL) STRICT",
+       "CREATE TABLE finished_set (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL UNIQUE "
+       "REFERENCES measurement_set (id), checksum TEXT NOT NULL) STRICT"},
+      GiveDatabaseItsId};
 }
 
 int64_t NowUnixNs() {
@@ -134,6 +159,7 @@ Status Apply(Connection& connection, const Migration& migration) {
   for (const std::string& statement : migration.statements) {
     ATTUNE_RETURN_IF_ERROR(connection.Execute(statement));
   }
+  if (migration.fill != nullptr) ATTUNE_RETURN_IF_ERROR(migration.fill(connection));
   ATTUNE_ASSIGN_OR_RETURN(
       Statement * insert,
       connection.Prepare("INSERT INTO migration (version, name, applied_unix_ns) VALUES (:p0, :p1, "
@@ -157,7 +183,8 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 }  // namespace
 
 const std::vector<Migration>& Migrations() {
-  static const std::vector<Migration> migrations = {ValuesMigration(), TrialsMigration()};
+  static const std::vector<Migration> migrations = {ValuesMigration(), TrialsMigration(),
+                                                    RevisionsMigration()};
   return migrations;
 }
 

@@ -16,6 +16,8 @@ struct Migration {
   int version = 0;
   std::string_view name;
   std::vector<std::string> statements;
+  // What the new tables hold from the start; runs after the statements. May be null.
+  Status (*fill)(Connection& connection) = nullptr;
 };
 
 // All migrations of this program for SQLite, in order; versions count from 1 without a gap.

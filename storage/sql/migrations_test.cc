@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/sql/database_file.h"
+#include "storage/sql/set_rows.h"
 #include "storage/sql/sql_store.h"
 #include "storage/sql/tag_rows.h"
 #include "storage/sql/transaction.h"
@@ -55,24 +56,48 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-              ElementsAre("values", "trials"));
+              ElementsAre("values", "trials", "revisions"));
+}
+
+TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
+  Random random(1);
+  const MeasurementSet set = SampleSet(1, 1, random);
+  {
+    const std::span<const Migration> before(Migrations().data(), 2);
+    const auto connection = Open();
+    ASSERT_EQ(Migrate(*connection, before), Status::Ok());
+    WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
+    ASSERT_EQ(InsertSet(transaction, set), Status::Ok());
+    ASSERT_EQ(transaction.Commit(), Status::Ok());
+  }
+
+  const auto store = std::move(*OpenSqlStore(path_));
+  const StoreState before = store->State().value();
+  ASSERT_EQ(store->FinishSet(set.id), Status::Ok());
+
+  EXPECT_EQ(before.database_id.size(), 32u);
+  EXPECT_EQ((*OpenSqlStore(path_))->State().value().database_id, before.database_id);
+  RecordQuery query;
+  query.after_revision = before.last_revision;
+  EXPECT_EQ(Collected(*store, query).value().size(), 1u);
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (3, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (4, 'sessions', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 3 (\"sessions\")"), HasSubstr("up to 2 (\"trials\")")));
+              AllOf(HasSubstr("version 4 (\"sessions\")"), HasSubstr("up to 3 (\"revisions\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
   std::vector<Migration> migrations = Migrations();
-  migrations.push_back({3, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}});
+  migrations.push_back(
+      {4, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}, nullptr});
   const auto connection = Open();
 
   EXPECT_FALSE(Migrate(*connection, migrations).ok());

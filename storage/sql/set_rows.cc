@@ -184,6 +184,20 @@ Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id)
                   problem_id, expected, rows.size()));
 }
 
+Result<Row> ReadSetRowById(Connection& connection, int64_t set_id) {
+  const Cell cell = IntegerCell(set_id);
+  ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> row,
+                          ReadRow(connection, {MeasurementSetTable(), "id = :p0", {&cell, 1}}));
+  if (row.has_value()) return std::move(*row);
+  return DataLoss(
+      fmt::format("Table measurement_set has no row {}, but database '{}' refers to it.", set_id,
+                  connection.name()));
+}
+
+int64_t SetIdOf(std::span<const Cell> set_row) { return set_row[kId].integer; }
+
+int64_t ProblemIdOf(std::span<const Cell> set_row) { return set_row[kProblemId].integer; }
+
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key) {
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row, ReadSetRow(connection, key));
   if (row.has_value()) return ReadProgress(connection, (*row)[kId].integer);

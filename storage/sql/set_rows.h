@@ -43,6 +43,12 @@ Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
 // the problem says.
 Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id);
 
+// The row of a set. kDataLoss if there is none.
+Result<Row> ReadSetRowById(Connection& connection, int64_t set_id);
+// measurement_set.id and problem_id of such a row.
+int64_t SetIdOf(std::span<const Cell> set_row);
+int64_t ProblemIdOf(std::span<const Cell> set_row);
+
 // kNotFound if there is no set with this `key` (MeasurementSet::id).
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key);
 // kDataLoss if there is none for `set_id`.

@@ -12,6 +12,7 @@
 
 #include "attune/record/rules.h"
 #include "storage/sql/database_file.h"
+#include "storage/sql/revision_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/tag_rows.h"
 #include "storage/sql/text_table.h"
@@ -78,11 +79,44 @@ Status VisitSet(Session& session, const RecordQuery& query, std::span<const Cell
   return visit(recorded);
 }
 
-Status VisitProblem(Session& session, const RecordQuery& query, int64_t problem_id,
+// A problem with the sets of it that are wanted; all if null.
+struct VisitedProblem {
+  int64_t id = 0;
+  const std::set<int64_t>* set_ids = nullptr;
+};
+
+Status VisitProblem(Session& session, const RecordQuery& query, const VisitedProblem& problem,
                     const Visitor& visit) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> set_rows,
-                          ReadSetRows(*session.connection, problem_id));
-  for (const Row& row : set_rows) ATTUNE_RETURN_IF_ERROR(VisitSet(session, query, row, visit));
+                          ReadSetRows(*session.connection, problem.id));
+  for (const Row& row : set_rows) {
+    if (problem.set_ids != nullptr && !problem.set_ids->contains(SetIdOf(row))) continue;
+    ATTUNE_RETURN_IF_ERROR(VisitSet(session, query, row, visit));
+  }
+  return Status::Ok();
+}
+
+Status VisitAll(Session& session, const RecordQuery& query, const Visitor& visit) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> problem_ids,
+                          MatchingProblems(*session.connection, query));
+  for (const int64_t id : problem_ids) {
+    ATTUNE_RETURN_IF_ERROR(VisitProblem(session, query, {id}, visit));
+  }
+  return Status::Ok();
+}
+
+Status VisitChanged(Session& session, const RecordQuery& query, const Visitor& visit) {
+  ATTUNE_ASSIGN_OR_RETURN(const SetsOfProblems changed,
+                          ReadChangedSets(*session.connection, query.after_revision));
+  const bool any_problem = !query.problem.has_value() && !query.tag.has_value();
+  std::vector<int64_t> wanted;
+  if (!any_problem && !changed.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(wanted, MatchingProblems(*session.connection, query));
+  }
+  for (const auto& [id, set_ids] : changed) {
+    if (!any_problem && !std::binary_search(wanted.begin(), wanted.end(), id)) continue;
+    ATTUNE_RETURN_IF_ERROR(VisitProblem(session, query, {id, &set_ids}, visit));
+  }
   return Status::Ok();
 }
 
@@ -139,19 +173,26 @@ class SqlStore final : public RecordStore {
     return Write([&](Session&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(SetProgress progress,
                               ReadProgressOf(transaction.connection(), set_id));
+      if (progress.finished) return Status::Ok();
       progress.finished = true;
+      ATTUNE_RETURN_IF_ERROR(InsertFinish(transaction, progress.set_id));
       return UpdateProgress(transaction, progress);
     });
   }
 
-  Status Visit(const RecordQuery& query, const Visitor& visit) override {
-    return Read([&](Session& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> problem_ids,
-                              MatchingProblems(*session.connection, query));
-      for (const int64_t id : problem_ids) {
-        ATTUNE_RETURN_IF_ERROR(VisitProblem(session, query, id, visit));
-      }
+  Result<StoreState> State() override {
+    StoreState state;
+    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(state, ReadState(*session.connection));
       return Status::Ok();
+    }));
+    return state;
+  }
+
+  Status Visit(const RecordQuery& query, const Visitor& visit) override {
+    return Read([&](Session& session) {
+      return query.after_revision > 0 ? VisitChanged(session, query, visit)
+                                      : VisitAll(session, query, visit);
     });
   }
 
@@ -239,6 +280,7 @@ Status CheckRows(Connection& connection) {
 
 // What rows refer to, and how many there are of them, shows by reading everything as a user would.
 Status ReadEverything(RecordStore& store) {
+  ATTUNE_RETURN_IF_ERROR(store.State().status());
   ATTUNE_ASSIGN_OR_RETURN(const auto tags, store.Tags());
   for (const auto& [tag, count] : tags) {
     ATTUNE_RETURN_IF_ERROR(store.Problems(tag).status());

@@ -189,10 +189,22 @@ const Table& TrialTable() {
   return table;
 }
 
+const Table& StoreIdentityTable() {
+  static const Table table =
+      MakeTable("store_identity", {{"id", kInteger}, {"database_id", kText}, kChecksum});
+  return table;
+}
+
+const Table& FinishedSetTable() {
+  static const Table table =
+      MakeTable("finished_set", {{"id", kInteger}, {"set_id", kInteger}, kChecksum});
+  return table;
+}
+
 std::vector<const Table*> AllTables() {
-  return {&CounterTable(),     &TargetTable(), &EnvironmentTable(), &ProblemTable(),
-          &CandidateTable(),   &TagTable(),    &ProblemTagTable(),  &MeasurementSetTable(),
-          &SetProgressTable(), &TrialTable()};
+  return {&CounterTable(),     &TargetTable(), &EnvironmentTable(),   &ProblemTable(),
+          &CandidateTable(),   &TagTable(),    &ProblemTagTable(),    &MeasurementSetTable(),
+          &SetProgressTable(), &TrialTable(),  &StoreIdentityTable(), &FinishedSetTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -44,6 +44,9 @@ const Table& ProblemTagTable();
 const Table& MeasurementSetTable();
 const Table& SetProgressTable();
 const Table& TrialTable();
+const Table& StoreIdentityTable();  // One row.
+const Table& FinishedSetTable();
+inline constexpr int64_t kStoreIdentityRow = 1;
 // All of the above.
 std::vector<const Table*> AllTables();
 

@@ -67,6 +67,20 @@ Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& sele
   return result;
 }
 
+Status MakeCounter(Connection& connection) {
+  const std::string sql = fmt::format("{} ON CONFLICT (id) DO NOTHING", CounterTable().insert_sql);
+  return RunWrite(connection, sql, CounterRow(0)).status();
+}
+
+Result<int64_t> ReadLastId(Connection& connection) {
+  const Cell id = IntegerCell(kCounterId);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                          ReadRow(connection, {CounterTable(), "id = :p0", {&id, 1}}));
+  if (row.has_value()) return (*row)[1].integer;
+  return DataLoss(
+      fmt::format("Table counter of database '{}' has no row {}.", connection.name(), kCounterId));
+}
+
 Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
   ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
   WriteTransaction transaction(connection, 0);
@@ -76,7 +90,7 @@ Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
   if (row.has_value()) {
     transaction.last_id_ = (*row)[1].integer;
   } else {
-    ATTUNE_RETURN_IF_ERROR(transaction.Insert(CounterTable(), CounterRow(0)));
+    ATTUNE_RETURN_IF_ERROR(MakeCounter(connection));
   }
   return transaction;
 }

@@ -29,6 +29,11 @@ Status ReadRows(Connection& connection, const Selection& selection,
 // The only row, or nothing. kDataLoss if there are several.
 Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection);
 
+// Makes the counter of ids, at 0, if there is none. Runs inside of a write transaction.
+Status MakeCounter(Connection& connection);
+// The last id given out; 0 before the first. kDataLoss if the counter is not there.
+Result<int64_t> ReadLastId(Connection& connection);
+
 // A write transaction; rolled back unless committed. Not thread-safe.
 class WriteTransaction {
  public:

@@ -31,6 +31,8 @@ struct Content {
   std::vector<std::pair<std::string, int64_t>> tags;
   std::vector<std::vector<TaggedProblem>> problems;
   std::vector<RecordedSet> sets;
+  StoreState state;
+  std::vector<RecordedSet> changed_sets;
 
   friend bool operator==(const Content&, const Content&) = default;
 };
@@ -44,6 +46,10 @@ Result<Content> ReadAll(const std::string& path) {
     content.problems.push_back(std::move(problems));
   }
   ATTUNE_ASSIGN_OR_RETURN(content.sets, Collected(*store));
+  ATTUNE_ASSIGN_OR_RETURN(content.state, store->State());
+  RecordQuery changed;
+  changed.after_revision = 1;
+  ATTUNE_ASSIGN_OR_RETURN(content.changed_sets, Collected(*store, changed));
   return content;
 }
 

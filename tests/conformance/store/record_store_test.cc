@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/fingerprint.h"
 #include "attune/record/memory_store.h"
 #include "attune/record/rules.h"
 #include "storage/sql/sql_store.h"
@@ -277,6 +278,98 @@ TEST_P(RecordStoreTest, FinishedSetsStayFinishedAndTakeNoMoreTrials) {
   const auto sets = Collected(*store_).value();
   EXPECT_TRUE(sets.at(0).finished);
   EXPECT_THAT(sets[0].records, IsEmpty());
+}
+
+std::vector<std::string> IdsAfter(RecordStore& store, int64_t revision, RecordQuery query = {}) {
+  query.after_revision = revision;
+  const auto sets = Collected(store, query).value();
+  std::vector<std::string> ids;
+  for (const RecordedSet& recorded : sets) ids.push_back(recorded.set.id);
+  return ids;
+}
+
+TEST_P(RecordStoreTest, AStoreHasAnIdThatNoOtherHas) {
+  TemporaryFolder other_folder;
+  const auto other = GetParam().open(other_folder.path());
+
+  const StoreState state = store_->State().value();
+
+  EXPECT_TRUE(Fingerprint::FromHex(state.database_id).has_value()) << state.database_id;
+  EXPECT_EQ(state.last_revision, 0);
+  EXPECT_EQ(store_->State().value(), state);
+  EXPECT_NE(other->State().value().database_id, state.database_id);
+}
+
+TEST_P(RecordStoreTest, OnlySetsWithSomethingNewerThanARevisionAreVisitedAndThenWhole) {
+  const MeasurementSet first = Begun(0, 1);
+  const MeasurementSet second = Begun(1, 2);
+  ASSERT_EQ(store_->Append(first.id, SampleTrials(3, random_)), Status::Ok());
+  ASSERT_EQ(store_->Append(second.id, SampleTrials(3, random_)), Status::Ok());
+  const int64_t revision = store_->State().value().last_revision;
+  ASSERT_EQ(store_->Append(first.id, SampleTrials(2, random_)), Status::Ok());
+  RecordQuery query;
+  query.after_revision = revision;
+
+  const auto sets = Collected(*store_, query).value();
+
+  ASSERT_EQ(sets.size(), 1u);
+  EXPECT_EQ(sets[0].set, first);
+  EXPECT_EQ(sets[0].records.size(), 5u);
+  EXPECT_THAT(IdsAfter(*store_, store_->State().value().last_revision), IsEmpty());
+}
+
+TEST_P(RecordStoreTest, TheRevisionsOfRecordsAreTheOnesThatAQueryCompares) {
+  const MeasurementSet first = Begun(0, 1);
+  const MeasurementSet second = Begun(1, 2);
+  ASSERT_EQ(store_->Append(first.id, SampleTrials(2, random_)), Status::Ok());
+  ASSERT_EQ(store_->Append(second.id, SampleTrials(2, random_)), Status::Ok());
+  const auto sets = Collected(*store_).value();
+  const int64_t last_of_first = sets.at(0).records.back().revision;
+  const int64_t last_of_second = sets.at(1).records.back().revision;
+
+  EXPECT_THAT(IdsAfter(*store_, last_of_first - 1), ElementsAre(first.id, second.id));
+  EXPECT_THAT(IdsAfter(*store_, last_of_first), ElementsAre(second.id));
+  EXPECT_THAT(IdsAfter(*store_, last_of_second), IsEmpty());
+}
+
+TEST_P(RecordStoreTest, TheEndOfASetIsNewsOnceAndHasARevision) {
+  const MeasurementSet set = Begun(0, 1);
+  ASSERT_EQ(store_->Append(set.id, SampleTrials(3, random_)), Status::Ok());
+  const int64_t appended = store_->State().value().last_revision;
+
+  ASSERT_EQ(store_->FinishSet(set.id), Status::Ok());
+
+  EXPECT_THAT(IdsAfter(*store_, appended), ElementsAre(set.id));
+  const int64_t finished = store_->State().value().last_revision;
+  EXPECT_GT(finished, appended);
+  EXPECT_EQ(store_->FinishSet(set.id), Status::Ok());
+  EXPECT_EQ(store_->State().value().last_revision, finished);
+}
+
+TEST_P(RecordStoreTest, QueriesByRevisionKeepTheOrderAndTheOtherRestrictions) {
+  ASSERT_EQ(store_->AddProblems("t", std::vector<TaggedProblem>{{SampleProblem(2), 1}}),
+            Status::Ok());
+  const MeasurementSet old = Begun(2, 1);
+  ASSERT_EQ(store_->Append(old.id, SampleTrials(1, random_)), Status::Ok());
+  const int64_t revision = store_->State().value().last_revision;
+  const MeasurementSet late = Begun(2, 30);
+  const MeasurementSet other = Begun(0, 20);
+  const MeasurementSet early = Begun(2, 10);
+  for (const MeasurementSet* set : {&late, &other, &early}) {
+    ASSERT_EQ(store_->Append(set->id, SampleTrials(1, random_)), Status::Ok());
+  }
+  ASSERT_EQ(store_->FinishSet(early.id), Status::Ok());
+  RecordQuery by_tag;
+  by_tag.tag = "t";
+  RecordQuery by_problem;
+  by_problem.problem = SampleProblem(0);
+  RecordQuery by_state;
+  by_state.finished_only = true;
+
+  EXPECT_THAT(IdsAfter(*store_, revision), ElementsAre(early.id, late.id, other.id));
+  EXPECT_THAT(IdsAfter(*store_, revision, by_tag), ElementsAre(early.id, late.id));
+  EXPECT_THAT(IdsAfter(*store_, revision, by_problem), ElementsAre(other.id));
+  EXPECT_THAT(IdsAfter(*store_, revision, by_state), ElementsAre(early.id));
 }
 
 TEST_P(RecordStoreTest, SetsAreGroupedByProblemAndOrderedByTheirStart) {
