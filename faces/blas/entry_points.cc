@@ -1,0 +1,116 @@
+// The BLAS products under all their names. Each entry point is three lines: is the call for attune,
+// can attune compute it, and otherwise the real function with the very same arguments.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "faces/blas/face.h"
+#include "faces/blas/names.h"
+#include "faces/blas/product.h"
+#include "faces/blas/real_symbol.h"
+
+namespace attune::blas {
+namespace {
+
+// Compilers of Fortran pass the lengths of character arguments behind the others, and callees may
+// use their places on the stack, so the real function always gets them, also from callers in C.
+constexpr size_t kFlagLength = 1;
+
+template <class T, class Int>
+using FortranGemm = void(const char* trans_a, const char* trans_b, const Int* m, const Int* n,
+                         const Int* k, const T* alpha, const T* a, const Int* lda, const T* b,
+                         const Int* ldb, const T* beta, T* c, const Int* ldc, size_t, size_t);
+template <class T, class Int>
+using FortranGemv = void(const char* trans, const Int* m, const Int* n, const T* alpha, const T* a,
+                         const Int* lda, const T* x, const Int* incx, const T* beta, T* y,
+                         const Int* incy, size_t);
+template <class T, class Int>
+using CblasGemm = void(int order, int trans_a, int trans_b, Int m, Int n, Int k, T alpha,
+                       const T* a, Int lda, const T* b, Int ldb, T beta, T* c, Int ldc);
+template <class T, class Int>
+using CblasGemv = void(int order, int trans, Int m, Int n, T alpha, const T* a, Int lda, const T* x,
+                       Int incx, T beta, T* y, Int incy);
+
+}  // namespace
+}  // namespace attune::blas
+
+#define ATTUNE_BLAS_ENTRY extern "C" __attribute__((visibility("default"))) void
+
+#define ATTUNE_FORTRAN_GEMM(NAME, T, INT)                                                         \
+  ATTUNE_BLAS_ENTRY NAME(const char* trans_a, const char* trans_b, const INT* m, const INT* n,    \
+                         const INT* k, const T* alpha, const T* a, const INT* lda, const T* b,    \
+                         const INT* ldb, const T* beta, T* c, const INT* ldc) {                   \
+    using namespace attune::blas;                                                                 \
+    static constinit RealSymbol real(#NAME);                                                      \
+    const void* caller = __builtin_return_address(0);                                             \
+    Face& face = TheFace();                                                                       \
+    if (face.Wants(real, caller)) {                                                               \
+      Product product;                                                                            \
+      const Verdict verdict =                                                                     \
+          Describe(GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), *m, *n, *k,      \
+                               *alpha, a, *lda, b, *ldb, *beta, c, *ldc},                         \
+                   product);                                                                      \
+      if (face.Serve(real, verdict, product)) return;                                             \
+    }                                                                                             \
+    real.Get<FortranGemm<T, INT>>(caller)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, \
+                                          c, ldc, kFlagLength, kFlagLength);                      \
+  }
+
+#define ATTUNE_FORTRAN_GEMV(NAME, T, INT)                                                         \
+  ATTUNE_BLAS_ENTRY NAME(const char* trans, const INT* m, const INT* n, const T* alpha,           \
+                         const T* a, const INT* lda, const T* x, const INT* incx, const T* beta,  \
+                         T* y, const INT* incy) {                                                 \
+    using namespace attune::blas;                                                                 \
+    static constinit RealSymbol real(#NAME);                                                      \
+    const void* caller = __builtin_return_address(0);                                             \
+    Face& face = TheFace();                                                                       \
+    if (face.Wants(real, caller)) {                                                               \
+      Product product;                                                                            \
+      const Verdict verdict = Describe(                                                           \
+          GemvCall<T>{ParseTranspose(trans), *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy}, \
+          product);                                                                               \
+      if (face.Serve(real, verdict, product)) return;                                             \
+    }                                                                                             \
+    real.Get<FortranGemv<T, INT>>(caller)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy,     \
+                                          kFlagLength);                                           \
+  }
+
+#define ATTUNE_CBLAS_GEMM(NAME, T, INT)                                                          \
+  ATTUNE_BLAS_ENTRY NAME(int order, int trans_a, int trans_b, INT m, INT n, INT k, T alpha,      \
+                         const T* a, INT lda, const T* b, INT ldb, T beta, T* c, INT ldc) {      \
+    using namespace attune::blas;                                                                \
+    static constinit RealSymbol real(#NAME);                                                     \
+    const void* caller = __builtin_return_address(0);                                            \
+    Face& face = TheFace();                                                                      \
+    if (face.Wants(real, caller)) {                                                              \
+      Product product;                                                                           \
+      const Verdict verdict =                                                                    \
+          Describe(order,                                                                        \
+                   GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), m, n, k, alpha, \
+                               a, lda, b, ldb, beta, c, ldc},                                    \
+                   product);                                                                     \
+      if (face.Serve(real, verdict, product)) return;                                            \
+    }                                                                                            \
+    real.Get<CblasGemm<T, INT>>(caller)(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, \
+                                        beta, c, ldc);                                           \
+  }
+
+#define ATTUNE_CBLAS_GEMV(NAME, T, INT)                                                           \
+  ATTUNE_BLAS_ENTRY NAME(int order, int trans, INT m, INT n, T alpha, const T* a, INT lda,        \
+                         const T* x, INT incx, T beta, T* y, INT incy) {                          \
+    using namespace attune::blas;                                                                 \
+    static constinit RealSymbol real(#NAME);                                                      \
+    const void* caller = __builtin_return_address(0);                                             \
+    Face& face = TheFace();                                                                       \
+    if (face.Wants(real, caller)) {                                                               \
+      Product product;                                                                            \
+      const Verdict verdict = Describe(                                                           \
+          order, GemvCall<T>{ParseTranspose(trans), m, n, alpha, a, lda, x, incx, beta, y, incy}, \
+          product);                                                                               \
+      if (face.Serve(real, verdict, product)) return;                                             \
+    }                                                                                             \
+    real.Get<CblasGemv<T, INT>>(caller)(order, trans, m, n, alpha, a, lda, x, incx, beta, y,      \
+                                        incy);                                                    \
+  }
+
+ATTUNE_BLAS_NAMES(ATTUNE_FORTRAN_GEMM, ATTUNE_CBLAS_GEMM, ATTUNE_FORTRAN_GEMV, ATTUNE_CBLAS_GEMV)

@@ -1,0 +1,155 @@
+#include "faces/blas/real_symbol.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "faces/blas/message.h"
+
+namespace attune::blas {
+namespace {
+
+// A program with more objects than this has its BLAS among the first of them.
+constexpr size_t kMaxObjects = 2048;
+
+struct Range {
+  uintptr_t begin = UINTPTR_MAX;
+  uintptr_t end = 0;
+
+  bool contains(uintptr_t address) const { return address >= begin && address < end; }
+};
+
+Range RangeOf(const dl_phdr_info& object) {
+  Range range;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    range.begin = std::min<uintptr_t>(range.begin, object.dlpi_addr + segment.p_vaddr);
+    range.end =
+        std::max<uintptr_t>(range.end, object.dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  return range;
+}
+
+struct RangeSearch {
+  uintptr_t address;
+  Range found;
+};
+
+int MatchRange(dl_phdr_info* object, size_t, void* data) {
+  auto* search = static_cast<RangeSearch*>(data);
+  const Range range = RangeOf(*object);
+  if (!range.contains(search->address)) return 0;
+  search->found = range;
+  return 1;
+}
+
+Range RangeAround(const void* address) {
+  RangeSearch search{reinterpret_cast<uintptr_t>(address), {}};
+  ::dl_iterate_phdr(MatchRange, &search);
+  return search.found;
+}
+
+bool IsOurs(const void* address) {
+  const Range self = RangeAround(reinterpret_cast<const void*>(&IsOurs));
+  return self.contains(reinterpret_cast<uintptr_t>(address));
+}
+
+// `name` in the scope that `handle` stands for, unless it is our own.
+void* Lookup(void* handle, const char* name) {
+  void* found = ::dlsym(handle, name);
+  return found != nullptr && !IsOurs(found) ? found : nullptr;
+}
+
+// `name` in the object at `path`, which is loaded, and in what it depends on.
+void* LookupIn(const char* path, const char* name) {
+  void* handle = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* found = Lookup(handle, name);
+  // The object is held by whoever loaded it; a function that is used keeps our reference as well.
+  if (found == nullptr) ::dlclose(handle);
+  return found;
+}
+
+void* LookupInNamed(const char* name) {
+  const char* path = std::getenv("ATTUNE_BLAS_REAL");
+  if (path == nullptr || *path == '\0') return nullptr;
+  void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (handle == nullptr) {
+    Die("ATTUNE_BLAS_REAL names a library that cannot be loaded: %s. Name another one or unset it.",
+        ::dlerror());
+  }
+  return Lookup(handle, name);
+}
+
+void* LookupFromCaller(const void* caller, const char* name) {
+  Dl_info object;
+  if (caller == nullptr || ::dladdr(caller, &object) == 0 || object.dli_fname == nullptr) {
+    return nullptr;
+  }
+  return LookupIn(object.dli_fname, name);
+}
+
+// Names are copied first: opening an object from within dl_iterate_phdr() is not allowed for.
+struct ObjectNames {
+  size_t count = 0;
+  char* names[kMaxObjects];
+};
+
+int CollectName(dl_phdr_info* object, size_t, void* data) {
+  auto* objects = static_cast<ObjectNames*>(data);
+  if (objects->count == kMaxObjects) return 1;
+  if (object->dlpi_name == nullptr || *object->dlpi_name == '\0') return 0;
+  char* copy = ::strdup(object->dlpi_name);
+  if (copy != nullptr) objects->names[objects->count++] = copy;
+  return 0;
+}
+
+// In the order of loading: what the program brought comes before what attune opened.
+void* LookupEverywhere(const char* name) {
+  auto* objects = static_cast<ObjectNames*>(std::calloc(1, sizeof(ObjectNames)));
+  if (objects == nullptr) return nullptr;
+  ::dl_iterate_phdr(CollectName, objects);
+  void* found = nullptr;
+  for (size_t i = 0; i < objects->count; ++i) {
+    if (found == nullptr) found = LookupIn(objects->names[i], name);
+    std::free(objects->names[i]);
+  }
+  std::free(objects);
+  return found;
+}
+
+}  // namespace
+
+void* RealSymbol::Find(const void* caller) {
+  void* found = LookupInNamed(name_);
+  if (found == nullptr) found = Lookup(RTLD_NEXT, name_);
+  if (found == nullptr) found = LookupFromCaller(caller, name_);
+  if (found == nullptr) found = LookupEverywhere(name_);
+  if (found == nullptr) {
+    Die("No loaded library but this one defines %s, so calls that attune does not compute have "
+        "nowhere to go. Link the program with a BLAS or name one in ATTUNE_BLAS_REAL.",
+        name_);
+  }
+  const Range range = RangeAround(found);
+  begin_.store(range.begin, std::memory_order_relaxed);
+  size_.store(range.end - range.begin, std::memory_order_relaxed);
+  function_.store(found, std::memory_order_release);
+  return found;
+}
+
+const char* DefiningObject(const char* name, char* path, uint64_t size) {
+  Dl_info object;
+  void* found = Lookup(RTLD_NEXT, name);
+  if (found == nullptr) found = LookupEverywhere(name);
+  if (found == nullptr || ::dladdr(found, &object) == 0) return nullptr;
+  std::snprintf(path, size, "%s", object.dli_fname);
+  return path;
+}
+
+}  // namespace attune::blas

@@ -1,0 +1,44 @@
+#include "faces/blas/runtime_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace attune::blas {
+namespace {
+
+template <class Function>
+bool Bind(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+}  // namespace
+
+bool RuntimeLibrary::Open(char* reason, size_t size) {
+  const char* path = std::getenv("ATTUNE_BLAS_RUNTIME");
+  if (path == nullptr || *path == '\0') path = ATTUNE_RUNTIME_FILE;
+  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::snprintf(reason, size, "Cannot load %s: %s.", path, ::dlerror());
+    return false;
+  }
+  decltype(&attune_api_version) api_version = nullptr;
+  if (!Bind(library, "attune_api_version", api_version) ||
+      !Bind(library, "attune_runtime_create", create) ||
+      !Bind(library, "attune_run_gemm", run_gemm) ||
+      !Bind(library, "attune_last_message", last_message) ||
+      !Bind(library, "attune_wait_idle", wait_idle)) {
+    std::snprintf(reason, size, "%s is not the run time of attune: %s.", path, ::dlerror());
+    return false;
+  }
+  if (api_version() < ATTUNE_API_VERSION) {
+    std::snprintf(reason, size, "%s has version %d of the interface, but version %d is needed.",
+                  path, api_version(), ATTUNE_API_VERSION);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace attune::blas

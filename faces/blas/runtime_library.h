@@ -1,0 +1,21 @@
+// libattune.so, opened when the first product comes: a process that calls no BLAS loads nothing,
+// and a C++ program with its own libstdc++ keeps it.
+#pragma once
+
+#include "include/attune/attune.h"
+
+namespace attune::blas {
+
+// The functions of include/attune/attune.h that the face needs. A value.
+struct RuntimeLibrary {
+  decltype(&attune_runtime_create) create = nullptr;
+  decltype(&attune_run_gemm) run_gemm = nullptr;
+  decltype(&attune_last_message) last_message = nullptr;
+  decltype(&attune_wait_idle) wait_idle = nullptr;
+
+  // False if the library or one of the functions is missing; `reason`, which has room for `size`
+  // bytes, then gets the sentence.
+  bool Open(char* reason, size_t size);
+};
+
+}  // namespace attune::blas

@@ -1,0 +1,88 @@
+/* A program with a BLAS, for tests of the preload library: blas_caller STEP...
+ *
+ *   calls=N      N products of 1x1 matrices, checked
+ *   invalid      one with a negative size
+ *   empty        one without depth
+ *   strided      one matrix-vector product with increments of 2
+ *   fork         goes on in a child; the parent waits and takes over its exit status
+ *   threads=N    one product in each of N threads, all before any ended
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void cblas_sgemm(int, int, int, int32_t, int32_t, int32_t, float, const float*, int32_t,
+                 const float*, int32_t, float, float*, int32_t);
+void sgemv_(const char*, const int32_t*, const int32_t*, const float*, const float*, const int32_t*,
+            const float*, const int32_t*, const float*, float*, const int32_t*);
+
+enum { kMaxThreads = 64 };
+
+static void Product(int m, int k) {
+  const float a = 6, b = 7;
+  float c = 0;
+  cblas_sgemm(102, 111, 111, m, 1, k, 1, &a, 1, &b, 1, 0, &c, 1);
+  if (m == 1 && c != (k == 1 ? 42 : 0)) {
+    fprintf(stderr, "6 * 7 is %g\n", c);
+    exit(3);
+  }
+}
+
+static void Strided(void) {
+  const float a = 6, x[2] = {7, 0}, one = 1, zero = 0;
+  float y[2] = {0, 0};
+  const int32_t size = 1, increment = 2;
+  sgemv_("N", &size, &size, &one, &a, &size, x, &increment, &zero, y, &increment);
+  if (y[0] != 42) exit(3);
+}
+
+static pthread_barrier_t barrier;
+
+static void* ThreadMain(void* unused) {
+  pthread_barrier_wait(&barrier);
+  Product(1, 1);
+  pthread_barrier_wait(&barrier);
+  return unused;
+}
+
+static void Threads(int count) {
+  pthread_t threads[kMaxThreads];
+  if (count < 1 || count > kMaxThreads) exit(2);
+  pthread_barrier_init(&barrier, NULL, (unsigned)count);
+  for (int i = 0; i < count; ++i) pthread_create(&threads[i], NULL, ThreadMain, NULL);
+  for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
+}
+
+static void Fork(void) {
+  const pid_t child = fork();
+  if (child == 0) return;
+  int status = 0;
+  waitpid(child, &status, 0);
+  exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+}
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (strncmp(argv[i], "calls=", 6) == 0) {
+      for (int n = atoi(argv[i] + 6); n > 0; --n) Product(1, 1);
+    } else if (strncmp(argv[i], "threads=", 8) == 0) {
+      Threads(atoi(argv[i] + 8));
+    } else if (strcmp(argv[i], "invalid") == 0) {
+      Product(-1, 1);
+    } else if (strcmp(argv[i], "empty") == 0) {
+      Product(1, 0);
+    } else if (strcmp(argv[i], "strided") == 0) {
+      Strided();
+    } else if (strcmp(argv[i], "fork") == 0) {
+      Fork();
+    } else {
+      fprintf(stderr, "There is no step '%s'.\n", argv[i]);
+      return 2;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,117 @@
+// A run time for tests of the preload library: computes by the definition, or by a library opened
+// for it, and fails when it is told to. Its behaviour comes from the environment:
+//
+//   DOUBLE_FAILS=create|run   that call fails
+//   DOUBLE_LIBRARY=PATH       computes with cblas_sgemm and cblas_dgemm of that library, opened so
+//                             that its own calls may come back through the preload library
+//   DOUBLE_CALLS_BACK=1       calls cblas_sgemm of the program while it computes, as a library does
+//                             that was not kept apart
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "include/attune/attune.h"
+
+namespace {
+
+std::atomic<int> created = 0;
+std::atomic<int> served = 0;
+attune_policy last_policy = ATTUNE_POLICY_DEFAULT;
+int last_deterministic = 0;
+char last_tag[64] = "";
+
+bool Is(const char* variable, const char* wanted) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::strcmp(value, wanted) == 0;
+}
+
+template <class T>
+using CblasGemm = void(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+
+template <class T>
+void MultiplyWith(CblasGemm<T>* gemm, const attune_gemm& g, const attune_arguments& x) {
+  gemm(102, 111 + g.trans_a, 111 + g.trans_b, static_cast<int>(g.m), static_cast<int>(g.n),
+       static_cast<int>(g.k), static_cast<T>(x.alpha), static_cast<const T*>(x.a),
+       static_cast<int>(g.lda), static_cast<const T*>(x.b), static_cast<int>(g.ldb),
+       static_cast<T>(x.beta), static_cast<T*>(x.c), static_cast<int>(g.ldc));
+}
+
+template <class T>
+void MultiplyPlainly(const attune_gemm& g, const attune_arguments& x) {
+  const T* a = static_cast<const T*>(x.a);
+  const T* b = static_cast<const T*>(x.b);
+  T* c = static_cast<T*>(x.c);
+  for (int64_t j = 0; j < g.n; ++j) {
+    for (int64_t i = 0; i < g.m; ++i) {
+      double sum = 0;
+      for (int64_t l = 0; l < g.k; ++l) {
+        sum += double{a[g.trans_a ? l + i * g.lda : i + l * g.lda]} *
+               b[g.trans_b ? j + l * g.ldb : l + j * g.ldb];
+      }
+      T& out = c[i + j * g.ldc];
+      out = static_cast<T>(x.alpha * sum + (x.beta == 0 ? 0 : x.beta * out));
+    }
+  }
+}
+
+void CallBack() {
+  const float one = 1;
+  float result = 0;
+  void* found = ::dlsym(RTLD_DEFAULT, "cblas_sgemm");
+  reinterpret_cast<CblasGemm<float>*>(found)(102, 111, 111, 1, 1, 1, 1, &one, 1, &one, 1, 0,
+                                             &result, 1);
+}
+
+template <class T>
+void Multiply(const char* name, const attune_gemm& gemm, const attune_arguments& arguments) {
+  const char* path = std::getenv("DOUBLE_LIBRARY");
+  if (path == nullptr) return MultiplyPlainly<T>(gemm, arguments);
+  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) std::abort();
+  MultiplyWith(reinterpret_cast<CblasGemm<T>*>(::dlsym(library, name)), gemm, arguments);
+}
+
+}  // namespace
+
+extern "C" {
+
+ATTUNE_API int double_created() { return created; }
+ATTUNE_API int double_served() { return served; }
+ATTUNE_API int double_policy() { return last_policy; }
+ATTUNE_API int double_deterministic() { return last_deterministic; }
+ATTUNE_API const char* double_tag() { return last_tag; }
+
+int attune_api_version(void) { return ATTUNE_API_VERSION; }
+
+const char* attune_last_message(void) { return "The stand-in was told to fail."; }
+
+attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {
+  if (Is("DOUBLE_FAILS", "create")) return ATTUNE_UNAVAILABLE;
+  ++created;
+  last_policy = options->policy;
+  last_deterministic = options->deterministic;
+  std::strncpy(last_tag, options->record_tag == nullptr ? "" : options->record_tag,
+               sizeof last_tag - 1);
+  *out = reinterpret_cast<attune_runtime*>(&created);
+  return ATTUNE_OK;
+}
+
+attune_code attune_run_gemm(attune_runtime*, const attune_gemm* gemm,
+                            const attune_arguments* arguments) {
+  if (Is("DOUBLE_FAILS", "run")) return ATTUNE_UNSUPPORTED;
+  if (Is("DOUBLE_CALLS_BACK", "1")) CallBack();
+  if (gemm->type == ATTUNE_F32) {
+    Multiply<float>("cblas_sgemm", *gemm, *arguments);
+  } else {
+    Multiply<double>("cblas_dgemm", *gemm, *arguments);
+  }
+  ++served;
+  return ATTUNE_OK;
+}
+
+attune_code attune_wait_idle(attune_runtime*, int64_t) { return ATTUNE_OK; }
+
+}  // extern "C"
