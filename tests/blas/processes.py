@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""The preload library in processes of its own: switches, messages, forks, missing parts.
+
+  processes.py --library libattune_blas.so --runtime DOUBLE --caller PROGRAM --orphan PROGRAM
+               --host PROGRAM --plugin PLUGIN --plain BLAS [--blas FILE]...
+
+The caller has a BLAS, tests/blas/plain_blas.cc; the orphan has none; the host has none and may open
+a plug-in that has one. The run time is tests/blas/runtime_double.cc, which computes with each FILE
+of --blas in turn.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+FILES = None
+VARIABLES = ("ATTUNE_BLAS", "ATTUNE_BLAS_STATS", "ATTUNE_BLAS_REAL", "ATTUNE_FORCE", "ATTUNE_POLICY",
+             "ATTUNE_DETERMINISTIC", "LD_PRELOAD")
+
+
+def run(program, *arguments, preload=True, **variables):
+    """Runs `program` and returns the finished process."""
+    environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
+    environment["ATTUNE_BLAS_RUNTIME"] = FILES.runtime
+    environment["ATTUNE_BLAS_STATS"] = "1"
+    if preload:
+        environment["LD_PRELOAD"] = FILES.library
+    environment.update(variables)
+    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
+                          timeout=60)
+
+
+def summary(process):
+    """{"served": 3, "empty": 1, ...} out of the last summary line."""
+    lines = re.findall(r"(\d+) calls served, (\d+) passed on(?: \((.*)\))?\.", process.stderr)
+    if not lines:
+        raise AssertionError(f"no summary in: {process.stderr!r}")
+    served, passed, reasons = lines[-1]
+    counts = {"served": int(served), "passed": int(passed)}
+    for count, name in re.findall(r"(\d+) ([a-z ]+)", reasons or ""):
+        counts[name] = int(count)
+    return counts
+
+
+class Switches(unittest.TestCase):
+    def test_products_are_served(self):
+        process = run(FILES.caller, "calls=5")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 5, "passed": 0})
+
+    def test_off_passes_everything_and_opens_no_run_time(self):
+        process = run(FILES.caller, "calls=5", ATTUNE_BLAS="off", ATTUNE_BLAS_RUNTIME="/nowhere.so")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 0, "passed": 5, "switched off": 5})
+        self.assertNotIn("nowhere", process.stderr)
+
+    def test_record_serves_as_well(self):
+        process = run(FILES.caller, "calls=2", ATTUNE_BLAS="record", ATTUNE_RECORD_TAG="mine",
+                      DOUBLE_SAYS="1")
+        self.assertEqual(summary(process)["served"], 2)
+        self.assertIn("policy 2 tag mine", process.stderr)
+
+    def test_policy_is_left_to_the_run_time(self):
+        process = run(FILES.caller, "calls=1", DOUBLE_SAYS="1")
+        self.assertIn("policy 0 tag - deterministic 0", process.stderr)
+
+    def test_deterministic_mode_tunes_nothing(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_DETERMINISTIC="1", DOUBLE_SAYS="1")
+        self.assertIn("policy 1 tag - deterministic 1", process.stderr)
+
+    def test_deterministic_mode_keeps_a_policy_that_was_asked_for(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_DETERMINISTIC="1", ATTUNE_POLICY="deferred",
+                      DOUBLE_SAYS="1")
+        self.assertIn("policy 0 tag - deterministic 1", process.stderr)
+
+    def test_an_unknown_switch_ends_the_program(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_BLAS="sreve")
+        self.assertEqual(process.returncode, -signal.SIGABRT)
+        self.assertIn("ATTUNE_BLAS is 'sreve'. It may be 'serve', 'record' or 'off'.",
+                      process.stderr)
+
+    def test_the_summary_is_said_on_request_only(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_BLAS_STATS="0")
+        self.assertEqual(process.stderr, "")
+
+    def test_reasons_are_counted(self):
+        process = run(FILES.caller, "calls=1", "invalid", "empty", "strided", "strided")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 1, "passed": 4, "invalid": 1, "empty": 1,
+                                            "strided": 2})
+
+
+class Failures(unittest.TestCase):
+    def test_without_a_run_time_the_program_goes_on(self):
+        process = run(FILES.caller, "calls=3", ATTUNE_BLAS_RUNTIME="/nowhere.so")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 0, "passed": 3, "without a run time": 3})
+        self.assertEqual(process.stderr.count("Cannot load /nowhere.so"), 1, process.stderr)
+
+    def test_another_library_is_no_run_time(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_BLAS_RUNTIME="libm.so.6")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("libm.so.6 is not the run time of attune", process.stderr)
+
+    def test_a_run_time_that_cannot_be_created_is_said_once(self):
+        process = run(FILES.caller, "threads=8", "calls=3", DOUBLE_FAILS="create")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 0, "passed": 11, "without a run time": 11})
+        self.assertEqual(process.stderr.count("The stand-in was told to fail."), 1, process.stderr)
+
+    def test_products_that_the_run_time_refuses_are_said_once(self):
+        process = run(FILES.caller, "calls=4", DOUBLE_FAILS="run")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 0, "passed": 4, "refused": 4})
+        self.assertEqual(process.stderr.count("The stand-in was told to fail."), 1, process.stderr)
+
+    def test_a_forced_choice_is_not_replaced(self):
+        for failing in ("create", "run"):
+            process = run(FILES.caller, "calls=1", DOUBLE_FAILS=failing, ATTUNE_FORCE="typo")
+            self.assertEqual(process.returncode, -signal.SIGABRT, process.stderr)
+            self.assertIn("ATTUNE_FORCE is 'typo'", process.stderr)
+
+    def test_a_program_without_any_blas_is_told_so(self):
+        process = run(FILES.orphan, preload=False)
+        self.assertEqual(process.returncode, -signal.SIGABRT)
+        self.assertIn("No loaded library but this one defines cblas_sgemm", process.stderr)
+
+
+class RealBlas(unittest.TestCase):
+    def test_a_blas_that_only_a_plugin_depends_on_is_found(self):
+        for switch, counts in (("serve", {"served": 1, "passed": 0}),
+                               ("off", {"served": 0, "passed": 1, "switched off": 1})):
+            process = run(FILES.host, FILES.plugin, ATTUNE_BLAS=switch)
+            self.assertEqual(process.stdout, "42\n", process.stderr)
+            self.assertEqual(summary(process), counts)
+
+    def test_a_named_blas_comes_first(self):
+        process = run(FILES.orphan, preload=False, ATTUNE_BLAS="off", ATTUNE_BLAS_REAL=FILES.plain)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process)["switched off"], 1)
+
+    def test_a_named_blas_that_is_none_ends_the_program(self):
+        process = run(FILES.caller, "calls=1", ATTUNE_BLAS_REAL="/nowhere.so")
+        self.assertEqual(process.returncode, -signal.SIGABRT)
+        self.assertIn("ATTUNE_BLAS_REAL names a library that cannot be loaded: /nowhere.so",
+                      process.stderr)
+
+    def test_calls_from_within_the_run_time_go_to_the_real_one(self):
+        process = run(FILES.caller, "calls=3", DOUBLE_CALLS_BACK="1")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 3, "passed": 3, "from within a library": 3})
+
+    def test_libraries_that_call_their_own_names_do_not_loop(self):
+        for blas in FILES.blas:
+            process = run(FILES.caller, "calls=3", "threads=4", DOUBLE_LIBRARY=blas)
+            self.assertEqual(process.returncode, 0, f"{blas}: {process.stderr}")
+            self.assertEqual(summary(process)["served"], 7)
+
+
+class Processes(unittest.TestCase):
+    def test_a_child_of_a_computing_parent_uses_the_real_blas(self):
+        process = run(FILES.caller, "calls=1", "fork", "calls=3", "threads=4")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        lines = re.findall(r"(\d+) calls served, (\d+) passed", process.stderr)
+        self.assertEqual(lines, [("0", "7"), ("1", "0")])
+
+    def test_a_child_of_a_parent_that_never_computed_is_served(self):
+        process = run(FILES.caller, "fork", "calls=3")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("3 calls served, 0 passed on.", process.stderr)
+
+    def test_off_stays_off_in_children(self):
+        process = run(FILES.caller, "calls=1", "fork", "calls=3", ATTUNE_BLAS="off")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("0 calls served, 3 passed on (3 switched off).", process.stderr)
+
+    def test_threads_that_begin_together_share_one_run_time(self):
+        process = run(FILES.caller, "threads=32", DOUBLE_SAYS="1")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(summary(process), {"served": 32, "passed": 0})
+        self.assertEqual(process.stderr.count("created"), 1, process.stderr)
+
+
+class NoCalls(unittest.TestCase):
+    """The warning that a program was started for nothing, by a shell that becomes the program."""
+
+    def run_watched(self, *command, **variables):
+        return run("/bin/sh", "-c", 'ATTUNE_BLAS_PROCESS=$$ LD_PRELOAD="$0" exec "$@"',
+                   FILES.library, *command, preload=False, ATTUNE_BLAS_STATS="0", **variables)
+
+    def test_a_program_with_a_blas_that_it_does_not_call(self):
+        process = self.run_watched(FILES.caller)
+        self.assertRegex(process.stderr, r"No product arrived in .*It has a BLAS, .*plain_blas")
+
+    def test_a_program_without_a_blas(self):
+        process = self.run_watched("/bin/true")
+        self.assertRegex(process.stderr, r"No product arrived in true .*no library that it has")
+
+    def test_a_program_that_calls_is_not_warned(self):
+        self.assertEqual(self.run_watched(FILES.caller, "calls=1").stderr, "")
+        self.assertEqual(self.run_watched(FILES.caller, "calls=1", ATTUNE_BLAS="off").stderr, "")
+
+    def test_children_are_not_warned(self):
+        process = self.run_watched("/usr/bin/env", "python3", "-c",
+                                   "import subprocess, sys; subprocess.run(sys.argv[1:])",
+                                   FILES.caller)
+        self.assertEqual(process.stderr.count("No product arrived"), 1, process.stderr)
+        self.assertIn("arrived in python3", process.stderr)
+
+
+class Library(unittest.TestCase):
+    def test_it_needs_nothing_but_the_c_library(self):
+        needed = subprocess.run(["readelf", "-d", FILES.library], capture_output=True, text=True,
+                                check=True).stdout
+        self.assertEqual(set(re.findall(r"NEEDED.*\[(.*)\]", needed)) - {"ld-linux-x86-64.so.2"},
+                         {"libc.so.6"})
+
+    def test_a_process_without_products_opens_no_run_time(self):
+        process = run("/bin/cat", "/proc/self/maps")
+        self.assertIn("libattune_blas.so", process.stdout)
+        self.assertNotIn(os.path.basename(FILES.runtime), process.stdout)
+
+
+def main():
+    global FILES
+    parser = argparse.ArgumentParser()
+    for name in ("library", "runtime", "caller", "orphan", "host", "plugin", "plain"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--blas", action="append", default=[])
+    FILES, rest = parser.parse_known_args()
+    for path in list(FILES.blas):
+        if not os.path.exists(path):
+            print(f"SKIPPED {path}: it is not installed")
+            FILES.blas.remove(path)
+    unittest.main(argv=["processes.py", *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
