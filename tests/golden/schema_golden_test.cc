@@ -1,0 +1,121 @@
+// The tables of the database, and databases that older builds have written.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "storage/sql/connection.h"
+#include "storage/sql/migrations.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/temporary_folder.h"
+#include "tests/golden/golden_file.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kPage = "schema.md";
+
+class SchemaGoldenTest : public ::testing::Test {
+ protected:
+  // Runs a dump, as the sqlite3 program writes it, in a new database.
+  void Restore(const std::string& dump) {
+    sqlite_api::sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite_api::sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    const int code = sqlite_api::sqlite3_exec(database, dump.c_str(), nullptr, nullptr, nullptr);
+    EXPECT_EQ(code, SQLITE_OK) << sqlite_api::sqlite3_errmsg(database);
+    sqlite_api::sqlite3_close(database);
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() / "attune.db";
+};
+
+TEST_F(SchemaGoldenTest, EveryVersionHasTheTablesThatItHadWhenItWasReleased) {
+  const auto connection = std::move(*sql::Connection::Open(path_, {}));
+  for (size_t count = 1; count <= sql::Migrations().size(); ++count) {
+    ASSERT_EQ(sql::Migrate(*connection, {sql::Migrations().data(), count}), Status::Ok());
+
+    const auto statements = connection->Texts(
+        "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name");
+
+    ASSERT_TRUE(statements.ok()) << statements.status().message();
+    const std::string text = fmt::format("{}\n", fmt::join(*statements, "\n"));
+    EXPECT_TRUE(IsGolden(fmt::format("schema_v{}.sql", count), text, kPage));
+  }
+}
+
+std::string TrialText(const Trial& trial) {
+  std::string text =
+      fmt::format("  {}{} {} build={} load={} workspace={} error={}", Name(trial.role),
+                  trial.is_default ? " default" : "", Text(trial.candidate), trial.build_ns,
+                  trial.load_ns, trial.workspace_bytes, trial.max_error);
+  if (const Failure* failure = trial.failure()) {
+    // Messages hold any bytes.
+    text += fmt::format(" {} in {}: {}", Name(failure->kind), Name(failure->phase),
+                        HexText(failure->message));
+    text.pop_back();
+  }
+  if (const Measurement* measurement = trial.measurement()) {
+    text += fmt::format(" {} [{}, {}] at {} {}: {}", measurement->median_ns, measurement->low_ns,
+                        measurement->high_ns, measurement->confidence, Name(measurement->cache),
+                        fmt::join(measurement->samples_ns, " "));
+  }
+  return text;
+}
+
+std::string SetText(const RecordedSet& recorded) {
+  const MeasurementSet& set = recorded.set;
+  std::string text = fmt::format(
+      "set {} {}\n  {}\n  {}\n  peaks {} {} {} {} seed={} {} {} {} started={}\n", set.id,
+      recorded.finished ? "finished" : "unfinished", Text(set.problem), Text(set.target),
+      set.peaks.f32_flops, set.peaks.f64_flops, set.peaks.bytes_per_second, Name(set.cache),
+      set.seed, set.searcher, set.measured_by, set.attune_version, set.started_unix_ns);
+  for (const auto& [key, value] : set.environment) text += fmt::format("  {}={}\n", key, value);
+  for (const Record& record : recorded.records) text += TrialText(record.trial) + "\n";
+  return text;
+}
+
+// Everything that a store holds, for people to read.
+std::string ContentOf(RecordStore& store) {
+  std::string text;
+  const auto tags = store.Tags();
+  EXPECT_TRUE(tags.ok()) << tags.status().message();
+  for (const auto& [tag, count] : *tags) {
+    text += fmt::format("tag {} with {}\n", tag, count);
+    const auto problems = store.Problems(tag);
+    EXPECT_TRUE(problems.ok()) << problems.status().message();
+    for (const TaggedProblem& tagged : *problems) {
+      text += fmt::format("  x{} {}\n", tagged.weight, Text(tagged.problem));
+    }
+  }
+  const Status visited = store.Visit({}, [&](const RecordedSet& recorded) {
+    text += SetText(recorded);
+    return Status::Ok();
+  });
+  EXPECT_TRUE(visited.ok()) << visited.message();
+  return text;
+}
+
+// A database with everything in it, as the version of the schema that is the parameter wrote it.
+class DatabaseGoldenTest : public SchemaGoldenTest,
+                           public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(DatabaseGoldenTest, IsReadWholeAfterItWasBroughtUpToDate) {
+  Restore(GoldenText(fmt::format("database_{}.sql", GetParam())));
+
+  const auto store = OpenSqlStore(path_);
+
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_TRUE(
+      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(**store), kPage));
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3"),
+                         [](const auto& version) { return version.param; });
+
+}  // namespace
+}  // namespace attune
