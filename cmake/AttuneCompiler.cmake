@@ -8,7 +8,13 @@ if(ATTUNE_WERROR)
 endif()
 # `asan` and `tsan` presets set this; it must reach every object, so it is global.
 set(ATTUNE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
+# What the command of a test begins with: under a sanitizer, a watch over the reports of its children.
+set(ATTUNE_TEST_LAUNCHER)
+# How much longer than usual a test may take: loops over instrumented kernels are ten times as slow.
+set(ATTUNE_TEST_TIME_FACTOR 1)
 if(ATTUNE_SANITIZE)
+  set(ATTUNE_TEST_TIME_FACTOR 12)
+  set(ATTUNE_TEST_LAUNCHER python3 "${PROJECT_SOURCE_DIR}/tools/sanitizers/watched_run.py")
   add_compile_options(-fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ATTUNE_SANITIZE})
   if(ATTUNE_SANITIZE MATCHES "undefined")

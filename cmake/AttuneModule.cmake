@@ -32,10 +32,11 @@ function(attune_test NAME)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  math(EXPR timeout_s "${ARG_TIMEOUT} * ${ATTUNE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} GTest::gmock_main)
-  add_test(NAME ${NAME} COMMAND ${NAME})
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
 endfunction()
 
 # attune_plugin(NAME SOURCES ... [DEPENDS m ...] [LIBRARIES lib ...]): a shared object that

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Runs a test of a sanitized build and fails if any of its processes left a report.
+
+  watched_run.py COMMAND [ARGUMENT...]
+
+The tuner takes a child that dies for one more failed candidate, and UBSan goes on after a report, so
+the exit status of a test alone does not show what a sanitizer found. Every report goes to a file of
+its process instead; they are printed at the end.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FAILED = 1
+
+
+def environment(folder):
+    settings = dict(os.environ)
+    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        own = f"log_path={folder}/{name.split('_')[0].lower()}"
+        settings[name] = ":".join(part for part in (settings.get(name), own) if part)
+    return settings
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory(prefix="attune-sanitizers-") as folder:
+        status = subprocess.run(sys.argv[1:], env=environment(folder), check=False).returncode
+        reports = sorted(pathlib.Path(folder).iterdir())
+        for report in reports:
+            print(f"--- {report.name}\n{report.read_text(errors='replace')}")
+        if reports:
+            print(f"{len(reports)} processes of this test left a report of a sanitizer.")
+    if reports and status == 0:
+        status = FAILED
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
