@@ -1,7 +1,6 @@
 #include "backends/host/host_device.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cassert>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/steady_time.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::host {
@@ -35,12 +35,6 @@ class HostBuffer final : public Buffer {
   std::unique_ptr<void, Free> memory_;
   size_t size_bytes_;
 };
-
-int64_t NowNs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 std::byte* Address(BufferView view) {
   return static_cast<std::byte*>(view.handle) + view.offset_bytes;
@@ -96,9 +90,9 @@ Result<double> HostDevice::TimeNs(Executable& executable, const Arguments& argum
 
 Result<double> HostDevice::TimeWarmNs(Executable& executable, const Arguments& arguments,
                                       int launches) {
-  const int64_t begin_ns = NowNs();
+  const int64_t begin_ns = SteadyNowNs();
   for (int i = 0; i < launches; ++i) ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
-  return static_cast<double>(NowNs() - begin_ns) / launches;
+  return static_cast<double>(SteadyNowNs() - begin_ns) / launches;
 }
 
 Result<double> HostDevice::TimeColdNs(Executable& executable, const Arguments& arguments,
@@ -108,9 +102,9 @@ Result<double> HostDevice::TimeColdNs(Executable& executable, const Arguments& a
     if (!displacer_.Displace()) {
       return ResourceExhausted("There is no memory to displace the caches with for a cold timing.");
     }
-    const int64_t begin_ns = NowNs();
+    const int64_t begin_ns = SteadyNowNs();
     ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
-    total_ns += NowNs() - begin_ns;
+    total_ns += SteadyNowNs() - begin_ns;
   }
   return static_cast<double>(total_ns) / launches;
 }
