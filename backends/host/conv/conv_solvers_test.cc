@@ -168,6 +168,32 @@ TEST_F(GemmConv, DoublePrecisionIsRight) {
   }
 }
 
+// A product in 16 bits rounds once for each element, when it is written.
+TEST_F(GemmConv, Bfloat16IsRightForwardOverEveryProductThatTakesIt) {
+  int gathered = 0;
+  for (const auto& solver : MakeHostConvSolvers(Products(), pool_, IsaLevel::kV2)) {
+    if (!IsGemmConv(*solver)) continue;
+    for (const ConvCase& test : ConvCasesInAllForms(DataType::kBf16)) {
+      if (!solver->IsApplicable(test.conv, TestTarget(2)).ok()) continue;
+      SCOPED_TRACE(solver->id().name + " " + test.name);
+      CheckSome(*solver, test.conv, kBf16Error);
+      gathered += solver->id().name.starts_with("host.im2col-") ? 1 : 0;
+    }
+  }
+  EXPECT_GE(gathered, 10);
+}
+
+TEST_F(GemmConv, Bfloat16IsRefusedWhereSumsWouldBeRoundedAtEveryStep) {
+  for (const auto& solver : MakeHostConvSolvers(Products(), pool_, IsaLevel::kV2)) {
+    if (!IsGemmConv(*solver)) continue;
+    for (const ConvCase& test : ConvCasesInAllForms(DataType::kBf16)) {
+      if (test.conv.direction == ConvDirection::kForward && !test.conv.bias) continue;
+      EXPECT_EQ(solver->IsApplicable(test.conv, TestTarget(2)).code(), StatusCode::kUnsupported)
+          << solver->id().name << " " << test.name;
+    }
+  }
+}
+
 TEST_F(GemmConv, OneByOneFiltersBelongToOneOfTheTwoFamilies) {
   const auto products = Products();
   ASSERT_FALSE(products.empty());
