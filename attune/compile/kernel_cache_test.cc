@@ -359,5 +359,26 @@ TEST(DefaultKernelCacheFolderTest, FollowsXdgThenHomeAndFailsWithoutBoth) {
   EXPECT_EQ(from_nothing.status().code(), StatusCode::kFailedPrecondition);
 }
 
+TEST_F(FolderKernelCacheTest, RefusedDefaultFolderLeavesACacheInMemoryAndTheReason) {
+  const char* cache_home = std::getenv("XDG_CACHE_HOME");
+  const std::string old_cache_home = cache_home ? cache_home : "";
+  const fs::path kernels = folder_ / "attune" / "kernels";
+  fs::create_directories(kernels);
+  ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+
+  ASSERT_EQ(::chmod(kernels.c_str(), 0777), 0);
+  const OpenedKernelCache refused = OpenDefaultKernelCache();
+  ASSERT_EQ(::chmod(kernels.c_str(), 0700), 0);
+  const OpenedKernelCache opened = OpenDefaultKernelCache();
+  cache_home ? ::setenv("XDG_CACHE_HOME", old_cache_home.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
+
+  EXPECT_EQ(refused.kept.code(), StatusCode::kUnavailable);
+  EXPECT_NE(refused.kept.message().find(kernels.string()), std::string::npos);
+  ASSERT_TRUE(refused.cache->Store(Recipe("a"), {"A"}).ok());
+  EXPECT_TRUE(refused.cache->Find(Recipe("a")).has_value());
+  EXPECT_TRUE(fs::is_empty(kernels));
+  EXPECT_EQ(opened.kept, Status::Ok());
+}
+
 }  // namespace
 }  // namespace attune

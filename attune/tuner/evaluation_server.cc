@@ -26,23 +26,13 @@ namespace {
 // Of a message that a library may have made arbitrarily long.
 constexpr size_t kMaxFailureBytes = 32768;
 
-// The cache of this user, or one that lasts as long as this process where there is no home folder.
-std::unique_ptr<KernelCache> OpenKernelCache() {
-  const auto folder = DefaultKernelCacheFolder();
-  if (folder.ok()) {
-    auto cache = FolderKernelCache::Open(*folder);
-    if (cache.ok()) return std::move(*cache);
-  }
-  return std::make_unique<MemoryKernelCache>();
-}
-
 // One conversation with the parent. Requests are answered in order.
 class EvaluationServer {
  public:
   EvaluationServer(int socket_fd, const BackendList& backends)
       : socket_fd_(socket_fd),
         backends_(backends),
-        cache_(OpenKernelCache()),
+        cache_(OpenDefaultKernelCache().cache),
         builder_(*cache_) {}
 
   // Until the parent closes. The status says why the conversation broke, if it did.
