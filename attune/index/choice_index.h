@@ -11,35 +11,44 @@
 
 namespace attune {
 
+class IndexFile;
+
 // What an index was derived from.
 struct IndexIdentity {
   std::string database_id;    // RecordStore::State().database_id.
-  int64_t last_revision = 0;  // Every record up to this one is in it.
+  int64_t last_revision = 0;  // Every set that was finished up to this one is in it.
 
   friend bool operator==(const IndexIdentity&, const IndexIdentity&) = default;
 };
 
-// Immutable; a newer index is another file under the same name.
+// Immutable; a newer index is another file under the same name, and this one stays readable.
 class ChoiceIndex final : public ChoiceSource {
  public:
-  // Maps `path` and checks its header: microseconds, whatever its size. kNotFound if there is no such
-  // file, kFailedPrecondition for another format version, kDataLoss if it is damaged or not an
-  // index. Entries are checked when they are read.
+  // Maps `path` and checks its header: microseconds, whatever its size. kNotFound if there is no
+  // such file, kFailedPrecondition for another format version or byte order, kDataLoss if it is
+  // damaged or not an index. Entries are checked when they are read.
   static Result<std::unique_ptr<ChoiceIndex>> Open(const std::filesystem::path& path);
+  // An index whose file is `bytes`.
+  static Result<std::unique_ptr<ChoiceIndex>> Over(std::string bytes);
   ~ChoiceIndex() override;
 
-  const IndexIdentity& identity() const;
+  const IndexIdentity& identity() const { return identity_; }
 
   Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
   int64_t problem_count() const override;
 
- private:
-  class Mapping;
-  explicit ChoiceIndex(std::unique_ptr<const Mapping> mapping);
+  // The bytes, for who makes the next index.
+  const IndexFile& file() const { return *file_; }
 
-  std::unique_ptr<const Mapping> mapping_;
+ private:
+  struct Places;
+  explicit ChoiceIndex(std::unique_ptr<const IndexFile> file);
+
+  std::unique_ptr<const IndexFile> file_;
+  IndexIdentity identity_;
+  std::unique_ptr<Places> places_;  // Parsed targets and environments.
 };
 
 }  // namespace attune

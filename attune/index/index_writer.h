@@ -1,7 +1,9 @@
 // Makes index files.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 
 #include "attune/base/status.h"
 #include "attune/index/choice_index.h"
@@ -16,22 +18,28 @@ std::filesystem::path IndexPathOf(const std::filesystem::path& database);
 
 // What became of RefreshIndex.
 struct IndexRefresh {
-  IndexIdentity identity;
+  IndexIdentity identity;  // Of the file as it is now.
   int64_t problems = 0;
   int64_t sets_read = 0;   // Of the store: those that are newer than the old index.
   bool rebuilt = false;    // The old file was absent, damaged, of another version or database.
-  bool unchanged = false;  // The file was up to date and was left alone.
+  bool unchanged = false;  // No set was newer than the file, which was left alone.
 };
 
 // Brings the index at `path` up to the records of `store`: what an old file has is kept if it is of
 // this store, newer sets are read and added. The new file appears by rename after fsync, mode 0644
-// less the umask, so a reader sees the old one or the new one; of two processes that refresh at the
-// same time the one with the higher revision stays. A failure leaves the old file.
+// less the umask, so a reader sees the old one or the new one. Processes and threads that refresh
+// at the same time take turns, and wait for at most kIndexPatienceMs. A failure leaves the old
+// file.
+//
+//   kUnavailable        The folder cannot be written, or another one has been refreshing for long.
+//   kResourceExhausted  The disk is full, or there are more environments than an index holds.
+//   Otherwise as the store fails.
 Result<IndexRefresh> RefreshIndex(RecordStore& store, const std::filesystem::path& path,
                                   const SelectOptions& options);
+inline constexpr int64_t kIndexPatienceMs = 10'000;
 
-// The sets of `store` with a record newer than `after_revision`, as choices: the overlay of a reader
-// whose index is older. Sets `last_revision` to the newest record seen.
+// The sets of `store` with a record newer than `after_revision`, as choices: the overlay of a
+// reader whose index is older. Sets `last_revision` to the newest revision that it covers.
 Result<std::unique_ptr<MemoryChoices>> ReadNewerChoices(RecordStore& store, int64_t after_revision,
                                                         const SelectOptions& options,
                                                         int64_t* last_revision);

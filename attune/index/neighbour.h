@@ -10,10 +10,12 @@
 namespace attune {
 
 // Problems are compared only within a family: everything but the sizes is equal. Of a gemm that is
-// transposes, types, classes of alpha and beta, epilogue, whether it is a batch, whether a side of C
-// is 1, and which operands have padded leading dimensions; of a convolution direction, mode, rank,
-// layouts, types, bias, filter, stride, dilation, whether it is padded, grouped, depthwise.
-// Empty for an operator that has no neighbours.
+// transposes, types, classes of alpha and beta, epilogue, determinism, whether it is a batch and of
+// what shared matrices, whether a side of C is 1, and which operands have padded leading
+// dimensions; of a convolution direction, mode, rank, layouts, types, bias, determinism, filter,
+// stride, dilation, whether it is padded, grouped, depthwise. Alignment is in no family: whether a
+// candidate can do with less, its solver says, and hosts that allocate differ in it from call to
+// call. Empty for an operator that has no neighbours.
 std::string FamilyOf(const Problem& problem);
 
 // Where a problem lies in its family: logarithms to base 2 of its sizes, unused ones 0.
@@ -23,7 +25,7 @@ inline constexpr size_t kPositionSize = 8;
 using Position = std::array<float, kPositionSize>;
 Position PositionOf(const Problem& problem);
 
-// Euclidean.
+// Euclidean. Never less for a `b` that is farther away in one coordinate, rounding included.
 double Distance(const Position& a, const Position& b);
 
 }  // namespace attune

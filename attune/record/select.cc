@@ -19,13 +19,6 @@ struct Finalists {
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
-// A time of zero, below, or without end was never measured, whatever recorded it.
-bool IsCredible(const Measurement& measurement, CacheState cache) {
-  return measurement.cache == cache && IsPositive(measurement.median_ns) &&
-         !measurement.samples_ns.empty() &&
-         std::all_of(measurement.samples_ns.begin(), measurement.samples_ns.end(), IsPositive);
-}
-
 // The last word on each candidate counts: a final that was repeated replaces the one before, and a
 // failure in any role ends the candidate.
 std::map<Candidate, const Trial*> LastWords(const RecordedSet& set) {
@@ -107,6 +100,12 @@ std::string_view Name(Provenance provenance) {
       return "untuned";
   }
   return "unknown";
+}
+
+bool IsCredible(const Measurement& measurement, CacheState cache) {
+  return measurement.cache == cache && IsPositive(measurement.median_ns) &&
+         !measurement.samples_ns.empty() &&
+         std::all_of(measurement.samples_ns.begin(), measurement.samples_ns.end(), IsPositive);
 }
 
 std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& options) {

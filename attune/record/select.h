@@ -83,6 +83,10 @@ std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target
 // The choice of one set, whatever its environment.
 std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& options);
 
+// Whether `measurement` can have been measured in a set with caches in state `cache`: a time of
+// zero, below, or without end never was, whatever recorded it. False without samples.
+bool IsCredible(const Measurement& measurement, CacheState cache);
+
 // Seconds that no implementation can beat: max(flops / peak flops, compulsory bytes / bandwidth); 0
 // if unknown.
 double RooflineSeconds(const Problem& problem, const Peaks& peaks);

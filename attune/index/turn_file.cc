@@ -1,0 +1,95 @@
+#include "attune/index/turn_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr int64_t kPollMs = 10;
+
+Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  const int error = errno;
+  const std::string message =
+      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
+  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  return is_full ? ResourceExhausted(message) : Unavailable(message);
+}
+
+// Whether `fd` is still what `path` names: who held it before may have renamed or removed it.
+bool IsAt(int fd, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// The file with its lock, or nothing if another one has it.
+Result<std::optional<UniqueFd>> TryTake(const std::filesystem::path& path) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd fd(::open(path.c_str(), kFlags, 0644));
+  if (!fd.valid()) return SystemError("create", path);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK || errno == EINTR) return std::optional<UniqueFd>();
+    return SystemError("lock", path);
+  }
+  if (!IsAt(fd.get(), path)) return std::optional<UniqueFd>();
+  return std::optional(std::move(fd));
+}
+
+Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+TurnFile::TurnFile(std::filesystem::path path, std::filesystem::path new_path, UniqueFd fd)
+    : path_(std::move(path)), new_path_(std::move(new_path)), fd_(std::move(fd)) {}
+
+TurnFile::~TurnFile() {
+  if (fd_.valid()) ::unlink(new_path_.c_str());
+}
+
+Result<TurnFile> TurnFile::Take(const std::filesystem::path& path, int64_t patience_ms) {
+  std::filesystem::path new_path = path;
+  new_path += ".new";
+  for (int64_t waited_ms = 0;; waited_ms += kPollMs) {
+    ATTUNE_ASSIGN_OR_RETURN(std::optional<UniqueFd> fd, TryTake(new_path));
+    if (fd.has_value()) return TurnFile(path, std::move(new_path), std::move(*fd));
+    if (waited_ms >= patience_ms) {
+      return Unavailable(fmt::format(
+          "Another process has been writing '{}' for {} ms; 'fuser {}' tells which. What it writes "
+          "will do for now.",
+          new_path.string(), patience_ms, new_path.string()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+  }
+}
+
+Status TurnFile::Replace(std::string_view content) {
+  if (::ftruncate(fd_.get(), 0) != 0) return SystemError("empty", new_path_);
+  ATTUNE_RETURN_IF_ERROR(WriteAll(fd_.get(), content, new_path_));
+  if (::fsync(fd_.get()) != 0) return SystemError("sync", new_path_);
+  if (::rename(new_path_.c_str(), path_.c_str()) != 0) return SystemError("replace", path_);
+  fd_.Reset();
+  return Status::Ok();
+}
+
+}  // namespace attune
