@@ -6,7 +6,6 @@
 //   conv_choice [--list FILE]... [--batch-size 4] [--device cpu] [--per-problem 4s] [--rounds 25]
 //   [--only TEXT] [--limit N] [--search NAME] [--json]
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -18,15 +17,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "apps/attune/backends.h"
-#include "apps/attune/duration.h"
-#include "apps/attune/thread_policy.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
 #include "attune/measure/statistics.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
+#include "bench/choice_bench.h"
 #include "bench/fresh_race.h"
 
 namespace attune {
@@ -38,16 +35,11 @@ constexpr const char* kLibrarySolver = "host.onednn-conv";
 constexpr const char* kOwnSolver = "host.direct-conv";
 constexpr double kConfidence = 0.99;
 
-struct Options {
+struct Options : ChoiceOptions {
   std::vector<std::string> lists = {ATTUNE_DRIVER_LISTS "/resnet50.txt",
                                     ATTUNE_DRIVER_LISTS "/vgg16.txt"};
   int64_t batch_size = 4;
-  std::string device = "cpu";
-  std::string only;  // Part of a problem's text; empty for all.
   size_t limit = 0;  // At most so many problems; 0 for all.
-  int rounds = 25;
-  TuneOptions tune;
-  bool json = false;
 };
 
 // One candidate beside the choice.
@@ -134,10 +126,7 @@ Status Race(const Place& place, int rounds, Row& row) {
 }
 
 Result<Row> TuneAndRace(const Problem& problem, Tuner& tuner, const Place& place, int rounds) {
-  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, tuner.Tune(problem));
-  if (!report.choice.has_value()) {
-    return Internal(fmt::format("Nothing could be timed for {}.", Text(problem)));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, TuneForChoice(tuner, problem));
   Row row;
   row.problem = problem;
   row.choice = report.choice->candidate;
@@ -171,15 +160,13 @@ Result<std::vector<Problem>> ReadProblems(const Options& options) {
   return problems;
 }
 
+// Over the rows that have the rival.
 double GeometricMeanOf(const std::vector<Row>& rows, Rival Row::*rival) {
-  double log_sum = 0;
-  int count = 0;
+  std::vector<double> speedups;
   for (const Row& row : rows) {
-    if ((row.*rival).median_ns == 0) continue;
-    log_sum += std::log((row.*rival).speedup.ratio);
-    ++count;
+    if ((row.*rival).median_ns > 0) speedups.push_back((row.*rival).speedup.ratio);
   }
-  return count == 0 ? 0 : std::exp(log_sum / count);
+  return GeometricMean(speedups);
 }
 
 struct Summary {
@@ -279,9 +266,7 @@ Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
   return rows;
 }
 
-Status Run(const Options& options) {
-  const LoadedBackends backends = LoadBackends();
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, options.device));
+Status Run(const Options& options, const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, place));
   const Summary summary = Summarize(rows);
   if (options.json) {
@@ -296,28 +281,13 @@ Status Run(const Options& options) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
-  attune::SetThreadWaitPolicy(argv);
-  if (const auto served = attune::MaybeServeRace(argc, argv)) return *served;
+  CLI::App app("Times attune's choice of a convolution against oneDNN's own.", "conv_choice");
   attune::Options options;
-  CLI::App app("Times attune's choice of a convolution against oneDNN's own.");
   app.add_option("--list", options.lists, "Files of problems instead of ResNet-50 and VGG-16");
   app.add_option("--batch-size", options.batch_size, "Images of every problem")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--device", options.device, "Where the convolutions run");
-  app.add_option("--rounds", options.rounds, "Rounds of the final race")
-      ->check(CLI::Range(3, 1000));
-  app.add_option("--only", options.only, "Only problems with this in their text");
   app.add_option("--limit", options.limit, "At most so many problems");
-  app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
-  app.add_flag("--json", options.json, "Print one JSON object");
-  std::string per_problem = "4s";
-  app.add_option("--per-problem", per_problem, "Tuning time of each problem, as in 500ms or 4s")
-      ->check(
-          [](const std::string& text) { return attune::ParseDurationNs(text).status().message(); });
-  CLI11_PARSE(app, argc, argv);
-  options.tune.per_problem_ns = *attune::ParseDurationNs(per_problem);
-  const attune::Status status = attune::Run(options);
-  if (status.ok()) return 0;
-  fmt::print(stderr, "conv_choice: {}\n", status.message());
-  return 1;
+  return attune::ChoiceBenchMain(argc, argv, app, options, [&options](const attune::Place& place) {
+    return attune::Run(options, place);
+  });
 }

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "apps/attune/backends.h"
+#include "attune/runtime/places.h"
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
 #include "attune/tuner/local_evaluator.h"

@@ -4,11 +4,9 @@
 //   gemm_choice [--device cpu] [--per-problem 4s] [--rounds 25] [--only TEXT] [--search NAME]
 //   [--json]
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +14,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "apps/attune/backends.h"
-#include "apps/attune/thread_policy.h"
-#include "apps/attune/verbs.h"
 #include "apps/attune/workshop.h"
 #include "attune/measure/statistics.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
+#include "bench/choice_bench.h"
 #include "bench/fresh_race.h"
 #include "bench/gemm_choice_shapes.h"
 
@@ -36,14 +32,6 @@ constexpr const char* kLibraries[] = {"host.openblas-gemm", "host.blis-gemm", "h
                                       "host.libxsmm-gemm", "host.eigen-gemm"};
 constexpr const char* kBaseline = kLibraries[0];
 constexpr double kConfidence = 0.99;
-
-struct Options {
-  std::string device = "cpu";
-  std::string only;  // Part of a problem's text, or a family; empty for all.
-  int rounds = 25;
-  TuneOptions tune;
-  bool json = false;
-};
 
 struct Row {
   std::string family;
@@ -97,19 +85,10 @@ Result<Row> Race(const NamedGemm& shape, const Choice& choice, const Place& plac
 }
 
 Result<Row> TuneAndRace(const NamedGemm& shape, Tuner& tuner, const Place& place, int rounds) {
-  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, tuner.Tune(shape.gemm));
-  if (!report.choice.has_value()) {
-    return Internal(fmt::format("Nothing could be timed for {}.", Text(Problem(shape.gemm))));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, TuneForChoice(tuner, shape.gemm));
   ATTUNE_ASSIGN_OR_RETURN(Row row, Race(shape, *report.choice, place, rounds));
   row.considered = report.considered;
   return row;
-}
-
-double GeometricMean(const std::vector<double>& values) {
-  double log_sum = 0;
-  for (const double value : values) log_sum += std::log(value);
-  return values.empty() ? 0 : std::exp(log_sum / static_cast<double>(values.size()));
 }
 
 // Library time over the time of the choice, for every product. Where the library does not apply, a
@@ -214,7 +193,7 @@ bool IsWanted(const NamedGemm& shape, const std::string& only) {
          Text(Problem(shape.gemm)).find(only) != std::string::npos;
 }
 
-Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
+Result<std::vector<Row>> RunAll(const ChoiceOptions& options, const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, WorkshopLimits{}));
   MemoryStore store;
   Tuner tuner(workshop->PartsFor(store), options.tune);
@@ -235,9 +214,7 @@ Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
   return rows;
 }
 
-Status Run(const Options& options) {
-  const LoadedBackends backends = LoadBackends();
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, options.device));
+Status Run(const ChoiceOptions& options, const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, place));
   if (rows.empty()) return NotFound(fmt::format("No problem matches '{}'.", options.only));
   const Summary summary = Summarize(rows);
@@ -253,23 +230,10 @@ Status Run(const Options& options) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
-  attune::SetThreadWaitPolicy(argv);
-  if (const auto served = attune::MaybeServeRace(argc, argv)) return *served;
-  attune::Options options;
-  options.tune.per_problem_ns = 4'000'000'000;
-  CLI::App app("Times attune's choice of a matrix product against single libraries.");
-  app.add_option("--device", options.device, "Where the products run");
-  app.add_option("--rounds", options.rounds, "Rounds of the final race")
-      ->check(CLI::Range(3, 1000));
-  app.add_option("--only", options.only,
-                 "Only products of this family, or with this in their text");
-  app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
-  app.add_flag("--json", options.json, "Print one JSON object");
-  attune::AddDurationOption(app, "--per-problem", options.tune.per_problem_ns,
-                            "Tuning time of each product");
-  CLI11_PARSE(app, argc, argv);
-  const attune::Status status = attune::Run(options);
-  if (status.ok()) return 0;
-  fmt::print(stderr, "gemm_choice: {}\n", status.message());
-  return 1;
+  CLI::App app("Times attune's choice of a matrix product against single libraries.",
+               "gemm_choice");
+  attune::ChoiceOptions options;
+  return attune::ChoiceBenchMain(argc, argv, app, options, [&options](const attune::Place& place) {
+    return attune::Run(options, place);
+  });
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/attune/backends.h"
+#include "attune/runtime/places.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"

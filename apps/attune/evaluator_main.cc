@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "apps/attune/backends.h"
+#include "attune/runtime/places.h"
 #include "attune/tuner/evaluation_server.h"
 
 int main() {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/attune/backends.h"
+#include "attune/runtime/places.h"
 #include "attune/base/status.h"
 #include "attune/measure/clock.h"
 #include "attune/record/record_store.h"

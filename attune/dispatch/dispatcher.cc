@@ -10,8 +10,6 @@ namespace {
 
 // Neighbours that are looked at: the nearest one's candidates may all be inapplicable.
 constexpr size_t kNeighbours = 3;
-// What stands behind the preferred option in case that it cannot be made ready in time.
-constexpr size_t kDefaults = 4;
 
 // Records of another device model or core count, or of other ways of waiting, order candidates well
 // enough to be better than a guess; another instruction set does not.
@@ -35,6 +33,7 @@ struct Dispatcher::Draft {
   const Problem& problem;
   const ChoiceSource& choices;
   uint64_t workspace_limit_bytes;
+  Breadth breadth;
   Decision decision;
   std::vector<std::string> refused;  // Solvers that do not apply.
 };
@@ -46,12 +45,17 @@ const Solver* Dispatcher::SolverOf(const Candidate& candidate) const {
   return FindSolver(*parts_.solvers, candidate.solver);
 }
 
-Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
+Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) const {
   const Solver* solver = SolverOf(candidate);
   if (solver == nullptr) {
     return NotFound(fmt::format("Solver {} does not exist here.", Text(candidate.solver)));
   }
-  ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, parts_.target));
+  return solver->IsApplicable(problem, parts_.target);
+}
+
+Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
+  ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
+  const Solver* solver = SolverOf(candidate);
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, parts_.target));
   if (!space.IndexOf(candidate.config).has_value()) {
     return Unsupported(
@@ -80,8 +84,8 @@ bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
 }
 
 Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& choices,
-                                    uint64_t workspace_limit_bytes) const {
-  Draft draft{problem, choices, workspace_limit_bytes, {}, {}};
+                                    uint64_t workspace_limit_bytes, Breadth breadth) const {
+  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}};
   ATTUNE_RETURN_IF_ERROR(AddForced(draft));
   if (draft.decision.is_tuned) return std::move(draft.decision);
   AddRecords(draft);
@@ -162,9 +166,9 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
                             const std::string& because) const {
   bool is_first = true;
   for (const RankedCandidate& ranked : choice.ranking) {
-    const Status fits = Fits(draft.problem, ranked.candidate);
-    if (!fits.ok()) {
-      if (is_first) draft.decision.skipped.push_back(fits.message());
+    const Status applies = Applies(draft.problem, ranked.candidate);
+    if (!applies.ok()) {
+      if (is_first) draft.decision.skipped.push_back(applies.message());
       // What won exists no more, so the record decides nothing: it is as good as none.
       if (is_first && origin == Origin::kMeasured) return;
       continue;
@@ -198,7 +202,7 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
         const Environment environment = UnderPolicyOf(parts_.environment, *choice.environment);
         const std::string mismatch = parts_.match.Mismatch(
             ranked.candidate, parts_.target, environment, parts_.target, parts_.environment);
-        if (!mismatch.empty() || !Fits(draft.problem, ranked.candidate).ok()) continue;
+        if (!mismatch.empty() || !Applies(draft.problem, ranked.candidate).ok()) continue;
         Option option;
         option.candidate = ranked.candidate;
         option.origin = Origin::kNearest;
@@ -235,11 +239,17 @@ void Dispatcher::AddPredicted(Draft& draft) const {
 }
 
 void Dispatcher::AddDefaults(Draft& draft) const {
-  size_t added = 0;
-  bool has_instant = false;
+  auto& options = draft.decision.options;
+  const auto is_instant = [&](const Option& option) {
+    const SolverTraits& traits = SolverOf(option.candidate)->traits();
+    return traits.instant && !traits.last_resort;
+  };
+  bool has_instant = std::any_of(options.begin(), options.end(), is_instant);
   for (const auto& solver : *parts_.solvers) {
-    // One that is ready at once has to be among them: the caller may not be made to wait.
-    if (added >= kDefaults && (has_instant || !solver->traits().instant)) continue;
+    if (draft.breadth == Breadth::kEnough && has_instant) return;
+    const SolverTraits& traits = solver->traits();
+    // Of those that are slow to create, the first is the default and the others help nobody now.
+    if (draft.breadth == Breadth::kEnough && !options.empty() && !traits.instant) continue;
     const Status applicable = solver->IsApplicable(draft.problem, parts_.target);
     if (!applicable.ok()) {
       draft.refused.push_back(applicable.message());
@@ -252,11 +262,10 @@ void Dispatcher::AddDefaults(Draft& draft) const {
     }
     Option option;
     option.candidate = {solver->id(), space->At(0)};
-    option.because = added == 0 ? "Nothing is known of this problem; it is the default."
-                                : "It applies, after the default.";
+    option.because = options.empty() ? "Nothing is known of this problem; it is the default."
+                                     : "It applies, after the default.";
     Add(draft, std::move(option));
-    ++added;
-    has_instant = has_instant || solver->traits().instant;
+    has_instant = has_instant || (traits.instant && !traits.last_resort);
   }
 }
 

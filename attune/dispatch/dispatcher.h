@@ -63,6 +63,12 @@ struct Serving {
   std::vector<std::string> skipped;
 };
 
+// How far Decide looks.
+enum class Breadth {
+  kEnough,      // Until something that is ready at once stands behind the preferred option.
+  kEverything,  // Every solver that applies, by its default.
+};
+
 // How much a Serve may do in its thread.
 enum class Haste {
   kAtOnce,   // Only what is ready: nothing is compiled and nothing slow is created.
@@ -77,9 +83,10 @@ class Dispatcher {
   // Candidates for `problem` that fit `workspace_limit_bytes` as far as that is known, in the order
   // forced, measured, compatible, nearest, predicted, default. kUnsupported if no solver applies,
   // with the reason of each; a forced choice that cannot serve is an error and nothing else is
-  // tried.
+  // tried. Whether the parameters of a record are still valid is seen when it is loaded, because
+  // some libraries take longer to list theirs than a caller may wait.
   Result<Decision> Decide(const Problem& problem, const ChoiceSource& choices,
-                          uint64_t workspace_limit_bytes) const;
+                          uint64_t workspace_limit_bytes, Breadth breadth) const;
 
   // A plan by the first option that can be made ready in the given haste.
   Result<Serving> Serve(const Problem& problem, const ChoiceSource& choices,
@@ -106,7 +113,9 @@ class Dispatcher {
   void AddPredicted(Draft& draft) const;
   void AddDefaults(Draft& draft) const;
   void Add(Draft& draft, Option option) const;
-  // Ok if `candidate` exists here, applies to the problem and has valid parameters.
+  // Ok if the solver of `candidate` exists here and applies to the problem.
+  Status Applies(const Problem& problem, const Candidate& candidate) const;
+  // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   bool InScope(const Problem& problem, const Option& option) const;

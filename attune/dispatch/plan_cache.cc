@@ -173,14 +173,13 @@ std::shared_ptr<PlanSlot> PlanCache::FindOrAdd(const PlanKey& key,
                                                std::shared_ptr<PlanSlot>* evicted) {
   ThreadTable& table = TableOfThisThread();
   std::shared_ptr<PlanSlot> slot;
+  std::shared_ptr<PlanSlot> gone;  // Destroyed without the lock.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (const auto found = slots_.find(&key); found != slots_.end()) {
       slot = found->second;
     } else {
-      std::shared_ptr<PlanSlot> gone;
       if (slots_.size() >= capacity_) gone = EvictOne();
-      if (evicted != nullptr) *evicted = std::move(gone);
       slot = std::make_shared<PlanSlot>(key, HashOf(key));
       slots_.emplace(&slot->key(), slot);
       ring_.push_back(slot);
@@ -188,6 +187,7 @@ std::shared_ptr<PlanSlot> PlanCache::FindOrAdd(const PlanKey& key,
   }
   slot->Touch();
   table.Remember(slot);
+  if (evicted != nullptr) *evicted = std::move(gone);
   return slot;
 }
 

@@ -78,7 +78,8 @@ void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& prob
   const int64_t begin_ns = SteadyNowNs();
   const bool inline_tuning = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
   if (inline_tuning) {
-    const auto decision = dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes);
+    const auto decision =
+        dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
     if (decision.ok() && !decision->is_tuned && Claim(problem)) TuneNow(problem);
   }
   const Haste haste = options_.deterministic ? Haste::kPatient : Haste::kAtOnce;
@@ -129,6 +130,9 @@ void PlanServer::Swap(PlanSlot& slot, const Problem& problem, const Option& opti
   if (has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
   if (!plan.ok()) {
     Tell(ServerEvent::kSkipped, problem, &option.candidate, plan.error().message());
+    totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
+    // A record that fits no more is as good as none.
+    if (options_.policy == MissPolicy::kDeferred && hooks_.tune != nullptr) TuneLater(problem);
     return;
   }
   if (!slot.Publish(std::move(*plan))) {
@@ -203,7 +207,8 @@ void PlanServer::RefreshSlot(PlanSlot& slot) {
   const Plan* plan = slot.current();
   if (plan == nullptr) return;
   const uint64_t limit = plan->workspace_limit_bytes();
-  const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(), limit);
+  const auto decision =
+      dispatcher_.Decide(plan->problem(), *hooks_.choices(), limit, Breadth::kEnough);
   if (!decision.ok()) return;
   const Option& preferred = decision->options.front();
   const bool same = plan->failure().ok() && plan->option().candidate == preferred.candidate &&
@@ -223,7 +228,8 @@ bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
 std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Problem& problem,
                                                   uint64_t workspace_limit_bytes) const {
   if (cache_.Contains(key)) return std::nullopt;
-  const auto decision = dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes);
+  const auto decision =
+      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
   if (!decision.ok()) return std::nullopt;
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
     return "It is not tuned, and the policy is to tune it in the calling thread.";

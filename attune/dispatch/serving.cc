@@ -37,6 +37,10 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   if (solver == nullptr) {
     return NotFound(fmt::format("Solver {} does not exist here.", Text(option.candidate.solver)));
   }
+  // Defaults come out of the space; what was recorded or forced may be of another one.
+  if (option.origin != Origin::kDefault && option.origin != Origin::kPredicted) {
+    ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
+  }
   Artifact artifact;
   ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
                           solver->Recipe(problem, option.candidate.config, parts_.target));
@@ -62,7 +66,8 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
 
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste) const {
-  ATTUNE_ASSIGN_OR_RETURN(Decision decision, Decide(problem, choices, workspace_limit_bytes));
+  ATTUNE_ASSIGN_OR_RETURN(Decision decision,
+                          Decide(problem, choices, workspace_limit_bytes, Breadth::kEnough));
   Serving serving;
   serving.is_tuned = decision.is_tuned;
   serving.skipped = std::move(decision.skipped);

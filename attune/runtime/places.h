@@ -1,4 +1,5 @@
-// The backends that the programs of this folder have. The one place that names them.
+// The backends that our programs and the run time have, and the devices on them. The one place that
+// names them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "apps/attune/backends.h"
+#include "attune/runtime/places.h"
 
 #include <sys/utsname.h>
 

@@ -1,0 +1,163 @@
+// attune-tuner: tunes one problem after the other for a program that must not wait. Started by the
+// run time; docs/formats/tuner_protocol.md has the lines that it reads and writes.
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/flight_lock.h"
+#include "apps/attune/thread_policy.h"
+#include "attune/base/steady_time.h"
+#include "attune/measure/clock.h"
+#include "attune/runtime/places.h"
+#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/tune_run.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+struct TunerSettings {
+  std::string database;
+  std::string device = "cpu";
+  std::string scope = "all";
+  std::string per_problem = "2s";
+  double cpu_share = 1;
+};
+
+// Everybody else goes first: a thread under SCHED_IDLE runs where nobody wants to.
+void StepBack() {
+  const sched_param none{};
+  // Where the system refuses, being nice has to do.
+  (void)::sched_setscheduler(0, SCHED_IDLE, &none);
+  (void)::setpriority(PRIO_PROCESS, 0, 19);
+}
+
+std::vector<std::string> SolversInScope(const SolverList& solvers, const std::string& scope) {
+  std::vector<std::string> names;
+  if (scope == "all") return names;
+  for (const auto& solver : solvers) {
+    const SolverTraits& traits = solver->traits();
+    if (scope == "dynamic" ? traits.dynamic : traits.instant) names.push_back(solver->id().name);
+  }
+  return names;
+}
+
+// What tuning needs, opened once.
+class BackgroundTuner {
+ public:
+  static Result<std::unique_ptr<BackgroundTuner>> Open(const TunerSettings& settings) {
+    std::unique_ptr<BackgroundTuner> tuner(new BackgroundTuner(settings));
+    tuner->backends_ = LazyBackends();
+    ATTUNE_ASSIGN_OR_RETURN(tuner->place_, FindPlace(tuner->backends_, settings.device));
+    // Told apart by people who wonder about a record: others were running beside.
+    tuner->place_.environment["host.background"] = "yes";
+    ATTUNE_ASSIGN_OR_RETURN(tuner->store_, OpenSqlStore(settings.database));
+    ChildOptions children;
+    ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
+    children.device = settings.device;
+    children.jobs = 1;
+    tuner->evaluator_ = MakeChildEvaluator(std::move(children));
+    ATTUNE_ASSIGN_OR_RETURN(tuner->options_.per_problem_ns, ParseDurationNs(settings.per_problem));
+    tuner->options_.solver_filter =
+        SolversInScope(tuner->place_.backend->solvers(), settings.scope);
+    tuner->options_.select = SelectionAt(tuner->place_);
+    return tuner;
+  }
+
+  nlohmann::json Tune(const Problem& problem) {
+    // One process at a time; who comes second finds the records of the first.
+    const auto lock = FlightLock::Acquire(settings_.database, problem);
+    if (!lock.ok()) return Answer(problem, "failed", lock.error().message());
+    TunerParts parts;
+    parts.solvers = &place_.backend->solvers();
+    parts.target = place_.target;
+    parts.environment = place_.environment;
+    parts.store = store_.get();
+    parts.evaluator = evaluator_.get();
+    parts.clock = &clock_;
+    Tuner tuner(parts, options_);
+    const TaggedProblem tagged{problem, 1};
+    const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
+    if (!summary.ok()) return Answer(problem, "failed", summary.error().message());
+    const ProblemOutcome& outcome = summary->outcomes.front();
+    return Answer(problem, std::string(Name(outcome.kind)), outcome.message);
+  }
+
+ private:
+  explicit BackgroundTuner(const TunerSettings& settings) : settings_(settings) {}
+
+  static nlohmann::json Answer(const Problem& problem, const std::string& outcome,
+                               const std::string& message) {
+    return {{"problem", Text(problem)}, {"outcome", outcome}, {"message", message}};
+  }
+
+  const TunerSettings settings_;
+  BackendList backends_;
+  Place place_;
+  std::unique_ptr<RecordStore> store_;
+  std::unique_ptr<Evaluator> evaluator_;
+  SteadyClock clock_;
+  TuneOptions options_;
+};
+
+nlohmann::json AnswerLine(const std::string& line, BackgroundTuner& tuner) {
+  const auto request = nlohmann::json::parse(line, nullptr, false);
+  if (!request.is_object() || !request.contains("tune") || !request["tune"].is_string()) {
+    return {{"outcome", "failed"}, {"message", "The request is no object with a text 'tune'."}};
+  }
+  const auto problem = ParseProblem(request["tune"].get<std::string>());
+  if (!problem.ok()) return {{"outcome", "failed"}, {"message", problem.error().message()}};
+  return tuner.Tune(*problem);
+}
+
+void Say(const nlohmann::json& answer) {
+  const auto lenient = nlohmann::json::error_handler_t::replace;
+  std::cout << answer.dump(-1, ' ', false, lenient) << std::endl;
+}
+
+int Serve(const TunerSettings& settings) {
+  const auto tuner = BackgroundTuner::Open(settings);
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!tuner.ok()) {
+      Say({{"outcome", "failed"}, {"message", tuner.error().message()}});
+      continue;
+    }
+    const int64_t begin_ns = SteadyNowNs();
+    Say(AnswerLine(line, **tuner));
+    const double rest = 1 / settings.cpu_share - 1;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(
+        static_cast<int64_t>(rest * static_cast<double>(SteadyNowNs() - begin_ns))));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::SetThreadWaitPolicy(argv);
+  std::signal(SIGPIPE, SIG_IGN);
+  attune::StepBack();
+  CLI::App program("Tunes problems for a running program; reads requests from its input.");
+  attune::TunerSettings settings;
+  program.add_option("--db", settings.database, "Where records go")->required();
+  program.add_option("--device", settings.device, "Device to tune on");
+  program.add_option("--scope", settings.scope, "Solvers that take part")
+      ->check(CLI::IsMember({"all", "dynamic", "loaded"}));
+  program.add_option("--per-problem", settings.per_problem, "Time for one problem, as 2s");
+  program.add_option("--cpu-share", settings.cpu_share, "Part of one core, on average")
+      ->check(CLI::Range(0.001, 1.0));
+  CLI11_PARSE(program, argc, argv);
+  return attune::Serve(settings);
+}

@@ -1,0 +1,230 @@
+// The C functions that create run times and compute.
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "attune/runtime/c_runtime.h"
+#include "attune/runtime/request.h"
+#include "attune/runtime/settings.h"
+
+namespace attune {
+namespace {
+
+thread_local std::string last_message;
+
+// The operands of a call in the order of Operands(problem).
+struct OperandList {
+  std::array<BufferView, 4> views;
+  size_t count = 0;
+
+  explicit OperandList(const attune_arguments& arguments) {
+    Add(arguments.a);
+    Add(arguments.b);
+    if (arguments.bias != nullptr) Add(arguments.bias);
+    Add(arguments.c);
+  }
+  void Add(const void* address) { views[count++] = {const_cast<void*>(address), 0}; }
+};
+
+bool HasBias(const Problem& problem) {
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) return gemm->bias != Bias::kNone;
+  const auto* conv = std::get_if<Conv>(&problem);
+  return conv != nullptr && conv->bias;
+}
+
+Status WrongOperands(const Problem& problem, const attune_arguments& arguments) {
+  if (arguments.a == nullptr || arguments.b == nullptr || arguments.c == nullptr) {
+    return InvalidArgument("An operand is null: a, b and c are needed.");
+  }
+  return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.", Text(problem),
+                                     HasBias(problem) ? "has" : "has not",
+                                     arguments.bias != nullptr ? "bring" : "bring not"));
+}
+
+attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) {
+  if (!plan.failure().ok()) return Fail(plan.failure());
+  const bool has_bias = call.bias != nullptr;
+  if (call.a == nullptr || call.b == nullptr || call.c == nullptr ||
+      has_bias != HasBias(plan.problem())) {
+    return Fail(WrongOperands(plan.problem(), call));
+  }
+  const OperandList operands(call);
+  Arguments arguments;
+  arguments.operands = {operands.views.data(), operands.count};
+  arguments.alpha = call.alpha;
+  arguments.beta = call.beta;
+  const size_t needed = plan.workspace_bytes();
+  if (needed > 0 && call.workspace != nullptr && call.workspace_bytes >= needed) {
+    arguments.workspace = {call.workspace, 0};
+  } else if (needed > 0) {
+    auto workspace = server.Workspace(needed);
+    if (!workspace.ok()) return Fail(workspace.error());
+    arguments.workspace = *workspace;
+  }
+  const Status ran = plan.Run(arguments);
+  return ran.ok() ? ATTUNE_OK : Fail(ran);
+}
+
+template <class Call>
+attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
+                    const attune_arguments& arguments) {
+  PlanServer& server = owner.runtime->server();
+  const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
+  if (Plan* plan = server.Find(key)) [[likely]]
+    return RunPlan(server, *plan, arguments);
+  Plan* plan = nullptr;
+  const attune_code code = Guarded([&]() -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
+    plan = server.FindOrMake(key, problem, kNoWorkspaceLimit);
+    return Status::Ok();
+  });
+  return code != ATTUNE_OK ? code : RunPlan(server, *plan, arguments);
+}
+
+}  // namespace
+
+attune_code Fail(const Status& status) {
+  last_message = status.message();
+  return static_cast<attune_code>(status.code());
+}
+
+Status CopyOut(const std::string& text, char** out) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return ResourceExhausted("There is no memory left.");
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  *out = copy;
+  return Status::Ok();
+}
+
+static_assert(static_cast<int>(StatusCode::kInternal) == ATTUNE_INTERNAL);
+static_assert(static_cast<int>(StatusCode::kUnsupported) == ATTUNE_UNSUPPORTED);
+static_assert(static_cast<int>(StatusCode::kResourceExhausted) == ATTUNE_RESOURCE_EXHAUSTED);
+
+}  // namespace attune
+
+extern "C" {
+
+int attune_api_version(void) { return ATTUNE_API_VERSION; }
+const char* attune_version(void) { return ATTUNE_VERSION; }
+const char* attune_last_message(void) { return attune::last_message.c_str(); }
+void attune_free(void* memory) { std::free(memory); }
+
+attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (out == nullptr) return attune::InvalidArgument("The place for the run time is null.");
+    *out = nullptr;
+    ATTUNE_ASSIGN_OR_RETURN(const auto settings,
+                            attune::ReadSettings(options, attune::ProcessEnvironment()));
+    ATTUNE_ASSIGN_OR_RETURN(auto runtime, attune::Runtime::Create(settings));
+    *out = new attune_runtime{std::move(runtime)};
+    return attune::Status::Ok();
+  });
+}
+
+void attune_runtime_destroy(attune_runtime* runtime) { delete runtime; }
+
+attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
+                            const attune_arguments* arguments) {
+  if (runtime == nullptr || gemm == nullptr || arguments == nullptr) {
+    return attune::Fail(attune::InvalidArgument("An argument of attune_run_gemm is null."));
+  }
+  const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
+                                       attune::ScalarClassOf(arguments->beta),
+                                       attune::IsWide(*arguments)};
+  return attune::RunCall(*runtime, *gemm, classes, *arguments);
+}
+
+attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
+                            const attune_arguments* arguments) {
+  if (runtime == nullptr || conv == nullptr || arguments == nullptr) {
+    return attune::Fail(attune::InvalidArgument("An argument of attune_run_conv is null."));
+  }
+  const attune::CallClasses classes = {1, 0, attune::IsWide(*arguments)};
+  return attune::RunCall(*runtime, *conv, classes, *arguments);
+}
+
+}  // extern "C"
+
+namespace attune {
+namespace {
+
+Status MakePlan(attune_runtime* runtime, const PlanKey& key, const Problem& problem, uint64_t limit,
+                attune_plan** out) {
+  auto plan = std::make_unique<attune_plan>();
+  plan->owner = runtime;
+  plan->problem = problem;
+  plan->workspace_limit_bytes = limit;
+  PlanServer& server = runtime->runtime->server();
+  plan->slot = server.Pin(key, problem, limit);
+  const Status failure = plan->slot->current()->failure();
+  if (!failure.ok()) {
+    PlanServer::Unpin(*plan->slot);
+    return failure;
+  }
+  *out = plan.release();
+  return Status::Ok();
+}
+
+Status NullArgument(const char* function) {
+  return InvalidArgument(fmt::format("An argument of {} is null.", function));
+}
+
+}  // namespace
+}  // namespace attune
+
+extern "C" {
+
+attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm, int alpha_class,
+                             int beta_class, uint64_t workspace_limit_bytes, attune_plan** out) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !gemm || !out) return attune::NullArgument("attune_plan_gemm");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
+                            attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
+    const auto key = attune::KeyOfCall(*gemm, {alpha_class, beta_class, 0}, workspace_limit_bytes);
+    return attune::MakePlan(runtime, key, problem, workspace_limit_bytes, out);
+  });
+}
+
+attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
+                             uint64_t workspace_limit_bytes, attune_plan** out) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !conv || !out) return attune::NullArgument("attune_plan_conv");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
+    const auto key = attune::KeyOfCall(*conv, {}, workspace_limit_bytes);
+    return attune::MakePlan(runtime, key, problem, workspace_limit_bytes, out);
+  });
+}
+
+attune_code attune_plan_text(attune_runtime* runtime, const char* text,
+                             uint64_t workspace_limit_bytes, attune_plan** out) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !text || !out) return attune::NullArgument("attune_plan_text");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    const auto key = attune::KeyOfProblem(problem, workspace_limit_bytes);
+    return attune::MakePlan(runtime, key, problem, workspace_limit_bytes, out);
+  });
+}
+
+attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments) {
+  if (plan == nullptr || arguments == nullptr) {
+    return attune::Fail(attune::NullArgument("attune_plan_run"));
+  }
+  return attune::RunPlan(plan->owner->runtime->server(), *plan->slot->current(), *arguments);
+}
+
+uint64_t attune_plan_workspace_bytes(const attune_plan* plan) {
+  return plan == nullptr ? 0 : plan->slot->current()->workspace_bytes();
+}
+
+void attune_plan_release(attune_plan* plan) {
+  if (plan == nullptr) return;
+  attune::PlanServer::Unpin(*plan->slot);
+  delete plan;
+}
+
+}  // extern "C"

@@ -1,0 +1,213 @@
+// The C functions that answer questions about a run time.
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "attune/runtime/c_runtime.h"
+#include "attune/runtime/explain.h"
+#include "attune/runtime/request.h"
+
+namespace attune {
+namespace {
+
+static_assert(static_cast<int>(Origin::kForced) == ATTUNE_FROM_FORCE);
+static_assert(static_cast<int>(Origin::kDefault) == ATTUNE_FROM_DEFAULT);
+static_assert(static_cast<int>(ServerEvent::kSkipped) == ATTUNE_EVENT_SKIPPED);
+
+Status NullArgument(const char* function) {
+  return InvalidArgument(fmt::format("An argument of {} is null.", function));
+}
+
+attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
+                           const Option& option) {
+  attune_solution solution{};
+  solution.struct_size = sizeof solution;
+  std::string text = Text(option.candidate);
+  if (text.size() >= sizeof solution.candidate) {
+    text.resize(sizeof solution.candidate - 4);
+    text += "...";
+  }
+  std::memcpy(solution.candidate, text.c_str(), text.size() + 1);
+  solution.provenance = static_cast<int32_t>(option.origin);
+  solution.is_measured = option.median_ns > 0 ? 1 : 0;
+  solution.time_ns = option.best_guess_ns();
+  solution.workspace_bytes = static_cast<uint64_t>(std::max<int64_t>(option.workspace_bytes, 0));
+  const Solver* solver = FindSolver(*dispatcher.parts().solvers, option.candidate.solver);
+  solution.is_dynamic = solver != nullptr && solver->traits().dynamic ? 1 : 0;
+  solution.is_ready = dispatcher.IsReady(problem, option) ? 1 : 0;
+  return solution;
+}
+
+Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solution* solutions,
+                     size_t capacity, size_t* count) {
+  const PlanServer& server = owner.runtime->server();
+  ATTUNE_ASSIGN_OR_RETURN(const Decision decision,
+                          server.dispatcher().Decide(problem, *server.choices(), kNoWorkspaceLimit,
+                                                     Breadth::kEverything));
+  *count = decision.options.size();
+  if (capacity == 0) return Status::Ok();
+  // The caller's structs may be of an older, smaller release.
+  const size_t stride = solutions[0].struct_size;
+  if (stride < offsetof(attune_solution, is_dynamic)) {
+    return InvalidArgument(fmt::format(
+        "Field 'struct_size' of the first solution is {}; set it to sizeof(attune_solution).",
+        stride));
+  }
+  auto* bytes = reinterpret_cast<std::byte*>(solutions);
+  for (size_t i = 0; i < std::min(capacity, *count); ++i) {
+    const attune_solution solution = SolutionOf(server.dispatcher(), problem, decision.options[i]);
+    std::memcpy(bytes + i * stride, &solution, std::min(stride, sizeof solution));
+  }
+  return Status::Ok();
+}
+
+attune_counters CountersOf(const ServerCounters& counters) {
+  attune_counters result{};
+  result.struct_size = sizeof result;
+  result.hits = counters.hits;
+  result.misses = counters.misses;
+  std::copy(counters.misses_by_origin.begin(), counters.misses_by_origin.end(),
+            result.by_provenance);
+  result.stand_ins = counters.stand_ins;
+  result.skipped_records = counters.skipped_records;
+  result.tunings = counters.tunings;
+  result.tuning_failures = counters.tuning_failures;
+  result.recorded = counters.recorded;
+  result.swaps = counters.swaps;
+  result.evictions = counters.evictions;
+  result.builds_in_caller = counters.builds_in_caller;
+  result.builds_in_background = counters.builds_in_background;
+  result.miss_ns = static_cast<uint64_t>(counters.miss_ns);
+  result.tuning_ns = static_cast<uint64_t>(counters.tuning_ns);
+  return result;
+}
+
+}  // namespace
+}  // namespace attune
+
+extern "C" {
+
+attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm, int alpha_class,
+                                  int beta_class, attune_solution* solutions, size_t capacity,
+                                  size_t* count) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !gemm || !count || (!solutions && capacity > 0)) {
+      return attune::NullArgument("attune_gemm_solutions");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
+                            attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
+    return attune::CopySolutions(*runtime, problem, solutions, capacity, count);
+  });
+}
+
+attune_code attune_conv_solutions(attune_runtime* runtime, const attune_conv* conv,
+                                  attune_solution* solutions, size_t capacity, size_t* count) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !conv || !count || (!solutions && capacity > 0)) {
+      return attune::NullArgument("attune_conv_solutions");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
+    return attune::CopySolutions(*runtime, problem, solutions, capacity, count);
+  });
+}
+
+attune_code attune_explain(attune_runtime* runtime, const char* text, char** json) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    ATTUNE_ASSIGN_OR_RETURN(
+        const std::string explanation,
+        attune::ExplainJson(*runtime->runtime, problem, attune::kNoWorkspaceLimit));
+    return attune::CopyOut(explanation, json);
+  });
+}
+
+attune_code attune_would_stall(attune_runtime* runtime, const char* text, int* stalls) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !text || !stalls) return attune::NullArgument("attune_would_stall");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    const auto reason = runtime->runtime->server().WouldStall(
+        attune::KeyOfProblem(problem, attune::kNoWorkspaceLimit), problem,
+        attune::kNoWorkspaceLimit);
+    *stalls = reason.has_value() ? 1 : 0;
+    if (reason.has_value()) attune::Fail(attune::FailedPrecondition(*reason));
+    return attune::Status::Ok();
+  });
+}
+
+attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
+                             char** text) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!gemm || !text) return attune::NullArgument("attune_gemm_text");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
+                            attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
+    return attune::CopyOut(attune::Text(problem), text);
+  });
+}
+
+attune_code attune_conv_text(const attune_conv* conv, char** text) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!conv || !text) return attune::NullArgument("attune_conv_text");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
+    return attune::CopyOut(attune::Text(problem), text);
+  });
+}
+
+attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !counters) return attune::NullArgument("attune_get_counters");
+    const size_t size = std::min(counters->struct_size, sizeof(attune_counters));
+    if (size < offsetof(attune_counters, stand_ins)) {
+      return attune::InvalidArgument(
+          fmt::format("Field 'struct_size' of the counters is {}; set it with "
+                      "ATTUNE_COUNTERS_INIT.",
+                      counters->struct_size));
+    }
+    attune_counters values = attune::CountersOf(runtime->runtime->server().counters());
+    values.struct_size = counters->struct_size;
+    std::memcpy(counters, &values, size);
+    return attune::Status::Ok();
+  });
+}
+
+attune_code attune_metrics(attune_runtime* runtime, char** text) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !text) return attune::NullArgument("attune_metrics");
+    return attune::CopyOut(attune::PrometheusText(runtime->runtime->server().counters()), text);
+  });
+}
+
+attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener, void* context) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime) return attune::NullArgument("attune_set_listener");
+    if (listener == nullptr) {
+      runtime->runtime->server().SetListener(nullptr);
+      return attune::Status::Ok();
+    }
+    runtime->runtime->server().SetListener(
+        [listener, context](attune::ServerEvent event, const attune::Problem& problem,
+                            const attune::Candidate* candidate, const std::string& message) {
+          const std::string name = candidate == nullptr ? "" : attune::Text(*candidate);
+          listener(context, static_cast<attune_event>(event), attune::Text(problem).c_str(),
+                   candidate == nullptr ? nullptr : name.c_str(), message.c_str());
+        });
+    return attune::Status::Ok();
+  });
+}
+
+attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime) return attune::NullArgument("attune_wait_idle");
+    if (runtime->runtime->WaitIdle(std::chrono::milliseconds(timeout_ms))) {
+      return attune::Status::Ok();
+    }
+    return attune::DeadlineExceeded(
+        fmt::format("The background is still at work after {} ms.", timeout_ms));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,41 @@
+#include "attune/runtime/helper_environment.h"
+
+#include <unistd.h>
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kPreload = "LD_PRELOAD=";
+constexpr std::string_view kFace = "libattune_blas.so";
+
+}  // namespace
+
+std::string WithoutOurPreload(std::string_view preload) {
+  std::string kept;
+  // The loader separates by spaces and colons.
+  while (!preload.empty()) {
+    const size_t end = preload.find_first_of(" :");
+    const std::string_view name = preload.substr(0, end);
+    preload.remove_prefix(end == std::string_view::npos ? preload.size() : end + 1);
+    if (name.empty() || name.find(kFace) != std::string_view::npos) continue;
+    if (!kept.empty()) kept += ':';
+    kept += name;
+  }
+  return kept;
+}
+
+HelperEnvironment::HelperEnvironment() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!text.starts_with(kPreload)) {
+      entries_.emplace_back(text);
+      continue;
+    }
+    const std::string kept = WithoutOurPreload(text.substr(kPreload.size()));
+    if (!kept.empty()) entries_.push_back(std::string(kPreload) + kept);
+  }
+  for (std::string& entry : entries_) pointers_.push_back(entry.data());
+  pointers_.push_back(nullptr);
+}
+
+}  // namespace attune

@@ -1,0 +1,51 @@
+// Calls of the C interface as keys and problems.
+#pragma once
+
+#include <cstdint>
+
+#include "attune/base/status.h"
+#include "attune/dispatch/plan_key.h"
+#include "attune/problem/problem.h"
+#include "include/attune/attune.h"
+
+namespace attune {
+
+// 0 for the value 0, 1 for the value 1, 2 for any other.
+inline int ScalarClassOf(double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
+
+// What a call says beside its struct.
+struct CallClasses {
+  int alpha = 1;  // ScalarClassOf; gemm only.
+  int beta = 0;
+  // 1: every operand starts at a multiple of kWideAlignmentBytes. Counts where the struct leaves
+  // its alignment open.
+  int wide = 0;
+};
+inline constexpr int kWideAlignmentBytes = 64;
+
+inline int IsWide(const attune_arguments& arguments) {
+  const auto bits =
+      reinterpret_cast<uintptr_t>(arguments.a) | reinterpret_cast<uintptr_t>(arguments.b) |
+      reinterpret_cast<uintptr_t>(arguments.bias) | reinterpret_cast<uintptr_t>(arguments.c);
+  return bits % kWideAlignmentBytes == 0 ? 1 : 0;
+}
+
+// The key of a call: the words of its struct, the limit and the classes.
+template <class Call>
+PlanKey KeyOfCall(const Call& call, CallClasses classes, uint64_t workspace_limit_bytes) {
+  static_assert(sizeof(Call) % sizeof(uint64_t) == 0);
+  static_assert(sizeof(Call) / sizeof(uint64_t) + 2 <= PlanKey::kMaxWords);
+  PlanKey key;
+  key.Append(&call, sizeof call / sizeof(uint64_t));
+  key.Append(workspace_limit_bytes);
+  key.Append(static_cast<uint64_t>(1 + classes.alpha + 4 * classes.beta + 16 * classes.wide));
+  return key;
+}
+// The key of a problem in any other form.
+PlanKey KeyOfProblem(const Problem& problem, uint64_t workspace_limit_bytes);
+
+// kInvalidArgument names the field, its value and the limit.
+Result<Problem> ProblemOf(const attune_gemm& gemm, CallClasses classes);
+Result<Problem> ProblemOf(const attune_conv& conv, CallClasses classes);
+
+}  // namespace attune

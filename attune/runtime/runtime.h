@@ -1,0 +1,81 @@
+// A dispatcher with its device, its records, its policy and its background, wired. What programs
+// use through include/attune/.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/device/device.h"
+#include "attune/dispatch/plan_server.h"
+#include "attune/runtime/places.h"
+#include "attune/runtime/records_view.h"
+#include "attune/runtime/tuner_client.h"
+
+namespace attune {
+
+struct RuntimeOptions {
+  std::string device = "cpu";
+  std::string database;  // Path; empty for none.
+  std::vector<std::filesystem::path> packages;
+  ServerOptions server;
+  Scope scope = Scope::kAll;
+  std::string force;  // As ForcedChoices::Parse takes it.
+  std::string record_tag = "recorded";
+  int64_t tuning_budget_ms = 0;
+  int64_t per_problem_ms = 2000;
+  double tuning_cpu_share = 1;
+  // How often a changed index or database is noticed; 0: only after a tuning of our own.
+  std::chrono::milliseconds refresh_interval{2000};
+};
+
+// Thread-safe, but for destruction.
+class Runtime {
+ public:
+  // Opens the device and maps the index. kInvalidArgument for a forced choice that cannot be read.
+  static Result<std::unique_ptr<Runtime>> Create(const RuntimeOptions& options);
+  ~Runtime();
+
+  PlanServer& server() { return *server_; }
+  const RuntimeOptions& options() const { return options_; }
+  const Place& place() const { return place_; }
+  // What was left out of the records, and why.
+  std::vector<std::string> notes() const { return records_->notes(); }
+  // Nothing left to do in the background within `timeout`.
+  bool WaitIdle(std::chrono::nanoseconds timeout);
+
+ private:
+  explicit Runtime(const RuntimeOptions& options);
+
+  Status OpenPlace();
+  Status MakeServer();
+  Status Tune(const Problem& problem);
+  // Looks for newer records as long as the run time lives.
+  void Watch();
+
+  const RuntimeOptions options_;
+  BackendList backends_;
+  Place place_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<KernelCache> kernels_;
+  std::unique_ptr<RecordsView> records_;
+  std::unique_ptr<TunerClient> tuner_;
+  std::unique_ptr<PlanServer> server_;
+  std::mutex watch_mutex_;  // Guards is_closing_ and has_looked_.
+  std::condition_variable watch_changed_;
+  bool is_closing_ = false;
+  bool has_looked_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace attune

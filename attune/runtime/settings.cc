@@ -1,0 +1,139 @@
+#include "attune/runtime/settings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+// The caller's text, else the variable's.
+std::optional<std::string> Chosen(const char* text, const char* name, const Variables& variables) {
+  if (text != nullptr) return std::string(text);
+  return variables(name);
+}
+
+std::vector<std::filesystem::path> SplitPaths(std::string_view text) {
+  std::vector<std::filesystem::path> paths;
+  while (!text.empty()) {
+    const size_t end = text.find(':');
+    if (end != 0) paths.emplace_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return paths;
+}
+
+Status ReadPolicy(const attune_options& options, const Variables& variables,
+                  RuntimeOptions& result) {
+  const auto preset_name = Chosen(options.preset, "ATTUNE_PRESET", variables);
+  if (preset_name.has_value() && !preset_name->empty()) {
+    const auto preset = ParsePreset(*preset_name);
+    if (!preset.has_value()) {
+      return InvalidArgument(fmt::format(
+          "The preset '{}' is none of normal, fast, hybrid, dynamic_hybrid, trust_verify, "
+          "trust_verify_full.",
+          *preset_name));
+    }
+    result.server.policy = preset->policy;
+    result.scope = preset->scope;
+  }
+  if (options.policy < ATTUNE_POLICY_DEFAULT || options.policy > ATTUNE_INLINE) {
+    return InvalidArgument(fmt::format("Field 'policy' is {}; it has to be from 0 to {}.",
+                                       static_cast<int>(options.policy),
+                                       static_cast<int>(ATTUNE_INLINE)));
+  }
+  if (options.policy != ATTUNE_POLICY_DEFAULT) {
+    result.server.policy = static_cast<MissPolicy>(options.policy - ATTUNE_NEVER);
+  } else if (const auto name = variables("ATTUNE_POLICY")) {
+    const auto policy = ParseMissPolicy(*name);
+    if (!policy.has_value()) {
+      return InvalidArgument(fmt::format(
+          "ATTUNE_POLICY is '{}'; it has to be never, record, deferred or inline.", *name));
+    }
+    result.server.policy = *policy;
+  }
+  if (options.scope < ATTUNE_SCOPE_ALL || options.scope > ATTUNE_SCOPE_LOADED) {
+    return InvalidArgument(fmt::format("Field 'scope' is {}; it has to be from 0 to {}.",
+                                       static_cast<int>(options.scope),
+                                       static_cast<int>(ATTUNE_SCOPE_LOADED)));
+  }
+  if (options.scope != ATTUNE_SCOPE_ALL) result.scope = static_cast<Scope>(options.scope);
+  return Status::Ok();
+}
+
+Status ReadLimits(const attune_options& options, RuntimeOptions& result) {
+  const auto is_wrong = [](int64_t value) { return value < 0; };
+  if (is_wrong(options.max_plans) || is_wrong(options.tuning_budget_ms) ||
+      is_wrong(options.per_problem_ms)) {
+    return InvalidArgument(fmt::format(
+        "Fields 'max_plans' ({}), 'tuning_budget_ms' ({}) and 'per_problem_ms' ({}) must not be "
+        "negative.",
+        options.max_plans, options.tuning_budget_ms, options.per_problem_ms));
+  }
+  if (!(options.tuning_cpu_share >= 0 && options.tuning_cpu_share <= 1)) {
+    return InvalidArgument(fmt::format("Field 'tuning_cpu_share' is {}; it has to be from 0 to 1.",
+                                       options.tuning_cpu_share));
+  }
+  if (options.max_plans > 0) result.server.max_plans = static_cast<size_t>(options.max_plans);
+  if (options.per_problem_ms > 0) result.per_problem_ms = options.per_problem_ms;
+  if (options.tuning_cpu_share > 0) result.tuning_cpu_share = options.tuning_cpu_share;
+  result.tuning_budget_ms = options.tuning_budget_ms;
+  return Status::Ok();
+}
+
+// What the caller's struct, perhaps of an older release, has of the fields.
+Result<attune_options> Completed(const attune_options* options) {
+  attune_options complete{};
+  complete.struct_size = sizeof complete;
+  if (options == nullptr) return complete;
+  if (options->struct_size < offsetof(attune_options, packages)) {
+    return InvalidArgument(
+        fmt::format("Field 'struct_size' of the options is {}; set it with ATTUNE_OPTIONS_INIT.",
+                    options->struct_size));
+  }
+  std::memcpy(&complete, options, std::min(sizeof complete, options->struct_size));
+  return complete;
+}
+
+}  // namespace
+
+Variables ProcessEnvironment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables& variables) {
+  ATTUNE_ASSIGN_OR_RETURN(const attune_options options, Completed(given));
+  RuntimeOptions result;
+  if (const auto device = Chosen(options.device, "ATTUNE_DEVICE", variables)) {
+    result.device = *device;
+  }
+  if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
+    result.database = *database;
+  } else if (const auto path = DefaultDatabasePath(); path.ok()) {
+    result.database = *path;
+  }
+  if (const auto packages = Chosen(options.packages, "ATTUNE_PACKAGES", variables)) {
+    result.packages = SplitPaths(*packages);
+  }
+  if (const auto tag = Chosen(options.record_tag, "ATTUNE_RECORD_TAG", variables)) {
+    result.record_tag = *tag;
+  }
+  ATTUNE_RETURN_IF_ERROR(ReadPolicy(options, variables, result));
+  ATTUNE_RETURN_IF_ERROR(ReadLimits(options, result));
+  result.force = variables("ATTUNE_FORCE").value_or("");
+  result.server.deterministic =
+      options.deterministic != 0 || variables("ATTUNE_DETERMINISTIC").value_or("0") == "1";
+  return result;
+}
+
+}  // namespace attune

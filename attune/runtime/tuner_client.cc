@@ -1,0 +1,190 @@
+#include "attune/runtime/tuner_client.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/steady_time.h"
+#include "attune/runtime/helper_environment.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kProgramName = "attune-tuner";
+constexpr size_t kLongestAnswerBytes = 1 << 20;
+
+std::filesystem::path FolderOfThisCode() {
+  Dl_info info{};
+  static const char here = 0;
+  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  return std::filesystem::canonical(info.dli_fname, error).parent_path();
+}
+
+// Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
+int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_adddup2(&actions, socket, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, socket, 1);
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  sigset_t all;
+  sigset_t none;
+  ::sigfillset(&all);
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  HelperEnvironment environment;
+  const int error = ::posix_spawn(pid, arguments.front().c_str(), &actions, &attributes,
+                                  argv.data(), environment.pointers());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+Status StatusOf(const std::string& line) {
+  const auto answer = nlohmann::json::parse(line, nullptr, false);
+  if (!answer.is_object()) {
+    return Internal(fmt::format("The tuner answered '{}', which is no JSON object.", line));
+  }
+  const std::string outcome = answer.value("outcome", "");
+  if (outcome == "tuned" || outcome == "already_tuned") return Status::Ok();
+  const std::string message = answer.value("message", "without a reason");
+  if (outcome == "unsupported") return Unsupported(message);
+  return Internal(fmt::format("The tuner failed: {}", message));
+}
+
+}  // namespace
+
+Result<std::filesystem::path> FindTunerProgram() {
+  std::error_code error;
+  if (const char* chosen = std::getenv("ATTUNE_TUNER")) {
+    if (std::filesystem::exists(chosen, error)) return std::filesystem::path(chosen);
+    return NotFound(fmt::format("ATTUNE_TUNER names '{}', which does not exist.", chosen));
+  }
+  std::string tried;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const auto& folder : {FolderOfThisCode(), program}) {
+    for (const auto& place :
+         {folder / kProgramName, folder / "../libexec/attune" / kProgramName,
+          folder / "../bin" / kProgramName, folder / "../../libexec/attune" / kProgramName}) {
+      if (std::filesystem::exists(place, error)) return place.lexically_normal();
+      tried += fmt::format(" {}", place.lexically_normal().string());
+    }
+  }
+  return NotFound(
+      fmt::format("Cannot find the tuner; tried{}. Install it, or set ATTUNE_TUNER.", tried));
+}
+
+TunerClient::TunerClient(TunerClientOptions options) : options_(std::move(options)) {}
+
+TunerClient::~TunerClient() { Stop(); }
+
+void TunerClient::Stop() {
+  const std::lock_guard<std::mutex> lock(process_mutex_);
+  is_stopped_ = true;
+  if (pid_ > 0) ::kill(-pid_, SIGTERM);
+  Reap();
+}
+
+// REQUIRES: process_mutex_ is held.
+void TunerClient::Reap() {
+  if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
+  if (pid_ <= 0) return;
+  int status = 0;
+  // It was told to end, or has ended: this is short.
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+Status TunerClient::Start() {
+  const std::lock_guard<std::mutex> lock(process_mutex_);
+  if (is_stopped_) return Unavailable("The run time is being closed.");
+  if (pid_ > 0) return Status::Ok();
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Unavailable(fmt::format("Cannot make a socket pair: {}.", std::strerror(errno)));
+  }
+  socket_.Reset(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const std::vector<std::string> arguments = {options_.program.string(),
+                                              "--db",
+                                              options_.database,
+                                              "--device",
+                                              options_.device,
+                                              "--scope",
+                                              std::string(Name(options_.scope)),
+                                              "--per-problem",
+                                              fmt::format("{}ms", options_.per_problem_ms),
+                                              "--cpu-share",
+                                              fmt::format("{}", options_.cpu_share)};
+  const int error = Spawn(arguments, theirs.get(), &pid_);
+  if (error == 0) return Status::Ok();
+  pid_ = -1;
+  return Unavailable(
+      fmt::format("Cannot start '{}': {}.", options_.program.string(), std::strerror(error)));
+}
+
+Status TunerClient::Tune(const Problem& problem) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (options_.budget_ms > 0 && spent_ms_ >= options_.budget_ms) {
+    return ResourceExhausted(
+        fmt::format("The {} ms for tuning in the background are spent.", options_.budget_ms));
+  }
+  const int64_t begin_ns = SteadyNowNs();
+  Status status = Start();
+  if (status.ok()) status = Ask(problem);
+  spent_ms_ += (SteadyNowNs() - begin_ns) / 1'000'000;
+  if (status.code() != StatusCode::kUnavailable) return status;
+  // Dead or deaf: the next problem gets a new process.
+  const std::lock_guard<std::mutex> process(process_mutex_);
+  if (pid_ > 0) ::kill(-pid_, SIGKILL);
+  Reap();
+  return status;
+}
+
+Status TunerClient::Ask(const Problem& problem) {
+  const std::string request = nlohmann::json{{"tune", Text(problem)}}.dump() + "\n";
+  // A peer that is gone is an error, not a signal.
+  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(request.size())) {
+    return Unavailable(fmt::format("Cannot talk to the tuner: {}.", std::strerror(errno)));
+  }
+  received_.clear();
+  while (received_.find('\n') == std::string::npos) {
+    char buffer[4096];
+    const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Unavailable("The tuner ended before it answered.");
+    received_.append(buffer, static_cast<size_t>(count));
+    if (received_.size() > kLongestAnswerBytes) {
+      return Unavailable(
+          fmt::format("The tuner answered more than {} bytes.", kLongestAnswerBytes));
+    }
+  }
+  return StatusOf(received_.substr(0, received_.find('\n')));
+}
+
+}  // namespace attune

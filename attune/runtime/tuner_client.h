@@ -1,0 +1,64 @@
+// Tunes in another process: attune-tuner, started when it is first needed. Nothing is ever forked
+// from the caller's process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
+#include "attune/dispatch/policy.h"
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+struct TunerClientOptions {
+  std::filesystem::path program;
+  std::string database;
+  std::string device;
+  Scope scope = Scope::kAll;
+  int64_t per_problem_ms = 2000;
+  int64_t budget_ms = 0;  // Of all problems together; 0 for no bound.
+  double cpu_share = 1;   // Of one core, on average.
+};
+
+// attune-tuner in ../libexec/attune beside the object that contains this code or the program, in
+// the same folder in a build tree, or $ATTUNE_TUNER. kNotFound lists what was tried.
+Result<std::filesystem::path> FindTunerProgram();
+
+// Thread-safe: one problem at a time.
+class TunerClient {
+ public:
+  explicit TunerClient(TunerClientOptions options);
+  // Ends the process; what it has stored stays.
+  ~TunerClient();
+  TunerClient(const TunerClient&) = delete;
+  TunerClient& operator=(const TunerClient&) = delete;
+
+  // Returns when the records of `problem` are stored, by this process or by another one that was
+  // tuning it. kResourceExhausted once the budget is spent, kUnavailable if the process cannot be
+  // started, died or was stopped.
+  Status Tune(const Problem& problem);
+
+  // Lets a Tune in progress, and every later one, fail soon.
+  void Stop();
+
+ private:
+  Status Start();
+  Status Ask(const Problem& problem);
+  void Reap();
+
+  const TunerClientOptions options_;
+  std::mutex mutex_;  // Held during Tune; guards spent_ms_ and received_.
+  int64_t spent_ms_ = 0;
+  std::string received_;      // Of the answer so far.
+  std::mutex process_mutex_;  // Guards everything below.
+  UniqueFd socket_;
+  int pid_ = -1;
+  bool is_stopped_ = false;
+};
+
+}  // namespace attune
