@@ -1,0 +1,62 @@
+#include "bench/choice_bench.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "apps/attune/thread_policy.h"
+#include "apps/attune/verbs.h"
+#include "bench/fresh_race.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kPerProblemNs = 4'000'000'000;
+
+void AddOptions(CLI::App& app, ChoiceOptions& options) {
+  options.tune.per_problem_ns = kPerProblemNs;
+  app.add_option("--device", options.device, "Where the problems run");
+  app.add_option("--rounds", options.rounds, "Rounds of the final race")
+      ->check(CLI::Range(3, 1000));
+  app.add_option("--only", options.only, "Only problems with this in their text");
+  app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
+  app.add_flag("--json", options.json, "Print one JSON object");
+  AddDurationOption(app, "--per-problem", options.tune.per_problem_ns,
+                    "Tuning time of each problem, as in 500ms or 4s");
+}
+
+Status RunOn(const std::string& device, const std::function<Status(const Place&)>& run) {
+  const LoadedBackends backends = LoadBackends();
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, device));
+  return run(place);
+}
+
+}  // namespace
+
+double GeometricMean(std::span<const double> values) {
+  double log_sum = 0;
+  for (const double value : values) log_sum += std::log(value);
+  return values.empty() ? 0 : std::exp(log_sum / static_cast<double>(values.size()));
+}
+
+Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(TuneReport report, tuner.Tune(problem));
+  if (!report.choice.has_value()) {
+    return Internal(fmt::format("Nothing could be timed for {}.", Text(problem)));
+  }
+  return report;
+}
+
+int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
+                    const std::function<Status(const Place&)>& run) {
+  SetThreadWaitPolicy(argv);
+  if (const auto served = MaybeServeRace(argc, argv)) return *served;
+  AddOptions(app, options);
+  CLI11_PARSE(app, argc, argv);
+  const Status status = RunOn(options.device, run);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}: {}\n", app.get_name(), status.message());
+  return 1;
+}
+
+}  // namespace attune

@@ -1,0 +1,36 @@
+// What the benches of attune's choices share: their options, their figures, their main().
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "attune/base/status.h"
+#include "attune/runtime/places.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+struct ChoiceOptions {
+  std::string device = "cpu";
+  std::string only;  // Selects problems by a part of their text; empty for all.
+  int rounds = 25;   // Of the final race.
+  TuneOptions tune;
+  bool json = false;
+};
+
+// 0 if there are no values. REQUIRES: all are positive.
+double GeometricMean(std::span<const double> values);
+
+// The best candidate of a tuning of `problem`; kInternal if nothing could be timed.
+Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem);
+
+// The whole of main(): serves a race if this process was started for one; else adds the options
+// above to `app`, which has those of the bench, and calls `run` on the device. Returns the exit
+// status; what failed is said on standard error.
+int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
+                    const std::function<Status(const Place&)>& run);
+
+}  // namespace attune
