@@ -15,6 +15,7 @@
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 #include "apps/attune/workshop.h"
+#include "attune/compile/kernel_cache.h"
 #include "attune/search/searcher.h"
 #include "attune/tuner/tune_run.h"
 
@@ -183,6 +184,19 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   return TuneAll(tuner, problems, run, [&](const RunProgress& state) { progress.Show(state); });
 }
 
+// Children compile what their cache does not hold, and cannot say so themselves.
+void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
+  const SolverList& solvers = place.backend->solvers();
+  const bool compiles = std::any_of(solvers.begin(), solvers.end(),
+                                    [](const auto& solver) { return solver->traits().compiles; });
+  const Status kept = compiles ? OpenDefaultKernelCache().kept : Status::Ok();
+  if (kept.ok()) return;
+  err.Print(
+      fmt::format("attune tune: Compiled kernels are not kept, so every process compiles its "
+                  "own. {}\n",
+                  Printable(kept.message())));
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
@@ -190,6 +204,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
+  PrintIfKernelsAreNotKept(place, application.err());
   ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
                           RunAll(application, options, workshop->PartsFor(*store), problems));
   if (options.json) {
