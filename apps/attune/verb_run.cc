@@ -184,7 +184,7 @@ void AddRunVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "run", "Verify and time one candidate of a problem; nothing is recorded",
               "  attune run 'gemm@1{m=512,n=512,k=512}'\n"
               "  attune run 'gemm@1{m=512,n=512,k=512}' --candidate "
-              "'host.openblas-gemm@1{threads=1}' --time 5s");
+              "'host.openblas-gemm@1{routine=gemm,split=none,threads=1}' --time 5s");
   verb->add_option("problem", options->problem,
                    "A canonical problem text or a MIOpenDriver command line of one direction")
       ->required();
@@ -195,7 +195,7 @@ void AddRunVerb(CLI::App& program, Invocation& invocation) {
       ->check(CLI::IsMember({"warm", "cold"}))
       ->capture_default_str();
   AddDurationOption(*verb, "--time", options->time_ns, "How long to measure (default: 1s)");
-  verb->add_option("--seed", options->seed, "Seed of the data")->capture_default_str();
+  AddSeedOption(*verb, options->seed, "Seed of the data");
   AddLimitOptions(*verb, options->limits);
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

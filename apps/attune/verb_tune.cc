@@ -184,6 +184,23 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   return TuneAll(tuner, problems, run, [&](const RunProgress& state) { progress.Show(state); });
 }
 
+// A misspelt name would leave the default alone in the race, and the problem counted as tuned.
+Status CheckSolverNames(const Place& place, const std::vector<std::string>& parts_of_names) {
+  const SolverList& solvers = place.backend->solvers();
+  for (const std::string& part : parts_of_names) {
+    const bool found = std::any_of(solvers.begin(), solvers.end(), [&](const auto& solver) {
+      return solver->id().name.find(part) != std::string::npos;
+    });
+    if (!found) {
+      return NotFound(
+          fmt::format("No solver for device '{}' has '{}' in its name. 'attune solvers --device "
+                      "{}' lists them.",
+                      place.device_spec, Printable(part), place.device_spec));
+    }
+  }
+  return Status::Ok();
+}
+
 // Children compile what their cache does not hold, and cannot say so themselves.
 void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
   const SolverList& solvers = place.backend->solvers();
@@ -201,6 +218,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
+  ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
@@ -234,8 +252,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
       ->check(CLI::IsMember(searchers))
       ->capture_default_str();
-  verb.add_option("--seed", options.tune.seed, "Seed of data, order and search")
-      ->capture_default_str();
+  AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
   verb.add_option("--cache", options.cache,
                   "Caches hold the operands (warm), or are displaced before each launch (cold)")
       ->check(CLI::IsMember({"warm", "cold"}))

@@ -1,6 +1,13 @@
 #include "apps/attune/verbs.h"
 
+#include <charconv>
+#include <limits>
+#include <system_error>
+
+#include <fmt/format.h>
+
 #include "apps/attune/duration.h"
+#include "apps/attune/terminal.h"
 #include "attune/base/file.h"
 
 namespace attune {
@@ -43,6 +50,22 @@ CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t&
     duration_ns = *duration;
   };
   return verb.add_option_function<std::string>(name, parse, description)->type_name("DURATION");
+}
+
+CLI::Option* AddSeedOption(CLI::App& verb, uint64_t& seed, const std::string& description) {
+  const auto parse = [&seed](const std::string& text) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw CLI::ValidationError(fmt::format("The seed '{}' is not an integer from 0 to {}.",
+                                             Printable(text),
+                                             std::numeric_limits<uint64_t>::max()));
+    }
+    seed = number;
+  };
+  return verb.add_option_function<std::string>("--seed", parse, description)
+      ->default_str(std::to_string(seed))
+      ->type_name("UINT");
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // The verbs of the program, one source file each.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -47,5 +48,8 @@ Status WriteResult(Application& application, const std::string& file, std::strin
 // An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
                                const std::string& description);
+
+// --seed. A sign or more than 64 bits is a usage error, where the parser alone would wrap around.
+CLI::Option* AddSeedOption(CLI::App& verb, uint64_t& seed, const std::string& description);
 
 }  // namespace attune

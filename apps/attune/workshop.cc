@@ -1,6 +1,14 @@
 #include "apps/attune/workshop.h"
 
+#include <limits>
+
 namespace attune {
+namespace {
+
+// Less than any process takes: a unit was forgotten.
+constexpr int64_t kMinMemoryLimitBytes = 1 << 20;
+
+}  // namespace
 
 void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
   verb.add_option("--jobs", limits.jobs,
@@ -10,6 +18,7 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
                   "Memory of one candidate's process, as 4GiB or 512MiB "
                   "(default: an equal share of what the machine has)")
       ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kMinMemoryLimitBytes, std::numeric_limits<int64_t>::max()))
       ->type_name("SIZE");
 }
 
