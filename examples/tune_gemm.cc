@@ -1,66 +1,43 @@
-// Tunes one matrix product on this machine's processor and prints what won, with the library alone:
-// no command line, records kept in memory.
+// Tunes one matrix product before its first run, and shows what was found.
 //
-//   tune_gemm [M N K]
-
-#include <cstdio>
+//   tune_gemm M N K [DATABASE]
 #include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
 
-#include "attune/measure/clock.h"
-#include "attune/record/memory_store.h"
-#include "attune/solver/backend.h"
-#include "attune/tuner/child_evaluator.h"
-#include "attune/tuner/tuner.h"
-#include "backends/host/host_backend.h"
+#include <attune/attune.hpp>
 
-namespace {
-
-attune::Result<attune::TuneReport> TuneGemm(const attune::Problem& problem) {
-  // Where: the processor, with every library that is installed.
-  const auto backend = attune::MakeHostBackend();
-  ATTUNE_ASSIGN_OR_RETURN(const auto device, backend->Open("cpu"));
-
-  // How: candidates run in child processes, so that one that crashes costs one trial.
-  attune::ChildOptions children;
-  ATTUNE_ASSIGN_OR_RETURN(children.program, attune::FindEvaluatorProgram());
-  children.device = "cpu";
-  const auto evaluator = attune::MakeChildEvaluator(children);
-
-  attune::MemoryStore store;
-  attune::SteadyClock clock;
-  attune::TunerParts parts;
-  parts.solvers = &backend->solvers();
-  parts.target = device->target();
-  parts.environment = backend->DescribeEnvironment();
-  parts.store = &store;
-  parts.evaluator = evaluator.get();
-  parts.clock = &clock;
-
-  attune::TuneOptions options;
-  options.per_problem_ns = 2'000'000'000;
-  attune::Tuner tuner(parts, options);
-  return tuner.Tune(problem);
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto extent = [&](int i) { return argc > i ? std::strtoll(argv[i], nullptr, 10) : 256; };
-  const attune::Problem problem =
-      attune::Normalized(attune::PackedGemm(extent(1), extent(2), extent(3)));
-  if (const attune::Status status = attune::Validate(problem); !status.ok()) {
-    std::fprintf(stderr, "%s\n", status.message().c_str());
+int main(int argc, char** argv) try {
+  if (argc < 4) {
+    std::cerr << "usage: tune_gemm M N K [DATABASE]\n";
     return 2;
   }
-  const auto report = TuneGemm(problem);
-  if (!report.ok() || !report->choice) {
-    std::fprintf(stderr, "%s\n",
-                 report.ok() ? "No candidate could be timed." : report.error().message().c_str());
-    return 1;
+  const attune::GemmProblem problem = {
+      .m = std::atoll(argv[1]), .n = std::atoll(argv[2]), .k = std::atoll(argv[3])};
+
+  attune::Options options;
+  options.policy = ATTUNE_INLINE;  // The plan waits until the problem is tuned.
+  options.per_problem = std::chrono::seconds(2);
+  if (argc > 4) options.database = argv[4];
+  attune::Runtime runtime(options);
+  const attune::GemmPlan plan = runtime.Gemm(problem);
+
+  for (const attune::Solution& solution : runtime.Solutions(problem)) {
+    std::cout << solution.candidate << "  ";
+    if (solution.is_measured != 0) {
+      std::cout << solution.time_ns / 1000 << " us\n";
+    } else {
+      std::cout << "not measured\n";
+    }
   }
-  const attune::Choice& choice = *report->choice;
-  std::printf("%s\n%s\n%.1f us, %.2f times as fast as %s\n", attune::Text(problem).c_str(),
-              attune::Text(choice.candidate).c_str(), choice.measurement.median_ns / 1e3,
-              choice.speedup, attune::Text(choice.default_candidate).c_str());
-  return 0;
+
+  std::vector<float> a(problem.m * problem.k, 2), b(problem.k * problem.n, 3),
+      c(problem.m * problem.n);
+  plan.Run({.a = a.data(), .b = b.data(), .c = c.data()});
+  std::cout << "c[0] = " << c[0] << "\n";
+  return c[0] == 6.0f * static_cast<float>(problem.k) ? 0 : 1;
+} catch (const attune::Error& error) {
+  std::cerr << "tune_gemm: " << error.what() << "\n";
+  return 1;
 }

@@ -10,12 +10,22 @@
 namespace attune {
 namespace {
 
+// The folder of the program or library that this code is linked into.
+std::filesystem::path FolderOfThisCode() {
+  static const char here = 0;
+  Dl_info info{};
+  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  return std::filesystem::canonical(info.dli_fname, error).parent_path();
+}
+
+// Beside libattune.so; from bin/; from libexec/attune/.
 std::vector<std::filesystem::path> PluginFolders() {
   if (const char* chosen = std::getenv("ATTUNE_PLUGIN_PATH")) return {chosen};
   std::vector<std::filesystem::path> folders;
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back(program.parent_path().parent_path() / "lib" / "attune");
+  if (const auto folder = FolderOfThisCode(); !folder.empty()) {
+    folders = {folder / "attune", folder / "../lib/attune", folder / "../../lib/attune"};
+  }
   folders.push_back(ATTUNE_BUILD_PLUGIN_DIR);
   return folders;
 }
@@ -32,7 +42,8 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
       tried += fmt::format(" {} does not exist.", path.string());
       continue;
     }
-    // Never closed: solvers, and the threads of the library behind them, live as long as the process.
+    // Never closed: solvers, and the threads of the library behind them, live as long as the
+    // process.
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return Unavailable(fmt::format("Cannot load {}.", ::dlerror()));
     using Entry = const PluginDescription* (*)();

@@ -27,9 +27,11 @@ struct PluginDescription {
   std::unique_ptr<const Backend> (*make_backend)() = nullptr;
 };
 
-// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from
-// ../lib/attune beside the running program, else from where the build put it, and keeps it loaded for the life of
-// the process. kUnavailable says why not: absent, a library that it links is missing, or another API version.
+// Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from where an
+// installation has it, seen from the program or libattune.so that this code is in (attune/,
+// ../lib/attune/, ../../lib/attune/), else from where the build put it, and keeps it loaded for the
+// life of the process. kUnavailable says why not: absent, a library that it links is missing, or
+// another API version.
 Result<const PluginDescription*> LoadPlugin(const std::string& name);
 
 }  // namespace attune

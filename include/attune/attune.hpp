@@ -1,0 +1,246 @@
+// attune at run time, for C++17 and later: values and handles over attune.h, which has the details.
+//
+//   attune::Runtime runtime;
+//   attune::GemmPlan plan = runtime.Gemm({.m = 512, .n = 512, .k = 512});
+//   plan.Run({.a = a, .b = b, .c = c});
+//
+// Everything is inline over the C functions, so a program does not depend on the compiler or the
+// standard library that attune was built with. Failures throw attune::Error.
+#ifndef ATTUNE_ATTUNE_HPP_
+#define ATTUNE_ATTUNE_HPP_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attune/attune.h"
+
+namespace attune {
+inline namespace v1 {
+
+class Error : public std::runtime_error {
+ public:
+  explicit Error(attune_code code) : std::runtime_error(attune_last_message()), code_(code) {}
+  attune_code code() const { return code_; }
+
+ private:
+  attune_code code_;
+};
+
+inline void Check(attune_code code) {
+  if (code != ATTUNE_OK) throw Error(code);
+}
+
+// The structs of the C interface under names of this namespace; every field has the meaning and the
+// default that attune.h says.
+using GemmProblem = attune_gemm;
+using ConvProblem = attune_conv;
+using Solution = attune_solution;
+
+struct Arguments {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* bias = nullptr;
+  void* c = nullptr;
+  double alpha = 1;
+  double beta = 0;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+
+  attune_arguments ToC() const {
+    return {sizeof(attune_arguments), a, b, bias, c, alpha, beta, workspace, workspace_bytes};
+  }
+};
+
+struct Options {
+  std::string device;    // Empty: ATTUNE_DEVICE, else "cpu".
+  std::string database;  // Empty: ATTUNE_DB, else the user's; "none" for no database.
+  std::string packages;  // Empty: ATTUNE_PACKAGES.
+  std::string preset;    // Empty: ATTUNE_PRESET.
+  std::string record_tag;
+  attune_policy policy = ATTUNE_POLICY_DEFAULT;
+  attune_scope scope = ATTUNE_SCOPE_ALL;
+  std::int64_t max_plans = 0;
+  std::chrono::milliseconds tuning_budget{0};
+  std::chrono::milliseconds per_problem{0};
+  double tuning_cpu_share = 0;
+  bool deterministic = false;
+};
+
+// A problem bound once. It must not outlive its run time. Movable.
+class Plan {
+ public:
+  Plan(Plan&&) = default;
+  Plan& operator=(Plan&&) = default;
+
+  // Thread-safe.
+  void Run(const Arguments& arguments) const {
+    const attune_arguments c = arguments.ToC();
+    Check(attune_plan_run(plan_.get(), &c));
+  }
+  // Bytes that a run with a workspace of its own has to bring now.
+  std::uint64_t workspace_bytes() const { return attune_plan_workspace_bytes(plan_.get()); }
+
+ private:
+  friend class Runtime;
+  explicit Plan(attune_plan* plan) : plan_(plan) {}
+  struct Release {
+    void operator()(attune_plan* plan) const { attune_plan_release(plan); }
+  };
+  std::unique_ptr<attune_plan, Release> plan_;
+};
+using GemmPlan = Plan;
+using ConvPlan = Plan;
+
+class Runtime {
+ public:
+  explicit Runtime(const Options& options = {}) {
+    const auto text = [](const std::string& value) {
+      return value.empty() ? nullptr : value.c_str();
+    };
+    attune_options c = ATTUNE_OPTIONS_INIT;
+    c.device = text(options.device);
+    c.database = options.database == "none" ? "" : text(options.database);
+    c.packages = text(options.packages);
+    c.preset = text(options.preset);
+    c.record_tag = text(options.record_tag);
+    c.policy = options.policy;
+    c.scope = options.scope;
+    c.max_plans = options.max_plans;
+    c.tuning_budget_ms = options.tuning_budget.count();
+    c.per_problem_ms = options.per_problem.count();
+    c.tuning_cpu_share = options.tuning_cpu_share;
+    c.deterministic = options.deterministic ? 1 : 0;
+    attune_runtime* runtime = nullptr;
+    Check(attune_runtime_create(&c, &runtime));
+    runtime_.reset(runtime);
+  }
+
+  // Computes with what is best for this shape now; the alternative to a plan where shapes vary.
+  void Run(const GemmProblem& gemm, const Arguments& arguments) const {
+    const attune_arguments c = arguments.ToC();
+    Check(attune_run_gemm(get(), &gemm, &c));
+  }
+  void Run(const ConvProblem& conv, const Arguments& arguments) const {
+    const attune_arguments c = arguments.ToC();
+    Check(attune_run_conv(get(), &conv, &c));
+  }
+
+  // `alpha` and `beta` are values of the class that runs will have: 0, 1, or any other.
+  GemmPlan Gemm(const GemmProblem& gemm, double alpha = 1, double beta = 0,
+                std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    attune_plan* plan = nullptr;
+    Check(attune_plan_gemm(get(), &gemm, ClassOf(alpha), ClassOf(beta), workspace_limit_bytes,
+                           &plan));
+    return GemmPlan(plan);
+  }
+  ConvPlan Conv(const ConvProblem& conv,
+                std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    attune_plan* plan = nullptr;
+    Check(attune_plan_conv(get(), &conv, workspace_limit_bytes, &plan));
+    return ConvPlan(plan);
+  }
+
+  // Ways to compute this, best first.
+  std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1,
+                                  double beta = 0) const {
+    return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
+      return attune_gemm_solutions(get(), &gemm, ClassOf(alpha), ClassOf(beta), solutions, capacity,
+                                   count);
+    });
+  }
+  std::vector<Solution> Solutions(const ConvProblem& conv) const {
+    return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
+      return attune_conv_solutions(get(), &conv, solutions, capacity, count);
+    });
+  }
+
+  // JSON: what serves the problem (canonical text), why, and what would have been better.
+  std::string Explain(const std::string& problem) const {
+    char* json = nullptr;
+    Check(attune_explain(get(), problem.c_str(), &json));
+    return Taken(json);
+  }
+  // Why a call would wait; empty if it would not.
+  std::string WouldStall(const std::string& problem) const {
+    int stalls = 0;
+    Check(attune_would_stall(get(), problem.c_str(), &stalls));
+    return stalls != 0 ? attune_last_message() : "";
+  }
+
+  attune_counters Counters() const {
+    attune_counters counters = ATTUNE_COUNTERS_INIT;
+    Check(attune_get_counters(get(), &counters));
+    return counters;
+  }
+  // Counters in Prometheus' text format.
+  std::string Metrics() const {
+    char* text = nullptr;
+    Check(attune_metrics(get(), &text));
+    return Taken(text);
+  }
+
+  // Called by whichever thread notices something; must not use this run time. `candidate` is empty
+  // if there is none. Replaces the one before; an empty function ends it.
+  using Listener = std::function<void(attune_event event, const std::string& problem,
+                                      const std::string& candidate, const std::string& message)>;
+  void SetListener(Listener listener) {
+    auto next = listener ? std::make_unique<Listener>(std::move(listener)) : nullptr;
+    Check(attune_set_listener(get(), next ? &Forward : nullptr, next.get()));
+    // An event that is on its way may still use the one before: it lives as long as the run time.
+    if (next) listeners_.push_back(std::move(next));
+  }
+
+  // False if something is still at work in the background after `timeout`.
+  bool WaitIdle(std::chrono::milliseconds timeout) const {
+    const attune_code code = attune_wait_idle(get(), timeout.count());
+    if (code != ATTUNE_DEADLINE_EXCEEDED) Check(code);
+    return code == ATTUNE_OK;
+  }
+
+  attune_runtime* get() const { return runtime_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(attune_runtime* runtime) const { attune_runtime_destroy(runtime); }
+  };
+
+  static int ClassOf(double value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
+
+  static std::string Taken(char* text) {
+    const std::unique_ptr<char, decltype(&attune_free)> owned(text, &attune_free);
+    return std::string(text);
+  }
+
+  template <class Ask>
+  static std::vector<Solution> AllSolutions(const Ask& ask) {
+    std::size_t count = 0;
+    Check(ask(nullptr, 0, &count));
+    std::vector<Solution> solutions(count);
+    if (count == 0) return solutions;
+    solutions[0].struct_size = sizeof(Solution);
+    const std::size_t capacity = count;
+    Check(ask(solutions.data(), capacity, &count));
+    if (count < capacity) solutions.resize(count);
+    return solutions;
+  }
+
+  static void Forward(void* context, attune_event event, const char* problem, const char* candidate,
+                      const char* message) {
+    (*static_cast<Listener*>(context))(event, problem, candidate == nullptr ? "" : candidate,
+                                       message);
+  }
+
+  std::vector<std::unique_ptr<Listener>> listeners_;  // Outlive the run time below.
+  std::unique_ptr<attune_runtime, Destroy> runtime_;
+};
+
+}  // namespace v1
+}  // namespace attune
+
+#endif  // ATTUNE_ATTUNE_HPP_

@@ -1,0 +1,164 @@
+/* Everything that PyTorch's TunableOp does, on a run time of attune: results in a CSV file that
+ * people can read and edit, problems recorded to be tuned off line, dynamic dimensions.
+ *
+ * Each function has an environment variable ATTUNE_TUNABLE_* beside it, which wins:
+ * ATTUNE_FAILED_PRECONDITION says so and changes nothing. docs/tunableop.md has both tables.
+ * Everything is switched off until attune_tunable_enable(runtime, 1) or ATTUNE_TUNABLE_ENABLED=1.
+ * Thread-safe. Texts that are given out have to be given back with attune_free.
+ */
+#ifndef ATTUNE_TUNABLE_H_
+#define ATTUNE_TUNABLE_H_
+
+#include "attune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- switches -----------------------------------------------------------------------------------
+ */
+
+/* Whether results serve, misses are tuned, misses are recorded. ENABLED=1, TUNING=0 and
+ * RECORD_UNTUNED=1 of the environment cannot be taken back. A miss is recorded only while tuning is
+ * off. */
+ATTUNE_API attune_code attune_tunable_enable(attune_runtime* runtime, int enable);
+ATTUNE_API int attune_tunable_is_enabled(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_tuning_enable(attune_runtime* runtime, int enable);
+ATTUNE_API int attune_tunable_tuning_is_enabled(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_record_untuned_enable(attune_runtime* runtime, int enable);
+ATTUNE_API int attune_tunable_record_untuned_is_enabled(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_wildcard_fallback_enable(attune_runtime* runtime, int enable);
+ATTUNE_API int attune_tunable_wildcard_fallback_is_enabled(attune_runtime* runtime);
+/* The instruction cache is flushed between timed runs, where the device can. */
+ATTUNE_API attune_code attune_tunable_icache_flush_enable(attune_runtime* runtime, int enable);
+ATTUNE_API int attune_tunable_icache_flush_is_enabled(attune_runtime* runtime);
+/* Whether candidates of a library ("openblas") take part in tuning. */
+ATTUNE_API attune_code attune_tunable_library_enable(attune_runtime* runtime, const char* library,
+                                                     int enable);
+ATTUNE_API int attune_tunable_library_is_enabled(attune_runtime* runtime, const char* library);
+
+/* ---- limits of tuning ---------------------------------------------------------------------------
+ */
+
+/* Of one candidate; 0 is no limit, negative values count as 0. If neither limit is on, a candidate
+ * is timed 100 times; it always is timed once. */
+ATTUNE_API attune_code attune_tunable_set_max_tuning_duration(attune_runtime* runtime,
+                                                              int64_t duration_ms);
+ATTUNE_API int64_t attune_tunable_get_max_tuning_duration(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_set_max_tuning_iterations(attune_runtime* runtime,
+                                                                int64_t iterations);
+ATTUNE_API int64_t attune_tunable_get_max_tuning_iterations(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_set_max_warmup_duration(attune_runtime* runtime,
+                                                              int64_t duration_ms);
+ATTUNE_API int64_t attune_tunable_get_max_warmup_duration(attune_runtime* runtime);
+ATTUNE_API attune_code attune_tunable_set_max_warmup_iterations(attune_runtime* runtime,
+                                                                int64_t iterations);
+ATTUNE_API int64_t attune_tunable_get_max_warmup_iterations(attune_runtime* runtime);
+/* Candidates asked of a library that ranks its own; below 1 counts as 1. */
+ATTUNE_API attune_code attune_tunable_set_requested_algo_count(attune_runtime* runtime,
+                                                               int64_t count);
+ATTUNE_API int64_t attune_tunable_get_requested_algo_count(attune_runtime* runtime);
+/* Operands are copied until they exceed so much, and used in turn. 0: off; negative: the size of
+ * the last-level cache, the default. The getter says bytes. */
+ATTUNE_API attune_code attune_tunable_set_rotating_buffer_size(attune_runtime* runtime,
+                                                               int64_t size_mib);
+ATTUNE_API int64_t attune_tunable_get_rotating_buffer_size_bytes(attune_runtime* runtime);
+/* "device_events" or "kernel_profile". */
+ATTUNE_API attune_code attune_tunable_set_measurement_mode(attune_runtime* runtime,
+                                                           const char* mode);
+ATTUNE_API const char* attune_tunable_get_measurement_mode(attune_runtime* runtime);
+/* Candidates whose output differs from the default's by more than this are refused, beside the
+ * check that every candidate has to pass anyway. Tolerances are positive and finite. */
+ATTUNE_API attune_code attune_tunable_set_numerical_check_tolerances(attune_runtime* runtime,
+                                                                     int enable, double atol,
+                                                                     double rtol);
+ATTUNE_API int attune_tunable_get_numerical_check_tolerances(attune_runtime* runtime, double* atol,
+                                                             double* rtol);
+
+/* ---- files --------------------------------------------------------------------------------------
+ */
+
+/* Where results are read from at first use and appended to as they come. With the ordinal: in place
+ * of "%d", else before the last '.'. */
+ATTUNE_API attune_code attune_tunable_set_filename(attune_runtime* runtime, const char* filename,
+                                                   int insert_device_ordinal);
+ATTUNE_API attune_code attune_tunable_get_filename(attune_runtime* runtime, char** filename);
+/* The file of recorded problems; its name always takes the ordinal. */
+ATTUNE_API attune_code attune_tunable_set_untuned_filename(attune_runtime* runtime,
+                                                           const char* filename);
+ATTUNE_API attune_code attune_tunable_get_untuned_filename(attune_runtime* runtime,
+                                                           char** filename);
+/* Adds what of a file holds here; results that are known stay. Null: the file of the run time. */
+ATTUNE_API attune_code attune_tunable_read_file(attune_runtime* runtime, const char* filename);
+/* Writes every result, now, or when the run time is destroyed. What the file has besides stays. */
+ATTUNE_API attune_code attune_tunable_write_file(attune_runtime* runtime, const char* filename);
+ATTUNE_API attune_code attune_tunable_write_file_on_exit(attune_runtime* runtime, int enable);
+/* The results as lines of a results file, and the validators as theirs. */
+ATTUNE_API attune_code attune_tunable_get_results(attune_runtime* runtime, char** lines);
+ATTUNE_API attune_code attune_tunable_get_validators(attune_runtime* runtime, char** lines);
+/* Forgets every result; files stay. */
+ATTUNE_API attune_code attune_tunable_clear(attune_runtime* runtime);
+
+/* ---- off line -----------------------------------------------------------------------------------
+ */
+
+typedef struct attune_tunable_offline {
+  size_t struct_size;
+  int64_t tuned;      /* Problems. */
+  int64_t known;      /* That had a result already. */
+  int64_t failed;     /* That no candidate could be found for; attune_last_message names one. */
+  int64_t unreadable; /* Lines. */
+} attune_tunable_offline;
+#define ATTUNE_TUNABLE_OFFLINE_INIT \
+  { sizeof(attune_tunable_offline) }
+
+/* Tunes every problem of an untuned file; tuning has to be enabled. `report` may be null. */
+ATTUNE_API attune_code attune_tunable_tune_in_file(attune_runtime* runtime, const char* filename,
+                                                   attune_tunable_offline* report);
+/* The same over every file that matches `pattern` (as a shell would), spread over run times of
+ * different devices. Each gets its own results file, and then all results in one with "_full"
+ * before its ordinal. */
+ATTUNE_API attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t count,
+                                                    const char* pattern,
+                                                    attune_tunable_offline* report);
+
+/* ---- dynamic dimensions -------------------------------------------------------------------------
+ */
+
+#define ATTUNE_DYNAMIC_M 1u
+#define ATTUNE_DYNAMIC_N 2u
+#define ATTUNE_DYNAMIC_K 4u
+#define ATTUNE_DYNAMIC_BATCH 8u
+/* The mask is of a row-major caller, who swaps A with B: M and N change places. */
+#define ATTUNE_DYNAMIC_ROW_MAJOR 16u
+/* A result reaches to the sizes of the same power of two rather than to all. */
+#define ATTUNE_DYNAMIC_BUCKETS 32u
+
+/* Until the matching pop, calls of this thread have dynamic dimensions: a result that they find or
+ * tune is kept as a wildcard too. At most 64 deep. */
+ATTUNE_API attune_code attune_tunable_push_dynamic_dims(unsigned mask);
+ATTUNE_API attune_code attune_tunable_pop_dynamic_dims(void);
+
+/* ---- observing ----------------------------------------------------------------------------------
+ */
+
+typedef struct attune_tunable_counters {
+  size_t struct_size;
+  int64_t hits_by_problem;  /* Lookups served by a result of the very problem, */
+  int64_t hits_by_key;      /* by one of its key, which more problems have, */
+  int64_t hits_by_wildcard; /* by a wildcard. */
+  int64_t misses;
+  int64_t unusable; /* Results met that named what does not exist or apply here. */
+  int64_t recorded; /* Lines added to the untuned file. */
+  int64_t tuned, tuning_failures;
+} attune_tunable_counters;
+#define ATTUNE_TUNABLE_COUNTERS_INIT \
+  { sizeof(attune_tunable_counters) }
+ATTUNE_API attune_code attune_tunable_get_counters(attune_runtime* runtime,
+                                                   attune_tunable_counters* counters);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_TUNABLE_H_ */

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# installed_package.sh BUILD EXAMPLES: see CMakeLists.txt.
+set -euo pipefail
+build=$1
+examples=$2
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
+# What is installed has to do without the build.
+unset ATTUNE_PLUGIN_PATH ATTUNE_EVALUATOR ATTUNE_TUNER
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$prefix" > "$work/install.log"
+
+echo "== find_package"
+cmake -S "$examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$prefix" > "$work/configure.log"
+cmake --build "$work/examples" -j2 > "$work/build.log" || { cat "$work/build.log"; exit 1; }
+for example in gemm_in_c convolution; do
+  "$work/examples/$example" || fail "$example ended with status $?"
+done
+"$work/examples/tune_gemm" 96 8 64 "$work/tuned.db" | tee "$work/tuned.txt"
+grep -q ' us$' "$work/tuned.txt" || fail "tune_gemm measured nothing"
+"$work/examples/varying_shapes" "$work/varying.db" | tee "$work/varying.txt"
+grep -q '^attune_tunings_total 3$' "$work/varying.txt" || fail "varying_shapes tuned not 3 shapes"
+
+echo "== pkg-config"
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+cc -std=c11 -Wall -Wextra -Werror "$examples/gemm_in_c.c" $(pkg-config --cflags --libs attune) \
+  -Wl,-rpath,"$prefix/lib" -o "$work/gemm_in_c"
+"$work/gemm_in_c" || fail "the program of pkg-config ended with status $?"
+
+echo "== symbols"
+# Nothing but the C interface may be seen, or two copies of a library would mix in one program.
+foreign=$(nm -D --defined-only "$prefix/lib/libattune.so" | awk '{print $3}' |
+          grep -v -e '^attune_' -e '^ATTUNE_' || true)
+[ -z "$foreign" ] || fail "libattune.so shows $foreign"
+"$prefix/bin/attune" solvers > "$work/solvers.txt"
+grep -q onednn "$work/solvers.txt" || ! [ -e "$prefix/lib/attune/attune_onednn.so" ] ||
+  fail "the installed program does not find its plug-in"
+echo "all good"
