@@ -76,6 +76,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddRunVerb(program, invocation);
   AddExportVerb(program, invocation);
   AddReportVerb(program, invocation);
+  AddBlasVerb(program, invocation);
 }
 
 int Run(int argc, char** argv) {
