@@ -1,7 +1,6 @@
 #include "backends/onednn/onednn_conv.h"
 
 #include <algorithm>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,30 +130,16 @@ class ConvSolver final : public Solver {
     const Conv* conv = std::get_if<Conv>(&problem);
     if (conv == nullptr) return Unsupported("host.onednn-conv computes convolutions only.");
     ATTUNE_RETURN_IF_ERROR(CheckForm(*conv));
-    bool offered = false;
-    try {
-      for (const char* layout : {"any", "plain"}) {
-        VisitConv(engine_, *CallFor(*conv, "direct", layout), [&](const Implementation&) {
-          offered = true;
-          return false;
-        });
-        if (offered) return Status::Ok();
-      }
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "asking for implementations of " + Text(problem));
-    }
-    return Unsupported("oneDNN " + LibraryVersion() + " offers nothing on this CPU for " +
-                       Text(problem) + ".");
+    return AtLibraryEdge("asking for implementations of " + Text(problem),
+                         [&] { return FindAny(*conv); });
   }
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     const ThreadCountScope scope(std::max(1, target.compute_units));
-    try {
+    return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
       return SpaceOf(EnumerateConvChoices(std::get<Conv>(problem), engine_), target.compute_units);
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "listing implementations of " + Text(problem));
-    }
+    });
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
@@ -164,17 +149,24 @@ class ConvSolver final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
-    try {
-      return Create(std::get<Conv>(problem), config);
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "creating " + Text(Candidate{id_, config}));
-    } catch (const std::bad_alloc&) {
-      return ResourceExhausted("No memory was left to create " + Text(Candidate{id_, config}) +
-                               ".");
-    }
+    return AtLibraryEdge("creating " + Text(Candidate{id_, config}),
+                         [&] { return Create(std::get<Conv>(problem), config); });
   }
 
  private:
+  Status FindAny(const Conv& conv) const {
+    bool offered = false;
+    for (const char* layout : {"any", "plain"}) {
+      VisitConv(engine_, *CallFor(conv, "direct", layout), [&](const Implementation&) {
+        offered = true;
+        return false;
+      });
+      if (offered) return Status::Ok();
+    }
+    return Unsupported("oneDNN " + LibraryVersion() + " offers nothing on this CPU for " +
+                       Text(Problem(conv)) + ".");
+  }
+
   Result<std::unique_ptr<Executable>> Create(const Conv& conv, const Config& config) const {
     const int threads = static_cast<int>(IntegerAt(config, "threads"));
     const std::string& wanted = StringAt(config, "impl");

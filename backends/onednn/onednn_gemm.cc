@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -204,7 +203,7 @@ class GemmExecutable final : public Executable {
 
  private:
   Status Replace(const Scalars& scalars) {
-    try {
+    return AtLibraryEdge("creating a product for another alpha or beta", [&]() -> Status {
       auto sequence = CreateSequence(engine_, gemm_, config_, scalars);
       if (sequence == nullptr || sequence->workspace_bytes() > workspace_bytes_) {
         return Unsupported(
@@ -214,10 +213,8 @@ class GemmExecutable final : public Executable {
       }
       sequence_ = std::move(sequence);
       scalars_ = scalars;
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "creating a product for another alpha or beta");
-    }
-    return Status::Ok();
+      return Status::Ok();
+    });
   }
 
   const dnnl::engine engine_;
@@ -245,17 +242,16 @@ class GemmSolver final : public Solver {
     if (gemm->alpha == ScalarClass::kZero) {
       return Unsupported("host.onednn-gemm does not compute products with alpha 0.");
     }
-    return FindAny(*gemm);
+    return AtLibraryEdge("asking for implementations of " + Text(problem),
+                         [&] { return FindAny(*gemm); });
   }
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     const ThreadCountScope scope(std::max(1, target.compute_units));
-    try {
+    return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
       return SpaceOf(EnumerateChoices(std::get<Gemm>(problem), engine_), target.compute_units);
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "listing implementations of " + Text(problem));
-    }
+    });
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
@@ -265,35 +261,27 @@ class GemmSolver final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device&) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
-    try {
-      auto sequence = CreateSequence(engine_, gemm, config, GuessedScalars(gemm));
-      if (sequence == nullptr) {
-        return Unsupported(fmt::format("oneDNN {} does not offer {} for {}.", LibraryVersion(),
-                                       Text(config), Text(problem)));
-      }
-      return std::unique_ptr<Executable>(
-          std::make_unique<GemmExecutable>(engine_, gemm, config, std::move(sequence)));
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "creating " + Text(Candidate{id_, config}));
-    } catch (const std::bad_alloc&) {
-      return ResourceExhausted("No memory was left to create " + Text(Candidate{id_, config}) +
-                               ".");
-    }
+    return AtLibraryEdge("creating " + Text(Candidate{id_, config}),
+                         [&] { return Create(std::get<Gemm>(problem), config); });
   }
 
  private:
+  Result<std::unique_ptr<Executable>> Create(const Gemm& gemm, const Config& config) const {
+    auto sequence = CreateSequence(engine_, gemm, config, GuessedScalars(gemm));
+    if (sequence == nullptr) {
+      return Unsupported(fmt::format("oneDNN {} does not offer {} for {}.", LibraryVersion(),
+                                     Text(config), Text(Problem(gemm))));
+    }
+    return std::unique_ptr<Executable>(
+        std::make_unique<GemmExecutable>(engine_, gemm, config, std::move(sequence)));
+  }
+
   Status FindAny(const Gemm& gemm) const {
     bool offered = false;
-    try {
-      VisitMatmul(engine_, CallFor(gemm, "plain", GuessedScalars(gemm)),
-                  [&](const Implementation&) {
-                    offered = true;
-                    return false;
-                  });
-    } catch (const dnnl::error& error) {
-      return StatusFrom(error, "asking for implementations of " + Text(Problem(gemm)));
-    }
+    VisitMatmul(engine_, CallFor(gemm, "plain", GuessedScalars(gemm)), [&](const Implementation&) {
+      offered = true;
+      return false;
+    });
     if (offered) return Status::Ok();
     return Unsupported("oneDNN " + LibraryVersion() + " offers nothing on this CPU for " +
                        Text(Problem(gemm)) + ".");

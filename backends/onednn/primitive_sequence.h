@@ -2,6 +2,8 @@
 // computation, reorders out.
 #pragma once
 
+#include <new>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +16,18 @@ namespace attune::onednn {
 
 // An exception of the library as a Status; `doing` says what was tried.
 Status StatusFrom(const dnnl::error& error, const std::string& doing);
+
+// Calls `body`, which returns a Status or a Result, where exceptions of the library end.
+template <class Body>
+auto AtLibraryEdge(const std::string& doing, const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const dnnl::error& error) {
+    return StatusFrom(error, doing);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("No memory was left while " + doing + ".");
+  }
+}
 
 // An Executable. Intermediate tensors and scratchpads live in the caller's workspace, so that a
 // launch allocates nothing. Building it throws dnnl::error; running it does not.
