@@ -1,10 +1,12 @@
 // Convolution as one matrix product per group for tiled_product.cl, without ever writing the unfolded matrix. z is
 // the group. Any layout and both ranks: everything goes by strides.
 
-#define PRODUCT_ARGUMENTS                                                                  \
-  __global const REAL *in0, long in0_offset, __global const REAL *in1, long in1_offset,    \
-      __global const REAL *bias, long bias_offset, __global REAL *out, long out_offset,    \
-      CONV_SIZE_ARGUMENTS
+// Where the pixel or tap of each u starts, set up once for a tile.
+#define U_SCRATCH                  \
+  __local int place_of[TILE_U];    \
+  __local int d_of[TILE_U];        \
+  __local int h_of[TILE_U];        \
+  __local int w_of[TILE_U];
 
 #if DIRECTION == 0
 // y[n, k, o] = sum over (c, f) of x[n, c, o * stride - pad + f * dilation] * w[k, c, f].
@@ -12,11 +14,6 @@
 #define EXTENT_U (BATCH * OUT_SIZE)
 #define EXTENT_V OUT_PER_GROUP
 #define EXTENT_K (IN_PER_GROUP * FILTER_SIZE)
-#define U_SCRATCH                  \
-  __local int place_of[TILE_U];    \
-  __local int d_of[TILE_U];        \
-  __local int h_of[TILE_U];        \
-  __local int w_of[TILE_U];
 #define PRODUCT_BEGIN                                                      \
   __global const REAL* x = in0 + in0_offset + z * IN_PER_GROUP * X_STRIDE_C; \
   __global const REAL* w = in1 + in1_offset + z * OUT_PER_GROUP * W_STRIDE_K; \
@@ -69,11 +66,6 @@
 #define EXTENT_U (BATCH * IN_SIZE)
 #define EXTENT_V IN_PER_GROUP
 #define EXTENT_K (OUT_PER_GROUP * FILTER_SIZE)
-#define U_SCRATCH                  \
-  __local int place_of[TILE_U];    \
-  __local int d_of[TILE_U];        \
-  __local int h_of[TILE_U];        \
-  __local int w_of[TILE_U];
 #define PRODUCT_BEGIN                                                          \
   __global const REAL* dy = in0 + in0_offset + z * OUT_PER_GROUP * Y_STRIDE_K; \
   __global const REAL* w = in1 + in1_offset + z * OUT_PER_GROUP * W_STRIDE_K;  \
@@ -127,11 +119,6 @@ REAL from_output(__global const REAL* dy, int d, int h, int w, int3 stride, int3
 #define EXTENT_U (IN_PER_GROUP * FILTER_SIZE)
 #define EXTENT_V OUT_PER_GROUP
 #define EXTENT_K (BATCH * OUT_SIZE)
-#define U_SCRATCH                  \
-  __local int place_of[TILE_U];    \
-  __local int d_of[TILE_U];        \
-  __local int h_of[TILE_U];        \
-  __local int w_of[TILE_U];
 #define PRODUCT_BEGIN                                                          \
   __global const REAL* x = in0 + in0_offset + z * IN_PER_GROUP * X_STRIDE_C;   \
   __global const REAL* dy = in1 + in1_offset + z * OUT_PER_GROUP * Y_STRIDE_K; \

@@ -10,6 +10,12 @@
       int w_stride_w, int y_stride_n, int y_stride_k, int y_stride_d, int y_stride_h,             \
       int y_stride_w
 
+// What tiled_product.cl takes for a convolution: two operands that are multiplied, a bias, the result, and the sizes.
+#define PRODUCT_ARGUMENTS                                                                  \
+  __global const REAL *in0, long in0_offset, __global const REAL *in1, long in1_offset,    \
+      __global const REAL *bias, long bias_offset, __global REAL *out, long out_offset,    \
+      CONV_SIZE_ARGUMENTS
+
 #define IN_PER_GROUP (IN_CHANNELS / GROUPS)
 #define OUT_PER_GROUP (OUT_CHANNELS / GROUPS)
 #define FILTER_SIZE (FILTER_D * FILTER_H * FILTER_W)

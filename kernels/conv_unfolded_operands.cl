@@ -2,11 +2,6 @@
 // col[image * groups + group][tap, input channel included][output pixel]. The filter is packed in the order k, c, f,
 // and the pixels of an output channel are equally far from each other (true of both orders of channels).
 
-#define PRODUCT_ARGUMENTS                                                                  \
-  __global const REAL *in0, long in0_offset, __global const REAL *in1, long in1_offset,    \
-      __global const REAL *bias, long bias_offset, __global REAL *out, long out_offset,    \
-      CONV_SIZE_ARGUMENTS
-
 #define TAPS (IN_PER_GROUP * FILTER_SIZE)
 #define COL_SIZE (TAPS * OUT_SIZE)
 #define U_SCRATCH

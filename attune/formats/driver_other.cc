@@ -156,6 +156,12 @@ bool IsIgnored(ValueKind kind) {
   return kind == ValueKind::kIgnoredInteger || kind == ValueKind::kIgnoredText;
 }
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 // One spelling for each value: "007" is 7, "1.0" is 1, and layouts are case-insensitive.
 std::string CanonicalValue(const OtherFlag& rule, std::string_view text) {
   if (rule.kind == ValueKind::kInteger) {
@@ -169,11 +175,7 @@ std::string CanonicalValue(const OtherFlag& rule, std::string_view text) {
     ReadDriverReal(text, value);
     return fmt::format("{}", value);
   }
-  std::string word(text);
-  if (rule.name == "layout") {
-    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return word;
+  return rule.name == "layout" ? LowerCase(text) : std::string(text);
 }
 
 std::string_view ExpectedOf(ValueKind kind) {
@@ -227,12 +229,6 @@ Attributes ReadUnknownFlags(const DriverLine& line) {
     attributes[KeyOfUnknownFlag(flag)] = std::string(flag.value.text);
   }
   return attributes;
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
 }
 
 }  // namespace
