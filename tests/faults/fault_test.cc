@@ -94,7 +94,12 @@ class FaultTest : public testing::Test {
     return found == failures.end() ? Failure{} : found->second;
   }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // Half a gigabyte with its shadow takes a loaded machine seconds to touch.
+  static constexpr int64_t kDeadlineNs = 6'000'000'000;
+#else
   static constexpr int64_t kDeadlineNs = 1'500'000'000;
+#endif
   static constexpr const char* kBroken = "fake.tiled@1{threads=2,tile=16,unroll=4}";
   const Problem kProblem = Normalized(PackedGemm(16, 16, 16));
   std::unique_ptr<const Backend> backend_;
