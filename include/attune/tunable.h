@@ -9,7 +9,7 @@
 #ifndef ATTUNE_TUNABLE_H_
 #define ATTUNE_TUNABLE_H_
 
-#include "attune.h"
+#include "attune/attune.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,21 @@
+// What include/attune/tunable.h asks of whoever defines attune_runtime. c_api.cc is linked into
+// that library and not into this module.
+#pragma once
+
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/tunable/tunable_context.h"
+#include "include/attune/attune.h"
+
+namespace attune {
+
+// The context of a run time, which it owns.
+TunableContext& ContextOf(attune_runtime& runtime);
+
+// Defined beside attune_runtime for all of the C interface: the code of a status that is not Ok,
+// whose message becomes attune_last_message() of this thread; and a copy of a text for attune_free.
+attune_code Fail(const Status& status);
+Status CopyOut(const std::string& text, char** out);
+
+}  // namespace attune

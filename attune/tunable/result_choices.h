@@ -1,0 +1,95 @@
+// Results as choices that a dispatcher serves: a layer above records.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/choice/choice_source.h"
+#include "attune/tunable/result_table.h"
+#include "attune/tunable/validators.h"
+
+namespace attune {
+
+// What this module has to ask of whoever knows solvers. Each may be null.
+struct SolutionResolver {
+  // What a user gets without tuning: the solution called "Default".
+  std::function<Result<Candidate>(const Problem&)> default_of;
+  // The candidate of a name that is no candidate text, as "host.openblas-gemm"; kNotFound for names
+  // of others, as "Gemm_Rocblas_42".
+  std::function<Result<Candidate>(const Problem&, std::string_view name)> find;
+  // Whether a candidate exists here and applies.
+  std::function<Status(const Problem&, const Candidate&)> check;
+};
+
+// A result that serves.
+struct TunableHit {
+  TunableResult result;
+  MatchedBy matched_by = MatchedBy::kProblem;
+  Candidate candidate;
+};
+
+struct TunableCounters {
+  int64_t hits_by_problem = 0;
+  int64_t hits_by_key = 0;
+  int64_t hits_by_wildcard = 0;
+  int64_t misses = 0;
+  int64_t unusable = 0;  // Results that named what does not exist or apply here, when met.
+  int64_t recorded = 0;  // Lines added to the untuned file.
+  int64_t tuned = 0;
+  int64_t tuning_failures = 0;
+
+  friend bool operator==(const TunableCounters&, const TunableCounters&) = default;
+};
+
+// Thread-safe.
+class ResultChoices final : public ChoiceSource {
+ public:
+  // Called with a sentence for each result that cannot serve. May be null.
+  using Note = std::function<void(const std::string&)>;
+  ResultChoices(TunableIdentity here, SolutionResolver solutions, Note note);
+
+  ResultTable& table() { return table_; }
+  const ResultTable& table() const { return table_; }
+
+  // Nothing is found while it does not serve.
+  void SetServing(bool serves, bool wildcards);
+
+  // The first usable result that stands for `problem`; counted.
+  std::optional<TunableHit> Lookup(const Problem& problem) const;
+  // The same, not counted: also while it does not serve, and without wildcards.
+  std::optional<TunableHit> FindConcrete(const Problem& problem) const;
+
+  // The choice of the hit, of this target and environment. Its ranking is the candidate, with the
+  // time of the line or 0, and the default if that is known and another one.
+  Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
+  // None: how near a result reaches is what wildcards say.
+  Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
+                                         double max_distance) const override;
+  int64_t problem_count() const override;
+
+  // The lookups' part of the counters.
+  TunableCounters counters() const;
+
+ private:
+  std::optional<TunableHit> FirstUsable(const Problem& problem, bool wildcards) const;
+  Result<Candidate> CandidateOf(const Problem& problem, const std::string& solution) const;
+
+  const std::shared_ptr<const Target> target_;
+  const std::shared_ptr<const Environment> environment_;
+  const SolutionResolver solutions_;
+  const Note note_;
+  ResultTable table_;
+  std::atomic<bool> serves_ = false;
+  std::atomic<bool> wildcards_ = false;
+  mutable std::atomic<int64_t> hits_[3] = {};
+  mutable std::atomic<int64_t> misses_ = 0;
+  mutable std::atomic<int64_t> unusable_ = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,80 @@
+// Results in memory, found by problem, by key, or by a wildcard that matches.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/tunable/result_key.h"
+#include "attune/tunable/results_file.h"
+
+namespace attune {
+
+// One result line that holds here.
+struct TunableResult {
+  ResultLine line;
+  // What it stands for: the problem of the line or of its key; of a wildcard, the problem that it
+  // was tuned for, if it says.
+  std::optional<Problem> problem;
+  std::optional<WildcardKey> wildcard;
+  // Of the section that it came from; null: this process, or a section without validators.
+  std::shared_ptr<const std::vector<Validator>> origin;
+  int64_t order = 0;  // Among all that were added: the first of equals wins.
+};
+
+// What a line stands for; the error says why it stands for nothing.
+Result<TunableResult> MakeTunableResult(ResultLine line);
+
+enum class MatchedBy { kProblem, kKey, kWildcard };
+std::string_view Name(MatchedBy matched_by);
+
+struct TableMatch {
+  TunableResult result;
+  MatchedBy matched_by = MatchedBy::kProblem;
+};
+
+// Thread-safe. Its lock is held for steps in memory only, never while a file is read or written.
+class ResultTable {
+ public:
+  static constexpr size_t kMaxResults = size_t{1} << 20;
+
+  // False if there is one of the same names and problem text already, which stays, or if the table
+  // is full.
+  bool Add(TunableResult result);
+  // The same, but the new one takes the place of the old one.
+  void Put(TunableResult result);
+
+  // Every result that stands for `problem`, the one to be preferred first: those of the problem
+  // itself or its key, in order; then wildcards, the most specific first, of these the one that was
+  // tuned for the nearest sizes, then in order.
+  std::vector<TableMatch> Matching(const Problem& problem, bool with_wildcards) const;
+
+  bool Has(const TunableOpKey& names, const std::string& problem_text) const;
+  // In order.
+  std::vector<TunableResult> All() const;
+  size_t size() const;
+  void Clear();
+  // Rises whenever an answer may have changed.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+ private:
+  void Index(size_t position);
+
+  mutable std::shared_mutex mutex_;  // Guards everything below but generation_.
+  std::vector<TunableResult> results_;
+  std::unordered_map<std::string, size_t> by_identity_;
+  std::unordered_map<std::string, std::vector<size_t>> by_problem_;
+  std::unordered_map<std::string, std::vector<size_t>> by_key_;
+  std::unordered_map<std::string, std::vector<size_t>> wildcards_by_op_;
+  std::atomic<uint64_t> generation_ = 1;
+};
+
+}  // namespace attune

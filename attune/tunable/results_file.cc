@@ -1,0 +1,256 @@
+#include "attune/tunable/results_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "attune/problem/escaping.h"
+#include "attune/problem/text_error.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kBlasColumn = "BLAS_PARAMS: ";
+constexpr std::string_view kProblemColumn = "ATTUNE_PROBLEM: ";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+// No line of TunableOp comes near it; what is longer is kept and not looked into.
+constexpr size_t kMaxLineBytes = 16384;
+
+// Cuts the first column off `rest`, which becomes empty with `more` false at the end.
+struct ColumnReader {
+  std::string_view rest;
+  bool more = true;
+
+  std::string_view Next() { return Cut(rest.find(',')); }
+
+  // A solution may hold commas between quotes or braces.
+  std::string_view NextSolution() {
+    if (rest.starts_with('"')) {
+      const size_t quote = rest.find('"', 1);
+      if (quote != std::string_view::npos) return Cut(rest.find(',', quote));
+    }
+    const size_t comma = rest.find(',');
+    const size_t open = rest.find('{');
+    if (open != std::string_view::npos && open < comma) {
+      const size_t close = rest.find('}', open);
+      if (close != std::string_view::npos) return Cut(rest.find(',', close));
+    }
+    return Cut(comma);
+  }
+
+ private:
+  std::string_view Cut(size_t at) {
+    const std::string_view column = rest.substr(0, at);
+    more = at != std::string_view::npos;
+    rest = more ? rest.substr(at + 1) : std::string_view();
+    return column;
+  }
+};
+
+std::string SolutionOf(std::string_view column) {
+  if (column.size() >= 2 && column.starts_with('"') && column.ends_with('"')) {
+    return std::string(column.substr(1, column.size() - 2));
+  }
+  return Unescaped(column).value_or(std::string(column));
+}
+
+std::optional<double> ReadMilliseconds(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0)) return std::nullopt;
+  return value;
+}
+
+bool HasControlBytes(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t') || byte == 0x7f;
+  });
+}
+
+// Columns after the solution.
+Status ReadExtras(std::string_view rest, ResultLine& line) {
+  // Last, because the text of BLAS_PARAMS has commas of its own.
+  const size_t at = rest.rfind(kProblemColumn);
+  if (at != std::string_view::npos && (at == 0 || rest[at - 1] == ',')) {
+    const auto text = Unescaped(rest.substr(at + kProblemColumn.size()));
+    if (!text) return InvalidArgument("The text after ATTUNE_PROBLEM is not escaped as %XX.");
+    line.problem_text = *text;
+    rest = rest.substr(0, at == 0 ? 0 : at - 1);
+  }
+  if (rest.empty()) return Status::Ok();
+  if (!rest.starts_with(kBlasColumn)) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    line.milliseconds = ReadMilliseconds(rest.substr(0, end));
+    if (!line.milliseconds) {
+      return InvalidArgument(
+          fmt::format("Expected a time in milliseconds, found {}.", Quoted(rest.substr(0, end))));
+    }
+    rest = end == rest.size() ? std::string_view() : rest.substr(end + 1);
+  }
+  if (rest.starts_with(kBlasColumn)) line.blas_params = rest.substr(kBlasColumn.size());
+  return Status::Ok();
+}
+
+std::string_view WithoutEnd(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+FileLine ParseFileLine(std::string_view text, bool is_first) {
+  FileLine line;
+  line.text = text;
+  std::string_view content = WithoutEnd(text);
+  if (is_first && content.starts_with(kByteOrderMark)) {
+    content.remove_prefix(kByteOrderMark.size());
+  }
+  if (content.empty() || content.starts_with('#')) return line;
+  if (IsTunableOpValidator(content) && !HasControlBytes(content)) {
+    ColumnReader columns{content};
+    columns.Next();
+    const std::string_view key = columns.Next();
+    if (columns.more && !key.empty()) {
+      line.kind = FileLineKind::kValidator;
+      const std::string_view value = columns.rest;
+      line.validator = {std::string(key), Unescaped(value).value_or(std::string(value))};
+      return line;
+    }
+  }
+  auto result = ParseResultLine(content);
+  line.kind = result.ok() ? FileLineKind::kResult : FileLineKind::kUnreadable;
+  if (result.ok()) {
+    line.result = *std::move(result);
+  } else {
+    line.reason = result.error().message();
+  }
+  return line;
+}
+
+bool IsOwnSolution(const std::string& solution) { return ParseCandidate(solution).ok(); }
+
+// Position behind the last line of `section`.
+size_t EndOfSection(const ResultsFile& file, size_t section) {
+  for (size_t i = file.lines.size(); i-- > 0;) {
+    if (file.lines[i].section == section) return i + 1;
+  }
+  return file.lines.size();
+}
+
+// So that a line can follow.
+void EndLine(FileLine& line) {
+  if (!line.text.ends_with('\n')) line.text += '\n';
+}
+
+}  // namespace
+
+std::string Text(const ResultLine& line) {
+  std::string text = fmt::format("{},{},{}", line.key.op, line.key.params, Escaped(line.solution));
+  if (line.milliseconds) text += fmt::format(",{}", *line.milliseconds);
+  if (!line.blas_params.empty()) text += fmt::format(",{}{}", kBlasColumn, line.blas_params);
+  if (!line.problem_text.empty()) {
+    text += fmt::format(",{}{}", kProblemColumn, Escaped(line.problem_text));
+  }
+  return text;
+}
+
+Result<ResultLine> ParseResultLine(std::string_view text) {
+  if (text.size() > kMaxLineBytes) {
+    return InvalidArgument(
+        fmt::format("The line has {} bytes; the limit is {}.", text.size(), kMaxLineBytes));
+  }
+  if (HasControlBytes(text)) return InvalidArgument("The line has control characters.");
+  ColumnReader columns{text};
+  ResultLine line;
+  line.key.op = columns.Next();
+  line.key.params = columns.Next();
+  if (!columns.more) {
+    return InvalidArgument("Expected at least three columns: operator, parameters, solution.");
+  }
+  line.solution = SolutionOf(columns.NextSolution());
+  if (line.key.op.empty() || line.key.params.empty() || line.solution.empty()) {
+    return InvalidArgument("Operator, parameters and solution must not be empty.");
+  }
+  if (columns.more) ATTUNE_RETURN_IF_ERROR(ReadExtras(columns.rest, line));
+  return line;
+}
+
+std::string ValidatorLine(const Validator& validator) {
+  return fmt::format("Validator,{},{}", Escaped(validator.first), Escaped(validator.second));
+}
+
+ResultsFile ParseResultsFile(std::string_view content) {
+  ResultsFile file;
+  file.sections.emplace_back();
+  bool in_block = true;
+  while (!content.empty()) {
+    const size_t end = std::min(content.find('\n'), content.size() - 1) + 1;
+    FileLine line = ParseFileLine(content.substr(0, end), file.lines.empty());
+    content.remove_prefix(end);
+    if (line.kind == FileLineKind::kValidator) {
+      // A key that comes twice begins another block, whose results are all gone.
+      const bool repeats = std::ranges::any_of(file.sections.back(), [&](const Validator& other) {
+        return other.first == line.validator.first;
+      });
+      if (!in_block || repeats) file.sections.emplace_back();
+      in_block = true;
+      file.sections.back().push_back(line.validator);
+    } else if (line.kind != FileLineKind::kBlank) {
+      in_block = false;
+    }
+    line.section = file.sections.size() - 1;
+    file.lines.push_back(std::move(line));
+  }
+  return file;
+}
+
+std::string Text(const ResultsFile& file) {
+  std::string text;
+  for (const FileLine& line : file.lines) text += line.text;
+  return text;
+}
+
+void PutResult(const ResultLine& result, size_t section, ResultsFile& file) {
+  FileLine line;
+  line.kind = FileLineKind::kResult;
+  line.text = Text(result) + "\n";
+  line.section = section;
+  line.result = result;
+  const auto same = std::ranges::find_if(file.lines, [&](const FileLine& other) {
+    return other.kind == FileLineKind::kResult && other.section == section &&
+           other.result.key == result.key && other.result.problem_text == result.problem_text;
+  });
+  if (same != file.lines.end() && same->result == result) return;
+  if (same != file.lines.end() && IsOwnSolution(same->result.solution)) {
+    *same = std::move(line);
+  } else if (same != file.lines.end()) {
+    file.lines.insert(same, std::move(line));
+  } else {
+    const size_t end = EndOfSection(file, section);
+    if (end > 0) EndLine(file.lines[end - 1]);
+    file.lines.insert(file.lines.begin() + static_cast<std::ptrdiff_t>(end), std::move(line));
+  }
+}
+
+size_t AddSection(const std::vector<Validator>& validators, ResultsFile& file) {
+  if (!file.lines.empty()) EndLine(file.lines.back());
+  const bool is_untouched = file.lines.empty() && file.sections.back().empty();
+  if (!is_untouched) file.sections.emplace_back();
+  const size_t section = file.sections.size() - 1;
+  for (const Validator& validator : validators) {
+    FileLine line;
+    line.kind = FileLineKind::kValidator;
+    line.text = ValidatorLine(validator) + "\n";
+    line.section = section;
+    line.validator = validator;
+    file.sections.back().push_back(validator);
+    file.lines.push_back(std::move(line));
+  }
+  return section;
+}
+
+}  // namespace attune

@@ -1,0 +1,132 @@
+#include "attune/tunable/results_storage.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "attune/base/file.h"
+
+namespace attune {
+namespace {
+
+std::optional<size_t> FindSection(const ResultsFile& file, const std::vector<Validator>& validators,
+                                  const TunableIdentity& here) {
+  const bool is_ours = IsSectionOf(validators, here);
+  for (size_t i = file.sections.size(); i-- > 0;) {
+    if (file.sections[i] == validators || (is_ours && IsSectionOf(file.sections[i], here))) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+bool HasResult(const ResultsFile& file, size_t section, const ResultLine& line) {
+  return std::ranges::any_of(file.lines, [&](const FileLine& other) {
+    return other.kind == FileLineKind::kResult && other.section == section &&
+           other.result.key == line.key && other.result.problem_text == line.problem_text;
+  });
+}
+
+// The bytes that put `group` at the end of the file, or nothing if they belong elsewhere.
+std::optional<std::string> AppendableText(const ResultsFile& file, const ResultGroup& group,
+                                          const TunableIdentity& here) {
+  std::string text;
+  const auto section = FindSection(file, group.validators, here);
+  if (!section) {
+    for (const Validator& validator : group.validators) text += ValidatorLine(validator) + "\n";
+  } else if (*section + 1 != file.sections.size()) {
+    return std::nullopt;
+  }
+  for (const ResultLine& line : group.lines) {
+    if (section && HasResult(file, *section, line)) return std::nullopt;
+    text += Text(line) + "\n";
+  }
+  return text;
+}
+
+void PutGroup(const ResultGroup& group, const TunableIdentity& here, ResultsFile& file) {
+  auto section = FindSection(file, group.validators, here);
+  if (!section) section = AddSection(group.validators, file);
+  for (const ResultLine& line : group.lines) PutResult(line, *section, file);
+}
+
+// Why a result of this section does not hold here; empty if it does.
+std::string RejectionOf(const SectionVerdict& section, const ResultLine& line,
+                        const TunableIdentity& here) {
+  if (section.rejected()) return section.rejection;
+  const auto candidate = ParseCandidate(line.solution);
+  return candidate.ok() ? JudgeResult(section, *candidate, here) : std::string();
+}
+
+}  // namespace
+
+LoadReport LoadResults(std::string_view content, const TunableIdentity& here, ResultTable& table) {
+  const ResultsFile file = ParseResultsFile(content);
+  LoadReport report;
+  std::vector<SectionVerdict> verdicts;
+  std::vector<std::shared_ptr<const std::vector<Validator>>> origins;
+  for (const std::vector<Validator>& validators : file.sections) {
+    verdicts.push_back(JudgeSection(validators, here));
+    const bool is_here = validators.empty() || IsSectionOf(validators, here);
+    origins.push_back(is_here ? nullptr
+                              : std::make_shared<const std::vector<Validator>>(validators));
+    for (const ValidatorVerdict& verdict : verdicts.back().validators) {
+      if (!verdict.agrees) report.differences.push_back(verdict);
+    }
+  }
+  for (size_t i = 0; i < file.lines.size(); ++i) {
+    const FileLine& line = file.lines[i];
+    const auto number = static_cast<int64_t>(i + 1);
+    if (line.kind == FileLineKind::kUnreadable) report.unreadable.push_back({number, line.reason});
+    if (line.kind != FileLineKind::kResult) continue;
+    auto result = MakeTunableResult(line.result);
+    if (!result.ok()) {
+      report.unreadable.push_back({number, result.error().message()});
+      continue;
+    }
+    std::string rejection = RejectionOf(verdicts[line.section], line.result, here);
+    if (!rejection.empty()) {
+      report.rejected.push_back({number, std::move(rejection)});
+      continue;
+    }
+    result->origin = origins[line.section];
+    ++(table.Add(*std::move(result)) ? report.accepted : report.duplicates);
+  }
+  return report;
+}
+
+Status SaveResults(const std::filesystem::path& path, std::span<const ResultGroup> groups,
+                   const TunableIdentity& here, Durability durability) {
+  ATTUNE_ASSIGN_OR_RETURN(LockedFile locked, LockedFile::Open(path));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, locked.Read());
+  ResultsFile file = ParseResultsFile(content);
+  if (groups.size() == 1) {
+    if (const auto text = AppendableText(file, groups.front(), here)) {
+      return locked.Append(*text, durability);
+    }
+  }
+  for (const ResultGroup& group : groups) PutGroup(group, here, file);
+  return std::move(locked).Replace(Text(file));
+}
+
+Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
+                         const std::filesystem::path& destination) {
+  ResultsFile merged = ParseResultsFile("");
+  for (const std::filesystem::path& source : sources) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(source));
+    const ResultsFile file = ParseResultsFile(content);
+    for (const FileLine& line : file.lines) {
+      if (line.kind != FileLineKind::kResult) continue;
+      const auto& validators = file.sections[line.section];
+      const auto found = std::ranges::find(merged.sections, validators);
+      const size_t section = found != merged.sections.end()
+                                 ? static_cast<size_t>(found - merged.sections.begin())
+                                 : AddSection(validators, merged);
+      if (!HasResult(merged, section, line.result)) PutResult(line.result, section, merged);
+    }
+  }
+  return WriteFileAtomically(destination, Text(merged));
+}
+
+}  // namespace attune

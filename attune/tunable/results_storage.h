@@ -1,0 +1,52 @@
+// Results files on disk: what of them holds here, and how results get into them so that whatever
+// stands there already stays.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/tunable/locked_file.h"
+#include "attune/tunable/result_table.h"
+#include "attune/tunable/untuned_file.h"
+#include "attune/tunable/validators.h"
+
+namespace attune {
+
+// What came of reading a results file.
+struct LoadReport {
+  int64_t accepted = 0;    // Results that hold here.
+  int64_t duplicates = 0;  // Of these, results that were known already: the first wins.
+  // Lines that are nothing known, and results that do not hold here. All of them stay in the file.
+  std::vector<UnreadableLine> unreadable;
+  std::vector<UnreadableLine> rejected;
+  // Validators that differ, whether or not that mattered.
+  std::vector<ValidatorVerdict> differences;
+};
+
+// Adds to `table` what of `content` holds here.
+LoadReport LoadResults(std::string_view content, const TunableIdentity& here, ResultTable& table);
+
+// Results with the validators under which they belong.
+struct ResultGroup {
+  std::vector<Validator> validators;
+  std::vector<ResultLine> lines;
+};
+
+// Puts the lines of each group under a section with its validators, which is added if there is
+// none: never under validators of another environment. `here` says which sections are equal to one
+// of this process. One append where nothing in between changes, else a rewrite by rename; either
+// under the file's lock.
+Status SaveResults(const std::filesystem::path& path, std::span<const ResultGroup> groups,
+                   const TunableIdentity& here, Durability durability);
+
+// Writes the union of several results files to `destination`: sections with equal validators become
+// one, the first of equal results wins, and lines that are no results are left out.
+Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
+                         const std::filesystem::path& destination);
+
+}  // namespace attune

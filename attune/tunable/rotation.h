@@ -1,0 +1,65 @@
+// Copies of the operands of a problem that a measurement uses in turn, so that none of them is
+// still in the cache when it is used again. A plan and an order; whoever measures has the memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/tensor.h"
+
+namespace attune {
+
+// All copies lie in one block of memory.
+struct RotationPlan {
+  size_t copies = 1;
+  size_t copy_bytes = 0;                // From the start of one copy to that of the next.
+  std::vector<size_t> operand_offsets;  // Of each operand within its copy.
+  size_t total_bytes = 0;               // Of the block: copies * copy_bytes.
+
+  friend bool operator==(const RotationPlan&, const RotationPlan&) = default;
+};
+
+// More copies than this displace no cache better.
+inline constexpr size_t kMaxRotationCopies = 4096;
+
+// Which budget a setting means: itself, or the size of the last-level cache if there is none.
+int64_t RotatingBudgetBytes(const std::optional<int64_t>& setting_bytes, int64_t cache_bytes);
+
+// As many copies as exceed `budget_bytes` together, at least 1 and 1 for a budget of 0; at most
+// kMaxRotationCopies. An operand takes its span, so that views and padded columns are copied whole,
+// and starts at a multiple of `alignment_bytes` (a power of two). kResourceExhausted if the block
+// would exceed `limit_bytes` even with fewer copies than two.
+Result<RotationPlan> PlanRotation(std::span<const Operand> operands, int64_t budget_bytes,
+                                  size_t alignment_bytes, size_t limit_bytes);
+
+// Fills every copy with the operands as they are: zeros or what memory happened to hold would be
+// timed otherwise. REQUIRES: `sources` has the span of each operand, `block` has total_bytes.
+void FillRotation(const RotationPlan& plan, std::span<const std::span<const std::byte>> sources,
+                  std::span<std::byte> block);
+
+// Which copy is next. One for all measurements of a problem: a candidate goes on where the one
+// before it stopped, and each copy is used as often as every other.
+class Rotation {
+ public:
+  explicit Rotation(const RotationPlan& plan) : copies_(plan.copies), bytes_(plan.copy_bytes) {}
+
+  // The number of the copy to use now; 0, 1, ..., copies - 1, 0, ...
+  size_t Next() {
+    const size_t now = next_;
+    next_ = next_ + 1 == copies_ ? 0 : next_ + 1;
+    return now;
+  }
+  // Where it begins in the block.
+  size_t NextOffset() { return Next() * bytes_; }
+
+ private:
+  size_t copies_;
+  size_t bytes_;
+  size_t next_ = 0;
+};
+
+}  // namespace attune

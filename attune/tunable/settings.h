@@ -1,0 +1,126 @@
+// The switches of TunableOp under our names, as values: what the environment says, what the API may
+// still change, and what the switches mean together. docs/tunableop.md has the tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/tunable/numerical_check.h"
+
+namespace attune {
+
+// One for each variable. The environment calls them ATTUNE_TUNABLE_ and Name().
+enum class TunableVariable {
+  kEnabled,
+  kTuning,
+  kRecordUntuned,
+  kVerbose,
+  kVerboseFilename,
+  kFilename,
+  kUntunedFilename,
+  kNumericalCheck,
+  kRequestedAlgoCount,
+  kMaxTuningDurationMs,
+  kMaxTuningIterations,
+  kMaxWarmupDurationMs,
+  kMaxWarmupIterations,
+  kIcacheFlushEnabled,
+  kRotatingBufferSize,
+  kBlasLog,
+  kWildcardFallback,
+  kTuningMeasurementMode,
+};
+inline constexpr std::string_view kTunablePrefix = "ATTUNE_TUNABLE_";
+// "ENABLED", "MAX_TUNING_DURATION_MS".
+std::string_view Name(TunableVariable variable);
+
+enum class MeasurementMode {
+  kDeviceEvents,   // "device_events" or "cuda_events": from idle to complete, host time included.
+  kKernelProfile,  // "kernel_profile" or "cuda_kernel_profile": what a profiler says of the
+                   // kernels.
+};
+std::string_view Name(MeasurementMode mode);
+
+struct TunableSettings {
+  bool enabled = false;
+  bool tuning = true;
+  bool record_untuned = false;
+  bool wildcard_fallback = false;
+  bool blas_log = false;
+  bool icache_flush = true;
+  int verbose = 0;                       // 0 silent, 1 basic, 2 status, 3 trace.
+  std::string verbose_filename = "err";  // "err", "out" or a file.
+  std::string filename = "attune_tunable_results.csv";
+  bool filename_takes_ordinal = true;  // Names of the environment do, those of the API if asked.
+  std::string untuned_filename = "attune_tunable_untuned.csv";
+  NumericalCheck numerical_check;
+  std::set<std::string> disabled_libraries;  // "openblas", of ATTUNE_TUNABLE_OPENBLAS_ENABLED=0.
+  int64_t requested_algo_count = 8;          // At least 1.
+  int64_t max_tuning_duration_ms = 30;       // Of one candidate; 0: no limit. As the next three.
+  int64_t max_tuning_iterations = 100;
+  int64_t max_warmup_duration_ms = 0;
+  int64_t max_warmup_iterations = 0;
+  std::optional<int64_t>
+      rotating_buffer_bytes;  // Nothing: the size of the last-level cache. 0: off.
+  MeasurementMode measurement_mode = MeasurementMode::kDeviceEvents;
+
+  friend bool operator==(const TunableSettings&, const TunableSettings&) = default;
+};
+
+using ProcessVariables = std::map<std::string, std::string>;
+
+// Settings together with what of them the environment has decided. Not thread-safe.
+class TunableSwitches {
+ public:
+  TunableSwitches() = default;
+
+  // Reads every variable of the prefix. A number that is none, and an unknown name, is a warning
+  // and leaves the default; a numerical check or a measurement mode that cannot be read is an
+  // error, because a check that is silently off is believed to be on.
+  static Result<TunableSwitches> FromEnvironment(const ProcessVariables& variables);
+
+  const TunableSettings& settings() const { return settings_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // What the API functions call. kFailedPrecondition if the environment has decided: ENABLED=1,
+  // TUNING=0 and RECORD_UNTUNED=1 cannot be taken back, every other variable that is set stays.
+  // Asking for what the environment says anyway is no failure. kInvalidArgument for a value that
+  // cannot be read. Either leaves everything as it was.
+  Status Set(TunableVariable variable, std::string_view value);
+  // A file name of the API takes the ordinal of the device only if `with_ordinal`.
+  Status SetFilename(std::string_view name, bool with_ordinal);
+  Status SetNumericalCheck(const NumericalCheck& check);
+  void SetLibraryEnabled(std::string_view library, bool enabled);
+
+ private:
+  Status RefuseIfDecided(TunableVariable variable, const TunableSettings& wanted) const;
+
+  TunableSettings settings_;
+  std::set<TunableVariable> decided_;
+  std::vector<std::string> warnings_;
+};
+
+// What ENABLED, TUNING and RECORD_UNTUNED mean together. A hit is served and nothing else: it is
+// never tuned again and never recorded.
+struct TunableActions {
+  bool serve = false;           // Results answer lookups.
+  bool tune_on_miss = false;    // A miss is tuned (when, is the policy of the run time).
+  bool record_on_miss = false;  // A miss is added to the untuned file.
+
+  friend bool operator==(const TunableActions&, const TunableActions&) = default;
+};
+TunableActions ActionsOf(const TunableSettings& settings);
+
+// How often a candidate is timed whose run takes `approximate_ms`: the smaller of both limits, at
+// least 1, and 100 if neither is on.
+int64_t TimedIterations(const TunableSettings& settings, double approximate_ms);
+// How often it runs before, untimed: 0 if neither limit is on.
+int64_t WarmupIterations(const TunableSettings& settings, double approximate_ms);
+
+}  // namespace attune

@@ -1,0 +1,134 @@
+#include "attune/tunable/untuned_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "attune/problem/escaping.h"
+#include "attune/problem/text_error.h"
+#include "attune/tunable/blas_params.h"
+#include "attune/tunable/locked_file.h"
+#include "attune/tunable/result_key.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kProblemColumn = ",ATTUNE_PROBLEM: ";
+
+// The text that says whether two lines are of one problem.
+std::string IdentityOf(const Problem& problem) { return Text(problem); }
+
+std::string_view NextLine(std::string_view& content) {
+  const size_t end = content.find('\n');
+  std::string_view line = content.substr(0, end);
+  content = end == std::string_view::npos ? std::string_view() : content.substr(end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool IsIgnored(std::string_view line) {
+  return line.empty() || line.starts_with('#') || IsTunableOpValidator(line);
+}
+
+}  // namespace
+
+std::string UntunedLine(const Problem& problem, bool with_blas_params) {
+  const TunableOpKey key = NamesOf(problem);
+  std::string line = fmt::format("{},{}", key.op, key.params);
+  if (with_blas_params) {
+    const std::string params = BlasParams(problem);
+    if (!params.empty()) line += fmt::format(",BLAS_PARAMS: {}", params);
+  }
+  if (!SaysEverything(key, problem)) {
+    line += fmt::format("{}{}", kProblemColumn, Escaped(Text(problem)));
+  }
+  return line;
+}
+
+Result<UntunedProblem> ParseUntunedLine(std::string_view line) {
+  const size_t first = line.find(',');
+  if (first == std::string_view::npos) {
+    return InvalidArgument("Expected at least two columns: operator and parameters.");
+  }
+  const size_t second = line.find(',', first + 1);
+  UntunedProblem untuned;
+  untuned.key.op = line.substr(0, first);
+  const size_t params_end = second == std::string_view::npos ? line.size() : second;
+  untuned.key.params = line.substr(first + 1, params_end - first - 1);
+  auto of_key = ProblemOfNames(untuned.key);
+  if (!of_key) return ToStatus(of_key.error());
+  untuned.problem = *std::move(of_key);
+  const size_t at = line.rfind(kProblemColumn);
+  if (at == std::string_view::npos) return untuned;
+  const auto text = Unescaped(line.substr(at + kProblemColumn.size()));
+  if (!text) return InvalidArgument("The text after ATTUNE_PROBLEM is not escaped as %XX.");
+  ATTUNE_ASSIGN_OR_RETURN(Problem exact, ParseProblem(*text));
+  if (NamesOf(exact) != NamesOf(untuned.problem)) {
+    return InvalidArgument(fmt::format("The problem {} contradicts the key {},{}.", Quoted(*text),
+                                       Quoted(untuned.key.op), Quoted(untuned.key.params)));
+  }
+  untuned.problem = std::move(exact);
+  return untuned;
+}
+
+UntunedList ParseUntunedFile(std::string_view content) {
+  UntunedList list;
+  std::unordered_set<std::string> seen;
+  for (int64_t number = 1; !content.empty(); ++number) {
+    const std::string_view line = NextLine(content);
+    if (IsIgnored(line)) continue;
+    auto untuned = ParseUntunedLine(line);
+    const size_t comma = std::min(line.find(','), line.size());
+    if (!untuned.ok() && IsTunableOpLine(line) &&
+        IsWildcard(line.substr(comma, line.find(',', comma + 1) - comma))) {
+      ++list.wildcards;
+    } else if (!untuned.ok()) {
+      list.unreadable.push_back({number, untuned.error().message()});
+    } else if (seen.insert(fmt::format("{},{},{}", untuned->key.op, untuned->key.params,
+                                       Text(untuned->problem)))
+                   .second) {
+      list.problems.push_back(*std::move(untuned));
+    }
+  }
+  return list;
+}
+
+Status UntunedFile::ReadNewLines(const LockedFile& file) {
+  const int64_t size = file.size_bytes();
+  if (file.inode() == inode_ && size == known_bytes_) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, file.Read());
+  // A file that was replaced or cut is read from its start; what was recorded before stays known.
+  const bool grew = file.inode() == inode_ && size > known_bytes_;
+  std::string_view added = content;
+  if (grew) added.remove_prefix(static_cast<size_t>(known_bytes_));
+  for (const UntunedProblem& untuned : ParseUntunedFile(added).problems) {
+    if (keys_.size() < kMaxKeys) keys_.insert(IdentityOf(untuned.problem));
+  }
+  inode_ = file.inode();
+  known_bytes_ = size;
+  return Status::Ok();
+}
+
+Result<bool> UntunedFile::Record(const Problem& problem, bool with_blas_params) {
+  const std::string identity = IdentityOf(problem);
+  const std::lock_guard lock(mutex_);
+  if (keys_.contains(identity)) return false;
+  if (keys_.size() >= kMaxKeys) {
+    return ResourceExhausted(
+        fmt::format("'{}' already has {} problems, the most that are recorded; tune what is there.",
+                    path_.string(), kMaxKeys));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path_));
+  ATTUNE_RETURN_IF_ERROR(ReadNewLines(file));
+  if (!keys_.insert(identity).second) return false;
+  const Status status =
+      file.Append(UntunedLine(problem, with_blas_params) + "\n", Durability::kProcessCrash);
+  if (!status.ok()) {
+    keys_.erase(identity);
+    return status;
+  }
+  known_bytes_ = file.size_bytes();
+  return true;
+}
+
+}  // namespace attune
