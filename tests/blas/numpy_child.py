@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What numpy_face.py runs with and without the preload library: numpy_child.py STEP [OUTPUT].
+
+  results OUTPUT   products and decompositions, saved to OUTPUT (.npz)
+  gemm TYPE        products with matrices, checked; gemv TYPE: with vectors
+  threads          products in eight threads at once, checked
+  fork             products in this process, in an os.fork() and in a pool of processes, checked
+"""
+
+import multiprocessing
+import os
+import sys
+import threading
+
+import numpy
+
+SHAPES = [(64, 48, 32), (200, 16, 8), (5, 6, 700), (333, 7, 129), (7, 300, 64)]
+
+
+def check_product(m, n, k, dtype):
+    random = numpy.random.default_rng(m * n + k)
+    a = random.random((m, k) if m else k).astype(dtype)
+    b = random.random((k, n) if n else k).astype(dtype)
+    got = a @ b
+    # Without optimisation einsum multiplies by itself, not with BLAS.
+    subscripts = f"{'ij' if m else 'j'},{'jk' if n else 'j'}->{'i' if m else ''}{'k' if n else ''}"
+    wanted = numpy.einsum(subscripts, a.astype("float64"), b.astype("float64"), optimize=False)
+    if not numpy.allclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-12):
+        sys.exit(f"{m} x {n} x {k} {dtype} is wrong by {abs(got - wanted).max()}")
+
+
+def check_gemm(dtype="float64"):
+    for m, n, k in SHAPES:
+        check_product(m, n, k, dtype)
+
+
+def check_gemv(dtype="float64"):
+    for m, n, k in [(300, 0, 400), (0, 200, 70), (4, 0, 5000)]:
+        check_product(m, n, k, dtype)
+
+
+def check_threads():
+    failures = []
+
+    def work():
+        try:
+            for _ in range(20):
+                check_gemm()
+                check_gemv("float32")
+        except BaseException as failure:  # Whatever it is, the main thread reports it.
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        sys.exit(str(failures[0]))
+
+
+def square_sum(seed):
+    a = numpy.random.default_rng(seed).random((50, 50))
+    return float((a @ a).sum())
+
+
+def check_fork():
+    check_gemm()
+    child = os.fork()
+    if child == 0:
+        check_gemm()
+        check_gemv()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit("The child of a fork failed.")
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        sums = pool.map(square_sum, range(20))
+    if not numpy.allclose(sums, [square_sum(seed) for seed in range(20)], rtol=1e-12):
+        sys.exit("A pool of processes computes otherwise.")
+
+
+def save_results(path):
+    random = numpy.random.default_rng(3)
+    results = {}
+    for dtype in ("float32", "float64"):
+        for m, n, k in SHAPES + [(300, 0, 400), (0, 200, 70)]:
+            a = random.random((m, k) if m else k).astype(dtype)
+            b = random.random((k, n) if n else k).astype(dtype)
+            results[f"product {m} {n} {k} {dtype}"] = a @ b
+            results[f"turned {m} {n} {k} {dtype}"] = b.T @ a.T
+        square = random.random((80, 80)).astype(dtype) + 80 * numpy.eye(80, dtype=dtype)
+        results[f"strided {dtype}"] = square[::2, ::2] @ square[::2, 1]
+        results[f"inverse {dtype}"] = numpy.linalg.inv(square)
+        results[f"solution {dtype}"] = numpy.linalg.solve(square, square[:, :3] * 2)
+        results[f"singular {dtype}"] = numpy.linalg.svd(square, compute_uv=False)
+        results[f"eigen {dtype}"] = numpy.linalg.eigvalsh(square + square.T)
+        results[f"norm {dtype}"] = numpy.linalg.norm(square, 2)
+    numpy.savez(path, **results)
+
+
+def main():
+    step = sys.argv[1]
+    if step == "results":
+        save_results(sys.argv[2])
+    elif step == "gemm":
+        check_gemm(sys.argv[2])
+    elif step == "gemv":
+        check_gemv(sys.argv[2])
+    elif step == "threads":
+        check_threads()
+    elif step == "fork":
+        check_fork()
+    else:
+        sys.exit(f"There is no step '{step}'.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""NumPy under `attune blas`: the same results as without, with every library computing.
+
+  numpy_face.py --attune PROGRAM [--python PROGRAM] [--wheel FOLDER] [--suite]
+
+--python is one with NumPy (default: /usr/bin/python3, Debian's). --wheel makes a virtual environment
+in FOLDER with the NumPy of PyPI, which brings a BLAS of its own, and uses that. --suite runs NumPy's
+own tests of linear algebra with and without, and compares what became of each, and nothing else.
+What cannot be had is skipped, aloud.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+OPTIONS = None
+CHILD = str(pathlib.Path(__file__).with_name("numpy_child.py"))
+EVERYTHING = ("gemm float32", "gemm float64", "gemv float32", "gemv float64")
+# What each library can compute all of.
+SOLVERS = {
+    "host.openblas-gemm": EVERYTHING,
+    "host.blis-gemm": EVERYTHING,
+    "host.onednn-gemm": ("gemm float32", "gemv float32"),
+    "host.libxsmm-gemm": ("gemm float32", "gemm float64"),
+    "host.eigen-gemm": EVERYTHING,
+    "host.packed-gemm": EVERYTHING,
+    "host.gemv-gemm": ("gemv float32", "gemv float64"),
+    "host.reference-gemm": EVERYTHING,
+}
+# Folders whose libblas.so.3 Debian's NumPy can be made to load.
+REAL_BLAS = ("openblas-pthread", "blas", "blis-openmp", "blis-pthread")
+
+
+def skip(reason):
+    print(f"SKIPPED: {reason}", file=sys.stderr)
+    raise unittest.SkipTest(reason)
+
+
+def run(*command, timeout_s=120, folder=None, **variables):
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
+    environment.update(ATTUNE_DB="", ATTUNE_POLICY="never")
+    environment.update(variables)
+    return subprocess.run(command, env=environment, capture_output=True, text=True,
+                          timeout=timeout_s, cwd=folder)
+
+
+def attuned(*command, **variables):
+    return run(OPTIONS.attune, "blas", "--stats", "--", *command, **variables)
+
+
+def served(process):
+    return sum(int(n) for n in re.findall(r"(\d+) calls served", process.stderr))
+
+
+class Results(unittest.TestCase):
+    def test_products_and_decompositions_are_the_same(self):
+        compare = ("import numpy, sys; a, b = map(numpy.load, sys.argv[1:]); "
+                   "assert sorted(a) == sorted(b) and len(a) > 30; "
+                   "[numpy.testing.assert_allclose(b[x], a[x], err_msg=x, atol=0, "
+                   "rtol=2e-4 if 'float32' in x else 1e-11) for x in a]")
+        with tempfile.TemporaryDirectory() as folder:
+            own, ours = f"{folder}/own.npz", f"{folder}/ours.npz"
+            process = run(OPTIONS.python, CHILD, "results", own)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            process = attuned(OPTIONS.python, CHILD, "results", ours)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertGreater(served(process), 20, process.stderr)
+            process = run(OPTIONS.python, "-c", compare, own, ours)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_threads_compute_at_once(self):
+        process = attuned(OPTIONS.python, CHILD, "threads")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertGreater(served(process), 1000)
+
+    def test_children_of_forks_compute(self):
+        process = attuned(OPTIONS.python, CHILD, "fork")
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_children_of_forks_compute_while_every_thread_pool_is_up(self):
+        for solver in SOLVERS:
+            if EVERYTHING != SOLVERS[solver]:
+                continue
+            process = attuned(OPTIONS.python, CHILD, "fork", ATTUNE_FORCE=solver)
+            self.assertEqual(process.returncode, 0, f"{solver}: {process.stderr}")
+
+    def test_an_unknown_forced_choice_ends_the_program(self):
+        process = attuned(OPTIONS.python, CHILD, "gemm", "float32", ATTUNE_FORCE="host.typo-gemm")
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("ATTUNE_FORCE is 'host.typo-gemm'", process.stderr)
+
+
+class Libraries(unittest.TestCase):
+    """Each library computes in turn, over each BLAS that the program may have come with."""
+
+    def check(self, solver, real):
+        variables = {"ATTUNE_FORCE": solver}
+        if real:
+            variables["LD_LIBRARY_PATH"] = real
+        for step in SOLVERS[solver]:
+            with self.subTest(solver=solver, real=real, step=step):
+                process = attuned(OPTIONS.python, CHILD, *step.split(), **variables)
+                self.assertEqual(process.returncode, 0, process.stderr)
+                self.assertGreater(served(process), 1, process.stderr)
+                self.assertNotIn("from within a library", process.stderr)
+
+    def test_every_solver_over_the_programs_own_blas(self):
+        for solver in SOLVERS:
+            self.check(solver, None)
+
+    def test_every_solver_over_every_blas_of_debian(self):
+        if OPTIONS.wheel:
+            skip("the NumPy of PyPI brings its BLAS, so there is only one")
+        for name in REAL_BLAS:
+            folders = list(pathlib.Path("/usr/lib").glob(f"*/{name}/libblas.so.3"))
+            if not folders:
+                print(f"SKIPPED: {name} is not installed", file=sys.stderr)
+                continue
+            for solver in SOLVERS:
+                self.check(solver, str(folders[0].parent))
+
+
+class Suite(unittest.TestCase):
+    def outcomes(self, launcher, folder, **variables):
+        """{test: passed, failed, skipped} of NumPy's tests of linear algebra."""
+        report = f"{folder}/report.xml"
+        process = run(*launcher, OPTIONS.python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                      "--pyargs", "numpy.linalg", f"--junitxml={report}", timeout_s=1500,
+                      folder=folder, **variables)
+        if "No module named" in process.stderr:
+            skip(process.stderr.strip())
+        outcomes = {}
+        for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+            kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+            outcomes[f"{case.get('classname')}.{case.get('name')}"] = kinds[0] if kinds else "passed"
+        return outcomes, process
+
+    def test_numpys_own_tests_of_linear_algebra_go_as_without(self):
+        with tempfile.TemporaryDirectory() as folder:
+            without, _ = self.outcomes((), folder)
+            ours, process = self.outcomes((OPTIONS.attune, "blas", "--stats", "--"), folder)
+        self.assertGreater(len(without), 300)
+        self.assertEqual(ours, without)
+        self.assertGreater(served(process), 10_000)
+        print(f"{len(ours)} tests, {list(ours.values()).count('passed')} passed, "
+              f"{served(process)} calls served", file=sys.stderr)
+
+
+def make_wheel_environment(folder):
+    """A Python with NumPy from PyPI, or None where there is no network."""
+    python = str(pathlib.Path(folder) / "bin/python")
+    have = [python, "-c", "import numpy, pytest, hypothesis"]
+    if os.path.exists(python) and subprocess.run(have, capture_output=True).returncode == 0:
+        return python
+    for step in ([sys.executable, "-m", "venv", folder],
+                 [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "numpy",
+                  "pytest", "hypothesis"]):
+        if subprocess.run(step, capture_output=True, timeout=300).returncode != 0:
+            return None
+    return python
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--attune", required=True)
+    parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--wheel")
+    parser.add_argument("--suite", action="store_true")
+    OPTIONS, rest = parser.parse_known_args()
+    if OPTIONS.wheel:
+        OPTIONS.python = make_wheel_environment(OPTIONS.wheel)
+        if OPTIONS.python is None:
+            print("SKIPPED: pip cannot fetch NumPy")
+            return
+    found = subprocess.run([OPTIONS.python, "-c", "import numpy; print(numpy.__version__)"],
+                           capture_output=True, text=True)
+    if found.returncode != 0:
+        print(f"SKIPPED: {OPTIONS.python} has no NumPy; Debian's package is python3-numpy")
+        return
+    print(f"NumPy {found.stdout.strip()} of {OPTIONS.python}")
+    names = ["Suite"] if OPTIONS.suite else ["Results", "Libraries"]
+    unittest.main(argv=["numpy_face.py", *rest, *([] if rest else names)], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
