@@ -4,10 +4,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "attune/base/unique_fd.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 
 namespace attune {
 namespace {
@@ -38,10 +39,13 @@ Result<std::unique_ptr<const IndexFile>> IndexFile::Map(const std::filesystem::p
   if (S_ISREG(info.st_mode) && size_bytes >= sizeof(IndexHeader)) {
     void* mapping = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (mapping == MAP_FAILED) return CannotRead(path, errno);
+    // Lookups hash all over the file: reading ahead would make each wait for what nobody asked for.
+    ::madvise(mapping, size_bytes, MADV_RANDOM);
     file->mapping_ = mapping;
     file->bytes_ = {static_cast<const char*>(mapping), size_bytes};
   }
   ATTUNE_RETURN_IF_ERROR(file->CheckHeader());
+  file->Prefetch();
   return file;
 }
 
@@ -51,6 +55,17 @@ Result<std::unique_ptr<const IndexFile>> IndexFile::Over(std::string bytes) {
   file->bytes_ = file->owned_;
   ATTUNE_RETURN_IF_ERROR(file->CheckHeader());
   return file;
+}
+
+void IndexFile::Prefetch() const {
+  constexpr size_t kMostBytes = size_t{1} << 16;
+  constexpr size_t kPageBytes = 4096;
+  for (const Section section : {Section::kTargets, Section::kText}) {
+    const uint64_t offset = header_.sections[static_cast<size_t>(section)].offset;
+    const uint64_t start = offset / kPageBytes * kPageBytes;
+    const size_t size_bytes = std::min(kMostBytes, bytes_.size() - start);
+    ::madvise(static_cast<char*>(mapping_) + start, size_bytes, MADV_WILLNEED);
+  }
 }
 
 Status IndexFile::CheckHeader() {

@@ -58,6 +58,9 @@ class IndexFile {
 
  private:
   IndexFile() = default;
+  // Asks for what every lookup reads, places and the texts of places, while the lookup finds its
+  // problem. REQUIRES: the bytes are mapped and the sections checked.
+  void Prefetch() const;
   Status CheckHeader();
   Status CheckSections() const;
   template <class Row>

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -35,17 +34,17 @@ bool IsAt(int fd, const std::filesystem::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// The file with its lock, or nothing if another one has it.
-Result<std::optional<UniqueFd>> TryTake(const std::filesystem::path& path) {
+// The file with its lock, or an invalid descriptor if another one has it.
+Result<UniqueFd> TryTake(const std::filesystem::path& path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   UniqueFd fd(::open(path.c_str(), kFlags, 0644));
   if (!fd.valid()) return SystemError("create", path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK || errno == EINTR) return std::optional<UniqueFd>();
+    if (errno == EWOULDBLOCK || errno == EINTR) return UniqueFd();
     return SystemError("lock", path);
   }
-  if (!IsAt(fd.get(), path)) return std::optional<UniqueFd>();
-  return std::optional(std::move(fd));
+  if (!IsAt(fd.get(), path)) fd.Reset();
+  return fd;
 }
 
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
@@ -71,8 +70,8 @@ Result<TurnFile> TurnFile::Take(const std::filesystem::path& path, int64_t patie
   std::filesystem::path new_path = path;
   new_path += ".new";
   for (int64_t waited_ms = 0;; waited_ms += kPollMs) {
-    ATTUNE_ASSIGN_OR_RETURN(std::optional<UniqueFd> fd, TryTake(new_path));
-    if (fd.has_value()) return TurnFile(path, std::move(new_path), std::move(*fd));
+    ATTUNE_ASSIGN_OR_RETURN(UniqueFd fd, TryTake(new_path));
+    if (fd.valid()) return TurnFile(path, std::move(new_path), std::move(fd));
     if (waited_ms >= patience_ms) {
       return Unavailable(fmt::format(
           "Another process has been writing '{}' for {} ms; 'fuser {}' tells which. What it writes "

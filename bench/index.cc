@@ -1,0 +1,313 @@
+// Figures of the run-time index: how long the first lookup of a process waits, lookups and nearest
+// neighbours after that, memory, and how long it takes to write and to refresh an index.
+//
+//   index [--problems N] [--folder DIR] [--json]
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/random.h"
+#include "attune/base/unique_fd.h"
+#include "attune/index/choice_index.h"
+#include "attune/index/index_writer.h"
+#include "attune/record/record_store.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+struct Options {
+  int64_t problems = 200'000;
+  std::string folder;
+  bool json = false;
+  std::string child_index;  // Set in a child: time the first lookup in this file.
+};
+
+using Clock = std::chrono::steady_clock;
+
+double MicrosecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Ends the program with the reason: a figure over half an index is no figure.
+void Require(const Status& status) {
+  if (status.ok()) return;
+  fmt::print(stderr, "index: {}\n", status.ToString());
+  std::exit(1);
+}
+
+// Shapes as programs have them: sizes over three orders of magnitude, four families.
+Problem BenchProblem(int64_t index) {
+  Random random(static_cast<uint64_t>(index) + 1);
+  Gemm gemm;
+  gemm.m = 2 + static_cast<int64_t>(random.Below(uint64_t{1} << (4 + random.Below(9))));
+  gemm.n = 2 + static_cast<int64_t>(random.Below(uint64_t{1} << (4 + random.Below(9))));
+  gemm.k = 2 + index;
+  gemm.trans_a = index % 2 == 0 ? Transpose::kNo : Transpose::kYes;
+  gemm.trans_b = index / 2 % 2 == 0 ? Transpose::kNo : Transpose::kYes;
+  return Normalized(gemm);
+}
+
+Trial BenchTrial(int64_t number, double median_ns) {
+  constexpr int kSamples = 12;
+  Trial trial;
+  trial.role = TrialRole::kFinal;
+  trial.candidate.solver = {"host.packed-gemm", 1};
+  trial.candidate.config["mc"] = int64_t{16} * (1 + number % 10);
+  trial.candidate.config["nc"] = int64_t{32} * (1 + number / 10 % 10);
+  trial.candidate.config["threads"] = int64_t{2};
+  trial.is_default = number == 0;
+  Measurement measurement;
+  measurement.samples_ns.assign(kSamples, median_ns);
+  measurement.median_ns = measurement.low_ns = measurement.high_ns = median_ns;
+  measurement.confidence = 0.99;
+  trial.outcome = std::move(measurement);
+  return trial;
+}
+
+// Tuned problems that are computed when they are asked for, so that the index is timed and not a
+// database. Every problem is one set of four trials and the end of it.
+class BenchStore final : public RecordStore {
+ public:
+  explicit BenchStore(int64_t problems) : problems_(problems) {
+    set_.target = {"host", "Bench", "x86-64-v4", 2, {{"isa", "avx512"}}};
+    for (int i = 0; i < 20; ++i) set_.environment[fmt::format("host.fact_{}", i)] = "some text";
+  }
+
+  void Grow(int64_t problems) { problems_ = problems; }
+
+  Status AddProblems(std::string_view, std::span<const TaggedProblem>) override { return Refuse(); }
+  Result<std::vector<TaggedProblem>> Problems(std::string_view) override { return Refuse(); }
+  Result<std::vector<std::pair<std::string, int64_t>>> Tags() override { return Refuse(); }
+  Status BeginSet(const MeasurementSet&) override { return Refuse(); }
+  Status Append(std::string_view, std::span<const Trial>) override { return Refuse(); }
+  Status FinishSet(std::string_view) override { return Refuse(); }
+  Result<StoreState> State() override { return StoreState{id_, problems_ * kRevisions}; }
+  Status Visit(const RecordQuery& query,
+               const std::function<Status(const RecordedSet&)>& visit) override {
+    for (int64_t i = query.after_revision / kRevisions; i < problems_; ++i) {
+      RecordedSet recorded{set_, true, {}};
+      recorded.set.problem = BenchProblem(i);
+      for (int64_t k = 0; k + 1 < kRevisions; ++k) {
+        recorded.records.push_back(
+            {i * kRevisions + k + 1, 0,
+             BenchTrial(k == 0 ? 0 : i % 90 + k, 1e5 - 1e4 * static_cast<double>(k))});
+      }
+      ATTUNE_RETURN_IF_ERROR(visit(recorded));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  static constexpr int64_t kRevisions = 5;
+  static Status Refuse() { return Unsupported("This store is only read."); }
+
+  int64_t problems_;
+  MeasurementSet set_;
+  std::string id_ = NewDatabaseId();
+};
+
+// Bytes of this process in memory.
+int64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total_pages = 0;
+  int64_t resident_pages = 0;
+  statm >> total_pages >> resident_pages;
+  return resident_pages * ::sysconf(_SC_PAGESIZE);
+}
+
+// In a fresh process: prints what its first lookup cost, then what a thousand more did.
+int PrintFirstLookup(const Options& options) {
+  const Problem problem = BenchProblem(options.problems / 3);
+  const int64_t before_bytes = ResidentBytes();
+  const Clock::time_point start = Clock::now();
+  const auto index = ChoiceIndex::Open(options.child_index);
+  Require(index.status());
+  const auto found = (*index)->Find(problem);
+  const double first_us = MicrosecondsSince(start);
+  Require(found.status());
+  if (found->empty()) Require(Internal("The first lookup found nothing."));
+  const double first_kib = static_cast<double>(ResidentBytes() - before_bytes) / 1024;
+  for (int64_t i = 0; i < 1000; ++i) {
+    Require((*index)->Find(BenchProblem(i * options.problems / 1000)).status());
+  }
+  const double thousand_kib = static_cast<double>(ResidentBytes() - before_bytes) / 1024;
+  fmt::print("{} {} {}\n", first_us, first_kib, thousand_kib);
+  return 0;
+}
+
+struct FirstLookup {
+  double first_us = 0;
+  double first_kib = 0;
+  double thousand_kib = 0;
+};
+
+FirstLookup RunChild(const std::string& index, const Options& options) {
+  const std::string output = index + ".out";
+  std::vector<std::string> words = {"index", "--child-index", index, "--problems",
+                                    fmt::format("{}", options.problems)};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  pid_t child = 0;
+  int exit_status = 0;
+  const int error =
+      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  if (error == 0) ::waitpid(child, &exit_status, 0);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0 || exit_status != 0) Require(Internal("The child process failed."));
+  FirstLookup result;
+  std::ifstream(output) >> result.first_us >> result.first_kib >> result.thousand_kib;
+  return result;
+}
+
+enum class DiskCache { kWarm, kCold };
+
+FirstLookup MedianFirstLookup(const std::string& index, const Options& options, DiskCache cache) {
+  constexpr int kRuns = 9;
+  std::vector<FirstLookup> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    if (cache == DiskCache::kCold) {
+      const UniqueFd fd(::open(index.c_str(), O_RDONLY | O_CLOEXEC));
+      if (fd.valid()) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+    runs.push_back(RunChild(index, options));
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const FirstLookup& a, const FirstLookup& b) { return a.first_us < b.first_us; });
+  return runs[kRuns / 2];
+}
+
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string required;
+};
+
+double RefreshMs(BenchStore& store, const std::string& index) {
+  const Clock::time_point start = Clock::now();
+  Require(RefreshIndex(store, index, {}).status());
+  return MicrosecondsSince(start) / 1e3;
+}
+
+void AddLookupFigures(const std::string& path, const Options& options,
+                      std::vector<Figure>& figures) {
+  constexpr int64_t kLookups = 2000;
+  const auto index = ChoiceIndex::Open(path);
+  Require(index.status());
+  std::vector<double> find_us;
+  std::vector<double> nearest_us;
+  for (int64_t i = 0; i < kLookups; ++i) {
+    const Problem known = BenchProblem(i * options.problems / kLookups);
+    Clock::time_point start = Clock::now();
+    Require((*index)->Find(known).status());
+    find_us.push_back(MicrosecondsSince(start));
+    // Shapes that are not in the index, as a miss has them.
+    Gemm unknown = std::get<Gemm>(BenchProblem(i));
+    unknown.m += 1;
+    unknown.k = 2 + unknown.k * 37 % 4096;
+    unknown.lda = unknown.ldb = unknown.ldc = 0;
+    const Problem missed = Normalized(unknown);
+    start = Clock::now();
+    Require((*index)->Nearest(missed, 4, 2).status());
+    nearest_us.push_back(MicrosecondsSince(start));
+  }
+  figures.push_back({"find_median_us", MedianOf(find_us), ""});
+  figures.push_back({"nearest_median_us", MedianOf(nearest_us), "< 100"});
+  std::sort(nearest_us.begin(), nearest_us.end());
+  figures.push_back({"nearest_p99_us", nearest_us[nearest_us.size() * 99 / 100], ""});
+}
+
+std::vector<Figure> Measure(const std::string& index, const Options& options) {
+  std::vector<Figure> figures;
+  BenchStore store(options.problems - 100);
+  figures.push_back({"write_ms", RefreshMs(store, index), ""});
+  store.Grow(options.problems);
+  figures.push_back({"refresh_100_sets_ms", RefreshMs(store, index), ""});
+  figures.push_back({"refresh_nothing_ms", RefreshMs(store, index), ""});
+  const auto size_bytes = static_cast<double>(std::filesystem::file_size(index));
+  figures.push_back({"file_mib", size_bytes / (1 << 20), ""});
+  const FirstLookup warm = MedianFirstLookup(index, options, DiskCache::kWarm);
+  const FirstLookup cold = MedianFirstLookup(index, options, DiskCache::kCold);
+  figures.push_back({"first_lookup_warm_us", warm.first_us, "< 5000"});
+  figures.push_back({"first_lookup_cold_disk_us", cold.first_us, "< 5000"});
+  figures.push_back({"resident_first_kib", warm.first_kib, ""});
+  figures.push_back({"resident_1000_lookups_kib", warm.thousand_kib, ""});
+  AddLookupFigures(index, options, figures);
+  return figures;
+}
+
+void Print(const std::vector<Figure>& figures, const Options& options) {
+  if (!options.json) {
+    fmt::print("{} problems\n\n{:<28} {:>14}  {}\n", options.problems, "figure", "value",
+               "required");
+    for (const Figure& figure : figures) {
+      fmt::print("{:<28} {:>14.1f}  {}\n", figure.name, figure.value, figure.required);
+    }
+    return;
+  }
+  nlohmann::ordered_json result;
+  result["summary"] = nlohmann::ordered_json::object();
+  result["rows"] = nlohmann::ordered_json::array();
+  for (const Figure& figure : figures) {
+    result["summary"][figure.name] = figure.value;
+    result["rows"].push_back(
+        {{"figure", figure.name}, {"value", figure.value}, {"required", figure.required}});
+  }
+  result["summary"]["problems"] = options.problems;
+  fmt::print("{}\n", result.dump(2));
+}
+
+int Run(const Options& options) {
+  if (!options.child_index.empty()) return PrintFirstLookup(options);
+  namespace fs = std::filesystem;
+  const fs::path parent =
+      options.folder.empty() ? fs::temp_directory_path() : fs::path(options.folder);
+  std::string folder = (parent / "attune-bench-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    Require(Unavailable(fmt::format("Cannot make a folder in '{}'.", parent.string())));
+  }
+  Print(Measure(folder + "/attune.db.index", options), options);
+  fs::remove_all(folder);
+  return 0;
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::Options options;
+  CLI::App app("Figures of the run-time index");
+  app.add_option("--problems", options.problems, "Problems in the index")
+      ->check(CLI::Range(int64_t{1000}, int64_t{10'000'000}))
+      ->capture_default_str();
+  app.add_option("--folder", options.folder, "Where to put the index for a while");
+  app.add_flag("--json", options.json, "Print one JSON object");
+  app.add_option("--child-index", options.child_index)->group("");
+  CLI11_PARSE(app, argc, argv);
+  return attune::Run(options);
+}
