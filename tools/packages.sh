@@ -13,7 +13,9 @@ tuned_libraries=(
   libopenblas0-pthread "libblis4-pthread|libblis4"
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libclblast-dev
 )
-test_packages=(libgtest-dev libgmock-dev python3)
+test_packages=(
+  libgtest-dev libgmock-dev python3 python3-numpy python3-pytest python3-hypothesis
+)
 
 step() { printf '\n== %s\n' "$*"; }
 

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""NumPy on its own BLAS and under `attune blas`: skinny products, matrix-vector products, squares.
+
+  numpy_skinny.py --attune PROGRAM [--python PROGRAM] [--budget 3m] [--rounds N] [--json]
+
+Records the shapes of the products with `attune blas --record`, tunes them, then times every product
+in processes with and without `attune blas` that take turns: round by round, each process times each
+product, and a product's ratio is the median over the rounds. Everything goes into a database of its
+own, which --db keeps.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# name, group, m, n, k; n 0 is a matrix-vector product, m 0 a vector-matrix product.
+PRODUCTS = [
+    ("tall times tiny", "skinny", 100_000, 4, 4),
+    ("tall times thin", "skinny", 20_000, 8, 64),
+    ("thin inner product", "skinny", 8, 8, 100_000),
+    ("Gram of tall", "skinny", 16, 24, 50_000),
+    ("rank 4 update", "skinny", 1024, 1024, 4),
+    ("rank 16 update", "skinny", 2048, 512, 16),
+    ("few rows", "skinny", 4, 2048, 1024),
+    ("few columns", "skinny", 2048, 6, 1024),
+    ("decode step", "skinny", 2, 4096, 2048),
+    ("matrix vector", "vector", 2048, 0, 2048),
+    ("tall matrix vector", "vector", 100_000, 0, 32),
+    ("wide matrix vector", "vector", 32, 0, 100_000),
+    ("vector matrix", "vector", 0, 2048, 2048),
+    ("square 64", "square", 64, 64, 64),
+    ("square 128", "square", 128, 128, 128),
+    ("square 256", "square", 256, 256, 256),
+    ("square 512", "square", 512, 512, 512),
+    ("square 1024", "square", 1024, 1024, 1024),
+]
+TYPES = ("float32", "float64")
+SAMPLE_S = 0.02
+SAMPLES = 7
+
+
+def operands(numpy, m, n, k, dtype):
+    random = numpy.random.default_rng(1)
+    a = random.random((m, k) if m else (k,)).astype(dtype)
+    b = random.random((k, n) if n else (k,)).astype(dtype)
+    return a, b
+
+
+def time_product(a, b):
+    """Nanoseconds of one product: the median of samples long enough for the clock."""
+    a @ b
+    start = time.perf_counter_ns()
+    a @ b
+    calls = max(1, int(SAMPLE_S * 1e9 / max(1, time.perf_counter_ns() - start)))
+    samples = []
+    for _ in range(SAMPLES):
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            a @ b
+        samples.append((time.perf_counter_ns() - start) / calls)
+    return statistics.median(samples)
+
+
+def child(action):
+    """In a process of its own: touches every product once, or times it."""
+    import numpy
+    times = {}
+    for name, _, m, n, k in PRODUCTS:
+        for dtype in TYPES:
+            a, b = operands(numpy, m, n, k, dtype)
+            if action == "touch":
+                a @ b
+            else:
+                times[f"{name} {dtype}"] = time_product(a, b)
+    print(json.dumps({"numpy": numpy.__version__, "times": times}))
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.database = options.db or os.path.join(folder, "numpy.db")
+        self.environment = dict(os.environ, ATTUNE_POLICY="never")
+
+    def attune(self, *arguments):
+        return [self.options.attune, "--db", self.database, *arguments]
+
+    def run(self, command):
+        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(f"numpy_skinny: '{' '.join(command)}' ended with {done.returncode}.")
+        return done.stdout
+
+    def python(self, action):
+        return [self.options.python, os.path.abspath(__file__), "--child", action]
+
+    def tune(self):
+        print("Recording the shapes and tuning them", file=sys.stderr)
+        self.run(self.attune("blas", "--record", "numpy", "--", *self.python("touch")))
+        self.run(self.attune("tune", "--tag", "numpy", "--budget", self.options.budget))
+
+    def measure(self):
+        """{product: ([own ns], [attune ns])} over the rounds."""
+        own, ours = self.python("time"), self.attune("blas", "--", *self.python("time"))
+        times = {}
+        for round_number in range(self.options.rounds):
+            print(f"Round {round_number + 1} of {self.options.rounds}", file=sys.stderr)
+            sides = [own, ours] if round_number % 2 == 0 else [ours, own]
+            for command in sides:
+                for name, ns in json.loads(self.run(command))["times"].items():
+                    times.setdefault(name, ([], []))[command is ours].append(ns)
+        return times
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(x) for x in values))
+
+
+def rows_of(times):
+    for name, group, m, n, k in PRODUCTS:
+        for dtype in TYPES:
+            own, ours = times[f"{name} {dtype}"]
+            ratios = [a / b for a, b in zip(own, ours)]
+            yield {"product": name, "group": group, "type": dtype, "m": m or 1, "n": n or 1, "k": k,
+                   "own_ns": statistics.median(own), "attune_ns": statistics.median(ours),
+                   "speed_up": statistics.median(ratios),
+                   "lowest": min(ratios), "highest": max(ratios)}
+
+
+def summary_of(rows):
+    skinny = [row["speed_up"] for row in rows if row["group"] != "square"]
+    square = [row["speed_up"] for row in rows if row["group"] == "square"]
+    return {"numpy_skinny_speed_up": geometric_mean(skinny),
+            "numpy_skinny_slowest": min(skinny),
+            "numpy_square_speed_up": geometric_mean(square),
+            "numpy_square_slowest": min(square)}
+
+
+def print_table(rows, summary):
+    print(f"{'product':<20} {'type':<8} {'m':>7} {'n':>5} {'k':>7} {'own us':>10} {'attune us':>10} "
+          f"{'faster':>7}  spread")
+    for row in rows:
+        print(f"{row['product']:<20} {row['type']:<8} {row['m']:>7} {row['n']:>5} {row['k']:>7} "
+              f"{row['own_ns'] / 1e3:>10.1f} {row['attune_ns'] / 1e3:>10.1f} "
+              f"{row['speed_up']:>7.2f}  {row['lowest']:.2f} to {row['highest']:.2f}")
+    print(f"\nSkinny and vector products: {summary['numpy_skinny_speed_up']:.2f} times faster "
+          f"(geometric mean), the slowest {summary['numpy_skinny_slowest']:.2f}")
+    print(f"Squares: {summary['numpy_square_speed_up']:.2f} times, the slowest "
+          f"{summary['numpy_square_slowest']:.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--attune", default="attune", help="the program")
+    parser.add_argument("--python", default=sys.executable, help="a Python with NumPy")
+    parser.add_argument("--budget", default="3m", help="for tuning")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--db", help="keep the database here (default: a new one each time)")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--child", choices=("touch", "time"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        bench.tune()
+        rows = list(rows_of(bench.measure()))
+    summary = summary_of(rows)
+    if options.json:
+        print(json.dumps({**summary, "rows": rows}, indent=2))
+    else:
+        print_table(rows, summary)
+
+
+if __name__ == "__main__":
+    main()
