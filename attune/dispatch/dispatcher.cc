@@ -64,16 +64,18 @@ Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) cons
   return Status::Ok();
 }
 
-void Dispatcher::Add(Draft& draft, Option option) const {
+bool Dispatcher::Add(Draft& draft, Option option) const {
   if (option.workspace_bytes >= 0 &&
       static_cast<uint64_t>(option.workspace_bytes) > draft.workspace_limit_bytes) {
-    return;
+    return false;
   }
   auto& options = draft.decision.options;
   const bool known = std::any_of(options.begin(), options.end(), [&](const Option& other) {
     return other.candidate == option.candidate;
   });
-  if (!known && InScope(draft.problem, option)) options.push_back(std::move(option));
+  if (known || !InScope(draft.problem, option)) return false;
+  options.push_back(std::move(option));
+  return true;
 }
 
 bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
@@ -264,8 +266,8 @@ void Dispatcher::AddDefaults(Draft& draft) const {
     option.candidate = {solver->id(), space->At(0)};
     option.because = options.empty() ? "Nothing is known of this problem; it is the default."
                                      : "It applies, after the default.";
-    Add(draft, std::move(option));
-    has_instant = has_instant || (traits.instant && !traits.last_resort);
+    const bool added = Add(draft, std::move(option));
+    has_instant = has_instant || (added && traits.instant && !traits.last_resort);
   }
 }
 

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/choice/choice_source.h"
+#include "attune/choice/match_policy.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
 #include "attune/dispatch/forced_choice.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/policy.h"
 #include "attune/dispatch/time_predictor.h"
-#include "attune/index/choice_source.h"
 #include "attune/problem/target.h"
-#include "attune/record/select.h"
 #include "attune/solver/solver.h"
 
 namespace attune {
@@ -58,10 +58,15 @@ struct Serving {
   // What is preferred but would have made the caller wait: to be loaded in the background.
   std::optional<Option> better;
   bool is_tuned = false;
-  bool has_built =
-      false;  // Something slow was created in the calling thread, for want of anything else.
-  std::vector<std::string> skipped;
+  // Something slow was created in the calling thread, for want of anything else.
+  bool has_built = false;
+  std::vector<std::string> skipped;   // Records that cannot be used here, and why.
+  std::vector<std::string> failures;  // Of options without a record that could not be made ready.
 };
+
+// Whether `failure` to load `option` shows that its record is worth nothing here: not if it only
+// needs more than somebody's limit.
+bool Refutes(const Status& failure, const Option& option);
 
 // How far Decide looks.
 enum class Breadth {
@@ -99,6 +104,8 @@ class Dispatcher {
 
   // Whether Load returns before a caller notices, going by what is known.
   bool IsReady(const Problem& problem, const Option& option) const;
+  // Whether it is so slow by design that a slow creation of anything else is quicker.
+  bool Crawls(const Problem& problem, const Option& option) const;
 
   const DispatchParts& parts() const { return parts_; }
 
@@ -112,12 +119,15 @@ class Dispatcher {
   void AddNeighbours(Draft& draft) const;
   void AddPredicted(Draft& draft) const;
   void AddDefaults(Draft& draft) const;
-  void Add(Draft& draft, Option option) const;
+  // False if it is out of scope, above the limit, or known.
+  bool Add(Draft& draft, Option option) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
+  Result<Serving> ServeOneOf(const Decision& decision, const Problem& problem,
+                             uint64_t workspace_limit_bytes, Haste haste) const;
   bool InScope(const Problem& problem, const Option& option) const;
 
   const DispatchParts parts_;

@@ -27,6 +27,17 @@ const Solver* FindByName(const SolverList& solvers, std::string_view name) {
   return found == solvers.end() ? nullptr : found->get();
 }
 
+bool AreEqualButForAlignment(const Problem& a, Problem b) {
+  const auto same = [](const auto& first, auto& second) {
+    second.alignment_bytes = first.alignment_bytes;
+    return first == second;
+  };
+  if (a.index() != b.index()) return false;
+  if (const auto* gemm = std::get_if<Gemm>(&a)) return same(*gemm, std::get<Gemm>(b));
+  if (const auto* conv = std::get_if<Conv>(&a)) return same(*conv, std::get<Conv>(b));
+  return a == b;
+}
+
 // Solver and config of the right side of `entry`.
 Status ReadCandidate(std::string_view entry, std::string_view text, const SolverList& solvers,
                      ForcedChoices::Entry& read) {
@@ -89,7 +100,7 @@ const ForcedChoices::Entry* ForcedChoices::Find(const Problem& problem) const {
   const Entry* general = nullptr;
   for (const Entry& entry : entries_) {
     if (entry.problem.has_value()) {
-      if (*entry.problem == problem) return &entry;
+      if (AreEqualButForAlignment(*entry.problem, problem)) return &entry;
     } else if (general == nullptr && entry.operator_name == OperatorName(problem)) {
       general = &entry;
     }

@@ -16,7 +16,8 @@ namespace attune {
 // Entries separated by ';', each `[PROBLEM -> ] CANDIDATE`. PROBLEM is a canonical text or an
 // operator ("gemm"); without it the entry is for the operator of its solver. CANDIDATE is a
 // canonical text, or a solver's name alone for its default parameters: "host.blis-gemm". An entry
-// for a problem goes before one for its operator, and among equals the first.
+// for a problem goes before one for its operator, and among equals the first. The alignment of
+// PROBLEM does not count, because programs do not choose where their operands lie.
 class ForcedChoices {
  public:
   ForcedChoices() = default;

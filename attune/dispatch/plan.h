@@ -76,12 +76,12 @@ class Plan {
 
 // Where the plan of a key stands. A reader takes the current plan without a lock; plans that were
 // replaced live as long as the slot, because a reader may still be running one.
-class PlanSlot {
+class alignas(64) PlanSlot {
  public:
   // As often may a plan be replaced; then the slot is retired and the next call makes a new one.
   static constexpr size_t kMaxVersions = 16;
 
-  PlanSlot(const PlanKey& key, uint64_t hash) : key_(key), hash_(hash) {}
+  PlanSlot(const PlanKey& key, uint64_t hash) : hash_(hash), key_(key) {}
 
   const PlanKey& key() const { return key_; }
   uint64_t hash() const { return hash_; }
@@ -95,26 +95,31 @@ class PlanSlot {
   bool is_retired() const { return retired_.load(std::memory_order_acquire); }
   void Retire() { retired_.store(true, std::memory_order_release); }
 
-  // Held while somebody looks for the first plan: others who need it wait for that one.
+  // Held while somebody looks for the first plan or for a better one. Only who has no plan at all
+  // waits for it.
   std::mutex& making_mutex() { return making_mutex_; }
 
   // For eviction: whether it was used since the last question.
   void Touch() {
     if (!touched_.load(std::memory_order_relaxed)) touched_.store(true, std::memory_order_relaxed);
   }
-  bool TakeTouched() { return touched_.exchange(false, std::memory_order_relaxed); }
+  bool TakeTouched() {
+    return touched_.load(std::memory_order_relaxed) &&
+           touched_.exchange(false, std::memory_order_relaxed);
+  }
   // A pinned slot is never evicted.
   void Pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void Unpin() { pins_.fetch_sub(1, std::memory_order_relaxed); }
   bool is_pinned() const { return pins_.load(std::memory_order_relaxed) > 0; }
 
  private:
-  const PlanKey key_;
-  const uint64_t hash_;
+  // What a hit reads stands together.
   std::atomic<Plan*> current_{nullptr};
+  const uint64_t hash_;
+  std::atomic<int> pins_{0};
   std::atomic<bool> retired_{false};
   std::atomic<bool> touched_{false};
-  std::atomic<int> pins_{0};
+  const PlanKey key_;
   std::mutex making_mutex_;
   std::mutex versions_mutex_;  // Guards versions_.
   std::vector<std::unique_ptr<Plan>> versions_;

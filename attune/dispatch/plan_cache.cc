@@ -1,9 +1,10 @@
 #include "attune/dispatch/plan_cache.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <utility>
+
+#include "attune/dispatch/thread_slots.h"
 
 namespace attune {
 namespace {
@@ -11,43 +12,48 @@ namespace {
 // 0 stands for "none" in the fast check of each thread.
 std::atomic<uint64_t> next_cache_id{1};
 
-// After so many evictions a thread looks through its table for slots that are gone, so that it does
-// not keep their memory.
-constexpr uint64_t kEvictionsPerSweep = 64;
-
 }  // namespace
 
-// What one thread knows of one cache. Only its thread uses it, but for `hits` and Clear().
+// The tables of one cache. Its mutex orders the end of a thread and the end of the cache, either of
+// which empties a table: nothing that a plan needs may go before the plan.
+struct PlanCache::Registry {
+  std::mutex mutex;  // Guards everything below.
+  bool is_closed = false;
+  std::vector<ThreadTable*> tables;
+  uint64_t hits_of_ended_threads = 0;
+  // Of threads that call while they end, after what they own was destroyed.
+  std::vector<std::unique_ptr<ThreadTable>> late_tables;
+};
+
+// What one thread knows of one cache. Only its thread uses it, but for hits() and Clear().
 class PlanCache::ThreadTable {
  public:
-  explicit ThreadTable(std::shared_ptr<Shared> shared) : sets_(kSets), shared_(std::move(shared)) {}
-  ~ThreadTable() { shared_->hits_of_ended_threads.fetch_add(hits(), std::memory_order_relaxed); }
+  explicit ThreadTable(std::shared_ptr<Registry> registry) : registry_(std::move(registry)) {
+    const std::lock_guard<std::mutex> lock(registry_->mutex);
+    registry_->tables.push_back(this);
+  }
+  ~ThreadTable() {
+    const std::lock_guard<std::mutex> lock(registry_->mutex);
+    registry_->hits_of_ended_threads += hits();
+    std::erase(registry_->tables, this);
+    Clear();
+  }
+  ThreadTable(const ThreadTable&) = delete;
+  ThreadTable& operator=(const ThreadTable&) = delete;
 
   PlanSlot* Find(const PlanKey& key) {
-    if (last_ != nullptr && last_->key() == key && !last_->is_retired()) return Count(last_);
-    const uint64_t hash = HashOf(key);
-    Set& set = sets_[hash % kSets];
-    for (size_t way = 0; way < kWays; ++way) {
-      if (set.hashes[way] != hash || set.slots[way] == nullptr) continue;
-      PlanSlot* slot = set.slots[way].get();
-      if (!(slot->key() == key)) continue;
-      if (slot->is_retired() || slot->current() == nullptr) return nullptr;
-      last_ = slot;
-      return Count(slot);
+    PlanSlot* slot = slots_.Find(key);
+    if (slot != nullptr) {
+      CountHit();
+      slot->Touch();
     }
-    return nullptr;
+    return slot;
   }
 
-  void Remember(const std::shared_ptr<PlanSlot>& slot) {
-    Sweep();
-    Set& set = sets_[slot->hash() % kSets];
-    size_t way = 0;
-    while (way < kWays && set.slots[way] != nullptr && !set.slots[way]->is_retired()) ++way;
-    if (way == kWays) way = set.next++ % kWays;
-    if (set.slots[way].get() == last_) last_ = nullptr;
-    set.hashes[way] = slot->hash();
-    set.slots[way] = slot;
-  }
+  // One writer: no read-modify-write is needed.
+  void CountHit() { hits_.store(hits() + 1, std::memory_order_relaxed); }
+
+  void Remember(const std::shared_ptr<PlanSlot>& slot) { slots_.Add(slot); }
 
   Result<BufferView> Workspace(Device& device, size_t size_bytes) {
     if (workspace_ == nullptr || workspace_->size_bytes() < size_bytes) {
@@ -57,138 +63,147 @@ class PlanCache::ThreadTable {
     return workspace_->View(0);
   }
 
-  // Whether the cache is gone.
-  bool is_closed() const { return shared_->closed.load(std::memory_order_acquire); }
+  bool is_closed() const {
+    const std::lock_guard<std::mutex> lock(registry_->mutex);
+    return registry_->is_closed;
+  }
 
-  // Called once nobody uses the cache any more.
+  // REQUIRES: the registry's mutex is held, and nobody uses the cache any more.
   void Clear() {
-    last_ = nullptr;
+    slots_.Clear();
     workspace_ = nullptr;
-    for (Set& set : sets_) set.slots.fill(nullptr);
   }
 
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
  private:
-  struct Set {
-    std::array<uint64_t, kWays> hashes{};
-    std::array<std::shared_ptr<PlanSlot>, kWays> slots;
-    uint32_t next = 0;  // The way that is given up next.
-  };
-
-  PlanSlot* Count(PlanSlot* slot) {
-    // One writer: no read-modify-write is needed.
-    hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    slot->Touch();
-    return slot;
-  }
-
-  void Sweep() {
-    const uint64_t evictions = shared_->evictions.load(std::memory_order_relaxed);
-    if (evictions - swept_at_ < kEvictionsPerSweep) return;
-    swept_at_ = evictions;
-    last_ = nullptr;
-    for (Set& set : sets_) {
-      for (auto& slot : set.slots) {
-        if (slot != nullptr && slot->is_retired()) slot = nullptr;
-      }
-    }
-  }
-
-  PlanSlot* last_ = nullptr;  // Of the last hit; in a set.
-  std::vector<Set> sets_;
+  ThreadSlots slots_;
   std::unique_ptr<Buffer> workspace_;
   std::atomic<uint64_t> hits_{0};
-  uint64_t swept_at_ = 0;
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<Registry> registry_;
 };
 
 // The tables of one thread, by the id of their cache.
-struct ThreadTables {
+struct PlanCache::ThreadTables {
   struct Entry {
     uint64_t cache_id;
-    std::shared_ptr<PlanCache::ThreadTable> table;
+    std::unique_ptr<ThreadTable> table;
   };
+  // The one that was used last. Trivial, so that reaching it costs no check of whether it was
+  // constructed, and in the first block of thread storage, which costs no call.
+  struct Last {
+    uint64_t cache_id;
+    ThreadTable* table;
+  };
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last;
+  static constinit thread_local bool are_gone;
+
+  ~ThreadTables() {
+    last = {0, nullptr};
+    are_gone = true;
+  }
+
+  static ThreadTables& OfThisThread() {
+    thread_local ThreadTables tables;
+    return tables;
+  }
+
   std::vector<Entry> entries;
 };
 
-namespace {
-
-// Trivial, so that reaching it costs no check of whether it was constructed.
-struct LastTable {
-  uint64_t cache_id;
-  void* table;
-};
-constinit thread_local LastTable last_table{0, nullptr};
-
-ThreadTables& TablesOfThisThread() {
-  thread_local ThreadTables tables;
-  return tables;
-}
-
-}  // namespace
+constinit thread_local PlanCache::ThreadTables::Last PlanCache::ThreadTables::last{0, nullptr};
+constinit thread_local bool PlanCache::ThreadTables::are_gone = false;
 
 PlanCache::PlanCache(size_t capacity)
     : capacity_(capacity),
       id_(next_cache_id.fetch_add(1, std::memory_order_relaxed)),
-      shared_(std::make_shared<Shared>()) {
+      registry_(std::make_shared<Registry>()) {
   assert(capacity >= 1);
 }
 
 PlanCache::~PlanCache() {
-  shared_->closed.store(true, std::memory_order_release);
-  // Plans must not outlive the backend, so they leave the tables of threads that still live.
-  for (const auto& weak : tables_) {
-    if (const auto table = weak.lock()) table->Clear();
+  std::vector<std::unique_ptr<ThreadTable>> late_tables;
+  {
+    const std::lock_guard<std::mutex> lock(registry_->mutex);
+    registry_->is_closed = true;
+    for (ThreadTable* table : registry_->tables) table->Clear();
+    late_tables = std::move(registry_->late_tables);
   }
 }
 
 PlanCache::ThreadTable& PlanCache::TableOfThisThread() {
-  if (last_table.cache_id == id_) return *static_cast<ThreadTable*>(last_table.table);
-  auto& entries = TablesOfThisThread().entries;
+  if (ThreadTables::last.cache_id == id_) [[likely]]
+    return *ThreadTables::last.table;
+  return NewTable();
+}
+
+PlanCache::ThreadTable& PlanCache::NewTable() {
+  if (ThreadTables::are_gone) {
+    auto table = std::make_unique<ThreadTable>(registry_);
+    ThreadTables::last = {id_, table.get()};
+    const std::lock_guard<std::mutex> lock(registry_->mutex);
+    registry_->late_tables.push_back(std::move(table));
+    return *ThreadTables::last.table;
+  }
+  auto& entries = ThreadTables::OfThisThread().entries;
   auto found = std::find_if(entries.begin(), entries.end(),
                             [&](const auto& entry) { return entry.cache_id == id_; });
   if (found == entries.end()) {
     std::erase_if(entries, [](const auto& entry) { return entry.table->is_closed(); });
-    auto table = std::make_shared<ThreadTable>(shared_);
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      std::erase_if(tables_, [](const auto& weak) { return weak.expired(); });
-      tables_.push_back(table);
-    }
-    entries.push_back({id_, std::move(table)});
+    entries.push_back({id_, std::make_unique<ThreadTable>(registry_)});
     found = entries.end() - 1;
   }
-  last_table = {id_, found->table.get()};
+  ThreadTables::last = {id_, found->table.get()};
   return *found->table;
 }
 
 PlanSlot* PlanCache::Find(const PlanKey& key) { return TableOfThisThread().Find(key); }
 
+void PlanCache::CountHit() { TableOfThisThread().CountHit(); }
+
 Result<BufferView> PlanCache::Workspace(Device& device, size_t size_bytes) {
   return TableOfThisThread().Workspace(device, size_bytes);
 }
 
-std::shared_ptr<PlanSlot> PlanCache::FindOrAdd(const PlanKey& key,
-                                               std::shared_ptr<PlanSlot>* evicted) {
-  ThreadTable& table = TableOfThisThread();
+std::shared_ptr<PlanSlot> PlanCache::FindOrAdd(const PlanKey& key, Slots* evicted) {
+  Slots gone;  // Destroyed without the lock.
   std::shared_ptr<PlanSlot> slot;
-  std::shared_ptr<PlanSlot> gone;  // Destroyed without the lock.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (const auto found = slots_.find(&key); found != slots_.end()) {
-      slot = found->second;
-    } else {
-      if (slots_.size() >= capacity_) gone = EvictOne();
-      slot = std::make_shared<PlanSlot>(key, HashOf(key));
-      slots_.emplace(&slot->key(), slot);
-      ring_.push_back(slot);
-    }
+    slot = FindOrAddLocked(key, gone);
   }
-  slot->Touch();
-  table.Remember(slot);
+  TableOfThisThread().Remember(slot);
   if (evicted != nullptr) *evicted = std::move(gone);
   return slot;
+}
+
+std::shared_ptr<PlanSlot> PlanCache::FindOrAddPinned(const PlanKey& key, Slots* evicted) {
+  Slots gone;
+  std::shared_ptr<PlanSlot> slot;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    slot = FindOrAddLocked(key, gone);
+    slot->Pin();
+  }
+  if (evicted != nullptr) *evicted = std::move(gone);
+  return slot;
+}
+
+const std::shared_ptr<PlanSlot>& PlanCache::FindOrAddLocked(const PlanKey& key, Slots& evicted) {
+  const auto found = slots_.find(&key);
+  if (found != slots_.end()) {
+    found->second->Touch();
+    return found->second;
+  }
+  while (slots_.size() >= capacity_) {
+    auto gone = EvictOne();
+    if (gone == nullptr) break;  // All are pinned.
+    evicted.push_back(std::move(gone));
+  }
+  const auto slot = std::make_shared<PlanSlot>(key, HashOf(key));
+  slot->Touch();
+  ring_.push_back(slot);
+  return slots_.emplace(&slot->key(), slot).first->second;
 }
 
 std::shared_ptr<PlanSlot> PlanCache::EvictOne() {
@@ -196,29 +211,31 @@ std::shared_ptr<PlanSlot> PlanCache::EvictOne() {
   for (size_t step = 0; step < 2 * ring_.size(); ++step) {
     hand_ = (hand_ + 1) % ring_.size();
     if (ring_[hand_]->is_pinned() || ring_[hand_]->TakeTouched()) continue;
-    std::shared_ptr<PlanSlot> slot = std::move(ring_[hand_]);
+    std::swap(ring_[hand_], ring_.back());
+    std::shared_ptr<PlanSlot> slot = std::move(ring_.back());
+    ring_.pop_back();
     slot->Retire();
     slots_.erase(&slot->key());
-    if (hand_ + 1 < ring_.size()) ring_[hand_] = std::move(ring_.back());
-    ring_.pop_back();
-    shared_->evictions.fetch_add(1, std::memory_order_relaxed);
+    evictions_.fetch_add(1, std::memory_order_relaxed);
     return slot;
   }
-  return nullptr;  // All are pinned.
+  return nullptr;
 }
 
 void PlanCache::Remove(const PlanSlot& slot) {
+  std::shared_ptr<PlanSlot> gone;  // Destroyed without the lock.
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = std::find_if(ring_.begin(), ring_.end(),
                                   [&](const auto& other) { return other.get() == &slot; });
-  if (found == ring_.end()) return;
-  (*found)->Retire();
-  slots_.erase(&slot.key());
-  *found = std::move(ring_.back());
+  if (found == ring_.end() || slot.is_pinned()) return;
+  std::swap(*found, ring_.back());
+  gone = std::move(ring_.back());
   ring_.pop_back();
+  gone->Retire();
+  slots_.erase(&gone->key());
 }
 
-std::vector<std::shared_ptr<PlanSlot>> PlanCache::Slots() const {
+PlanCache::Slots PlanCache::AllSlots() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return ring_;
 }
@@ -235,11 +252,9 @@ size_t PlanCache::size() const {
 }
 
 uint64_t PlanCache::hits() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t sum = shared_->hits_of_ended_threads.load(std::memory_order_relaxed);
-  for (const auto& weak : tables_) {
-    if (const auto table = weak.lock()) sum += table->hits();
-  }
+  const std::lock_guard<std::mutex> lock(registry_->mutex);
+  uint64_t sum = registry_->hits_of_ended_threads;
+  for (const ThreadTable* table : registry_->tables) sum += table->hits();
   return sum;
 }
 

@@ -17,18 +17,17 @@
 
 namespace attune {
 
-// Every thread keeps the slots that it used last in a table of its own, so a hit reads memory that
+// Every thread keeps the slots that it used in a table of its own, so a hit reads memory that
 // nobody writes. Behind these tables stands one for all threads, under a mutex, which decides what
-// is evicted (second chance, in the order of arrival). Thread-safe, but for destruction.
+// is evicted (second chance, in the order of arrival). A thread gives up what was evicted little by
+// little as it gets new slots. Thread-safe, but for destruction.
 class PlanCache {
  public:
-  // A thread remembers so many slots: sets of kWays.
-  static constexpr size_t kSets = 512;
-  static constexpr size_t kWays = 4;
+  using Slots = std::vector<std::shared_ptr<PlanSlot>>;
 
   // Keeps at most `capacity` slots, pinned ones beyond it. REQUIRES: capacity >= 1.
   explicit PlanCache(size_t capacity);
-  // Forgets the tables of all threads. REQUIRES: no call is in progress.
+  // Empties the tables of all threads; threads may end meanwhile. REQUIRES: no call is in progress.
   ~PlanCache();
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
@@ -38,9 +37,13 @@ class PlanCache {
   PlanSlot* Find(const PlanKey& key);
 
   // The slot of `key`, made if there is none, perhaps without a plan yet. Remembered for this
-  // thread's next Find. `evicted` gets the slot that had to make room, if one had to.
-  std::shared_ptr<PlanSlot> FindOrAdd(const PlanKey& key,
-                                      std::shared_ptr<PlanSlot>* evicted = nullptr);
+  // thread's next Find. `evicted` (may be null) gets the slots that had to make room.
+  std::shared_ptr<PlanSlot> FindOrAdd(const PlanKey& key, Slots* evicted = nullptr);
+  // The same, pinned before anybody could evict it. To be given back with PlanSlot::Unpin.
+  std::shared_ptr<PlanSlot> FindOrAddPinned(const PlanKey& key, Slots* evicted = nullptr);
+
+  // A plan was at hand, though Find did not know it.
+  void CountHit();
 
   // Whether `key` has a slot with a plan; remembers nothing.
   bool Contains(const PlanKey& key) const;
@@ -49,27 +52,25 @@ class PlanCache {
   // A larger wish replaces it.
   Result<BufferView> Workspace(Device& device, size_t size_bytes);
 
-  // Takes `slot` out: the next FindOrAdd makes a new one.
+  // Takes `slot` out unless it is pinned: the next FindOrAdd makes a new one.
   void Remove(const PlanSlot& slot);
 
   // Those that are in the table now.
-  std::vector<std::shared_ptr<PlanSlot>> Slots() const;
+  Slots AllSlots() const;
 
   size_t size() const;
-  uint64_t hits() const;  // Of Find, over all threads, ended ones included.
-  uint64_t evictions() const { return shared_->evictions.load(std::memory_order_relaxed); }
+  uint64_t hits() const;  // Over all threads, ended ones included.
+  uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
 
  private:
   class ThreadTable;
-  // What outlives the cache for the sake of threads that end later.
-  struct Shared {
-    std::atomic<bool> closed{false};
-    std::atomic<uint64_t> evictions{0};
-    std::atomic<uint64_t> hits_of_ended_threads{0};
-  };
-  friend struct ThreadTables;
+  struct ThreadTables;
+  struct Registry;
 
   ThreadTable& TableOfThisThread();
+  ThreadTable& NewTable();
+  // Under mutex_.
+  const std::shared_ptr<PlanSlot>& FindOrAddLocked(const PlanKey& key, Slots& evicted);
   std::shared_ptr<PlanSlot> EvictOne();
 
   struct KeyHash {
@@ -81,13 +82,14 @@ class PlanCache {
 
   const size_t capacity_;
   const uint64_t id_;  // Of no other cache of this process, ever.
-  const std::shared_ptr<Shared> shared_;
+  // Shared with the tables of threads, which may end after this cache.
+  const std::shared_ptr<Registry> registry_;
+  std::atomic<uint64_t> evictions_{0};
   mutable std::mutex mutex_;  // Guards everything below.
   // Keys stand in the slots.
   std::unordered_map<const PlanKey*, std::shared_ptr<PlanSlot>, KeyHash, KeyEqual> slots_;
-  std::vector<std::shared_ptr<PlanSlot>> ring_;  // All slots; the hand goes round.
+  Slots ring_;  // All slots; the hand goes round.
   size_t hand_ = 0;
-  std::vector<std::weak_ptr<ThreadTable>> tables_;
 };
 
 }  // namespace attune

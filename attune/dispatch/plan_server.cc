@@ -39,48 +39,58 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       options_(options),
       hooks_(std::move(hooks)),
       totals_(std::make_unique<Totals>()),
+      claims_(16 * kMaxQueued),
       cache_(options.max_plans),
       tunings_(kMaxQueued),
       loads_(kMaxQueued) {}
 
 PlanServer::~PlanServer() = default;
 
-std::shared_ptr<PlanSlot> PlanServer::FindOrAddSlot(const PlanKey& key) {
-  std::shared_ptr<PlanSlot> evicted;
-  std::shared_ptr<PlanSlot> slot = cache_.FindOrAdd(key, &evicted);
-  const Plan* plan = evicted == nullptr ? nullptr : evicted->current();
-  if (plan != nullptr) {
-    Tell(ServerEvent::kEvicted, plan->problem(), nullptr,
-         fmt::format("There is room for {} plans.", options_.max_plans));
-  }
-  return slot;
-}
-
 Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
                              uint64_t workspace_limit_bytes) {
-  const std::shared_ptr<PlanSlot> slot = FindOrAddSlot(key);
-  if (slot->current() == nullptr) Make(slot, problem, workspace_limit_bytes);
+  PlanCache::Slots evicted;
+  const std::shared_ptr<PlanSlot> slot = cache_.FindOrAdd(key, &evicted);
+  TellEvicted(evicted);
+  Make(slot, problem, workspace_limit_bytes);
   return slot->current();
 }
 
 std::shared_ptr<PlanSlot> PlanServer::Pin(const PlanKey& key, const Problem& problem,
                                           uint64_t workspace_limit_bytes) {
-  std::shared_ptr<PlanSlot> slot = FindOrAddSlot(key);
-  slot->Pin();
-  if (slot->current() == nullptr) Make(slot, problem, workspace_limit_bytes);
+  PlanCache::Slots evicted;
+  std::shared_ptr<PlanSlot> slot = cache_.FindOrAddPinned(key, &evicted);
+  TellEvicted(evicted);
+  Make(slot, problem, workspace_limit_bytes);
   return slot;
+}
+
+void PlanServer::TellEvicted(const PlanCache::Slots& evicted) const {
+  for (const auto& slot : evicted) {
+    const Plan* plan = slot->current();
+    if (plan == nullptr) continue;
+    Tell(ServerEvent::kEvicted, plan->problem(), nullptr,
+         fmt::format("There is room for {} plans.", options_.max_plans));
+  }
 }
 
 void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                       uint64_t workspace_limit_bytes) {
-  const std::lock_guard<std::mutex> making(slot->making_mutex());
-  if (slot->current() != nullptr) return;  // Another thread was quicker.
+  if (slot->current() == nullptr) {
+    const std::lock_guard<std::mutex> making(slot->making_mutex());
+    if (slot->current() == nullptr) {
+      MakeFirst(slot, problem, workspace_limit_bytes);
+      return;
+    }
+  }
+  // Another thread was quicker, or this one did not know the slot.
+  cache_.CountHit();
+}
+
+void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
+                           uint64_t workspace_limit_bytes) {
   const int64_t begin_ns = SteadyNowNs();
-  const bool inline_tuning = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
-  if (inline_tuning) {
-    const auto decision =
-        dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
-    if (decision.ok() && !decision->is_tuned && Claim(problem)) TuneNow(problem);
+  if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr) {
+    TuneFirst(problem, workspace_limit_bytes);
   }
   const Haste haste = options_.deterministic ? Haste::kPatient : Haste::kAtOnce;
   auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste);
@@ -91,10 +101,19 @@ void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& prob
   } else {
     slot->Publish(std::move(serving->plan));
     Note(*slot, problem, *serving);
-    Later(slot, problem, workspace_limit_bytes, *serving);
+    Later(slot, problem, *serving);
   }
   totals_->misses.fetch_add(1, std::memory_order_relaxed);
   totals_->miss_ns.fetch_add(SteadyNowNs() - begin_ns, std::memory_order_relaxed);
+}
+
+// Under another key the same problem may be in the hands of another thread: then this one waits for
+// it, too.
+void PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes) {
+  const auto decision =
+      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
+  if (!decision.ok() || decision->is_tuned || !claims_.ClaimOrAwait(KeyOf(problem))) return;
+  TuneNow(problem);
 }
 
 void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Serving& serving) {
@@ -102,6 +121,9 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
       1, std::memory_order_relaxed);
   totals_->skipped_records.fetch_add(serving.skipped.size(), std::memory_order_relaxed);
+  for (const std::string& reason : serving.failures) {
+    Tell(ServerEvent::kSkipped, problem, nullptr, reason);
+  }
   if (serving.better.has_value()) totals_->stand_ins.fetch_add(1, std::memory_order_relaxed);
   if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
   for (const std::string& reason : serving.skipped) {
@@ -111,53 +133,18 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
 }
 
 void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                       uint64_t limit, const Serving& serving) {
-  if (options_.deterministic) return;
-  if (serving.better.has_value()) {
-    loads_.Push([this, slot, problem, limit, option = *serving.better] {
-      Swap(*slot, problem, option, limit);
-    });
-  }
+                       const Serving& serving) {
+  if (serving.better.has_value() && !options_.deterministic) RefreshLater(slot);
   if (serving.is_tuned) return;
-  if (options_.policy == MissPolicy::kDeferred && hooks_.tune != nullptr) TuneLater(problem);
   if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) RecordLater(problem);
-}
-
-void PlanServer::Swap(PlanSlot& slot, const Problem& problem, const Option& option,
-                      uint64_t limit) {
-  bool has_built = false;
-  auto plan = dispatcher_.Load(problem, option, limit, &has_built);
-  if (has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
-  if (!plan.ok()) {
-    Tell(ServerEvent::kSkipped, problem, &option.candidate, plan.error().message());
-    totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
-    // A record that fits no more is as good as none.
-    if (options_.policy == MissPolicy::kDeferred && hooks_.tune != nullptr) TuneLater(problem);
-    return;
-  }
-  if (!slot.Publish(std::move(*plan))) {
-    cache_.Remove(slot);
-    return;
-  }
-  totals_->swaps.fetch_add(1, std::memory_order_relaxed);
-  Tell(ServerEvent::kSwap, problem, &option.candidate, option.because);
-}
-
-bool PlanServer::Claim(const Problem& problem) {
-  const std::lock_guard<std::mutex> lock(claimed_mutex_);
-  // Beyond any working set; a stream of new shapes must not grow it for ever.
-  if (claimed_.size() > 16 * kMaxQueued) claimed_.clear();
-  return claimed_.insert(KeyOf(problem)).second;
-}
-
-void PlanServer::Forget(const Problem& problem) {
-  const std::lock_guard<std::mutex> lock(claimed_mutex_);
-  claimed_.erase(KeyOf(problem));
+  // What could not be swapped in would be tuned for nobody.
+  if (options_.policy == MissPolicy::kDeferred && !options_.deterministic) TuneLater(problem);
 }
 
 bool PlanServer::TuneNow(const Problem& problem) {
   const int64_t begin_ns = SteadyNowNs();
   const Status tuned = hooks_.tune(problem);
+  claims_.Finish(KeyOf(problem));
   totals_->tuning_ns.fetch_add(SteadyNowNs() - begin_ns, std::memory_order_relaxed);
   if (tuned.ok()) {
     totals_->tunings.fetch_add(1, std::memory_order_relaxed);
@@ -170,50 +157,89 @@ bool PlanServer::TuneNow(const Problem& problem) {
 }
 
 void PlanServer::TuneLater(const Problem& problem) {
-  if (!Claim(problem)) return;
+  if (hooks_.tune == nullptr || !claims_.Claim(KeyOf(problem))) return;
   const bool queued = tunings_.Push([this, problem] {
     if (!TuneNow(problem)) return;
-    for (const auto& slot : cache_.Slots()) {
+    for (const auto& slot : cache_.AllSlots()) {
       const Plan* plan = slot->current();
       if (plan != nullptr && plan->problem() == problem) RefreshSlot(*slot);
     }
   });
   if (queued) return;
-  Forget(problem);
+  claims_.GiveUp(KeyOf(problem));
   totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 void PlanServer::RecordLater(const Problem& problem) {
-  if (!Claim(problem)) return;
+  if (!claims_.Claim(KeyOf(problem))) return;
   const bool queued = tunings_.Push([this, problem] {
     const Status recorded = hooks_.record(problem);
+    claims_.Finish(KeyOf(problem));
     if (recorded.ok()) {
       totals_->recorded.fetch_add(1, std::memory_order_relaxed);
     } else {
       Tell(ServerEvent::kTuningFailed, problem, nullptr, recorded.message());
     }
   });
-  if (!queued) Forget(problem);
+  if (queued) return;
+  claims_.GiveUp(KeyOf(problem));
+  totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
+}
+
+void PlanServer::RefreshLater(const std::shared_ptr<PlanSlot>& slot) {
+  const bool queued = loads_.Push([this, slot] {
+    RefreshSlot(*slot);
+    RefreshPending();
+  });
+  // Every task that is queued now ends in a look at whether one of these is wanted.
+  if (!queued) is_refresh_pending_.store(true, std::memory_order_release);
 }
 
 void PlanServer::Refresh() {
   if (options_.deterministic) return;
-  loads_.Push([this] {
-    for (const auto& slot : cache_.Slots()) RefreshSlot(*slot);
-  });
+  // One that has not begun sees everything that has changed up to now.
+  if (is_refresh_pending_.exchange(true, std::memory_order_acq_rel)) return;
+  (void)loads_.Push([this] { RefreshPending(); });
+}
+
+void PlanServer::RefreshPending() {
+  if (!is_refresh_pending_.exchange(false, std::memory_order_acq_rel)) return;
+  for (const auto& slot : cache_.AllSlots()) RefreshSlot(*slot);
 }
 
 void PlanServer::RefreshSlot(PlanSlot& slot) {
+  const std::lock_guard<std::mutex> making(slot.making_mutex());
   const Plan* plan = slot.current();
-  if (plan == nullptr) return;
-  const uint64_t limit = plan->workspace_limit_bytes();
-  const auto decision =
-      dispatcher_.Decide(plan->problem(), *hooks_.choices(), limit, Breadth::kEnough);
+  if (plan == nullptr || slot.is_retired()) return;
+  const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
+                                           plan->workspace_limit_bytes(), Breadth::kEnough);
   if (!decision.ok()) return;
-  const Option& preferred = decision->options.front();
-  const bool same = plan->failure().ok() && plan->option().candidate == preferred.candidate &&
-                    plan->option().origin == preferred.origin;
-  if (!same) Swap(slot, plan->problem(), preferred, limit);
+  for (const Option& option : decision->options) {
+    const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
+                        plan->option().origin == option.origin;
+    if (serves || Swap(slot, *plan, option)) return;
+  }
+}
+
+bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
+  bool has_built = false;
+  auto better = dispatcher_.Load(plan.problem(), option, plan.workspace_limit_bytes(), &has_built);
+  if (has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
+  if (!better.ok()) {
+    Tell(ServerEvent::kSkipped, plan.problem(), &option.candidate, better.error().message());
+    if (Refutes(better.error(), option)) {
+      totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
+      if (options_.policy == MissPolicy::kDeferred) TuneLater(plan.problem());
+    }
+    return false;
+  }
+  if (!slot.Publish(std::move(*better))) {
+    cache_.Remove(slot);
+    return true;
+  }
+  totals_->swaps.fetch_add(1, std::memory_order_relaxed);
+  Tell(ServerEvent::kSwap, plan.problem(), &option.candidate, option.because);
+  return true;
 }
 
 bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
@@ -221,8 +247,8 @@ bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
   const auto left = [&] {
     return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
   };
-  // A tuning ends in loads of its own thread, a load starts nothing.
-  return tunings_.WaitIdle(left()) && loads_.WaitIdle(left());
+  // In this order: a load may ask for a tuning, and a tuning loads in its own thread.
+  return loads_.WaitIdle(left()) && tunings_.WaitIdle(left());
 }
 
 std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Problem& problem,
@@ -234,9 +260,12 @@ std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Prob
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
     return "It is not tuned, and the policy is to tune it in the calling thread.";
   }
-  const auto is_ready = [&](const Option& option) { return dispatcher_.IsReady(problem, option); };
   const auto& options = decision->options;
-  if (options_.deterministic && !is_ready(options.front())) {
+  const auto is_ready = [&](const Option& option) {
+    return dispatcher_.IsReady(problem, option) &&
+           (options.size() == 1 || !dispatcher_.Crawls(problem, option));
+  };
+  if (options_.deterministic && !dispatcher_.IsReady(problem, options.front())) {
     return fmt::format("{} has to be created, and a deterministic run time waits for it.",
                        Text(options.front().candidate));
   }

@@ -7,17 +7,17 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 
-#include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
+#include "attune/choice/choice_source.h"
 #include "attune/dispatch/counters.h"
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/plan_cache.h"
 #include "attune/dispatch/policy.h"
+#include "attune/dispatch/tuning_claims.h"
 #include "attune/dispatch/work_queue.h"
-#include "attune/index/choice_source.h"
 
 namespace attune {
 
@@ -85,20 +85,22 @@ class PlanServer {
  private:
   struct Totals;
 
-  std::shared_ptr<PlanSlot> FindOrAddSlot(const PlanKey& key);
+  void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
             uint64_t workspace_limit_bytes);
+  void MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
+                 uint64_t workspace_limit_bytes);
+  void TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes);
   void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
-  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, uint64_t limit,
-             const Serving& serving);
+  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving);
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);
   void RecordLater(const Problem& problem);
-  // True for the first caller of each problem, until it is forgotten.
-  bool Claim(const Problem& problem);
-  void Forget(const Problem& problem);
-  void Swap(PlanSlot& slot, const Problem& problem, const Option& option, uint64_t limit);
+  void RefreshLater(const std::shared_ptr<PlanSlot>& slot);
+  void RefreshPending();
+  // Makes the preferred option of a plan current, if it is another one.
   void RefreshSlot(PlanSlot& slot);
+  bool Swap(PlanSlot& slot, const Plan& plan, const Option& option);
   void Tell(ServerEvent event, const Problem& problem, const Candidate* candidate,
             const std::string& message) const;
 
@@ -108,8 +110,8 @@ class PlanServer {
   const std::unique_ptr<Totals> totals_;
   mutable std::mutex listener_mutex_;  // Guards listener_.
   std::shared_ptr<const ServerListener> listener_;
-  std::mutex claimed_mutex_;  // Guards claimed_.
-  std::set<Fingerprint> claimed_;
+  TuningClaims claims_;
+  std::atomic<bool> is_refresh_pending_{false};
   PlanCache cache_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;

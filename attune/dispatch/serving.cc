@@ -64,13 +64,35 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   return std::make_unique<Plan>(problem, workspace_limit_bytes, option, std::move(executable));
 }
 
+bool Dispatcher::Crawls(const Problem& problem, const Option& option) const {
+  return SolverOf(option.candidate)->traits().last_resort &&
+         Flops(problem) > kLongestStandInNs * kLastResortFlopsPerNs;
+}
+
+bool Refutes(const Status& failure, const Option& option) {
+  const bool is_recorded = option.origin == Origin::kMeasured ||
+                           option.origin == Origin::kCompatible ||
+                           option.origin == Origin::kNearest;
+  return is_recorded && failure.code() != StatusCode::kResourceExhausted;
+}
+
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste) const {
   ATTUNE_ASSIGN_OR_RETURN(Decision decision,
                           Decide(problem, choices, workspace_limit_bytes, Breadth::kEnough));
+  auto serving = ServeOneOf(decision, problem, workspace_limit_bytes, haste);
+  if (serving.ok() || decision.options.front().origin == Origin::kForced) return serving;
+  // Enough was too little: what was at hand needs more workspace, or its library is broken.
+  ATTUNE_ASSIGN_OR_RETURN(decision,
+                          Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
+  return ServeOneOf(decision, problem, workspace_limit_bytes, haste);
+}
+
+Result<Serving> Dispatcher::ServeOneOf(const Decision& decision, const Problem& problem,
+                                       uint64_t workspace_limit_bytes, Haste haste) const {
   Serving serving;
   serving.is_tuned = decision.is_tuned;
-  serving.skipped = std::move(decision.skipped);
+  serving.skipped = decision.skipped;
   Status failure;
   const auto try_option = [&](const Option& option) {
     bool has_built = false;
@@ -78,23 +100,23 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
     serving.has_built = serving.has_built || has_built;
     if (plan.ok()) {
       serving.plan = std::move(*plan);
-    } else {
-      failure = plan.error();
-      serving.skipped.push_back(failure.message());
+      return true;
     }
-    return plan.ok();
+    failure = plan.error();
+    const bool refuted = Refutes(failure, option);
+    if (refuted && option.origin == Origin::kMeasured) serving.is_tuned = false;
+    (refuted ? serving.skipped : serving.failures).push_back(failure.message());
+    return false;
   };
   std::vector<const Option*> slow;
   for (const Option& option : decision.options) {
-    const Solver* solver = SolverOf(option.candidate);
-    const bool crawls = solver->traits().last_resort && decision.options.size() > 1 &&
-                        Flops(problem) > kLongestStandInNs * kLastResortFlopsPerNs;
+    const bool crawls = decision.options.size() > 1 && Crawls(problem, option);
     if (haste == Haste::kAtOnce && (crawls || !IsReady(problem, option))) {
       slow.push_back(&option);
       continue;
     }
     if (!try_option(option)) continue;
-    if (!slow.empty() && slow.front() == &decision.options.front()) serving.better = *slow.front();
+    if (!slow.empty()) serving.better = *slow.front();
     return serving;
   }
   // Nothing is ready: better late than never.

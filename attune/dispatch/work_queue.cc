@@ -1,5 +1,8 @@
 #include "attune/dispatch/work_queue.h"
 
+#include <signal.h>
+
+#include <system_error>
 #include <utility>
 
 namespace attune {
@@ -17,12 +20,28 @@ WorkQueue::~WorkQueue() {
 bool WorkQueue::Push(Task task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_ || tasks_.size() >= limit_) return false;
+    if (is_stopping_ || tasks_.size() >= limit_ || !StartThread()) return false;
     tasks_.push_back(std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   }
   changed_.notify_all();
   return true;
+}
+
+// REQUIRES: mutex_ is held.
+bool WorkQueue::StartThread() {
+  if (thread_.joinable()) return true;
+  // Signals of the program are for its own threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { Work(); });
+  } catch (const std::system_error&) {
+    // A limit on processes or memory: the caller does without.
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread_.joinable();
 }
 
 bool WorkQueue::WaitIdle(std::chrono::nanoseconds timeout) {

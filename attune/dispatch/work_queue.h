@@ -23,12 +23,13 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // False if the queue is full or stopping; then nothing happens.
+  // False if the queue is full or stopping, or if there can be no thread; then nothing happens.
   bool Push(Task task);
   // Whether nothing is queued or running within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
 
  private:
+  bool StartThread();
   void Work();
 
   const size_t limit_;

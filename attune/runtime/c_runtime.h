@@ -5,10 +5,10 @@
 #include <new>
 #include <string>
 
+#include "attune/attune.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan.h"
 #include "attune/runtime/runtime.h"
-#include "include/attune/attune.h"
 
 struct attune_runtime {
   std::unique_ptr<attune::Runtime> runtime;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/choice/choice_source.h"
 #include "attune/index/choice_index.h"
-#include "attune/index/choice_source.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 

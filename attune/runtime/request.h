@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
+#include "attune/attune.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan_key.h"
 #include "attune/problem/problem.h"
-#include "include/attune/attune.h"
 
 namespace attune {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "attune/attune.h"
 #include "attune/base/status.h"
 #include "attune/runtime/runtime.h"
-#include "include/attune/attune.h"
 
 namespace attune {
 

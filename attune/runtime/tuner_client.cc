@@ -18,7 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/steady_time.h"
-#include "attune/runtime/helper_environment.h"
+#include "attune/runtime/tuner_environment.h"
 
 namespace attune {
 namespace {
@@ -55,7 +55,7 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  HelperEnvironment environment;
+  TunerEnvironment environment;
   const int error = ::posix_spawn(pid, arguments.front().c_str(), &actions, &attributes,
                                   argv.data(), environment.pointers());
   ::posix_spawn_file_actions_destroy(&actions);

@@ -160,8 +160,11 @@ typedef struct attune_options {
   int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
   int32_t reserved;
 } attune_options;
-#define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options) }
+#define ATTUNE_OPTIONS_INIT                                                          \
+  {                                                                                  \
+    sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT,                 \
+        ATTUNE_SCOPE_ALL, NULL, NULL, 0, 0, 0, 0, 0, 0                               \
+  }
 
 /* Opens no database file for writing and starts no thread before it has to. `options` may be null.
  */
@@ -179,12 +182,12 @@ typedef struct attune_arguments {
   const void* b;      /* gemm: B.  conv forward: w,  backward data: w,  backward weights: dy. */
   const void* bias;   /* Null unless the problem has one. */
   void* c;            /* gemm: C.  conv forward: y,  backward data: dx, backward weights: dw. */
-  double alpha, beta; /* gemm only. */
+  double alpha, beta; /* gemm only; ATTUNE_ARGUMENTS_INIT has 1 and 0. */
   void* workspace;    /* Null: memory of this thread that the run time keeps. */
   size_t workspace_bytes;
 } attune_arguments;
-#define ATTUNE_ARGUMENTS_INIT \
-  { sizeof(attune_arguments) }
+#define ATTUNE_ARGUMENTS_INIT                                        \
+  { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0 }
 
 /* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
  * find it without a lock or an allocation. */
@@ -258,48 +261,10 @@ ATTUNE_API attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class
 ATTUNE_API attune_code attune_conv_text(const attune_conv* conv, char** text);
 ATTUNE_API void attune_free(void* memory);
 
-/* ---- observing ----------------------------------------------------------------------------------
- */
-
-/* Since the run time was created. */
-typedef struct attune_counters {
-  size_t struct_size;
-  uint64_t hits;
-  uint64_t misses;
-  uint64_t by_provenance[6]; /* Misses by what served them, indexed by attune_provenance. */
-  uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
-  uint64_t skipped_records; /* Records that named what no longer exists or fits. */
-  uint64_t tunings, tuning_failures;
-  uint64_t recorded; /* Problems written to the tag. */
-  uint64_t swaps, evictions;
-  uint64_t builds_in_caller, builds_in_background;
-  uint64_t miss_ns, tuning_ns; /* Time spent. */
-} attune_counters;
-#define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters) }
-ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
-/* The same as Prometheus text; to be given back with attune_free. */
-ATTUNE_API attune_code attune_metrics(attune_runtime* runtime, char** text);
-
-typedef enum attune_event {
-  ATTUNE_EVENT_MISS = 0,
-  ATTUNE_EVENT_SWAP = 1,
-  ATTUNE_EVENT_TUNED = 2,
-  ATTUNE_EVENT_TUNING_FAILED = 3,
-  ATTUNE_EVENT_EVICTED = 4,
-  ATTUNE_EVENT_SKIPPED = 5 /* A record that cannot be used here; the message says why. */
-} attune_event;
-typedef void (*attune_listener)(void* context, attune_event event, const char* problem,
-                                const char* candidate, const char* message);
-/* Called by whichever thread notices; must not call back into this run time. Null ends it. */
-ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener,
-                                           void* context);
-
-/* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`. */
-ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "attune/observe.h"
 
 #endif /* ATTUNE_ATTUNE_H_ */

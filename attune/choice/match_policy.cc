@@ -1,12 +1,12 @@
 // MatchPolicy: which differences between then and now make a measurement worthless.
+#include "attune/choice/match_policy.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
-
-#include "attune/record/select.h"
 
 namespace attune {
 namespace {

@@ -13,9 +13,9 @@ std::string WithoutOurPreload(std::string_view preload);
 
 // A copy of this process's environment without our library in LD_PRELOAD. Not thread-safe against
 // setenv() elsewhere, like all readers of the environment.
-class HelperEnvironment {
+class TunerEnvironment {
  public:
-  HelperEnvironment();
+  TunerEnvironment();
   // As execve() takes it; lives as long as this object.
   char** pointers() { return pointers_.data(); }
 

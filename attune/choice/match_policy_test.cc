@@ -1,9 +1,9 @@
+#include "attune/choice/match_policy.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "attune/record/select.h"
 
 namespace attune {
 namespace {

@@ -1,4 +1,4 @@
-#include "attune/runtime/helper_environment.h"
+#include "attune/runtime/tuner_environment.h"
 
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ std::string WithoutOurPreload(std::string_view preload) {
   return kept;
 }
 
-HelperEnvironment::HelperEnvironment() {
+TunerEnvironment::TunerEnvironment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     if (!text.starts_with(kPreload)) {

@@ -1,0 +1,63 @@
+// The slots that one thread knows, in an open-addressed table. Private to this module.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "attune/dispatch/plan.h"
+#include "attune/dispatch/plan_key.h"
+
+namespace attune {
+
+// For one thread. Grows with the number of slots that are not retired, to at most six places for
+// each; retired ones are dropped as others are added.
+class ThreadSlots {
+ public:
+  ThreadSlots() : places_(kFewestPlaces) {}
+
+  // The slot of `key` if it is here, serves and has a plan; else null.
+  PlanSlot* Find(const PlanKey& key) {
+    if (last_ != nullptr && last_->key() == key && !last_->is_retired()) return last_;
+    const uint64_t hash = HashOf(key);
+    const size_t mask = places_.size() - 1;
+    for (size_t i = hash & mask; places_[i].mark != kFree; i = (i + 1) & mask) {
+      PlanSlot* slot = places_[i].slot.get();
+      if (places_[i].mark != MarkOf(hash) || slot == nullptr || !(slot->key() == key)) continue;
+      if (slot->is_retired()) continue;  // Its successor may stand behind it.
+      if (slot->current() == nullptr) return nullptr;
+      last_ = slot;
+      return slot;
+    }
+    return nullptr;
+  }
+
+  void Add(const std::shared_ptr<PlanSlot>& slot);
+  void Clear();
+  size_t size_bytes() const { return places_.size() * sizeof(Place); }
+
+ private:
+  static constexpr size_t kFewestPlaces = 64;
+  static constexpr uint64_t kFree = 0;
+  // So many places are looked at for retired slots with each slot that comes.
+  static constexpr size_t kSweptPerAdd = 16;
+
+  // Free, taken, or given up (a mark without a slot), which a search has to pass.
+  struct Place {
+    uint64_t mark = kFree;
+    std::shared_ptr<PlanSlot> slot;
+  };
+  static uint64_t MarkOf(uint64_t hash) { return hash | uint64_t{1} << 63; }
+
+  void Sweep(size_t count);
+  void Rebuild();
+  void Put(std::shared_ptr<PlanSlot> slot);
+
+  PlanSlot* last_ = nullptr;  // Of the last hit; in a place.
+  std::vector<Place> places_;
+  size_t marked_ = 0;  // Places that are not free.
+  size_t swept_ = 0;   // Where the sweep goes on.
+};
+
+}  // namespace attune

@@ -1,0 +1,118 @@
+#include "attune/runtime/settings.h"
+
+#include <cstddef>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Variables From(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const char* name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+std::string MessageOf(const Result<RuntimeOptions>& options) {
+  return options.ok() ? "no failure" : options.error().message();
+}
+
+TEST(Settings, NothingSaidServesOnTheProcessorAndTunesBehind) {
+  const auto options = ReadSettings(nullptr, From({{"ATTUNE_DB", "/tmp/x.db"}}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->device, "cpu");
+  EXPECT_EQ(options->database, "/tmp/x.db");
+  EXPECT_EQ(options->server.policy, MissPolicy::kDeferred);
+  EXPECT_EQ(options->scope, Scope::kAll);
+  EXPECT_FALSE(options->server.deterministic);
+  EXPECT_EQ(options->record_tag, "recorded");
+}
+
+TEST(Settings, TheEnvironmentFillsWhatTheProgramLeavesOpen) {
+  const auto options = ReadSettings(nullptr, From({{"ATTUNE_DEVICE", "opencl:0"},
+                                                   {"ATTUNE_DB", "/tmp/x.db"},
+                                                   {"ATTUNE_PACKAGES", "/a::/b"},
+                                                   {"ATTUNE_POLICY", "record"},
+                                                   {"ATTUNE_RECORD_TAG", "mine"},
+                                                   {"ATTUNE_FORCE", "host.blis-gemm"},
+                                                   {"ATTUNE_DETERMINISTIC", "1"}}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->device, "opencl:0");
+  EXPECT_THAT(options->packages, ElementsAre("/a", "/b"));
+  EXPECT_EQ(options->server.policy, MissPolicy::kRecord);
+  EXPECT_EQ(options->record_tag, "mine");
+  EXPECT_EQ(options->force, "host.blis-gemm");
+  EXPECT_TRUE(options->server.deterministic);
+}
+
+TEST(Settings, WhatTheProgramSaysGoesBeforeTheEnvironment) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.device = "cpu";
+  said.database = "";
+  said.policy = ATTUNE_NEVER;
+  const auto options = ReadSettings(&said, From({{"ATTUNE_DEVICE", "opencl:0"},
+                                                 {"ATTUNE_DB", "/tmp/x.db"},
+                                                 {"ATTUNE_POLICY", "inline"}}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->device, "cpu");
+  EXPECT_EQ(options->database, "");
+  EXPECT_EQ(options->server.policy, MissPolicy::kNever);
+}
+
+TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.database = "";
+  said.preset = "Dynamic_Hybrid";
+  auto options = ReadSettings(&said, From({}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->server.policy, MissPolicy::kInline);
+  EXPECT_EQ(options->scope, Scope::kDynamic);
+
+  said.policy = ATTUNE_RECORD;
+  options = ReadSettings(&said, From({}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->server.policy, MissPolicy::kRecord);
+  EXPECT_EQ(options->scope, Scope::kDynamic);
+}
+
+TEST(Settings, MistakesNameTheFieldAndItsValue) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.tuning_cpu_share = 2;
+  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'tuning_cpu_share' is 2"));
+
+  said = ATTUNE_OPTIONS_INIT;
+  said.max_plans = -3;
+  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'max_plans' (-3)"));
+
+  said = ATTUNE_OPTIONS_INIT;
+  said.preset = "quick";
+  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'quick'"));
+
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_POLICY", "soon"}}))),
+              HasSubstr("ATTUNE_POLICY is 'soon'"));
+}
+
+TEST(Settings, AStructOfAnOlderReleaseIsReadAsFarAsItGoes) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.database = "/tmp/old.db";
+  said.max_plans = 7;
+  said.struct_size = offsetof(attune_options, max_plans);
+  const auto options = ReadSettings(&said, From({}));
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->database, "/tmp/old.db");
+  EXPECT_EQ(options->server.max_plans, ServerOptions().max_plans);
+}
+
+TEST(Settings, AStructWithoutItsSizeIsRefused) {
+  attune_options said{};
+  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("struct_size"));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,52 @@
+/* Observing a run time: counters, events, and waiting for its background. Part of attune.h. */
+#ifndef ATTUNE_OBSERVE_H_
+#define ATTUNE_OBSERVE_H_
+
+#include "attune/attune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Since the run time was created. */
+typedef struct attune_counters {
+  size_t struct_size;
+  uint64_t hits;
+  uint64_t misses;
+  uint64_t by_provenance[6]; /* Misses by what served them, indexed by attune_provenance. */
+  uint64_t stand_ins; /* Misses served by another candidate while the better one was made ready. */
+  uint64_t skipped_records; /* Records that named what no longer exists or fits. */
+  uint64_t tunings, tuning_failures;
+  uint64_t recorded; /* Problems written to the tag. */
+  uint64_t swaps, evictions;
+  uint64_t builds_in_caller, builds_in_background;
+  uint64_t miss_ns, tuning_ns; /* Time spent. */
+} attune_counters;
+#define ATTUNE_COUNTERS_INIT                                                            \
+  { sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
+/* The same as Prometheus text; to be given back with attune_free. */
+ATTUNE_API attune_code attune_metrics(attune_runtime* runtime, char** text);
+
+typedef enum attune_event {
+  ATTUNE_EVENT_MISS = 0,
+  ATTUNE_EVENT_SWAP = 1,
+  ATTUNE_EVENT_TUNED = 2,
+  ATTUNE_EVENT_TUNING_FAILED = 3,
+  ATTUNE_EVENT_EVICTED = 4,
+  ATTUNE_EVENT_SKIPPED = 5 /* A record that cannot be used here; the message says why. */
+} attune_event;
+typedef void (*attune_listener)(void* context, attune_event event, const char* problem,
+                                const char* candidate, const char* message);
+/* Called by whichever thread notices; must not call back into this run time. Null ends it. */
+ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener,
+                                           void* context);
+
+/* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`. */
+ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_OBSERVE_H_ */
