@@ -7,7 +7,7 @@
 #include <string>
 
 #include "attune/base/status.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 
 namespace attune {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 #include "attune/record/record.h"
 #include "attune/record/select.h"
 

@@ -11,7 +11,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 #include "attune/index/index_file.h"
 #include "attune/index/index_image.h"
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "attune/base/unique_fd.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 
 namespace attune {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 
 namespace attune {
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
-#include "attune/index/choice_source.h"
+#include "attune/choice/choice_source.h"
 #include "attune/record/record_store.h"
 
 namespace attune {
