@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "include/attune/attune.h"
+#include "attune/attune.h"
 
 namespace attune::blas {
 

@@ -2,11 +2,11 @@
 // and a C++ program with its own libstdc++ keeps it.
 #pragma once
 
-#include "include/attune/attune.h"
+#include "attune/attune.h"
 
 namespace attune::blas {
 
-// The functions of include/attune/attune.h that the face needs. A value.
+// The functions of attune/attune.h that the face needs. A value.
 struct RuntimeLibrary {
   decltype(&attune_runtime_create) create = nullptr;
   decltype(&attune_run_gemm) run_gemm = nullptr;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The preload library in processes of its own: switches, messages, forks, missing parts.
 
-  processes.py --library libattune_blas.so --runtime DOUBLE --caller PROGRAM --orphan PROGRAM
-               --host PROGRAM --plugin PLUGIN --plain BLAS [--blas FILE]...
+  processes.py --attune PROGRAM --library libattune_blas.so --runtime DOUBLE --caller PROGRAM
+               --orphan PROGRAM --host PROGRAM --plugin PLUGIN --plain BLAS [--blas FILE]...
 
 The caller has a BLAS, tests/blas/plain_blas.cc; the orphan has none; the host has none and may open
 a plug-in that has one. The run time is tests/blas/runtime_double.cc, which computes with each FILE
@@ -211,6 +211,39 @@ class NoCalls(unittest.TestCase):
         self.assertIn("arrived in python3", process.stderr)
 
 
+class Verb(unittest.TestCase):
+    def attune(self, *arguments, **variables):
+        return run(FILES.attune, *arguments, preload=False, **variables)
+
+    def test_the_exit_status_is_the_programs(self):
+        self.assertEqual(self.attune("blas", "--", "sh", "-c", "exit 7").returncode, 7)
+
+    def test_the_program_gets_the_switches(self):
+        process = self.attune("blas", "--stats", "--record", "mine", "--", "sh", "-c",
+                              "echo $LD_PRELOAD $ATTUNE_BLAS $ATTUNE_RECORD_TAG $ATTUNE_BLAS_STATS "
+                              "$OMP_WAIT_POLICY; test $ATTUNE_BLAS_PROCESS = $$",
+                              OMP_WAIT_POLICY="active")
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.stdout.split(), [FILES.library, "record", "mine", "1", "active"])
+
+    def test_what_is_preloaded_already_stays(self):
+        process = self.attune("blas", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")
+        self.assertEqual(process.stdout, f"{FILES.library}:libm.so.6\n")
+
+    def test_the_database_is_named_in_a_form_that_survives_a_change_of_folder(self):
+        process = self.attune("--db", "here.db", "blas", "--", "sh", "-c", "echo $ATTUNE_DB")
+        self.assertEqual(process.stdout, os.path.join(os.getcwd(), "here.db") + "\n")
+
+    def test_a_program_that_computes_nothing_is_warned(self):
+        process = self.attune("blas", "--", "/bin/true")
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("No product arrived in true", process.stderr)
+
+    def test_a_broken_pipe_ends_the_program_as_ever(self):
+        process = self.attune("blas", "--", "sh", "-c", "trap - PIPE; kill -PIPE $$")
+        self.assertEqual(process.returncode, -signal.SIGPIPE)
+
+
 class Library(unittest.TestCase):
     def test_it_needs_nothing_but_the_c_library(self):
         needed = subprocess.run(["readelf", "-d", FILES.library], capture_output=True, text=True,
@@ -227,7 +260,7 @@ class Library(unittest.TestCase):
 def main():
     global FILES
     parser = argparse.ArgumentParser()
-    for name in ("library", "runtime", "caller", "orphan", "host", "plugin", "plain"):
+    for name in ("attune", "library", "runtime", "caller", "orphan", "host", "plugin", "plain"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--blas", action="append", default=[])
     FILES, rest = parser.parse_known_args()

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "include/attune/attune.h"
+#include "attune/attune.h"
 
 namespace {
 
