@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/tunable.h"
 #include "attune/tunable/offline_tuning.h"
-#include "include/attune/tunable.h"
 
 namespace attune {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "attune/attune.h"
 #include "attune/base/status.h"
 #include "attune/tunable/tunable_context.h"
-#include "include/attune/attune.h"
 
 namespace attune {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/choice/match_policy.h"
 #include "attune/problem/target.h"
-#include "attune/record/select.h"
 #include "attune/trial/candidate.h"
 #include "attune/tunable/results_file.h"
 
