@@ -11,6 +11,7 @@
 #include "attune/runtime/c_runtime.h"
 #include "attune/runtime/request.h"
 #include "attune/runtime/settings.h"
+#include "attune/tunable/c_api.h"
 
 namespace attune {
 namespace {
@@ -80,6 +81,7 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
   Plan* plan = nullptr;
   const attune_code code = Guarded([&]() -> Status {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
+    owner.runtime->NoteDynamic(problem, CurrentDynamicDims());
     plan = server.FindOrMake(key, problem, kNoWorkspaceLimit);
     return Status::Ok();
   });
@@ -100,6 +102,8 @@ Status CopyOut(const std::string& text, char** out) {
   *out = copy;
   return Status::Ok();
 }
+
+TunableContext& ContextOf(attune_runtime& runtime) { return runtime.runtime->tunable(); }
 
 static_assert(static_cast<int>(StatusCode::kInternal) == ATTUNE_INTERNAL);
 static_assert(static_cast<int>(StatusCode::kUnsupported) == ATTUNE_UNSUPPORTED);

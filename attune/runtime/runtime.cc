@@ -1,22 +1,27 @@
 #include "attune/runtime/runtime.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/index/memory_choices.h"
+#include "attune/runtime/solution_names.h"
 #include "backends/host/thread_wait_policy.h"
 
 namespace attune {
 namespace {
 
-// Somewhere to keep kernels; a process that may not write keeps its own.
-std::unique_ptr<KernelCache> OpenKernelCache() {
-  const auto folder = DefaultKernelCacheFolder();
-  if (folder.ok()) {
-    auto cache = FolderKernelCache::Open(*folder);
-    if (cache.ok()) return std::move(*cache);
+ProcessVariables VariablesOfProcess() {
+  ProcessVariables variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  return std::make_unique<MemoryKernelCache>();
+  return variables;
 }
 
 }  // namespace
@@ -26,6 +31,7 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {}
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
+  ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeServer());
   return runtime;
 }
@@ -35,7 +41,9 @@ Status Runtime::OpenPlace() {
   backends_ = LazyBackends();
   ATTUNE_ASSIGN_OR_RETURN(place_, FindPlace(backends_, options_.device));
   ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(options_.device));
-  kernels_ = OpenKernelCache();
+  OpenedKernelCache opened = OpenDefaultKernelCache();
+  kernels_ = std::move(opened.cache);
+  if (!opened.kept.ok()) notes_.push_back(opened.kept.message());
   return Status::Ok();
 }
 
@@ -53,15 +61,13 @@ Status Runtime::MakeServer() {
   parts.environment = place_.environment;
   parts.kernels = kernels_.get();
   ServerHooks hooks;
-  hooks.choices = [this] { return records_->choices(); };
+  hooks.choices = [this] { return Choices(); };
   const bool tunes = options_.server.policy == MissPolicy::kDeferred ||
                      options_.server.policy == MissPolicy::kInline;
   if (tunes && !options_.database.empty()) {
     hooks.tune = [this](const Problem& problem) { return Tune(problem); };
   }
-  hooks.record = [this](const Problem& problem) {
-    return records_->Note(options_.record_tag, problem);
-  };
+  hooks.record = [this](const Problem& problem) { return Record(problem); };
   server_ = std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), options_.server,
                                          std::move(hooks));
   const bool watches = !options_.database.empty() && !options_.server.deterministic;
@@ -80,7 +86,80 @@ Runtime::~Runtime() {
   server_.reset();
 }
 
+Status Runtime::MakeTunable() {
+  ATTUNE_ASSIGN_OR_RETURN(TunableSwitches switches,
+                          TunableSwitches::FromEnvironment(VariablesOfProcess()));
+  TunableParts parts;
+  parts.here = {ATTUNE_VERSION, place_.target, place_.environment};
+  parts.solutions = ResolverOf(place_.backend->solvers(), place_.target);
+  parts.tune = [this](const Problem& problem) -> Result<TunedCandidate> {
+    ATTUNE_RETURN_IF_ERROR(TuneElsewhere(problem));
+    return TunedFor(problem);
+  };
+  tunable_ = std::make_unique<TunableContext>(std::move(parts), std::move(switches));
+  return Status::Ok();
+}
+
+std::shared_ptr<const ChoiceSource> Runtime::Choices() const {
+  if (!tunable_->actions().serve) return records_->choices();
+  return std::make_shared<const LayeredChoices>(
+      std::vector<std::shared_ptr<const ChoiceSource>>{tunable_->choices(), records_->choices()});
+}
+
+Result<TunedCandidate> Runtime::TunedFor(const Problem& problem) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Decision decision,
+                          server_->dispatcher().Decide(problem, *records_->choices(),
+                                                       kNoWorkspaceLimit, Breadth::kEnough));
+  if (!decision.is_tuned) {
+    return Internal(
+        fmt::format("The tuner found nothing that can be timed for {}.", Text(problem)));
+  }
+  const Option& best = decision.options.front();
+  return TunedCandidate{best.candidate, best.median_ns};
+}
+
+void Runtime::NoteDynamic(const Problem& problem, const DynamicDims& dims) {
+  if (dims.empty()) return;
+  // A hit is kept as a wildcard at once.
+  if (tunable_->Lookup(problem, dims).has_value()) return;
+  constexpr size_t kMostRemembered = 4096;
+  const std::lock_guard<std::mutex> lock(dynamic_mutex_);
+  if (dynamic_.size() >= kMostRemembered) dynamic_.clear();
+  dynamic_[KeyOf(problem)] = dims;
+}
+
+DynamicDims Runtime::TakeDynamic(const Problem& problem) {
+  const std::lock_guard<std::mutex> lock(dynamic_mutex_);
+  const auto found = dynamic_.find(KeyOf(problem));
+  if (found == dynamic_.end()) return {};
+  const DynamicDims dims = found->second;
+  dynamic_.erase(found);
+  return dims;
+}
+
+// A miss, under a policy that tunes.
 Status Runtime::Tune(const Problem& problem) {
+  const TunableActions actions = tunable_->actions();
+  if (actions.serve && !actions.tune_on_miss) {
+    ATTUNE_RETURN_IF_ERROR(tunable_->RecordMiss(problem).status());
+    return FailedPrecondition("Tuning is switched off (ATTUNE_TUNABLE_TUNING).");
+  }
+  if (!actions.serve) return TuneElsewhere(problem);
+  return tunable_->TuneMiss(problem, TakeDynamic(problem)).status();
+}
+
+// A miss, under the policy to tune later.
+Status Runtime::Record(const Problem& problem) {
+  if (tunable_->actions().record_on_miss) {
+    ATTUNE_RETURN_IF_ERROR(tunable_->RecordMiss(problem).status());
+  }
+  return records_->Note(options_.record_tag, problem);
+}
+
+Status Runtime::TuneElsewhere(const Problem& problem) {
+  if (options_.database.empty()) {
+    return FailedPrecondition("This run time has no database, so it cannot tune.");
+  }
   TunerClient* tuner = nullptr;
   {
     const std::lock_guard<std::mutex> lock(watch_mutex_);
@@ -102,6 +181,11 @@ Status Runtime::Tune(const Problem& problem) {
   return records_->Update().status();
 }
 
+void Runtime::FollowTunable() {
+  const uint64_t generation = tunable_->generation();
+  if (seen_generation_.exchange(generation) != generation) server_->Refresh();
+}
+
 void Runtime::Watch() {
   std::unique_lock<std::mutex> lock(watch_mutex_);
   while (!is_closing_) {
@@ -109,6 +193,7 @@ void Runtime::Watch() {
     // What cannot be read now is tried again; what is known serves on.
     const Result<bool> changed = records_->Update();
     if (changed.ok() && *changed) server_->Refresh();
+    FollowTunable();
     lock.lock();
     has_looked_ = true;
     watch_changed_.notify_all();
@@ -117,7 +202,15 @@ void Runtime::Watch() {
   }
 }
 
+std::vector<std::string> Runtime::notes() const {
+  std::vector<std::string> notes = notes_;
+  const std::vector<std::string> more = records_->notes();
+  notes.insert(notes.end(), more.begin(), more.end());
+  return notes;
+}
+
 bool Runtime::WaitIdle(std::chrono::nanoseconds timeout) {
+  FollowTunable();
   {
     std::unique_lock<std::mutex> lock(watch_mutex_);
     if (watcher_.joinable() &&

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@
 #include "attune/runtime/places.h"
 #include "attune/runtime/records_view.h"
 #include "attune/runtime/tuner_client.h"
+#include "attune/tunable/tunable_context.h"
 
 namespace attune {
 
@@ -49,8 +51,13 @@ class Runtime {
   PlanServer& server() { return *server_; }
   const RuntimeOptions& options() const { return options_; }
   const Place& place() const { return place_; }
-  // What was left out of the records, and why.
-  std::vector<std::string> notes() const { return records_->notes(); }
+  // Results, switches and files of TunableOp's kind: a layer above the records while switched on.
+  TunableContext& tunable() { return *tunable_; }
+  // Says before a miss that sizes of `problem` change from call to call: what is found or tuned for
+  // it is kept as a wildcard too.
+  void NoteDynamic(const Problem& problem, const DynamicDims& dims);
+  // What was left out or cannot be kept, and why.
+  std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
 
@@ -59,7 +66,16 @@ class Runtime {
 
   Status OpenPlace();
   Status MakeServer();
+  Status MakeTunable();
+  std::shared_ptr<const ChoiceSource> Choices() const;
   Status Tune(const Problem& problem);
+  Status Record(const Problem& problem);
+  Status TuneElsewhere(const Problem& problem);
+  // What the records of this run time chose for `problem`.
+  Result<TunedCandidate> TunedFor(const Problem& problem) const;
+  DynamicDims TakeDynamic(const Problem& problem);
+  // Looks at plans again if results of TunableOp's kind have changed.
+  void FollowTunable();
   // Looks for newer records as long as the run time lives.
   void Watch();
 
@@ -68,9 +84,14 @@ class Runtime {
   Place place_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<KernelCache> kernels_;
+  std::vector<std::string> notes_;
   std::unique_ptr<RecordsView> records_;
   std::unique_ptr<TunerClient> tuner_;
+  std::unique_ptr<TunableContext> tunable_;
   std::unique_ptr<PlanServer> server_;
+  std::mutex dynamic_mutex_;  // Guards dynamic_.
+  std::map<Fingerprint, DynamicDims> dynamic_;
+  std::atomic<uint64_t> seen_generation_{0};
   std::mutex watch_mutex_;  // Guards is_closing_ and has_looked_.
   std::condition_variable watch_changed_;
   bool is_closing_ = false;
