@@ -8,6 +8,7 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
+#include "apps/attune/index_keeper.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
@@ -16,6 +17,7 @@
 #include "apps/attune/winner_table.h"
 #include "apps/attune/workshop.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/index/index_writer.h"
 #include "attune/search/searcher.h"
 #include "attune/tuner/tune_run.h"
 
@@ -181,7 +183,14 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   RunOptions run = options.run;
   run.stop_requested = [&] { return interruption.requested(); };
   ProgressReporter progress(application.err(), clock);
-  return TuneAll(tuner, problems, run, [&](const RunProgress& state) { progress.Show(state); });
+  ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
+  IndexKeeper index(*parts.store, IndexPathOf(database), clock, application.err());
+  Result<RunSummary> summary = TuneAll(tuner, problems, run, [&](const RunProgress& state) {
+    progress.Show(state);
+    if (state.finished != nullptr && state.finished->kind == Kind::kTuned) index.NoteTuned();
+  });
+  index.Finish();
+  return summary;
 }
 
 // A misspelt name would leave the default alone in the race, and the problem counted as tuned.

@@ -48,7 +48,12 @@ std::optional<IndexBuilder> Continued(const ChoiceIndex& index, const StoreState
 
 }  // namespace
 
-std::filesystem::path IndexPathOf(const std::filesystem::path& database) {
+std::filesystem::path IndexPathOf(std::string_view database) {
+  for (const std::string_view scheme : {"sqlite://", "sqlite:"}) {
+    if (!database.starts_with(scheme)) continue;
+    database.remove_prefix(scheme.size());
+    break;
+  }
   std::filesystem::path path = database;
   path += ".index";
   return path;

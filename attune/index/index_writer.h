@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/index/choice_index.h"
@@ -13,8 +14,9 @@
 
 namespace attune {
 
-// Where the index of the database at `database` is: beside it, with ".index" added.
-std::filesystem::path IndexPathOf(const std::filesystem::path& database);
+// Where the index of a database is: beside it, with ".index" added. `database` is a path,
+// "sqlite:PATH" or "sqlite://PATH".
+std::filesystem::path IndexPathOf(std::string_view database);
 
 // What became of RefreshIndex.
 struct IndexRefresh {

@@ -94,6 +94,8 @@ class TappedStore final : public RecordStore {
 
 TEST_F(IndexWriterTest, TheIndexLiesBesideItsDatabase) {
   EXPECT_EQ(IndexPathOf("/a/b/attune.db"), fs::path("/a/b/attune.db.index"));
+  EXPECT_EQ(IndexPathOf("sqlite:/a/b.db"), fs::path("/a/b.db.index"));
+  EXPECT_EQ(IndexPathOf("sqlite:///a/b.db"), fs::path("/a/b.db.index"));
 }
 
 TEST_F(IndexWriterTest, FinishedSetsAreInTheIndexAfterARefresh) {
