@@ -82,8 +82,7 @@ void WarnOfNoCalls() {
 }
 
 __attribute__((destructor)) void ReportAtExit() {
-  Face& face = TheFace();
-  face.Finish();
+  const Face& face = TheFace();
   if (face.tally().is_counting()) SaySummary(face.tally());
   if (!face.tally().any() && WasStartedByVerb()) WarnOfNoCalls();
 }

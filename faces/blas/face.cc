@@ -8,7 +8,7 @@
 namespace attune::blas {
 namespace {
 
-constexpr int64_t kFinishPatienceMs = 5000;
+constexpr int64_t kRecordPatienceMs = 5000;
 constexpr size_t kMaxReason = 768;
 
 bool IsSet(const char* variable) {
@@ -78,6 +78,7 @@ bool Face::Begin(RealSymbol& symbol, const void* caller) {
       return false;
     case State::kUntouched:
     case State::kFailed:
+    case State::kClosed:
       tally_.Note(Outcome::kFailed);
       return false;
   }
@@ -123,9 +124,12 @@ bool Face::CreateRuntime() {
     options.policy = ATTUNE_RECORD;
     options.record_tag = std::getenv("ATTUNE_RECORD_TAG");
   }
-  if (library_.create(&options, &runtime_) == ATTUNE_OK) return true;
-  Fail(library_.last_message());
-  return false;
+  if (library_.create(&options, &runtime_) != ATTUNE_OK) {
+    Fail(library_.last_message());
+    return false;
+  }
+  if (!is_recording_) std::atexit(CloseAtExit);
+  return true;
 }
 
 void Face::Fail(const char* message) {
@@ -163,21 +167,39 @@ bool Face::Serve(RealSymbol& symbol, Verdict verdict, const Product& product) {
       tally_.Note(Outcome::kInvalid);
       return false;
   }
-  const Computing computing(is_computing_);
-  if (library_.run_gemm(runtime_, &product.gemm, &product.arguments) != ATTUNE_OK) {
-    NoteRefusal(symbol);
-    return false;
+  {
+    const Computing computing(is_computing_);
+    if (library_.run_gemm(runtime_, &product.gemm, &product.arguments) != ATTUNE_OK) {
+      NoteRefusal(symbol);
+      return false;
+    }
   }
+  if (is_recording_) CloseOnceRecorded();
   tally_.Note(Outcome::kServed);
   return true;
 }
 
-void Face::Finish() {
-  if (state_.load(std::memory_order_acquire) != State::kServing || !is_recording_) return;
+void Face::AwaitRecords() {
   const Computing computing(is_computing_);
-  if (library_.wait_idle(runtime_, kFinishPatienceMs) != ATTUNE_OK) {
+  if (library_.wait_idle(runtime_, kRecordPatienceMs) != ATTUNE_OK) {
     Say("Not every recorded problem reached the database: %s", library_.last_message());
   }
+}
+
+// What is registered last runs first at exit. The database library makes objects when it is used
+// first, and they must still be there when the last problems are written, so the first one is
+// waited for before the end is registered.
+void Face::CloseOnceRecorded() {
+  if (has_recorded_.exchange(true)) return;
+  AwaitRecords();
+  std::atexit(CloseAtExit);
+}
+
+void Face::CloseAtExit() {
+  Face& face = TheFace();
+  State serving = State::kServing;
+  if (!face.state_.compare_exchange_strong(serving, State::kClosed)) return;
+  if (face.is_recording_) face.AwaitRecords();
 }
 
 // The child has none of the threads of the run time, and OpenMP libraries do not survive a fork, so

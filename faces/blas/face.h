@@ -32,11 +32,9 @@ class Face {
   bool Serve(RealSymbol& symbol, Verdict verdict, const Product& product);
 
   const Tally& tally() const { return tally_; }
-  // Lets recorded problems reach the database, for at most a few seconds.
-  void Finish();
 
  private:
-  enum class State { kUntouched, kServing, kOff, kFailed, kForked };
+  enum class State { kUntouched, kServing, kOff, kFailed, kForked, kClosed };
 
   // The slow beginning of Wants(): reads the switches and creates the run time, once.
   bool Begin(RealSymbol& symbol, const void* caller);
@@ -46,6 +44,11 @@ class Face {
   void Fail(const char* message);
   void NoteRefusal(const RealSymbol& symbol);
   static void AfterForkInChild();
+  // Runs before the libraries of the run time are taken down: late products go to the real BLAS,
+  // and recorded problems reach the database, for at most a few seconds.
+  static void CloseAtExit();
+  void AwaitRecords();
+  void CloseOnceRecorded();
 
   static constinit thread_local bool is_computing_;
 
@@ -53,6 +56,7 @@ class Face {
   std::atomic<bool> watches_forks_ = false;
   std::atomic<bool> is_starting_ = false;
   std::atomic<bool> refusal_was_said_ = false;
+  std::atomic<bool> has_recorded_ = false;
   pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
   bool is_recording_ = false;          // Set before kServing.
   RuntimeLibrary library_;             // Set before kServing.

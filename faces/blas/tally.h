@@ -14,7 +14,7 @@ enum class Outcome {
   kStrided,
   kInvalid,
   kRefused,  // The run time cannot compute this one.
-  kFailed,   // There is no run time.
+  kFailed,   // There is no run time, or none any more at exit.
   kForked,   // After fork() in the child of a process that has a run time.
 };
 inline constexpr int kOutcomes = 9;

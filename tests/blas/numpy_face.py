@@ -91,6 +91,16 @@ class Results(unittest.TestCase):
             process = attuned(OPTIONS.python, CHILD, "fork", ATTUNE_FORCE=solver)
             self.assertEqual(process.returncode, 0, f"{solver}: {process.stderr}")
 
+    def test_recorded_problems_reach_the_tag(self):
+        with tempfile.TemporaryDirectory() as folder:
+            database = f"{folder}/numpy.db"
+            process = run(OPTIONS.attune, "--db", database, "blas", "--record", "mine", "--",
+                          OPTIONS.python, CHILD, "gemm", "float32", ATTUNE_DB=database)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            listed = run(OPTIONS.attune, "--db", database, "problems", "--tag", "mine")
+        self.assertIn("gemm@1{m=48,n=64,k=32,align=4}", listed.stdout, listed.stderr)
+        self.assertEqual(listed.stdout.count("gemm@1{"), 5, listed.stdout)
+
     def test_an_unknown_forced_choice_ends_the_program(self):
         process = attuned(OPTIONS.python, CHILD, "gemm", "float32", ATTUNE_FORCE="host.typo-gemm")
         self.assertNotEqual(process.returncode, 0)
