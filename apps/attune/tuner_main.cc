@@ -66,7 +66,7 @@ class BackgroundTuner {
     ChildOptions children;
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
     children.device = settings.device;
-    children.jobs = 1;
+    children.jobs = 0;  // Under SCHED_IDLE all of them are nobody's burden.
     tuner->evaluator_ = MakeChildEvaluator(std::move(children));
     ATTUNE_ASSIGN_OR_RETURN(tuner->options_.per_problem_ns, ParseDurationNs(settings.per_problem));
     tuner->options_.solver_filter =
