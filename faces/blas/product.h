@@ -9,6 +9,10 @@
 
 #include "attune/attune.h"
 
+// Inlined whatever the compiler thinks of it: copies of a dozen arguments from call to call cost as
+// much as the lookup of a plan.
+#define ATTUNE_BLAS_INLINE [[gnu::always_inline]] inline
+
 namespace attune::blas {
 
 // What becomes of a call. All but kServe go to the real BLAS untouched.
@@ -89,29 +93,40 @@ struct GemvCall {
 template <class T>
 inline constexpr int32_t kTypeOf = sizeof(T) == sizeof(float) ? ATTUNE_F32 : ATTUNE_F64;
 
+// Every field is named, because clearing the structs first would cost more than all the rest.
 template <class T>
-void Fill(const GemmCall<T>& call, Product& product) {
-  product.gemm = {};
-  product.gemm.m = call.m;
-  product.gemm.n = call.n;
-  product.gemm.k = call.k;
-  product.gemm.lda = call.lda;
-  product.gemm.ldb = call.ldb;
-  product.gemm.ldc = call.ldc;
-  product.gemm.trans_a = call.trans_a == Transpose::kYes;
-  product.gemm.trans_b = call.trans_b == Transpose::kYes;
-  product.gemm.type = kTypeOf<T>;
-  product.arguments = {};
-  product.arguments.struct_size = sizeof product.arguments;
-  product.arguments.a = call.a;
-  product.arguments.b = call.b;
-  product.arguments.c = call.c;
-  product.arguments.alpha = call.alpha;
-  product.arguments.beta = call.beta;
+ATTUNE_BLAS_INLINE void Fill(const GemmCall<T>& call, Product& product) {
+  product.gemm = {.m = call.m,
+                  .n = call.n,
+                  .k = call.k,
+                  .lda = call.lda,
+                  .ldb = call.ldb,
+                  .ldc = call.ldc,
+                  .batch_count = 1,
+                  .stride_a = 0,
+                  .stride_b = 0,
+                  .stride_c = 0,
+                  .trans_a = call.trans_a == Transpose::kYes,
+                  .trans_b = call.trans_b == Transpose::kYes,
+                  .type = kTypeOf<T>,
+                  .bias = ATTUNE_BIAS_NONE,
+                  .activation = ATTUNE_ACTIVATION_NONE,
+                  .deterministic = 0,
+                  .alignment_bytes = 0,
+                  .math = ATTUNE_STRICT};
+  product.arguments = {.struct_size = sizeof product.arguments,
+                       .a = call.a,
+                       .b = call.b,
+                       .bias = nullptr,
+                       .c = call.c,
+                       .alpha = call.alpha,
+                       .beta = call.beta,
+                       .workspace = nullptr,
+                       .workspace_bytes = 0};
 }
 
 template <class T>
-Verdict Describe(const GemmCall<T>& call, Product& product) {
+ATTUNE_BLAS_INLINE Verdict Describe(const GemmCall<T>& call, Product& product) {
   const bool flags = call.trans_a != Transpose::kInvalid && call.trans_b != Transpose::kInvalid;
   if (!flags || call.m < 0 || call.n < 0 || call.k < 0) return Verdict::kInvalid;
   const int64_t rows_a = call.trans_a == Transpose::kNo ? call.m : call.k;
@@ -127,7 +142,7 @@ Verdict Describe(const GemmCall<T>& call, Product& product) {
 
 // y becomes the only column of C.
 template <class T>
-Verdict Describe(const GemvCall<T>& call, Product& product) {
+ATTUNE_BLAS_INLINE Verdict Describe(const GemvCall<T>& call, Product& product) {
   if (call.trans == Transpose::kInvalid || call.m < 0 || call.n < 0 ||
       call.lda < std::max<int64_t>(call.m, 1) || call.incx == 0 || call.incy == 0) {
     return Verdict::kInvalid;
@@ -144,7 +159,7 @@ Verdict Describe(const GemvCall<T>& call, Product& product) {
 
 // A row-major matrix is the column-major storage of its transpose: C^T = op(B)^T op(A)^T.
 template <class T>
-Verdict Describe(int order, const GemmCall<T>& call, Product& product) {
+ATTUNE_BLAS_INLINE Verdict Describe(int order, const GemmCall<T>& call, Product& product) {
   if (order == kColumnMajor) return Describe(call, product);
   if (order != kRowMajor) return Verdict::kInvalid;
   return Describe(GemmCall<T>{call.trans_b, call.trans_a, call.n, call.m, call.k, call.alpha,
@@ -153,7 +168,7 @@ Verdict Describe(int order, const GemmCall<T>& call, Product& product) {
 }
 
 template <class T>
-Verdict Describe(int order, const GemvCall<T>& call, Product& product) {
+ATTUNE_BLAS_INLINE Verdict Describe(int order, const GemvCall<T>& call, Product& product) {
   if (order == kColumnMajor) return Describe(call, product);
   if (order != kRowMajor) return Verdict::kInvalid;
   GemvCall<T> turned = call;
