@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -141,6 +143,20 @@ size_t EndOfSection(const ResultsFile& file, size_t section) {
   return file.lines.size();
 }
 
+// What says whether two lines are of one problem.
+std::string Identity(const ResultLine& line) {
+  return fmt::format("{},{},{}", line.key.op, line.key.params, line.problem_text);
+}
+
+FileLine MakeFileLine(const ResultLine& result, size_t section) {
+  FileLine line;
+  line.kind = FileLineKind::kResult;
+  line.text = Text(result) + "\n";
+  line.section = section;
+  line.result = result;
+  return line;
+}
+
 // So that a line can follow.
 void EndLine(FileLine& line) {
   if (!line.text.ends_with('\n')) line.text += '\n';
@@ -214,26 +230,42 @@ std::string Text(const ResultsFile& file) {
   return text;
 }
 
-void PutResult(const ResultLine& result, size_t section, ResultsFile& file) {
-  FileLine line;
-  line.kind = FileLineKind::kResult;
-  line.text = Text(result) + "\n";
-  line.section = section;
-  line.result = result;
-  const auto same = std::ranges::find_if(file.lines, [&](const FileLine& other) {
-    return other.kind == FileLineKind::kResult && other.section == section &&
-           other.result.key == result.key && other.result.problem_text == result.problem_text;
-  });
-  if (same != file.lines.end() && same->result == result) return;
-  if (same != file.lines.end() && IsOwnSolution(same->result.solution)) {
-    *same = std::move(line);
-  } else if (same != file.lines.end()) {
-    file.lines.insert(same, std::move(line));
-  } else {
-    const size_t end = EndOfSection(file, section);
-    if (end > 0) EndLine(file.lines[end - 1]);
-    file.lines.insert(file.lines.begin() + static_cast<std::ptrdiff_t>(end), std::move(line));
+void PutResults(std::span<const ResultLine> results, size_t section, ResultsFile& file) {
+  std::unordered_map<std::string, size_t> first_of;
+  for (size_t i = 0; i < file.lines.size(); ++i) {
+    const FileLine& line = file.lines[i];
+    if (line.kind != FileLineKind::kResult || line.section != section) continue;
+    first_of.emplace(Identity(line.result), i);
   }
+  std::unordered_map<size_t, FileLine> before;
+  std::vector<FileLine> appended;
+  std::unordered_set<std::string> seen;
+  for (const ResultLine& result : results) {
+    std::string identity = Identity(result);
+    const auto same = first_of.find(identity);
+    if (!seen.insert(std::move(identity)).second) continue;
+    if (same == first_of.end()) {
+      appended.push_back(MakeFileLine(result, section));
+    } else if (file.lines[same->second].result == result) {
+      continue;
+    } else if (IsOwnSolution(file.lines[same->second].result.solution)) {
+      file.lines[same->second] = MakeFileLine(result, section);
+    } else {
+      before.emplace(same->second, MakeFileLine(result, section));
+    }
+  }
+  const size_t end = EndOfSection(file, section);
+  if (end > 0 && !appended.empty()) EndLine(file.lines[end - 1]);
+  std::vector<FileLine> lines;
+  lines.reserve(file.lines.size() + before.size() + appended.size());
+  for (size_t i = 0; i <= file.lines.size(); ++i) {
+    if (i == end) std::ranges::move(appended, std::back_inserter(lines));
+    if (const auto found = before.find(i); found != before.end()) {
+      lines.push_back(std::move(found->second));
+    }
+    if (i < file.lines.size()) lines.push_back(std::move(file.lines[i]));
+  }
+  file.lines = std::move(lines);
 }
 
 size_t AddSection(const std::vector<Validator>& validators, ResultsFile& file) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,10 +61,10 @@ struct ResultsFile {
 ResultsFile ParseResultsFile(std::string_view content);
 std::string Text(const ResultsFile& file);
 
-// Puts `result` into `section`: where its first line of the same key and problem is, if that was
-// written by attune too (it is replaced), before that line if it was not (the first line wins, and
-// nothing of others is lost), else at the end of the section.
-void PutResult(const ResultLine& result, size_t section, ResultsFile& file);
+// Puts each of `results` into `section`: where its first line of the same key and problem is, if
+// that was written by attune too (it is replaced), before that line if it was not (the first line
+// wins, and nothing of others is lost), else at the end of the section.
+void PutResults(std::span<const ResultLine> results, size_t section, ResultsFile& file);
 // A new section at the end. Returns its number.
 size_t AddSection(const std::vector<Validator>& validators, ResultsFile& file);
 

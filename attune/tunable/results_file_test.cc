@@ -109,13 +109,14 @@ TEST(ResultsFileTest, APutResultReplacesOursAndGoesBeforeThoseOfOthers) {
   ResultLine ours;
   ours.solution = "host.new@1{}";
 
-  ours.key = {"a", "b"};
-  PutResult(ours, 0, file);
-  ours.key = {"c", "d"};
-  PutResult(ours, 0, file);
-  ours.key = {"g", "h"};
-  PutResult(ours, 1, file);
-  PutResult(ours, 1, file);
+  const auto put = [&](TunableOpKey key, size_t section) {
+    ours.key = std::move(key);
+    PutResults({&ours, 1}, section, file);
+  };
+  put({"a", "b"}, 0);
+  put({"c", "d"}, 0);
+  put({"g", "h"}, 1);
+  put({"g", "h"}, 1);
 
   EXPECT_EQ(Text(file),
             "Validator,X,1\na,b,host.new%401%7B%7D\na,b,Gemm_Rocblas_1,1\nc,d,host.new%401%7B%7D\n"

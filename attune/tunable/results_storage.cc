@@ -10,6 +10,9 @@
 namespace attune {
 namespace {
 
+// Lines of one append; more are worth a rewrite, which looks for equal lines faster.
+constexpr size_t kMaxAppended = 16;
+
 std::optional<size_t> FindSection(const ResultsFile& file, const std::vector<Validator>& validators,
                                   const TunableIdentity& here) {
   const bool is_ours = IsSectionOf(validators, here);
@@ -21,10 +24,15 @@ std::optional<size_t> FindSection(const ResultsFile& file, const std::vector<Val
   return std::nullopt;
 }
 
-bool HasResult(const ResultsFile& file, size_t section, const ResultLine& line) {
+// Whether `section` has a result of the same names and problem as one of `lines`.
+bool HasAny(const ResultsFile& file, size_t section, const std::vector<ResultLine>& lines) {
+  const auto same = [](const ResultLine& a, const ResultLine& b) {
+    return a.key == b.key && a.problem_text == b.problem_text;
+  };
   return std::ranges::any_of(file.lines, [&](const FileLine& other) {
     return other.kind == FileLineKind::kResult && other.section == section &&
-           other.result.key == line.key && other.result.problem_text == line.problem_text;
+           std::ranges::any_of(lines,
+                               [&](const ResultLine& line) { return same(line, other.result); });
   });
 }
 
@@ -35,11 +43,11 @@ std::optional<std::string> AppendableText(const ResultsFile& file, const ResultG
   const auto section = FindSection(file, group.validators, here);
   if (!section) {
     for (const Validator& validator : group.validators) text += ValidatorLine(validator) + "\n";
-  } else if (*section + 1 != file.sections.size()) {
+  } else if (*section + 1 != file.sections.size() || group.lines.size() > kMaxAppended ||
+             HasAny(file, *section, group.lines)) {
     return std::nullopt;
   }
   for (const ResultLine& line : group.lines) {
-    if (section && HasResult(file, *section, line)) return std::nullopt;
     text += Text(line) + "\n";
   }
   return text;
@@ -48,7 +56,7 @@ std::optional<std::string> AppendableText(const ResultsFile& file, const ResultG
 void PutGroup(const ResultGroup& group, const TunableIdentity& here, ResultsFile& file) {
   auto section = FindSection(file, group.validators, here);
   if (!section) section = AddSection(group.validators, file);
-  for (const ResultLine& line : group.lines) PutResult(line, *section, file);
+  PutResults(group.lines, *section, file);
 }
 
 // Why a result of this section does not hold here; empty if it does.
@@ -112,19 +120,22 @@ Status SaveResults(const std::filesystem::path& path, std::span<const ResultGrou
 
 Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
                          const std::filesystem::path& destination) {
-  ResultsFile merged = ParseResultsFile("");
+  // In order of appearance; the first of equal lines of a group stays.
+  std::vector<ResultGroup> groups;
   for (const std::filesystem::path& source : sources) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(source));
     const ResultsFile file = ParseResultsFile(content);
     for (const FileLine& line : file.lines) {
       if (line.kind != FileLineKind::kResult) continue;
       const auto& validators = file.sections[line.section];
-      const auto found = std::ranges::find(merged.sections, validators);
-      const size_t section = found != merged.sections.end()
-                                 ? static_cast<size_t>(found - merged.sections.begin())
-                                 : AddSection(validators, merged);
-      if (!HasResult(merged, section, line.result)) PutResult(line.result, section, merged);
+      auto group = std::ranges::find(groups, validators, &ResultGroup::validators);
+      if (group == groups.end()) group = groups.insert(groups.end(), {validators, {}});
+      group->lines.push_back(line.result);
     }
+  }
+  ResultsFile merged = ParseResultsFile("");
+  for (const ResultGroup& group : groups) {
+    PutResults(group.lines, AddSection(group.validators, merged), merged);
   }
   return WriteFileAtomically(destination, Text(merged));
 }

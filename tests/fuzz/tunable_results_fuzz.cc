@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   line.key = {"GemmTunableOp_float_NN", "nn_4_5_6"};
   line.solution = "Default";
   const size_t lines_before = file.lines.size();
-  attune::PutResult(line, attune::AddSection(attune::ValidatorsOf(here), file), file);
+  attune::PutResults({&line, 1}, attune::AddSection(attune::ValidatorsOf(here), file), file);
   attune::FuzzCheck(file.lines.size() > lines_before);
   attune::FuzzCheck(attune::Text(file).starts_with(text));
   attune::ResultTable again;
