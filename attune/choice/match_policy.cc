@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kLibraryPrefix = "library.";
 constexpr std::string_view kPolicyPrefix = "policy.";
+constexpr std::string_view kDriverPrefix = "driver.";
+constexpr std::string_view kBuildSuffix = ".build_id";
 constexpr std::string_view kUnknown = "unknown";
 
 // Whether `word` stands in `text` between separators: "blas" is no word of "host.openblas-gemm".
@@ -68,6 +70,40 @@ const std::string* Find(const Environment& environment, const std::string& field
   return found == environment.end() ? nullptr : &found->second;
 }
 
+// "library.onednn" and "library.onednn.build_id".
+bool IsVersionOrBuild(std::string_view field, std::string_view library) {
+  const std::string_view rest = field.substr(kLibraryPrefix.size() + library.size());
+  return rest.empty() || rest == kBuildSuffix;
+}
+
+// "2.6" of "2.6.3 (c740ed9)"; empty if there are no two numbers.
+std::string_view FirstTwoNumbers(std::string_view version) {
+  const auto digits_from = [&](size_t begin) {
+    return std::min(version.find_first_not_of("0123456789", begin), version.size());
+  };
+  const size_t dot = digits_from(0);
+  if (dot == 0 || dot >= version.size() || version[dot] != '.') return {};
+  const size_t end = digits_from(dot + 1);
+  return end == dot + 1 ? std::string_view() : version.substr(0, end);
+}
+
+// Whether the values of a field that differs are near enough to serve from.
+bool IsInRange(const std::string& field, const Environment& then, const Environment& now) {
+  if (field.starts_with(kPolicyPrefix)) return true;
+  std::string version = field;
+  if (field.starts_with(kLibraryPrefix)) {
+    const std::string_view library = LibraryOf(field);
+    if (!IsVersionOrBuild(field, library)) return false;
+    // A build is as near as its version; our own kernels have none.
+    version = fmt::format("{}{}", kLibraryPrefix, library);
+  }
+  const std::string* then_version = Find(then, version);
+  const std::string* now_version = Find(now, version);
+  if (then_version == nullptr || now_version == nullptr) return false;
+  const std::string_view numbers = FirstTwoNumbers(*then_version);
+  return !numbers.empty() && numbers == FirstTwoNumbers(*now_version);
+}
+
 std::string Shown(const std::string* value) {
   return value == nullptr ? "absent" : fmt::format("'{}'", *value);
 }
@@ -77,31 +113,46 @@ std::string Shown(const std::string* value) {
 MatchPolicy MatchPolicy::Default() { return MatchPolicy(); }
 
 MatchKind MatchPolicy::KindOf(std::string_view field, const SolverId& solver) const {
-  if (field.starts_with("driver.") || field.starts_with(kPolicyPrefix)) {
-    return MatchKind::kMustMatch;
+  if (field.starts_with(kDriverPrefix) || field.starts_with(kPolicyPrefix)) {
+    return MatchKind::kCompatibleRange;
   }
-  return Runs(solver.name, LibraryOf(field)) ? MatchKind::kMustMatch : MatchKind::kInformational;
+  const std::string_view library = LibraryOf(field);
+  if (!Runs(solver.name, library)) return MatchKind::kInformational;
+  return IsVersionOrBuild(field, library) ? MatchKind::kCompatibleRange : MatchKind::kMustMatch;
+}
+
+Judgement MatchPolicy::Judge(const Candidate& candidate, const Target& target,
+                             const Environment& environment, const Target& here,
+                             const Environment& now) const {
+  Judgement judgement;
+  if (target != here) {
+    const bool near = target.backend == here.backend && target.arch == here.arch;
+    judgement = {near ? Validity::kCompatible : Validity::kInvalid,
+                 fmt::format("Measured on target {}, but this is {}.", Text(target), Text(here))};
+    if (!near) return judgement;
+  }
+  Environment fields = environment;
+  fields.insert(now.begin(), now.end());
+  for (const auto& [field, unused] : fields) {
+    const bool matters = KindOf(field, candidate.solver) != MatchKind::kInformational ||
+                         ConfigNames(candidate.config, LibraryOf(field));
+    const std::string* then_value = Find(environment, field);
+    const std::string* now_value = Find(now, field);
+    if (!matters || Agree(field, then_value, now_value)) continue;
+    const bool in_range = IsInRange(field, environment, now);
+    if (in_range && judgement.validity == Validity::kCompatible) continue;
+    judgement = {in_range ? Validity::kCompatible : Validity::kInvalid,
+                 fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field,
+                             Shown(then_value), Text(candidate), Shown(now_value))};
+    if (!in_range) return judgement;
+  }
+  return judgement;
 }
 
 std::string MatchPolicy::Mismatch(const Candidate& candidate, const Target& target,
                                   const Environment& environment, const Target& here,
                                   const Environment& now) const {
-  if (target != here) {
-    return fmt::format("Measured on target {}, but this is {}.", Text(target), Text(here));
-  }
-  Environment fields = environment;
-  fields.insert(now.begin(), now.end());
-  for (const auto& [field, unused] : fields) {
-    const std::string_view library = LibraryOf(field);
-    const bool matters = KindOf(field, candidate.solver) == MatchKind::kMustMatch ||
-                         ConfigNames(candidate.config, library);
-    const std::string* then_value = Find(environment, field);
-    const std::string* now_value = Find(now, field);
-    if (!matters || Agree(field, then_value, now_value)) continue;
-    return fmt::format("Measured with {} {}, which {} depends on; it is {} now.", field,
-                       Shown(then_value), Text(candidate), Shown(now_value));
-  }
-  return {};
+  return Judge(candidate, target, environment, here, now).reason;
 }
 
 }  // namespace attune

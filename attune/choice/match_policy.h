@@ -11,8 +11,22 @@ namespace attune {
 
 // How a field of the environment is compared between a record and here.
 enum class MatchKind {
-  kMustMatch,      // A difference makes the record invalid here.
+  kMustMatch,  // A difference makes the record invalid here.
+  // A difference makes the record a hint; within the range of Judge() it may serve until the
+  // problem is tuned here.
+  kCompatibleRange,
   kInformational,  // A difference is reported and nothing else.
+};
+
+// What a record from elsewhere is worth here.
+enum class Validity {
+  kHolds,       // As good as measured here and now.
+  kCompatible,  // Orders candidates well enough to serve from, not to stop tuning for.
+  kInvalid,
+};
+struct Judgement {
+  Validity validity = Validity::kHolds;
+  std::string reason;  // The first difference that matters; empty if it holds.
 };
 
 // Which environment fields decide whether a record is valid. Only libraries that the candidate's
@@ -26,6 +40,12 @@ class MatchPolicy {
   static MatchPolicy Default();
 
   MatchKind KindOf(std::string_view field, const SolverId& solver) const;
+
+  // Compatible are records of another device of the same backend and architecture, and records
+  // whose differences are all of kCompatibleRange: another policy; another version of a library or
+  // driver with the same first two numbers, and then another build of it.
+  Judgement Judge(const Candidate& candidate, const Target& target, const Environment& environment,
+                  const Target& here, const Environment& now) const;
 
   // Empty if a record of `candidate` measured on (target, environment) is valid on (here, now);
   // else a sentence that names the first difference that matters.

@@ -21,9 +21,10 @@ std::string Mismatch(const Candidate& candidate, const Environment& then, const 
 }
 
 TEST(MatchPolicy, LibrariesMatterToTheSolversThatHaveThemInTheirName) {
-  EXPECT_EQ(kPolicy.KindOf("library.onednn", Solver("host.onednn-conv")), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("library.onednn", Solver("host.onednn-conv")),
+            MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("library.onednn.build_id", Solver("host.onednn-conv")),
-            MatchKind::kMustMatch);
+            MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("library.onednn", Solver("host.openblas-gemm")),
             MatchKind::kInformational);
 }
@@ -36,21 +37,23 @@ TEST(MatchPolicy, ANameInsideOfAnotherIsNotTheLibrary) {
 
 TEST(MatchPolicy, OurOwnKernelsMatterToTheirSolversAndToThoseAboveThem) {
   for (const char* solver : {"host.packed-gemm", "host.im2col-packed", "host.conv1x1-packed"}) {
-    EXPECT_EQ(kPolicy.KindOf("library.packed.build_id", Solver(solver)), MatchKind::kMustMatch)
+    EXPECT_EQ(kPolicy.KindOf("library.packed.build_id", Solver(solver)),
+              MatchKind::kCompatibleRange)
         << solver;
   }
   EXPECT_EQ(kPolicy.KindOf("library.gemv.build_id", Solver("host.gemv-gemm")),
-            MatchKind::kMustMatch);
+            MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("library.direct.build_id", Solver("host.direct-conv")),
-            MatchKind::kMustMatch);
+            MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("library.packed.build_id", Solver("host.openblas-gemm")),
             MatchKind::kInformational);
 }
 
 TEST(MatchPolicy, AKernelFileMattersToItsSolverAndToNoOther) {
   EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.conv-direct")),
-            MatchKind::kMustMatch);
-  EXPECT_EQ(kPolicy.KindOf("library.acme_conv", Solver("opencl.acme_conv")), MatchKind::kMustMatch);
+            MatchKind::kCompatibleRange);
+  EXPECT_EQ(kPolicy.KindOf("library.acme_conv", Solver("opencl.acme_conv")),
+            MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.conv-direct-filter")),
             MatchKind::kInformational);
   EXPECT_EQ(kPolicy.KindOf("library.conv-direct", Solver("opencl.clblast-gemm")),
@@ -77,8 +80,8 @@ TEST(MatchPolicy, AnUnknownPolicyIsNoDifference) {
 TEST(MatchPolicy, DriversAndPoliciesMatterToEverybodyAndTheRestInforms) {
   const SolverId solver = Solver("host.eigen-gemm");
 
-  EXPECT_EQ(kPolicy.KindOf("driver.pocl", solver), MatchKind::kMustMatch);
-  EXPECT_EQ(kPolicy.KindOf("policy.omp_wait", solver), MatchKind::kMustMatch);
+  EXPECT_EQ(kPolicy.KindOf("driver.pocl", solver), MatchKind::kCompatibleRange);
+  EXPECT_EQ(kPolicy.KindOf("policy.omp_wait", solver), MatchKind::kCompatibleRange);
   EXPECT_EQ(kPolicy.KindOf("host.kernel", solver), MatchKind::kInformational);
   EXPECT_EQ(kPolicy.KindOf("driverless", solver), MatchKind::kInformational);
 }
@@ -117,6 +120,78 @@ TEST(MatchPolicy, ALibraryThatTheConfigNamesMattersToo) {
               IsEmpty());
   EXPECT_THAT(Mismatch(im2col, then, {{"library.openblas", "2"}, {"library.onednn", "1"}}),
               HasSubstr("library.openblas"));
+}
+
+TEST(MatchPolicy, TheKernelsThatALibraryChoseHaveToBeTheSame) {
+  EXPECT_EQ(kPolicy.KindOf("library.openblas.core", Solver("host.openblas-gemm")),
+            MatchKind::kMustMatch);
+}
+
+Validity Judged(const Candidate& candidate, const Environment& then, const Environment& now) {
+  return kPolicy.Judge(candidate, kHere, then, kHere, now).validity;
+}
+
+TEST(MatchPolicy, APatchOfALibraryIsCompatibleAndAnotherReleaseIsNot) {
+  const Candidate candidate{Solver("host.onednn-conv"), {}};
+  const Environment then = {{"library.onednn", "2.6.3"}, {"library.onednn.build_id", "aa"}};
+
+  EXPECT_EQ(Judged(candidate, then, then), Validity::kHolds);
+  EXPECT_EQ(
+      Judged(candidate, then, {{"library.onednn", "2.6.4"}, {"library.onednn.build_id", "bb"}}),
+      Validity::kCompatible);
+  EXPECT_EQ(
+      Judged(candidate, then, {{"library.onednn", "2.6.3"}, {"library.onednn.build_id", "bb"}}),
+      Validity::kCompatible);
+  EXPECT_EQ(
+      Judged(candidate, then, {{"library.onednn", "2.7.0"}, {"library.onednn.build_id", "bb"}}),
+      Validity::kInvalid);
+  EXPECT_EQ(Judged(candidate, then, {{"library.onednn", "2.6.3"}}), Validity::kCompatible);
+  EXPECT_EQ(Judged(candidate, then, {}), Validity::kInvalid);
+}
+
+TEST(MatchPolicy, AnotherBuildOfOurOwnKernelsIsNotCompatible) {
+  const Candidate candidate{Solver("host.packed-gemm"), {}};
+
+  EXPECT_EQ(
+      Judged(candidate, {{"library.packed.build_id", "a"}}, {{"library.packed.build_id", "b"}}),
+      Validity::kInvalid);
+}
+
+TEST(MatchPolicy, AVersionWithoutTwoNumbersHasNoRange) {
+  const Candidate candidate{Solver("host.eigen-gemm"), {}};
+
+  for (const char* version : {"3", "3.", ".4", "new", ""}) {
+    EXPECT_EQ(Judged(candidate, {{"library.eigen", version}}, {{"library.eigen", "3.4.1"}}),
+              Validity::kInvalid)
+        << version;
+  }
+}
+
+TEST(MatchPolicy, AnotherPolicyIsCompatible) {
+  const Candidate candidate{Solver("host.eigen-gemm"), {}};
+
+  EXPECT_EQ(Judged(candidate, {{"policy.omp_wait", "passive"}}, {{"policy.omp_wait", "unset"}}),
+            Validity::kCompatible);
+}
+
+TEST(MatchPolicy, AnotherDeviceOfOneArchitectureIsCompatibleAndAnotherArchitectureIsNot) {
+  const Candidate candidate{Solver("host.eigen-gemm"), {}};
+  Target there = kHere;
+  there.device = "AMD EPYC 9754";
+  there.compute_units = 128;
+  EXPECT_EQ(kPolicy.Judge(candidate, there, {}, kHere, {}).validity, Validity::kCompatible);
+  there.arch = "x86-64-v3";
+  EXPECT_EQ(kPolicy.Judge(candidate, there, {}, kHere, {}).validity, Validity::kInvalid);
+}
+
+TEST(MatchPolicy, OneInvalidDifferenceOutweighsCompatibleOnes) {
+  const Candidate candidate{Solver("host.onednn-conv"), {}};
+
+  const Judgement judgement =
+      kPolicy.Judge(candidate, kHere, {{"library.onednn", "1.8"}, {"policy.omp_wait", "a"}}, kHere,
+                    {{"library.onednn", "2.6"}, {"policy.omp_wait", "b"}});
+  EXPECT_EQ(judgement.validity, Validity::kInvalid);
+  EXPECT_THAT(judgement.reason, HasSubstr("library.onednn"));
 }
 
 }  // namespace

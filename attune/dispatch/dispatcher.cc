@@ -11,22 +11,6 @@ namespace {
 // Neighbours that are looked at: the nearest one's candidates may all be inapplicable.
 constexpr size_t kNeighbours = 3;
 
-// Records of another device model or core count, or of other ways of waiting, order candidates well
-// enough to be better than a guess; another instruction set does not.
-bool IsCompatible(const Target& target, const Target& here) {
-  return target.backend == here.backend && target.arch == here.arch;
-}
-
-// `environment` with the policies of `now`.
-Environment UnderPolicyOf(const Environment& now, const Environment& environment) {
-  const auto is_policy = [](const auto& field) { return field.first.starts_with("policy."); };
-  Environment result;
-  std::copy_if(environment.begin(), environment.end(), std::inserter(result, result.end()),
-               [&](const auto& field) { return !is_policy(field); });
-  std::copy_if(now.begin(), now.end(), std::inserter(result, result.end()), is_policy);
-  return result;
-}
-
 }  // namespace
 
 struct Dispatcher::Draft {
@@ -127,39 +111,39 @@ Status Dispatcher::AddForced(Draft& draft) const {
   return Status::Ok();
 }
 
+Judgement Dispatcher::JudgeChoice(const IndexedChoice& choice) const {
+  const auto judge = [&](const RankedCandidate& ranked) {
+    return parts_.match.Judge(ranked.candidate, *choice.target, *choice.environment, parts_.target,
+                              parts_.environment);
+  };
+  Judgement best = judge(choice.best());
+  if (best.validity == Validity::kInvalid) return best;
+  // Its speed-up was over a default that may be gone.
+  const Judgement fallback = judge(choice.ranking[choice.default_position]);
+  return fallback.validity > best.validity ? fallback : best;
+}
+
 void Dispatcher::AddRecords(Draft& draft) const {
   const auto found = draft.choices.Find(draft.problem);
   if (!found.ok()) {
     draft.decision.skipped.push_back(found.error().message());
     return;
   }
-  const auto mismatch = [&](const IndexedChoice& choice, const Target& target,
-                            const Environment& environment) {
-    std::string reason = parts_.match.Mismatch(choice.best().candidate, target, environment,
-                                               parts_.target, parts_.environment);
-    if (!reason.empty()) return reason;
-    // Its speed-up was over a default that is gone.
-    return parts_.match.Mismatch(choice.ranking[choice.default_position].candidate, target,
-                                 environment, parts_.target, parts_.environment);
-  };
-  std::vector<const IndexedChoice*> passed_over;
+  std::vector<const IndexedChoice*> compatible;
   for (const IndexedChoice& choice : *found) {
-    const std::string reason = mismatch(choice, *choice.target, *choice.environment);
-    if (reason.empty()) {
+    const Judgement judgement = JudgeChoice(choice);
+    if (judgement.validity == Validity::kHolds) {
       AddRanking(draft, choice, Origin::kMeasured, "A record of this machine chose it.");
       draft.decision.is_tuned = !draft.decision.options.empty();
       if (draft.decision.is_tuned) return;
       continue;
     }
-    draft.decision.skipped.push_back(reason);
-    passed_over.push_back(&choice);
+    draft.decision.skipped.push_back(judgement.reason);
+    if (judgement.validity == Validity::kCompatible) compatible.push_back(&choice);
   }
-  for (const IndexedChoice* choice : passed_over) {
-    if (!IsCompatible(*choice->target, parts_.target)) continue;
-    const Environment environment = UnderPolicyOf(parts_.environment, *choice->environment);
-    if (!mismatch(*choice, parts_.target, environment).empty()) continue;
+  for (const IndexedChoice* choice : compatible) {
     AddRanking(draft, *choice, Origin::kCompatible,
-               fmt::format("A record of {} chose it, which is compatible.", Text(*choice->target)));
+               fmt::format("A compatible record of {} chose it.", Text(*choice->target)));
     if (!draft.decision.options.empty()) return;
   }
 }
@@ -198,13 +182,15 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
     const auto found = draft.choices.Find(neighbour.problem);
     if (!found.ok()) continue;
     for (const IndexedChoice& choice : *found) {
-      if (!IsCompatible(*choice.target, parts_.target)) continue;
+      if (JudgeChoice(choice).validity == Validity::kInvalid) continue;
       const double scale = Flops(draft.problem) / std::max(Flops(neighbour.problem), 1.0);
       for (const RankedCandidate& ranked : choice.ranking) {
-        const Environment environment = UnderPolicyOf(parts_.environment, *choice.environment);
-        const std::string mismatch = parts_.match.Mismatch(
-            ranked.candidate, parts_.target, environment, parts_.target, parts_.environment);
-        if (!mismatch.empty() || !Applies(draft.problem, ranked.candidate).ok()) continue;
+        const Judgement judgement =
+            parts_.match.Judge(ranked.candidate, *choice.target, *choice.environment, parts_.target,
+                               parts_.environment);
+        if (judgement.validity == Validity::kInvalid ||
+            !Applies(draft.problem, ranked.candidate).ok())
+          continue;
         Option option;
         option.candidate = ranked.candidate;
         option.origin = Origin::kNearest;

@@ -113,6 +113,8 @@ class Dispatcher {
   struct Draft;
 
   Status AddForced(Draft& draft) const;
+  // What the choice's candidate and its default together are worth here.
+  Judgement JudgeChoice(const IndexedChoice& choice) const;
   void AddRecords(Draft& draft) const;
   void AddRanking(Draft& draft, const IndexedChoice& choice, Origin origin,
                   const std::string& because) const;
