@@ -32,6 +32,18 @@ bool IsAtFileSizeLimit(const std::string& name) {
   return false;
 }
 
+// What SQLite opens: a URI unless the file may be made. All but letters and slashes is escaped.
+std::string FileName(const std::string& path, Access access) {
+  if (access == Access::kWrite) return path;
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  if (access == Access::kRead) return uri + "?mode=rw";
+  return uri + (access == Access::kReadOnly ? "?mode=ro" : "?mode=ro&immutable=1");
+}
+
 bool IsOutOfSpace(const std::string& name, int system_errno) {
   return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG ||
          IsAtFileSizeLimit(name);
@@ -106,11 +118,7 @@ Status Connection::Translated(const std::exception& error, std::string_view sql)
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_READONLY:
-      return Unavailable(
-          fmt::format("Database '{}' cannot be opened for writing: {}. Check the permissions of "
-                      "the file and of "
-                      "its folder.",
-                      name_, failure.message));
+      return CannotOpen(failure.message);
     default:
       // The statements are fixed and tested, so what remains is a damaged file: SQLITE_CORRUPT, a
       // table that is gone, an id that is taken.
@@ -135,7 +143,8 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path
   }
   std::unique_ptr<Connection> connection(new Connection(name, options));  // NOLINT: private.
   try {
-    connection->session_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", name));
+    connection->session_.open(soci::sqlite3,
+                              fmt::format("dbname=\"{}\"", FileName(name, options.access)));
   } catch (const soci::soci_error& error) {
     return Unavailable(
         fmt::format("Database '{}' cannot be opened: {}.", name, error.get_error_message()));
@@ -148,18 +157,19 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path
 
 Status Connection::Configure(const ConnectionOptions& options) {
   api::sqlite3_busy_timeout(HandleOf(session_), static_cast<int>(options.busy_timeout.count()));
+  if (options.access == Access::kReadFile && ::stat(name_.c_str(), &opened_file_) != 0) {
+    return CannotOpen(std::strerror(errno));
+  }
   constexpr std::string_view kSettings[] = {
       "PRAGMA synchronous = FULL",  // With WAL, a commit is on the disk when it returns.
       "PRAGMA foreign_keys = ON",    "PRAGMA trusted_schema = OFF",
       "PRAGMA cell_size_check = ON",  // Finds damage when a page is read, not when it is used.
       "PRAGMA cache_size = -32768",   // KiB.
   };
-  ATTUNE_ASSIGN_OR_RETURN(const auto mode, Texts("PRAGMA journal_mode = WAL"));
-  if (mode != std::vector<std::string>{"wal"}) {
-    return Unavailable(fmt::format(
-        "Database '{}' cannot use a write-ahead log (its journal mode is '{}'). Put it on a local "
-        "file system.",
-        name_, mode.empty() ? "unknown" : mode.front()));
+  if (options.access == Access::kWrite) {
+    ATTUNE_RETURN_IF_ERROR(UseLog());
+  } else {
+    ATTUNE_RETURN_IF_ERROR(Execute("PRAGMA query_only = ON"));
   }
   for (const std::string_view setting : kSettings) {
     ATTUNE_RETURN_IF_ERROR(Execute(std::string(setting)));
@@ -168,6 +178,46 @@ Status Connection::Configure(const ConnectionOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto page_bytes, Texts("PRAGMA page_size"));
   const int64_t pages = options.max_size_bytes / std::stoll(page_bytes.front());
   return Texts(fmt::format("PRAGMA max_page_count = {}", pages)).status();
+}
+
+Status Connection::UseLog() {
+  ATTUNE_ASSIGN_OR_RETURN(const auto mode, Texts("PRAGMA journal_mode = WAL"));
+  if (mode == std::vector<std::string>{"wal"}) return Status::Ok();
+  return Unavailable(fmt::format(
+      "Database '{}' cannot use a write-ahead log (its journal mode is '{}'). Put it on a local "
+      "file system.",
+      name_, mode.empty() ? "unknown" : mode.front()));
+}
+
+Status Connection::CannotOpen(const std::string& reason) const {
+  if (options_.access == Access::kWrite) {
+    return Unavailable(fmt::format(
+        "Database '{}' cannot be opened for writing: {}. Check the permissions of the file and of "
+        "its folder.",
+        name_, reason));
+  }
+  if (options_.access == Access::kReadOnly) {
+    return Unavailable(fmt::format(
+        "Database '{0}' cannot be read: {1}. Beside it lies '{0}-wal', left by a process that was "
+        "killed or still writes, and bringing that in takes the right to write: run the same "
+        "command once as the owner of the file.",
+        name_, reason));
+  }
+  return Unavailable(
+      fmt::format("Database '{}' cannot be read: {}. Check its permissions.", name_, reason));
+}
+
+Status Connection::CheckUnchanged() const {
+  struct stat now {};
+  if (::stat(name_.c_str(), &now) == 0 && now.st_ino == opened_file_.st_ino &&
+      now.st_size == opened_file_.st_size && now.st_mtim.tv_sec == opened_file_.st_mtim.tv_sec &&
+      now.st_mtim.tv_nsec == opened_file_.st_mtim.tv_nsec) {
+    return Status::Ok();
+  }
+  return Unavailable(fmt::format(
+      "Database '{}' was changed by another process while it was read without the right to lock "
+      "it. Run the same command again.",
+      name_));
 }
 
 Statement* Connection::Find(std::string_view sql) {
@@ -224,7 +274,7 @@ Status Connection::BeginRead() {
 Status Connection::Commit() {
   ATTUNE_RETURN_IF_ERROR(Execute("COMMIT"));
   in_transaction_ = false;
-  return Status::Ok();
+  return options_.access == Access::kReadFile ? CheckUnchanged() : Status::Ok();
 }
 
 void Connection::Rollback() noexcept {

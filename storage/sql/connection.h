@@ -11,22 +11,35 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include "attune/base/status.h"
 #include "storage/sql/soci_headers.h"
 #include "storage/sql/statement.h"
 
 namespace attune::sql {
 
+// What a connection may do, and how it comes to what it reads.
+enum class Access {
+  kWrite,     // Everything; makes the file.
+  kRead,      // Nothing is written, but the log of a process that was killed is brought in.
+  kReadOnly,  // Beside the log and its index, which exist and are left alone.
+  // The file alone, without a lock: needs no right to write anywhere. REQUIRES: there is no log. If
+  // the file changes meanwhile, Commit fails with kUnavailable.
+  kReadFile,
+};
+
 struct ConnectionOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
   int64_t max_size_bytes = 0;                    // Of the database file; 0 for no bound.
+  Access access = Access::kWrite;
 };
 
 // Not thread-safe. Every failure names the database. After a failure the connection should be
 // closed, because what it has prepared may be stale.
 class Connection {
  public:
-  // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created.
+  // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created (Access::kWrite).
   static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
                                                   const ConnectionOptions& options);
   Connection(const Connection&) = delete;
@@ -57,10 +70,15 @@ class Connection {
  private:
   Connection(std::string name, const ConnectionOptions& options);
   Status Configure(const ConnectionOptions& options);
+  Status UseLog();
+  // Of Access::kReadFile.
+  Status CheckUnchanged() const;
+  Status CannotOpen(const std::string& reason) const;
 
   std::string name_;
   ConnectionOptions options_;
   soci::session session_;
+  struct stat opened_file_ {};  // Of Access::kReadFile.
   bool in_transaction_ = false;
   std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;
 };

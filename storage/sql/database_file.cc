@@ -65,6 +65,20 @@ Status MakeTables(const std::filesystem::path& path, const ConnectionOptions& op
   return Migrate(*connection, Migrations());
 }
 
+// What is said about `made`, of which nobody has heard, is about `path`.
+Status Renamed(const Status& status, const std::string& made, const std::string& path) {
+  std::string message = status.message();
+  for (size_t at = 0; (at = message.find(made, at)) != std::string::npos; at += path.size()) {
+    message.replace(at, made.size(), path);
+  }
+  return Status(status.code(), std::move(message));
+}
+
+// As the effective user; false for a file system that is mounted read-only too.
+bool MayWrite(const std::filesystem::path& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
 Result<int64_t> SizeOf(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return FileFailure("open database", path, errno);
@@ -103,7 +117,19 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
   Status status = MakeTables(made, options);
   if (status.ok()) status = Publish(made, path);
   RemoveDatabase(made);
-  return status;
+  return status.ok() ? status : Renamed(status, made, path);
+}
+
+Result<Access> FindReadAccess(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return FileFailure("open database", path, errno);
+    return NotFound(fmt::format("There is no database '{}'.", path.string()));
+  }
+  if (MayWrite(path) && MayWrite(path.parent_path())) return Access::kRead;
+  // A log of no bytes, which readers leave behind, holds nothing.
+  const bool has_log = ::stat((path.string() + "-wal").c_str(), &info) == 0 && info.st_size > 0;
+  return has_log ? Access::kReadOnly : Access::kReadFile;
 }
 
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
@@ -116,7 +142,9 @@ Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& pa
                     path.string()));
   }
   ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(path, options));
-  ATTUNE_RETURN_IF_ERROR(Migrate(*connection, Migrations()));
+  ATTUNE_RETURN_IF_ERROR(options.access == Access::kWrite
+                             ? Migrate(*connection, Migrations())
+                             : CheckReadable(*connection, Migrations()));
   return connection;
 }
 

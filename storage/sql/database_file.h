@@ -22,7 +22,12 @@ Result<std::filesystem::path> DatabasePath(const std::string& url_or_path);
 // all, and the one of a concurrent process is left as it is.
 Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options);
 
-// Opens an existing database at the current schema. kDataLoss if the file is empty.
+// How this process may read the database `path`: as a writer would if it has the right to write.
+// kNotFound if there is no such file.
+Result<Access> FindReadAccess(const std::filesystem::path& path);
+
+// Opens an existing database at the current schema; to read it, also at the last one. kDataLoss if
+// the file is empty.
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
                                                  const ConnectionOptions& options);
 

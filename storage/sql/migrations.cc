@@ -201,4 +201,16 @@ Status Migrate(Connection& connection, std::span<const Migration> migrations) {
   return CheckDefinitions(connection, migrations);
 }
 
+Status CheckReadable(Connection& connection, std::span<const Migration> migrations) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
+  ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
+  if (applied.size() < kOldestReadableVersion) {
+    return FailedPrecondition(fmt::format(
+        "Database '{}' has schema version {}; this attune reads versions {} to {}. 'attune import' "
+        "or 'attune tune' with it brings it up to date.",
+        connection.name(), applied.size(), kOldestReadableVersion, migrations.size()));
+  }
+  return CheckDefinitions(connection, migrations.first(applied.size()));
+}
+
 }  // namespace attune::sql

@@ -27,4 +27,12 @@ const std::vector<Migration>& Migrations();
 // it is newer than that or not attune's; kDataLoss if its tables are not what the migrations made.
 Status Migrate(Connection& connection, std::span<const Migration> migrations);
 
+// Schemas from this on are read as they are: what came later concerns only who asks what changed
+// since a revision.
+inline constexpr size_t kOldestReadableVersion = 2;
+
+// As Migrate, for who must not write. kFailedPrecondition also if the database is older than
+// kOldestReadableVersion.
+Status CheckReadable(Connection& connection, std::span<const Migration> migrations);
+
 }  // namespace attune::sql

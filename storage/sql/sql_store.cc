@@ -238,6 +238,10 @@ class SqlStore final : public RecordStore {
   }
 
   Status Write(const std::function<Status(Session&, WriteTransaction&)>& body) {
+    if (options_.access != Access::kWrite) {
+      return FailedPrecondition(
+          fmt::format("Database '{}' was opened to be read only.", path_.string()));
+    }
     const std::lock_guard lock(write_mutex_);
     ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
     ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
@@ -267,7 +271,7 @@ class SqlStore final : public RecordStore {
 };
 
 ConnectionOptions ConnectionOptionsOf(const SqlStoreOptions& options) {
-  return {options.busy_timeout, options.max_size_bytes};
+  return {options.busy_timeout, options.max_size_bytes, Access::kWrite};
 }
 
 Status CheckRows(Connection& connection) {
@@ -293,9 +297,13 @@ Status ReadEverything(RecordStore& store) {
 
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options) {
-  const sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
+  sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
-  ATTUNE_RETURN_IF_ERROR(sql::CreateIfMissing(path, connection_options));
+  if (options.use == StoreUse::kRead) {
+    ATTUNE_ASSIGN_OR_RETURN(connection_options.access, sql::FindReadAccess(path));
+  } else {
+    ATTUNE_RETURN_IF_ERROR(sql::CreateIfMissing(path, connection_options));
+  }
   ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path, connection_options));
   std::error_code error;
   const auto size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
@@ -303,6 +311,10 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
   }
   return std::make_unique<sql::SqlStore>(path, connection_options, std::move(connection));
+}
+
+Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path) {
+  return sql::DatabasePath(url_or_path);
 }
 
 Status CheckSqlStore(const std::string& url_or_path, const SqlStoreOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -12,17 +13,28 @@
 
 namespace attune {
 
+// What a store is opened for.
+enum class StoreUse {
+  kRecord,  // Made if there is none, brought to this program's schema, read and written.
+  // What is there is read, and nothing is changed: the right to read the file is enough. State and
+  // queries for what changed since a revision need the current schema.
+  kRead,
+};
+
 struct SqlStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another process that writes.
   int64_t max_size_bytes = 0;                    // Of the database; 0 for as much as the disk has.
+  StoreUse use = StoreUse::kRecord;
 };
 
 // Opens the store at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database and its folder if
-// there is none, and brings an older one to this program's schema.
+// there is none, and brings an older one to this program's schema, unless `use` is kRead.
 //
 //   kInvalidArgument     The path is empty or cannot be one.
 //   kUnsupported         The scheme is of a database that this build cannot talk to.
-//   kFailedPrecondition  The schema is newer than this program, or another program's.
+//   kNotFound            There is no database, and it is only to be read.
+//   kFailedPrecondition  The schema is newer than this program, too old to be read as it is, or
+//                        another program's; or what is only to be read is to be written.
 //   kDataLoss            The file is damaged, empty or no database. Table, row and column are named
 //                        where they can be.
 //   kResourceExhausted   The disk is full. What was acknowledged before is kept.
@@ -33,6 +45,9 @@ struct SqlStoreOptions {
 // runs inside of a read snapshot and may call the store.
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options = {});
+
+// The file that OpenSqlStore opens for `url_or_path`, absolute.
+Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path);
 
 // Reads every row and compares every index with its table. Takes about a second for each 100 MB.
 // kDataLoss names what is damaged.
