@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/record/memory_store.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -31,6 +32,26 @@ Result<RecordStore*> Application::store() {
   if (store_) return store_.get();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(path));
+  return store_.get();
+}
+
+Result<RecordStore*> Application::StoreToRead() {
+  if (store_) return store_.get();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+  auto opened = OpenSqlStore(path, options);
+  if (opened.ok()) {
+    store_ = std::move(*opened);
+  } else if (opened.error().code() != StatusCode::kNotFound) {
+    return opened.error();
+  } else if (database_.empty()) {
+    store_ = std::make_unique<MemoryStore>();
+  } else {
+    return NotFound(fmt::format(
+        "{} Check the name after --db; 'attune import FILE --tag TAG --db {}' makes it.",
+        opened.error().message(), database_));
+  }
   return store_.get();
 }
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "attune/runtime/places.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
+#include "attune/runtime/places.h"
 #include "attune/solver/backend.h"
 
 namespace attune {
@@ -35,9 +35,13 @@ class Application {
   const LoadedBackends& backends();
   // Opens, and creates if there is none yet.
   Result<RecordStore*> store();
+  // For verbs that only read, which need no right to write: opens what exists. Where nothing was
+  // kept yet it is an empty store; a database that --db names must exist. A verb uses this or
+  // store(), not both.
+  Result<RecordStore*> StoreToRead();
   // What store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
-  // kNotFound lists the tags that exist.
+  // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
 
  private:

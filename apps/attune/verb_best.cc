@@ -69,7 +69,7 @@ Result<int> RunBest(Application& application, BestOptions options) {
   options.choices.cache = ParseCacheState(options.cache);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto tagged, Resolve(application, options.choices.selection));
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ChooseAll(*store, place, options.choices, tagged));
   if (options.json) {

@@ -37,7 +37,7 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
   Evidence evidence;
   evidence.problem = problem;
   ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   RecordQuery query;
   query.problem = evidence.problem;
   query.backend = std::string(evidence.place.backend->name());

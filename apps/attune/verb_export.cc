@@ -1,8 +1,11 @@
 // attune export: the choices in files that other programs read.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/json_text.h"
 #include "apps/attune/verbs.h"
 #include "attune/formats/export.h"
 
@@ -14,7 +17,17 @@ struct ExportOptions {
   std::string format;
   std::string file;
   std::string device = "cpu";
+  bool json = false;
 };
+
+Json WrittenJson(const ExportOptions& options, size_t problems,
+                 const std::vector<std::string>& skipped) {
+  return {{"file", options.file},
+          {"format", options.format},
+          {"tag", options.tag},
+          {"problems", problems},
+          {"left_out", skipped}};
+}
 
 // The text of the file, and a sentence for each problem that is not in it.
 TunableOpExport Format(const std::vector<Choice>& choices, const std::string& format) {
@@ -24,9 +37,10 @@ TunableOpExport Format(const std::vector<Choice>& choices, const std::string& fo
 }
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto tagged, application.ProblemsOf(options.tag));
   ChoiceQuery query;
   query.selection.tag = options.tag;
@@ -44,6 +58,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   TunableOpExport exported = Format(choices, options.format);
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
+  if (options.json) {
+    const size_t written = tagged.size() - std::min(tagged.size(), skipped.size());
+    application.out().Print(Dump(WrittenJson(options, written, skipped)));
+  }
   application.out().Flush();
   for (const std::string& sentence : skipped) {
     application.err().Print("Left out: " + Printable(sentence) + "\n");
@@ -68,6 +86,7 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--device", options->device, "Where they would run")->capture_default_str();
+  AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {
       return RunExport(application, *options);

@@ -48,8 +48,8 @@ void PrintProblems(const std::vector<TaggedProblem>& problems, const SupportChec
 
 Result<int> RunProblems(Application& application, const ProblemsOptions& options) {
   std::vector<TaggedProblem> problems;
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   if (options.tag.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
     ATTUNE_ASSIGN_OR_RETURN(problems, store->Problems(""));
   } else {
     ATTUNE_ASSIGN_OR_RETURN(problems, application.ProblemsOf(options.tag));

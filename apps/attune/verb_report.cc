@@ -1,7 +1,10 @@
 // attune report: one HTML file with everything that tuning a list found.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "apps/attune/json_text.h"
 #include "apps/attune/report/page.h"
 #include "apps/attune/report/report_data.h"
 #include "apps/attune/verbs.h"
@@ -13,17 +16,37 @@ struct ReportOptions {
   std::string tag;
   std::string file;
   std::string device = "cpu";
+  bool json = false;
 };
 
+Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t bytes) {
+  const auto measured =
+      std::count_if(data.problems.begin(), data.problems.end(), [](const ReportProblem& problem) {
+        return problem.chosen.choice && problem.chosen.choice->provenance != Provenance::kUntuned;
+      });
+  return {{"file", options.file},
+          {"tag", options.tag},
+          {"problems", data.problems.size()},
+          {"tuned", measured},
+          {"sets", data.sets},
+          {"trials", data.trials},
+          {"spaces", data.spaces.size()},
+          {"bytes", bytes}};
+}
+
 Result<int> RunReport(Application& application, const ReportOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, application.ProblemsOf(options.tag));
   ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
                           GatherReport(*store, place, options.tag, problems));
-  ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, RenderPage(data)));
-  if (options.file != "-") {
+  const std::string page = RenderPage(data);
+  ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, page));
+  if (options.json) {
+    application.out().Print(Dump(WrittenJson(options, data, page.size())));
+  } else if (options.file != "-") {
     application.err().Print(fmt::format("{}: {} problem{}, {} trials.\n", Printable(options.file),
                                         data.problems.size(), data.problems.size() == 1 ? "" : "s",
                                         data.trials));
@@ -42,6 +65,7 @@ void AddReportVerb(CLI::App& program, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--device", options->device, "Where it was tuned")->capture_default_str();
+  AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {
       return RunReport(application, *options);

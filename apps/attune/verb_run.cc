@@ -67,7 +67,7 @@ Result<Candidate> NamedCandidate(const std::string& text, const Place& place,
 
 Result<Candidate> BestCandidate(Application& application, const Place& place,
                                 const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto chosen,
                           ChooseAll(*store, place, {}, {TaggedProblem{problem, 1}}));
   if (!chosen[0].choice) return chosen[0].supported;

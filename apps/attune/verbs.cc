@@ -21,8 +21,14 @@ CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string&
   return verb;
 }
 
-void AddJsonFlag(CLI::App& verb, bool& json) {
-  verb.add_flag("--json", json, "Print JSON instead of a table");
+void AddJsonFlag(CLI::App& verb, bool& json, const std::string& description) {
+  verb.add_flag("--json", json, description);
+}
+
+Status CheckJsonHasRoom(bool json, const std::string& file) {
+  if (!json || file != "-") return Status::Ok();
+  return InvalidArgument(
+      "--json prints on standard output, where '-o -' puts the file. Name a file after -o.");
 }
 
 void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {

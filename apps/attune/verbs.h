@@ -37,7 +37,12 @@ CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string&
                   std::string_view examples);
 
 // --json on a verb that prints.
-void AddJsonFlag(CLI::App& verb, bool& json);
+void AddJsonFlag(CLI::App& verb, bool& json,
+                 const std::string& description = "Print JSON instead of a table");
+
+// For verbs that write a file and print JSON about it. kInvalidArgument if both would go to
+// standard output.
+Status CheckJsonHasRoom(bool json, const std::string& file);
 
 // --tag and --problem (repeatable), at least one of which must be given.
 void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
