@@ -83,6 +83,16 @@ std::string FingerprintOfFile(const std::string& path) {
 
 }  // namespace
 
+bool SharedLibrary::IsLoaded(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+      ::dlclose(handle);
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>& names) {
   std::string reasons;
   for (const std::string& name : names) {

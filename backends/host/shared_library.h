@@ -17,6 +17,9 @@ class SharedLibrary {
   // each.
   static Result<SharedLibrary> Open(const std::vector<std::string>& names);
 
+  // Whether one of `names` is in this process already.
+  static bool IsLoaded(const std::vector<std::string>& names);
+
   // The address of `name`, or null.
   void* Find(const char* name) const;
   template <class Function>

@@ -92,6 +92,7 @@ BlasDialect OpenBlasDialect() {
           {"libopenblas.so.0"},
           "libopenblas0-pthread",
           "openblas_set_num_threads",
+          "openblas_get_num_threads",
           "openblas_get_config",
           "openblas_get_corename"};
 }
@@ -104,11 +105,13 @@ BlasDialect BlisDialect() {
            "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", "libblis.so.4"},
           "libblis4-openmp",
           "bli_thread_set_num_threads",
+          nullptr,
           "bli_info_get_version_str",
           nullptr};
 }
 
 Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialect) {
+  const bool was_loaded = SharedLibrary::IsLoaded(dialect.file_names);
   Result<SharedLibrary> object = SharedLibrary::Open(dialect.file_names);
   if (!object.ok()) {
     return Unavailable(fmt::format("{} The Debian package {} brings it.", object.error().message(),
@@ -126,17 +129,22 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
         "Debian package {} brings one that does.",
         object->path(), dialect.set_threads_symbol, dialect.name, dialect.package));
   }
-  std::unique_ptr<BlasLibrary> library(new BlasLibrary(*object, functions, set_threads));
+  // Where the program itself uses the library, its number of threads is the program's business.
+  const auto get_threads = was_loaded && dialect.get_threads_symbol != nullptr
+                               ? object->FindFunction<int()>(dialect.get_threads_symbol)
+                               : nullptr;
+  std::unique_ptr<BlasLibrary> library(
+      new BlasLibrary(*object, functions, set_threads, get_threads));
   library->version_ = VersionIn(TextFrom(*object, dialect.version_symbol).c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
 }
 
 BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
-                         ThreadCountGate::SetFunction set)
+                         ThreadCountGate::SetFunction set, ThreadCountGate::GetFunction get)
     : object_(std::move(object)),
       functions_(std::make_unique<const Functions>(functions)),
-      gate_(set) {}
+      gate_(set, get) {}
 
 BlasLibrary::~BlasLibrary() = default;
 

@@ -20,6 +20,7 @@ struct BlasDialect {
   std::vector<std::string> file_names;  // Tried in this order.
   std::string package;                  // The Debian package that brings it.
   const char* set_threads_symbol;       // void(int)
+  const char* get_threads_symbol;       // int(); may be null.
   const char* version_symbol;           // char*()
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
 };
@@ -46,7 +47,8 @@ class BlasLibrary {
 
  private:
   struct Functions;
-  BlasLibrary(SharedLibrary object, const Functions& functions, ThreadCountGate::SetFunction set);
+  BlasLibrary(SharedLibrary object, const Functions& functions, ThreadCountGate::SetFunction set,
+              ThreadCountGate::GetFunction get);
 
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;

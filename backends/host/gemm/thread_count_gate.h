@@ -1,18 +1,23 @@
 // Lets calls into a library overlap whose number of threads is one setting for the whole process.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace attune::host {
 
 // Calls that want the same number run at the same time; one that wants another waits until they are
-// done. Thread-safe.
+// done. Thread-safe; a call that wants what is set takes no lock.
 class ThreadCountGate {
  public:
-  // `set` changes the library's setting; called with the gate closed to everyone else.
+  // `set` changes the library's setting and `get` reads it; both are called with the gate closed to
+  // everyone else. Without `get` the setting stays what the last call wanted. With it, it is put
+  // back whenever nobody is inside: the library has other users in this process.
   using SetFunction = void (*)(int threads);
-  explicit ThreadCountGate(SetFunction set) : set_(set) {}
+  using GetFunction = int (*)();
+  explicit ThreadCountGate(SetFunction set, GetFunction get = nullptr) : set_(set), get_(get) {}
 
   // While it lives, the library's setting is what it was asked for.
   class Pass {
@@ -27,25 +32,77 @@ class ThreadCountGate {
   };
 
  private:
-  void Enter(int threads) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return inside_ == 0 || threads_ == threads; });
-    if (threads_ != threads) {
-      set_(threads);
-      threads_ = threads;
-    }
-    ++inside_;
+  // The setting in the upper half, how many are inside in the lower one.
+  using State = uint64_t;
+  static constexpr uint32_t kUnset = 0;
+  // Matches no wish: somebody is changing the setting.
+  static constexpr uint32_t kClosed = UINT32_MAX;
+
+  static constexpr State StateOf(uint32_t setting, uint32_t inside) {
+    return (State{setting} << 32) | inside;
   }
+  static constexpr uint32_t SettingOf(State state) { return static_cast<uint32_t>(state >> 32); }
+  static constexpr uint32_t InsideOf(State state) { return static_cast<uint32_t>(state); }
+
+  void Enter(int threads) {
+    const auto wanted = static_cast<uint32_t>(threads);
+    if (!TryJoin(wanted)) EnterSlowly(wanted);
+  }
+
   void Leave() {
+    State state = state_.load();
+    while (get_ != nullptr && InsideOf(state) == 1 && SettingOf(state) != outside_) {
+      // The last one out puts back what the others had.
+      if (!state_.compare_exchange_weak(state, StateOf(kClosed, 1))) continue;
+      set_(static_cast<int>(outside_));
+      state_.store(StateOf(outside_, 0));
+      return WakeWaiting();
+    }
+    if (InsideOf(state_.fetch_sub(1)) == 1) WakeWaiting();
+  }
+
+  bool TryJoin(uint32_t wanted) {
+    State state = state_.load();
+    while (SettingOf(state) == wanted) {
+      if (state_.compare_exchange_weak(state, state + 1)) return true;
+    }
+    return false;
+  }
+
+  bool TryChange(uint32_t wanted) {
+    State state = state_.load();
+    if (InsideOf(state) != 0 || !state_.compare_exchange_strong(state, StateOf(kClosed, 1))) {
+      return false;
+    }
+    if (get_ != nullptr) outside_ = static_cast<uint32_t>(get_());
+    set_(static_cast<int>(wanted));
+    state_.store(StateOf(wanted, 1));
+    return true;
+  }
+
+  void EnterSlowly(uint32_t wanted) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    waiting_.fetch_add(1);
+    changed_.wait(lock, [&] { return TryJoin(wanted) || TryChange(wanted); });
+    waiting_.fetch_sub(1);
+    // Others may want the same.
+    changed_.notify_all();
+  }
+
+  void WakeWaiting() {
+    if (waiting_.load() == 0) return;
+    // Whoever has announced itself but does not wait yet holds the mutex.
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (--inside_ == 0) changed_.notify_all();
+    changed_.notify_all();
   }
 
   const SetFunction set_;
+  const GetFunction get_;
+  std::atomic<State> state_{StateOf(kUnset, 0)};
+  std::atomic<uint32_t> outside_{kUnset};  // Written with the gate closed.
+  std::atomic<int> waiting_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  int threads_ = 0;  // 0 until set for the first time.
-  int inside_ = 0;
 };
 
 }  // namespace attune::host

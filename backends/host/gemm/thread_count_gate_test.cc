@@ -1,0 +1,74 @@
+#include "backends/host/gemm/thread_count_gate.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace attune::host {
+namespace {
+
+// The setting of a library, as C functions see it.
+std::atomic<int> setting{0};
+std::atomic<int> changes{0};
+void Set(int threads) {
+  setting = threads;
+  ++changes;
+}
+int Get() { return setting; }
+
+class ThreadCountGateTest : public testing::Test {
+ protected:
+  ThreadCountGateTest() {
+    setting = 7;
+    changes = 0;
+  }
+};
+
+TEST_F(ThreadCountGateTest, TheSettingIsChangedOnlyWhenAnotherNumberIsWanted) {
+  ThreadCountGate gate(&Set);
+  for (int i = 0; i < 10; ++i) {
+    const ThreadCountGate::Pass pass(gate, 2);
+    EXPECT_EQ(setting, 2);
+  }
+  EXPECT_EQ(changes, 1);
+  const ThreadCountGate::Pass pass(gate, 1);
+  EXPECT_EQ(setting, 1);
+  EXPECT_EQ(changes, 2);
+}
+
+TEST_F(ThreadCountGateTest, WhatOthersHadIsPutBackWhenTheLastOneLeaves) {
+  ThreadCountGate gate(&Set, &Get);
+  {
+    const ThreadCountGate::Pass first(gate, 2);
+    const ThreadCountGate::Pass second(gate, 2);
+    EXPECT_EQ(setting, 2);
+  }
+  EXPECT_EQ(setting, 7);
+  setting = 3;  // Its other user has changed its mind.
+  { const ThreadCountGate::Pass pass(gate, 2); }
+  EXPECT_EQ(setting, 3);
+}
+
+TEST_F(ThreadCountGateTest, ThreadsWithManyWishesSeeTheirOwnAndAllGetThrough) {
+  for (const auto get : {static_cast<ThreadCountGate::GetFunction>(nullptr), &Get}) {
+    ThreadCountGate gate(&Set, get);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 2000; ++i) {
+          const int wanted = 1 + (t + i) % 3;
+          const ThreadCountGate::Pass pass(gate, wanted);
+          if (setting != wanted) ++wrong;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+}  // namespace
+}  // namespace attune::host
