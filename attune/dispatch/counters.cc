@@ -60,6 +60,10 @@ std::string Summary(const ServerCounters& counters) {
     fmt::format_to(std::back_inserter(by_origin), "{}{} {}", by_origin.empty() ? "" : ", ", count,
                    Name(static_cast<Origin>(i)));
   }
+  if (counters.failures > 0) {
+    fmt::format_to(std::back_inserter(by_origin), "{}{} none", by_origin.empty() ? "" : ", ",
+                   counters.failures);
+  }
   return fmt::format(
       "attune: {} hits, {} misses{} in {:.1f} ms, {} tuned in {:.1f} s, {} recorded, {} swaps, {} "
       "evictions.",

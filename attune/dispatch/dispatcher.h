@@ -128,8 +128,10 @@ class Dispatcher {
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
-  Result<Serving> ServeOneOf(const Decision& decision, const Problem& problem,
-                             uint64_t workspace_limit_bytes, Haste haste) const;
+  struct Attempt;
+  // Serves by the first option that is ready; others wait in the attempt.
+  bool TryReady(const Decision& decision, Attempt& attempt) const;
+  bool Try(const Option& option, Attempt& attempt) const;
   bool InScope(const Problem& problem, const Option& option) const;
 
   const DispatchParts parts_;

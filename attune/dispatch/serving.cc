@@ -76,55 +76,70 @@ bool Refutes(const Status& failure, const Option& option) {
   return is_recorded && failure.code() != StatusCode::kResourceExhausted;
 }
 
+struct Dispatcher::Attempt {
+  const Problem& problem;
+  const uint64_t workspace_limit_bytes;
+  const Haste haste;
+  Serving serving;
+  Status failure;              // Of the option that was tried last.
+  std::vector<Option> slow;    // Not tried yet, because they would take long.
+  std::vector<Candidate> met;  // Tried or found slow.
+};
+
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste) const {
-  ATTUNE_ASSIGN_OR_RETURN(Decision decision,
+  ATTUNE_ASSIGN_OR_RETURN(const Decision enough,
                           Decide(problem, choices, workspace_limit_bytes, Breadth::kEnough));
-  auto serving = ServeOneOf(decision, problem, workspace_limit_bytes, haste);
-  if (serving.ok() || decision.options.front().origin == Origin::kForced) return serving;
-  // Enough was too little: what was at hand needs more workspace, or its library is broken.
-  ATTUNE_ASSIGN_OR_RETURN(decision,
-                          Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
-  return ServeOneOf(decision, problem, workspace_limit_bytes, haste);
-}
-
-Result<Serving> Dispatcher::ServeOneOf(const Decision& decision, const Problem& problem,
-                                       uint64_t workspace_limit_bytes, Haste haste) const {
-  Serving serving;
-  serving.is_tuned = decision.is_tuned;
-  serving.skipped = decision.skipped;
-  Status failure;
-  const auto try_option = [&](const Option& option) {
-    bool has_built = false;
-    auto plan = Load(problem, option, workspace_limit_bytes, &has_built);
-    serving.has_built = serving.has_built || has_built;
-    if (plan.ok()) {
-      serving.plan = std::move(*plan);
-      return true;
-    }
-    failure = plan.error();
-    const bool refuted = Refutes(failure, option);
-    if (refuted && option.origin == Origin::kMeasured) serving.is_tuned = false;
-    (refuted ? serving.skipped : serving.failures).push_back(failure.message());
-    return false;
-  };
-  std::vector<const Option*> slow;
-  for (const Option& option : decision.options) {
-    const bool crawls = decision.options.size() > 1 && Crawls(problem, option);
-    if (haste == Haste::kAtOnce && (crawls || !IsReady(problem, option))) {
-      slow.push_back(&option);
-      continue;
-    }
-    if (!try_option(option)) continue;
-    if (!slow.empty()) serving.better = *slow.front();
-    return serving;
+  Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}};
+  attempt.serving.is_tuned = enough.is_tuned;
+  attempt.serving.skipped = enough.skipped;
+  if (TryReady(enough, attempt)) return std::move(attempt.serving);
+  if (enough.options.front().origin != Origin::kForced) {
+    // What was at hand needs more workspace, say, or its library is broken.
+    ATTUNE_ASSIGN_OR_RETURN(const Decision everything,
+                            Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
+    if (TryReady(everything, attempt)) return std::move(attempt.serving);
   }
   // Nothing is ready: better late than never.
-  for (const Option* option : slow) {
-    serving.has_built = true;
-    if (try_option(*option)) return serving;
+  attempt.serving.has_built = attempt.serving.has_built || !attempt.slow.empty();
+  for (const Option& option : attempt.slow) {
+    if (Try(option, attempt)) return std::move(attempt.serving);
   }
-  return failure;
+  return attempt.failure;
+}
+
+bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
+  for (const Option& option : decision.options) {
+    if (std::find(attempt.met.begin(), attempt.met.end(), option.candidate) != attempt.met.end()) {
+      continue;
+    }
+    attempt.met.push_back(option.candidate);
+    const bool crawls = decision.options.size() > 1 && Crawls(attempt.problem, option);
+    if (attempt.haste == Haste::kAtOnce && (crawls || !IsReady(attempt.problem, option))) {
+      attempt.slow.push_back(option);
+      continue;
+    }
+    if (!Try(option, attempt)) continue;
+    if (!attempt.slow.empty()) attempt.serving.better = attempt.slow.front();
+    return true;
+  }
+  return false;
+}
+
+bool Dispatcher::Try(const Option& option, Attempt& attempt) const {
+  Serving& serving = attempt.serving;
+  bool has_built = false;
+  auto plan = Load(attempt.problem, option, attempt.workspace_limit_bytes, &has_built);
+  serving.has_built = serving.has_built || has_built;
+  if (plan.ok()) {
+    serving.plan = std::move(*plan);
+    return true;
+  }
+  attempt.failure = plan.error();
+  const bool refuted = Refutes(attempt.failure, option);
+  if (refuted && option.origin == Origin::kMeasured) serving.is_tuned = false;
+  (refuted ? serving.skipped : serving.failures).push_back(attempt.failure.message());
+  return false;
 }
 
 }  // namespace attune

@@ -1,0 +1,109 @@
+// A plan server over a TestMachine whose hooks are counted, for tests of this module.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/dispatch/plan_server.h"
+#include "attune/dispatch/test_solvers.h"
+
+namespace attune {
+
+inline PlanKey KeyOfTest(const Problem& problem) {
+  const Fingerprint fingerprint = KeyOf(problem);
+  PlanKey key;
+  key.Append(fingerprint.high);
+  key.Append(fingerprint.low);
+  return key;
+}
+
+struct TestServerOptions {
+  ServerOptions server;
+  DispatchOptions dispatch;
+  // How a tuning ends; without it every tuning finds {variant=2} of test.quick-gemm.
+  std::function<Status(const Problem&)> tuned;
+};
+
+class TestServer {
+ public:
+  // Borrows `machine`.
+  TestServer(TestMachine& machine, TestServerOptions options)
+      : seen_(std::make_unique<Seen>()),
+        server_(std::make_unique<PlanServer>(machine.Parts(), options.dispatch, options.server,
+                                             HooksOf(machine, options))) {}
+
+  PlanServer* operator->() { return server_.get(); }
+
+  // What a call without a limit does.
+  Plan* Call(const Problem& problem) {
+    const PlanKey key = KeyOfTest(problem);
+    Plan* plan = server_->Find(key);
+    return plan != nullptr ? plan : server_->FindOrMake(key, problem, kNoWorkspaceLimit);
+  }
+  std::string SolverOfCall(const Problem& problem) {
+    return Call(problem)->option().candidate.solver.name;
+  }
+  bool WaitIdle() { return server_->WaitIdle(std::chrono::seconds(60)); }
+  std::optional<std::string> WouldStall(const Problem& problem) {
+    return server_->WouldStall(KeyOfTest(problem), problem, kNoWorkspaceLimit);
+  }
+
+  int tunings() const { return seen_->tunings.all(); }
+  int tunings_in_this_thread() const { return seen_->tunings.in_this_thread(); }
+  std::vector<std::string> recorded() const {
+    const std::lock_guard<std::mutex> lock(seen_->mutex);
+    return seen_->recorded;
+  }
+
+  // Keeps events as texts from now on.
+  void Listen() {
+    server_->SetListener([seen = seen_.get()](ServerEvent event, const Problem& problem,
+                                              const Candidate* candidate,
+                                              const std::string& message) {
+      const std::lock_guard<std::mutex> lock(seen->mutex);
+      seen->events.push_back(fmt::format("{} {} {}: {}", Name(event), Text(problem),
+                                         candidate == nullptr ? "-" : Text(*candidate), message));
+    });
+  }
+  std::vector<std::string> events() const {
+    const std::lock_guard<std::mutex> lock(seen_->mutex);
+    return seen_->events;
+  }
+
+ private:
+  struct Seen {
+    StepCount tunings;
+    std::mutex mutex;  // Guards everything below.
+    std::vector<std::string> recorded;
+    std::vector<std::string> events;
+  };
+
+  ServerHooks HooksOf(TestMachine& machine, const TestServerOptions& options) {
+    ServerHooks hooks;
+    hooks.choices = [choices = machine.choices] { return choices; };
+    hooks.tune = [seen = seen_.get(), &machine, tuned = options.tuned](const Problem& problem) {
+      seen->tunings.Add();
+      if (tuned) return tuned(problem);
+      machine.choices->Add(problem, ChoiceOf({machine.quick->At(2)}));
+      return Status::Ok();
+    };
+    hooks.record = [seen = seen_.get()](const Problem& problem) {
+      const std::lock_guard<std::mutex> lock(seen->mutex);
+      seen->recorded.push_back(Text(problem));
+      return Status::Ok();
+    };
+    return hooks;
+  }
+
+  const std::unique_ptr<Seen> seen_;
+  const std::unique_ptr<PlanServer> server_;
+};
+
+}  // namespace attune

@@ -1,0 +1,281 @@
+// Solvers, a device and records for tests of this module: every step of them is counted, and a test
+// decides how they end.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "attune/choice/choice_source.h"
+#include "attune/dispatch/dispatcher.h"
+
+namespace attune {
+
+// Steps by the thread that took them. Thread-safe.
+class StepCount {
+ public:
+  void Add() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++counts_[std::this_thread::get_id()];
+  }
+  int all() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    int sum = 0;
+    for (const auto& [thread, count] : counts_) sum += count;
+    return sum;
+  }
+  int in_this_thread() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = counts_.find(std::this_thread::get_id());
+    return found == counts_.end() ? 0 : found->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;  // Guards counts_.
+  std::map<std::thread::id, int> counts_;
+};
+
+// Really computes a packed product of f32.
+class TestExecutable final : public Executable {
+ public:
+  TestExecutable(const Gemm& gemm, size_t workspace_bytes)
+      : gemm_(gemm), workspace_bytes_(workspace_bytes) {}
+
+  size_t workspace_bytes() const override { return workspace_bytes_; }
+  bool is_concurrent() const override { return true; }
+  Status Run(const Arguments& arguments) override {
+    const auto* a = static_cast<const float*>(arguments.operands[0].handle);
+    const auto* b = static_cast<const float*>(arguments.operands[1].handle);
+    auto* c = static_cast<float*>(arguments.operands[2].handle);
+    for (int64_t n = 0; n < gemm_.n; ++n) {
+      for (int64_t m = 0; m < gemm_.m; ++m) {
+        float sum = 0;
+        for (int64_t k = 0; k < gemm_.k; ++k) sum += a[m + k * gemm_.m] * b[k + n * gemm_.k];
+        c[m + n * gemm_.m] = sum;
+      }
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const Gemm gemm_;
+  const size_t workspace_bytes_;
+};
+
+// Its configs are {variant=0} to {variant=2}; set the public fields before it is used.
+class TestSolver final : public Solver {
+ public:
+  static constexpr int64_t kVariants = 3;
+
+  explicit TestSolver(std::string name) : id_{std::move(name), 1} {
+    traits_.operator_name = "gemm";
+    traits_.instant = true;
+  }
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem& problem, const Target&) const override {
+    if (!std::holds_alternative<Gemm>(problem)) return Unsupported(id_.name + " computes gemm.");
+    return applies ? applies(std::get<Gemm>(problem)) : Status::Ok();
+  }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override {
+    spaces.Add();
+    std::vector<ParameterValue> values;
+    for (int64_t i = 0; i < kVariants; ++i) values.emplace_back(i);
+    return ConfigSpace::Create({Parameter{"variant", values}}, {});
+  }
+  Result<BuildRecipe> Recipe(const Problem&, const Config& config, const Target&) const override {
+    if (!traits_.compiles) return BuildRecipe{};
+    return BuildRecipe{Text(Candidate{id_, config}), "", "test compiler", "test"};
+  }
+  Result<Artifact> Build(const BuildRecipe& recipe) const override {
+    builds.Add();
+    return Artifact{recipe.source};
+  }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
+                                           const Config& config, Device&) const override {
+    loads.Add();
+    if (on_load) ATTUNE_RETURN_IF_ERROR(on_load(config));
+    return std::make_unique<TestExecutable>(std::get<Gemm>(problem), workspace_bytes);
+  }
+
+  Candidate At(int64_t variant) const {
+    Candidate candidate{id_, {}};
+    candidate.config["variant"] = variant;
+    return candidate;
+  }
+
+  SolverTraits traits_;
+  size_t workspace_bytes = 0;
+  std::function<Status(const Gemm&)> applies;
+  std::function<Status(const Config&)> on_load;
+  mutable StepCount spaces;
+  mutable StepCount builds;
+  mutable StepCount loads;
+
+ private:
+  const SolverId id_;
+};
+
+class TestBuffer final : public Buffer {
+ public:
+  explicit TestBuffer(size_t size_bytes) : bytes_(size_bytes) {}
+  void* handle() const override { return const_cast<std::byte*>(bytes_.data()); }
+  size_t size_bytes() const override { return bytes_.size(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+inline Target TestTarget(const std::string& device = "Test device") {
+  return {"test", device, "v1", 2, {}};
+}
+inline Environment TestEnvironment(const std::string& quick_version = "1") {
+  return {{"library.quick", quick_version}, {"library.slow", "1"}, {"policy.wait", "passive"}};
+}
+
+class TestDevice final : public Device {
+ public:
+  const Target& target() const override { return target_; }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override {
+    allocations.Add();
+    return std::unique_ptr<Buffer>(std::make_unique<TestBuffer>(size_bytes));
+  }
+  Status Upload(std::span<const std::byte>, BufferView) override { return Status::Ok(); }
+  Status Download(BufferView, std::span<std::byte>) override { return Status::Ok(); }
+  Status Synchronize() override { return Status::Ok(); }
+  Result<double> TimeNs(Executable&, const Arguments&, const TimingRequest&) override {
+    return Unsupported("A test of dispatch measures nothing.");
+  }
+  Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+
+  mutable StepCount allocations;
+
+ private:
+  const Target target_ = TestTarget();
+};
+
+// What a test says is known. Thread-safe.
+class TestChoices final : public ChoiceSource {
+ public:
+  Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!damage_.ok()) return damage_;
+    const auto found = choices_.find(KeyOf(problem));
+    return found == choices_.end() ? std::vector<IndexedChoice>() : found->second;
+  }
+  Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
+                                         double max_distance) const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!damage_.ok()) return damage_;
+    std::vector<Neighbour> neighbours;
+    for (const Neighbour& neighbour : neighbours_) {
+      if (neighbour.distance <= max_distance && !(neighbour.problem == problem)) {
+        neighbours.push_back(neighbour);
+      }
+    }
+    neighbours.resize(std::min(limit, neighbours.size()));
+    return neighbours;
+  }
+  int64_t problem_count() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int64_t>(choices_.size());
+  }
+
+  // Puts `choice` before what is known of `problem`.
+  void Add(const Problem& problem, IndexedChoice choice) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& known = choices_[KeyOf(problem)];
+    known.insert(known.begin(), std::move(choice));
+  }
+  // To be called from the nearest one on.
+  void AddNeighbour(const Problem& problem, double distance) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    neighbours_.push_back({problem, distance});
+  }
+  void Damage(Status damage) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    damage_ = std::move(damage);
+  }
+
+ private:
+  mutable std::mutex mutex_;  // Guards everything below.
+  std::map<Fingerprint, std::vector<IndexedChoice>> choices_;
+  std::vector<Neighbour> neighbours_;
+  Status damage_;
+};
+
+// `candidates`, best first, 100 ns, 200 ns, ... on this machine.
+inline IndexedChoice ChoiceOf(const std::vector<Candidate>& candidates) {
+  IndexedChoice choice;
+  choice.target = std::make_shared<const Target>(TestTarget());
+  choice.environment = std::make_shared<const Environment>(TestEnvironment());
+  for (const Candidate& candidate : candidates) {
+    choice.ranking.push_back(
+        {candidate, 100.0 * static_cast<double>(choice.ranking.size() + 1), -1, 0, -1});
+  }
+  return choice;
+}
+
+inline Problem ProductOf(int64_t m, int64_t n, int64_t k) {
+  return Normalized(PackedGemm(m, n, k));
+}
+
+// A machine with four solvers, in this order.
+struct TestMachine {
+  TestSolver* slow = nullptr;      // test.slow-gemm: its creation is long.
+  TestSolver* quick = nullptr;     // test.quick-gemm: instant.
+  TestSolver* compiled = nullptr;  // test.compiled-gemm: compiles, each size for itself.
+  TestSolver* plain = nullptr;     // test.plain-gemm: instant, the last resort.
+  SolverList solvers;
+  TestDevice device;
+  MemoryKernelCache kernels;
+  // Shared with the hooks of servers.
+  std::shared_ptr<TestChoices> choices = std::make_shared<TestChoices>();
+
+  TestMachine() {
+    slow = Add("test.slow-gemm");
+    slow->traits_.instant = false;
+    quick = Add("test.quick-gemm");
+    compiled = Add("test.compiled-gemm");
+    compiled->traits_.instant = false;
+    compiled->traits_.compiles = true;
+    compiled->traits_.dynamic = false;
+    plain = Add("test.plain-gemm");
+    plain->traits_.last_resort = true;
+  }
+  TestMachine(const TestMachine&) = delete;
+  TestMachine& operator=(const TestMachine&) = delete;
+
+  TestSolver* Add(const std::string& name) {
+    auto solver = std::make_unique<TestSolver>(name);
+    TestSolver* added = solver.get();
+    solvers.push_back(std::move(solver));
+    return added;
+  }
+  DispatchParts Parts() {
+    DispatchParts parts;
+    parts.solvers = &solvers;
+    parts.device = &device;
+    parts.target = TestTarget();
+    parts.environment = TestEnvironment();
+    parts.kernels = &kernels;
+    return parts;
+  }
+  int builds() const { return compiled->builds.all(); }
+  int builds_in_this_thread() const { return compiled->builds.in_this_thread(); }
+  // Creations that take long.
+  int slow_loads_in_this_thread() const {
+    return slow->loads.in_this_thread() + compiled->loads.in_this_thread();
+  }
+};
+
+}  // namespace attune
