@@ -102,8 +102,8 @@ class TestServer {
     return hooks;
   }
 
-  const std::unique_ptr<Seen> seen_;
-  const std::unique_ptr<PlanServer> server_;
+  std::unique_ptr<Seen> seen_;
+  std::unique_ptr<PlanServer> server_;
 };
 
 }  // namespace attune

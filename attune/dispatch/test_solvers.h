@@ -195,6 +195,7 @@ class TestChoices final : public ChoiceSource {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& known = choices_[KeyOf(problem)];
     known.insert(known.begin(), std::move(choice));
+    known.resize(std::min(known.size(), kMaxChoices));
   }
   // To be called from the nearest one on.
   void AddNeighbour(const Problem& problem, double distance) {
