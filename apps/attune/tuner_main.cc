@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -62,7 +63,9 @@ class BackgroundTuner {
     ATTUNE_ASSIGN_OR_RETURN(tuner->place_, FindPlace(tuner->backends_, settings.device));
     // Told apart by people who wonder about a record: others were running beside.
     tuner->place_.environment["host.background"] = "yes";
-    ATTUNE_ASSIGN_OR_RETURN(tuner->store_, OpenSqlStore(settings.database));
+    // Nobody waits for it, and what it has measured is worth more than its time.
+    constexpr std::chrono::seconds kPatience{60};
+    ATTUNE_ASSIGN_OR_RETURN(tuner->store_, OpenSqlStore(settings.database, {kPatience, 0}));
     ChildOptions children;
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
     children.device = settings.device;

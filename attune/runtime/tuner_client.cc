@@ -8,9 +8,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,19 +107,25 @@ TunerClient::~TunerClient() { Stop(); }
 void TunerClient::Stop() {
   const std::lock_guard<std::mutex> lock(process_mutex_);
   is_stopped_ = true;
-  if (pid_ > 0) ::kill(-pid_, SIGTERM);
-  Reap();
+  End();
 }
 
 // REQUIRES: process_mutex_ is held.
-void TunerClient::Reap() {
+void TunerClient::End() {
   if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
   if (pid_ <= 0) return;
-  int status = 0;
-  // It was told to end, or has ended: this is short.
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  const pid_t pid = std::exchange(pid_, -1);
+  siginfo_t info{};
+  // If the program waits for children of any kind, this one may be gone and its number another's.
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  // What it has stored is on the disk, so there is nothing to say goodbye to.
+  ::kill(-pid, SIGKILL);
+  // It dies when it next gets a processor, which at its priority may take a while.
+  constexpr int kPolls = 250;
+  constexpr std::chrono::milliseconds kPoll{4};
+  for (int i = 0; i < kPolls && ::waitpid(pid, nullptr, WNOHANG) == 0; ++i) {
+    std::this_thread::sleep_for(kPoll);
   }
-  pid_ = -1;
 }
 
 Status TunerClient::Start() {
@@ -156,12 +165,16 @@ Status TunerClient::Tune(const Problem& problem) {
   const int64_t begin_ns = SteadyNowNs();
   Status status = Start();
   if (status.ok()) status = Ask(problem);
-  spent_ms_ += (SteadyNowNs() - begin_ns) / 1'000'000;
-  if (status.code() != StatusCode::kUnavailable) return status;
+  const int64_t took_ms = (SteadyNowNs() - begin_ns) / 1'000'000;
+  spent_ms_ += took_ms;
+  rest_ms_ = static_cast<int64_t>((1 / options_.cpu_share - 1) * static_cast<double>(took_ms));
+  if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kDeadlineExceeded) {
+    return status;
+  }
   // Dead or deaf: the next problem gets a new process.
+  rest_ms_ = 0;
   const std::lock_guard<std::mutex> process(process_mutex_);
-  if (pid_ > 0) ::kill(-pid_, SIGKILL);
-  Reap();
+  End();
   return status;
 }
 
@@ -173,10 +186,22 @@ Status TunerClient::Ask(const Problem& problem) {
     return Unavailable(fmt::format("Cannot talk to the tuner: {}.", std::strerror(errno)));
   }
   received_.clear();
+  const int64_t patience_ms = rest_ms_ + 10 * options_.per_problem_ms + options_.patience_ms;
+  ATTUNE_RETURN_IF_ERROR(AwaitAnswer(SteadyNowNs() + patience_ms * 1'000'000)
+                             .WithContext(fmt::format("Tuning {}", Text(problem))));
+  return StatusOf(received_.substr(0, received_.find('\n')));
+}
+
+Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
   while (received_.find('\n') == std::string::npos) {
+    const int64_t left_ms = (deadline_ns - SteadyNowNs()) / 1'000'000;
+    if (left_ms <= 0) return DeadlineExceeded("The tuner did not answer in time and was killed.");
+    pollfd ready{socket_.get(), POLLIN, 0};
+    constexpr int64_t kLongestPollMs = 60'000;
+    if (::poll(&ready, 1, static_cast<int>(std::min(left_ms, kLongestPollMs))) <= 0) continue;
     char buffer[4096];
-    const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, 0);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) return Unavailable("The tuner ended before it answered.");
     received_.append(buffer, static_cast<size_t>(count));
     if (received_.size() > kLongestAnswerBytes) {
@@ -184,7 +209,7 @@ Status TunerClient::Ask(const Problem& problem) {
           fmt::format("The tuner answered more than {} bytes.", kLongestAnswerBytes));
     }
   }
-  return StatusOf(received_.substr(0, received_.find('\n')));
+  return Status::Ok();
 }
 
 }  // namespace attune

@@ -23,6 +23,9 @@ struct TunerClientOptions {
   int64_t per_problem_ms = 2000;
   int64_t budget_ms = 0;  // Of all problems together; 0 for no bound.
   double cpu_share = 1;   // Of one core, on average.
+  // What an answer may take beyond ten times per_problem_ms: starting, loading libraries, and
+  // whoever has the processor, because a tuner stands behind everybody else.
+  int64_t patience_ms = 60'000;
 };
 
 // attune-tuner in ../libexec/attune beside the object that contains this code or the program, in
@@ -40,20 +43,23 @@ class TunerClient {
 
   // Returns when the records of `problem` are stored, by this process or by another one that was
   // tuning it. kResourceExhausted once the budget is spent, kUnavailable if the process cannot be
-  // started, died or was stopped.
+  // started, died or was stopped, kDeadlineExceeded if it did not answer in time and was killed.
+  // After each of them the next problem gets a new process.
   Status Tune(const Problem& problem);
 
-  // Lets a Tune in progress, and every later one, fail soon.
+  // Kills the process and lets a Tune in progress, and every later one, fail soon.
   void Stop();
 
  private:
   Status Start();
   Status Ask(const Problem& problem);
-  void Reap();
+  Status AwaitAnswer(int64_t deadline_ns);
+  void End();
 
   const TunerClientOptions options_;
-  std::mutex mutex_;  // Held during Tune; guards spent_ms_ and received_.
+  std::mutex mutex_;  // Held during Tune; guards the next three.
   int64_t spent_ms_ = 0;
+  int64_t rest_ms_ = 0;       // What the tuner still rests after its last answer, at most.
   std::string received_;      // Of the answer so far.
   std::mutex process_mutex_;  // Guards everything below.
   UniqueFd socket_;
