@@ -1,5 +1,9 @@
 #include "attune/runtime/records_view.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,47 +17,103 @@ namespace {
 
 // More layers than this make every miss slower than one more index file would cost.
 constexpr size_t kMaxOverlays = 16;
+constexpr size_t kMaxNotes = 64;
+
+FileStamp StampOf(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
+          int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+bool IsSameFile(const FileStamp& a, const FileStamp& b) {
+  return a.device == b.device && a.inode == b.inode;
+}
+
+// An index that tells when a lookup met damage, which only reading shows.
+class WatchedIndex final : public ChoiceSource {
+ public:
+  WatchedIndex(std::shared_ptr<const ChoiceIndex> index,
+               std::shared_ptr<std::atomic<bool>> is_damaged)
+      : index_(std::move(index)), is_damaged_(std::move(is_damaged)) {}
+
+  Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override {
+    return Watched(index_->Find(problem));
+  }
+  Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
+                                         double max_distance) const override {
+    return Watched(index_->Nearest(problem, limit, max_distance));
+  }
+  int64_t problem_count() const override { return index_->problem_count(); }
+
+ private:
+  template <class Answer>
+  Answer Watched(Answer answer) const {
+    if (answer.status().code() == StatusCode::kDataLoss) is_damaged_->store(true);
+    return answer;
+  }
+
+  const std::shared_ptr<const ChoiceIndex> index_;
+  const std::shared_ptr<std::atomic<bool>> is_damaged_;
+};
 
 }  // namespace
 
 RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
-    : location_(std::move(location)), select_(std::move(select)) {
+    : location_(std::move(location)),
+      select_(std::move(select)),
+      is_damaged_(std::make_shared<std::atomic<bool>>(false)) {
   for (const auto& package : location_.packages) {
     auto index = ChoiceIndex::Open(package / "index");
     if (index.ok()) {
       packages_.push_back(std::move(*index));
     } else {
-      notes_.push_back(
-          fmt::format("Package {} is not used: {}", package.string(), index.error().message()));
+      AddNote(fmt::format("Package {} is not used: {}", package.string(), index.error().message()));
     }
   }
   MapIndex();
   Publish();
 }
 
-void RecordsView::MapIndex() {
-  if (location_.database.empty()) return;
+RecordsView::~RecordsView() {
+  const std::lock_guard<std::mutex> update(update_mutex_);
+  // There is nobody left to tell; the database's own writers are told by its lock.
+  if (pending_count_ > 0) (void)WritePending();
+}
+
+// True if index_ is another one now.
+bool RecordsView::MapIndex() {
+  if (location_.database.empty()) return false;
   const auto path = IndexPathOf(location_.database);
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(path, error);
-  if (error || (index_ != nullptr && written == index_written_)) return;
+  const FileStamp stamp = StampOf(path);
+  if (stamp == index_file_) return false;
+  index_file_ = stamp;
+  if (stamp.inode == 0) return false;
   auto index = ChoiceIndex::Open(path);
   if (!index.ok()) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    notes_.push_back(fmt::format("The index is not used: {}", index.error().message()));
-    return;
+    AddNote(fmt::format("The index is not used: {}", index.error().message()));
+    return false;
   }
-  index_written_ = written;
   index_ = std::move(*index);
-  if (index_->identity().last_revision >= seen_revision_) {
+  const IndexIdentity& identity = index_->identity();
+  if (identity.database_id != database_id_ || identity.last_revision >= seen_revision_) {
+    database_id_ = identity.database_id;
+    seen_revision_ = identity.last_revision;
     overlays_.clear();
-    seen_revision_ = index_->identity().last_revision;
   }
+  return true;
+}
+
+void RecordsView::ForgetIndex() {
+  index_ = nullptr;
+  overlays_.clear();
+  seen_revision_ = 0;
+  indexed_revision_ = 0;
 }
 
 void RecordsView::Publish() {
   std::vector<std::shared_ptr<const ChoiceSource>> layers = overlays_;
-  if (index_ != nullptr) layers.push_back(index_);
+  if (index_ != nullptr) layers.push_back(std::make_shared<WatchedIndex>(index_, is_damaged_));
   layers.insert(layers.end(), packages_.begin(), packages_.end());
   auto choices = std::make_shared<const LayeredChoices>(std::move(layers));
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -70,9 +130,20 @@ std::vector<std::string> RecordsView::notes() const {
   return notes_;
 }
 
+// What is seen again and again is said once.
+void RecordsView::AddNote(std::string note) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
+  if (!is_known && notes_.size() < kMaxNotes) notes_.push_back(std::move(note));
+}
+
 Result<RecordStore*> RecordsView::Store() {
+  const FileStamp now = StampOf(location_.database);
+  // One that was deleted, or replaced by another one, is not what the path means any more.
+  if (store_ != nullptr && !IsSameFile(now, store_file_)) store_ = nullptr;
   if (store_ == nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(location_.database));
+    store_file_ = StampOf(location_.database);
   }
   return store_.get();
 }
@@ -80,30 +151,77 @@ Result<RecordStore*> RecordsView::Store() {
 Result<bool> RecordsView::Update() {
   if (location_.database.empty()) return false;
   const std::lock_guard<std::mutex> update(update_mutex_);
-  std::error_code error;
-  if (store_ == nullptr && !std::filesystem::exists(location_.database, error)) return false;
+  if (StampOf(location_.database).inode == 0 && pending_count_ == 0) {
+    store_ = nullptr;
+    return false;
+  }
+  const Status written = pending_count_ > 0 ? WritePending() : Status::Ok();
+  if (!written.ok()) AddNote(fmt::format("Problems wait to be recorded: {}", written.message()));
+  Result<bool> changed = ReadNews();
+  if (!changed.ok()) {
+    AddNote(fmt::format("What is new in the database is not used: {}", changed.error().message()));
+    // A damaged connection reads on as it is; a new one finds what was mended.
+    store_ = nullptr;
+  }
+  return changed;
+}
+
+Result<bool> RecordsView::ReadNews() {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, Store());
+  // Before the state: an index that is ahead of it is of a later state, which a copy replaced.
+  bool has_changed = MapIndex();
   ATTUNE_ASSIGN_OR_RETURN(const StoreState state, store->State());
-  const auto before = index_;
-  MapIndex();
-  // An index of another database says nothing about this one.
-  if (index_ != nullptr && index_->identity().database_id != state.database_id) index_ = nullptr;
-  const bool has_newer = index_ == nullptr || state.last_revision > seen_revision_;
-  if (has_newer && (index_ == nullptr || overlays_.size() >= kMaxOverlays)) {
-    const auto refreshed = RefreshIndex(*store, IndexPathOf(location_.database), select_);
-    if (refreshed.ok()) MapIndex();
-    // Without a place for the file, the overlay alone serves.
+  if (database_id_ != state.database_id || seen_revision_ > state.last_revision) {
+    has_changed = has_changed || index_ != nullptr || !overlays_.empty();
+    ForgetIndex();
+    database_id_ = state.database_id;
   }
-  if (state.last_revision > seen_revision_) {
-    int64_t last_revision = seen_revision_;
-    ATTUNE_ASSIGN_OR_RETURN(auto overlay,
-                            ReadNewerChoices(*store, seen_revision_, select_, &last_revision));
-    overlays_.insert(overlays_.begin(), std::move(overlay));
-    seen_revision_ = last_revision;
+  if (is_damaged_->exchange(false)) {
+    AddNote("The index is damaged; it is made anew.");
+    ForgetIndex();
+    has_changed = true;
   }
-  if (!has_newer && before == index_) return false;
+  const bool wants_index = index_ == nullptr || overlays_.size() >= kMaxOverlays;
+  if (wants_index && state.last_revision > indexed_revision_) {
+    RefreshIndexFile(*store, state.last_revision);
+    has_changed = MapIndex() || has_changed;
+  }
+  if (state.last_revision <= seen_revision_) {
+    if (has_changed) Publish();
+    return has_changed;
+  }
+  if (overlays_.size() >= kMaxOverlays) {
+    // Without a place for the index, one overlay has it all.
+    overlays_.clear();
+    seen_revision_ = index_ == nullptr ? 0 : index_->identity().last_revision;
+  }
+  int64_t last_revision = seen_revision_;
+  ATTUNE_ASSIGN_OR_RETURN(auto overlay,
+                          ReadNewerChoices(*store, seen_revision_, select_, &last_revision));
+  overlays_.insert(overlays_.begin(), std::move(overlay));
+  seen_revision_ = last_revision;
   Publish();
   return true;
+}
+
+void RecordsView::RefreshIndexFile(RecordStore& store, int64_t last_revision) {
+  indexed_revision_ = last_revision;
+  const auto refreshed = RefreshIndex(store, IndexPathOf(location_.database), select_);
+  if (!refreshed.ok()) {
+    AddNote(fmt::format("There is no index, so records are read from the database: {}",
+                        refreshed.error().message()));
+  }
+}
+
+Status RecordsView::WritePending() {
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, Store());
+  while (!pending_.empty()) {
+    const auto& [tag, problems] = *pending_.begin();
+    ATTUNE_RETURN_IF_ERROR(store->AddProblems(tag, problems));
+    pending_count_ -= problems.size();
+    pending_.erase(pending_.begin());
+  }
+  return Status::Ok();
 }
 
 Status RecordsView::Note(std::string_view tag, const Problem& problem) {
@@ -111,9 +229,24 @@ Status RecordsView::Note(std::string_view tag, const Problem& problem) {
     return FailedPrecondition("This run time has no database to record problems in.");
   }
   const std::lock_guard<std::mutex> update(update_mutex_);
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, Store());
-  const TaggedProblem tagged{problem, 1};
-  return store->AddProblems(tag, {&tagged, 1});
+  if (pending_count_ >= kMaxPending) {
+    return ResourceExhausted(fmt::format(
+        "{} problems wait to be recorded already, because '{}' cannot be written; {} is not "
+        "recorded.",
+        pending_count_, location_.database, Text(problem)));
+  }
+  pending_[std::string(tag)].push_back({problem, 1});
+  ++pending_count_;
+  const Status written = WritePending();
+  if (written.ok()) return written;
+  AddNote(fmt::format("Problems wait to be recorded: {}", written.message()));
+  if (written.code() == StatusCode::kInvalidArgument) {
+    pending_.erase(std::string(tag));
+    pending_count_ = 0;
+    for (const auto& [other, problems] : pending_) pending_count_ += problems.size();
+    return written;
+  }
+  return Status::Ok();
 }
 
 }  // namespace attune

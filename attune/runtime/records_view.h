@@ -2,7 +2,10 @@
 // over packages.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,11 +25,22 @@ struct RecordsLocation {
   std::vector<std::filesystem::path> packages;  // Folders with a file "index", uppermost first.
 };
 
+// Which file a path named, and as of when.
+struct FileStamp {
+  uint64_t device = 0;
+  uint64_t inode = 0;  // 0: no file.
+  int64_t changed_ns = 0;
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
 // Thread-safe. Callers read choices(); only the background reads the database.
 class RecordsView {
  public:
   // Maps what is there: no file is an error, a damaged one is left out with a note.
   RecordsView(RecordsLocation location, SelectOptions select);
+  // Tries once more to write what could not be noted.
+  ~RecordsView();
 
   // What is known now. Never null.
   std::shared_ptr<const ChoiceSource> choices() const;
@@ -34,30 +48,45 @@ class RecordsView {
   std::vector<std::string> notes() const;
 
   // Reads what the database has beyond the index, or maps a newer index; makes the index if there
-  // is none. True if choices() changed. Opens the database, if there is one.
+  // is none or if it turned out to be damaged. Writes what could not be noted before. True if
+  // choices() changed. Opens the database, if there is one; a failure is in notes(), too.
   Result<bool> Update();
 
-  // Adds `problem` to `tag`, in a database that is made if there is none.
+  // Adds `problem` to `tag`, in a database that is made if there is none. While the database cannot
+  // be written, up to kMaxPending problems wait for the next Update.
   Status Note(std::string_view tag, const Problem& problem);
+  static constexpr size_t kMaxPending = 4096;
 
  private:
   Result<RecordStore*> Store();
-  void MapIndex();
+  Result<bool> ReadNews();
+  void RefreshIndexFile(RecordStore& store, int64_t last_revision);
+  Status WritePending();
+  bool MapIndex();
+  void ForgetIndex();
   void Publish();
+  void AddNote(std::string note);
 
   const RecordsLocation location_;
   const SelectOptions select_;
+  // Shared with the layers that set it, which callers may still be reading.
+  const std::shared_ptr<std::atomic<bool>> is_damaged_;
   mutable std::mutex mutex_;  // Guards choices_ and notes_.
   std::shared_ptr<const ChoiceSource> choices_;
   std::vector<std::string> notes_;
   std::mutex update_mutex_;  // Guards everything below: one update at a time.
   std::unique_ptr<RecordStore> store_;
+  FileStamp store_file_;
   std::vector<std::shared_ptr<const ChoiceSource>> packages_;
   std::shared_ptr<const ChoiceIndex> index_;
-  std::filesystem::file_time_type index_written_{};
+  FileStamp index_file_;
   // Newer than the index, newest first.
   std::vector<std::shared_ptr<const ChoiceSource>> overlays_;
-  int64_t seen_revision_ = 0;
+  std::string database_id_;       // Of index_ and overlays_.
+  int64_t seen_revision_ = 0;     // index_ and overlays_ reach up to it.
+  int64_t indexed_revision_ = 0;  // Up to it, an index was made or could not be made.
+  std::map<std::string, std::vector<TaggedProblem>, std::less<>> pending_;  // By tag.
+  size_t pending_count_ = 0;
 };
 
 }  // namespace attune
