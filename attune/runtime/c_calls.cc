@@ -47,7 +47,7 @@ Status WrongOperands(const Problem& problem, const attune_arguments& arguments) 
                                      arguments.bias != nullptr ? "bring" : "bring not"));
 }
 
-attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) {
+attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) try {
   if (!plan.failure().ok()) return Fail(plan.failure());
   const bool has_bias = call.bias != nullptr;
   if (call.a == nullptr || call.b == nullptr || call.c == nullptr ||
@@ -69,23 +69,28 @@ attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call
   }
   const Status ran = plan.Run(arguments);
   return ran.ok() ? ATTUNE_OK : Fail(ran);
+} catch (const std::exception& error) {
+  // No memory for a workspace, or a library that throws: nothing may unwind into C.
+  return Fail(Internal(fmt::format("{} failed: {}", Text(plan.problem()), error.what())));
 }
 
 template <class Call>
 attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
                     const attune_arguments& arguments) {
-  PlanServer& server = owner.runtime->server();
+  PlanServer& server = owner.current().server();
   const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
   if (Plan* plan = server.Find(key)) [[likely]]
     return RunPlan(server, *plan, arguments);
   Plan* plan = nullptr;
+  Runtime* runtime = nullptr;
   const attune_code code = Guarded([&]() -> Status {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
-    owner.runtime->NoteDynamic(problem, CurrentDynamicDims());
-    plan = server.FindOrMake(key, problem, kNoWorkspaceLimit);
+    ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
+    runtime->NoteDynamic(problem, CurrentDynamicDims());
+    plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit);
     return Status::Ok();
   });
-  return code != ATTUNE_OK ? code : RunPlan(server, *plan, arguments);
+  return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, arguments);
 }
 
 }  // namespace
@@ -103,7 +108,7 @@ Status CopyOut(const std::string& text, char** out) {
   return Status::Ok();
 }
 
-TunableContext& ContextOf(attune_runtime& runtime) { return runtime.runtime->tunable(); }
+TunableContext& ContextOf(attune_runtime& runtime) { return runtime.current().tunable(); }
 
 static_assert(static_cast<int>(StatusCode::kInternal) == ATTUNE_INTERNAL);
 static_assert(static_cast<int>(StatusCode::kUnsupported) == ATTUNE_UNSUPPORTED);
@@ -125,7 +130,7 @@ attune_code attune_runtime_create(const attune_options* options, attune_runtime*
     ATTUNE_ASSIGN_OR_RETURN(const auto settings,
                             attune::ReadSettings(options, attune::ProcessEnvironment()));
     ATTUNE_ASSIGN_OR_RETURN(auto runtime, attune::Runtime::Create(settings));
-    *out = new attune_runtime{std::move(runtime)};
+    *out = new attune_runtime(std::move(runtime));
     return attune::Status::Ok();
   });
 }
@@ -157,14 +162,17 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
 namespace attune {
 namespace {
 
-Status MakePlan(attune_runtime* runtime, const PlanKey& key, const Problem& problem, uint64_t limit,
+Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& problem, uint64_t limit,
                 attune_plan** out) {
+  *out = nullptr;
+  ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
   auto plan = std::make_unique<attune_plan>();
-  plan->owner = runtime;
-  plan->problem = problem;
-  plan->workspace_limit_bytes = limit;
-  PlanServer& server = runtime->runtime->server();
-  plan->slot = server.Pin(key, problem, limit);
+  plan->owner = owner;
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
+    plan->alpha_class = static_cast<int>(gemm->alpha);
+    plan->beta_class = static_cast<int>(gemm->beta);
+  }
+  plan->slot = runtime->server().Pin(key, problem, limit);
   const Status failure = plan->slot->current()->failure();
   if (!failure.ok()) {
     PlanServer::Unpin(*plan->slot);
@@ -172,6 +180,16 @@ Status MakePlan(attune_runtime* runtime, const PlanKey& key, const Problem& prob
   }
   *out = plan.release();
   return Status::Ok();
+}
+
+// A plan for alpha = 1 may be served by what knows no alpha: with another one it would be wrong.
+Status WrongScalars(const attune_plan& plan, const attune_arguments& arguments) {
+  constexpr const char* kClasses[] = {"0", "1", "neither 0 nor 1"};
+  return InvalidArgument(fmt::format(
+      "The plan is for alpha = {} and beta = {}; the arguments have {} and {}. Make a plan for "
+      "each "
+      "class.",
+      kClasses[plan.alpha_class], kClasses[plan.beta_class], arguments.alpha, arguments.beta));
 }
 
 Status NullArgument(const char* function) {
@@ -218,7 +236,11 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
   if (plan == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_plan_run"));
   }
-  return attune::RunPlan(plan->owner->runtime->server(), *plan->slot->current(), *arguments);
+  if (plan->alpha_class >= 0 && (attune::ScalarClassOf(arguments->alpha) != plan->alpha_class ||
+                                 attune::ScalarClassOf(arguments->beta) != plan->beta_class)) {
+    return attune::Fail(attune::WrongScalars(*plan, *arguments));
+  }
+  return attune::RunPlan(plan->owner->current().server(), *plan->slot->current(), *arguments);
 }
 
 uint64_t attune_plan_workspace_bytes(const attune_plan* plan) {

@@ -44,7 +44,8 @@ attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
 
 Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solution* solutions,
                      size_t capacity, size_t* count) {
-  const PlanServer& server = owner.runtime->server();
+  ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
+  const PlanServer& server = runtime->server();
   ATTUNE_ASSIGN_OR_RETURN(const Decision decision,
                           server.dispatcher().Decide(problem, *server.choices(), kNoWorkspaceLimit,
                                                      Breadth::kEverything));
@@ -119,9 +120,9 @@ attune_code attune_explain(attune_runtime* runtime, const char* text, char** jso
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
-    ATTUNE_ASSIGN_OR_RETURN(
-        const std::string explanation,
-        attune::ExplainJson(*runtime->runtime, problem, attune::kNoWorkspaceLimit));
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    ATTUNE_ASSIGN_OR_RETURN(const std::string explanation,
+                            attune::ExplainJson(*here, problem, attune::kNoWorkspaceLimit));
     return attune::CopyOut(explanation, json);
   });
 }
@@ -130,9 +131,10 @@ attune_code attune_would_stall(attune_runtime* runtime, const char* text, int* s
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !stalls) return attune::NullArgument("attune_would_stall");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
-    const auto reason = runtime->runtime->server().WouldStall(
-        attune::KeyOfProblem(problem, attune::kNoWorkspaceLimit), problem,
-        attune::kNoWorkspaceLimit);
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    const auto reason =
+        here->server().WouldStall(attune::KeyOfProblem(problem, attune::kNoWorkspaceLimit), problem,
+                                  attune::kNoWorkspaceLimit);
     *stalls = reason.has_value() ? 1 : 0;
     if (reason.has_value()) attune::Fail(attune::FailedPrecondition(*reason));
     return attune::Status::Ok();
@@ -167,7 +169,8 @@ attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counte
                       "ATTUNE_COUNTERS_INIT.",
                       counters->struct_size));
     }
-    attune_counters values = attune::CountersOf(runtime->runtime->server().counters());
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    attune_counters values = attune::CountersOf(here->server().counters());
     values.struct_size = counters->struct_size;
     std::memcpy(counters, &values, size);
     return attune::Status::Ok();
@@ -177,18 +180,20 @@ attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counte
 attune_code attune_metrics(attune_runtime* runtime, char** text) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text) return attune::NullArgument("attune_metrics");
-    return attune::CopyOut(attune::PrometheusText(runtime->runtime->server().counters()), text);
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    return attune::CopyOut(attune::PrometheusText(here->server().counters()), text);
   });
 }
 
 attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener, void* context) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime) return attune::NullArgument("attune_set_listener");
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     if (listener == nullptr) {
-      runtime->runtime->server().SetListener(nullptr);
+      here->server().SetListener(nullptr);
       return attune::Status::Ok();
     }
-    runtime->runtime->server().SetListener(
+    here->server().SetListener(
         [listener, context](attune::ServerEvent event, const attune::Problem& problem,
                             const attune::Candidate* candidate, const std::string& message) {
           const std::string name = candidate == nullptr ? "" : attune::Text(*candidate);
@@ -202,7 +207,8 @@ attune_code attune_set_listener(attune_runtime* runtime, attune_listener listene
 attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime) return attune::NullArgument("attune_wait_idle");
-    if (runtime->runtime->WaitIdle(std::chrono::milliseconds(timeout_ms))) {
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    if (here->WaitIdle(std::chrono::milliseconds(timeout_ms))) {
       return attune::Status::Ok();
     }
     return attune::DeadlineExceeded(

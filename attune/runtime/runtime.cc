@@ -1,11 +1,15 @@
 #include "attune/runtime/runtime.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/solution_names.h"
 #include "backends/host/thread_wait_policy.h"
@@ -26,7 +30,7 @@ ProcessVariables VariablesOfProcess() {
 
 }  // namespace
 
-Runtime::Runtime(const RuntimeOptions& options) : options_(options) {}
+Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(options.notes) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
   std::unique_ptr<Runtime> runtime(new Runtime(options));
@@ -71,8 +75,24 @@ Status Runtime::MakeServer() {
   server_ = std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), options_.server,
                                          std::move(hooks));
   const bool watches = !options_.database.empty() && !options_.server.deterministic;
-  if (watches) watcher_ = std::thread([this] { Watch(); });
+  if (watches) StartWatching();
   return Status::Ok();
+}
+
+void Runtime::StartWatching() {
+  // Signals of the program are for its own threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    watcher_ = std::thread([this] { Watch(); });
+  } catch (const std::system_error& error) {
+    notes_.push_back(fmt::format(
+        "There can be no thread that looks for newer records ({}); what the index has serves.",
+        error.what()));
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Runtime::~Runtime() {
@@ -81,8 +101,9 @@ Runtime::~Runtime() {
     is_closing_ = true;
   }
   watch_changed_.notify_all();
-  if (watcher_.joinable()) watcher_.join();
+  // First, for whoever waits for it; from here on nobody can make another one.
   if (tuner_ != nullptr) tuner_->Stop();
+  if (watcher_.joinable()) watcher_.join();
   server_.reset();
 }
 
@@ -211,6 +232,7 @@ std::vector<std::string> Runtime::notes() const {
 
 bool Runtime::WaitIdle(std::chrono::nanoseconds timeout) {
   FollowTunable();
+  const int64_t deadline_ns = SteadyNowNs() + timeout.count();
   {
     std::unique_lock<std::mutex> lock(watch_mutex_);
     if (watcher_.joinable() &&
@@ -218,7 +240,8 @@ bool Runtime::WaitIdle(std::chrono::nanoseconds timeout) {
       return false;
     }
   }
-  return server_->WaitIdle(timeout);
+  return server_->WaitIdle(
+      std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0)));
 }
 
 }  // namespace attune

@@ -39,6 +39,8 @@ struct RuntimeOptions {
   double tuning_cpu_share = 1;
   // How often a changed index or database is noticed; 0: only after a tuning of our own.
   std::chrono::milliseconds refresh_interval{2000};
+  bool prints_summary = false;     // One line to standard error at the end.
+  std::vector<std::string> notes;  // What was found out while these options were read.
 };
 
 // Thread-safe, but for destruction.
@@ -76,6 +78,7 @@ class Runtime {
   DynamicDims TakeDynamic(const Problem& problem);
   // Looks at plans again if results of TunableOp's kind have changed.
   void FollowTunable();
+  void StartWatching();
   // Looks for newer records as long as the run time lives.
   void Watch();
 

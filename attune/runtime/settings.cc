@@ -102,6 +102,41 @@ Result<attune_options> Completed(const attune_options* options) {
   return complete;
 }
 
+// A path that means the same after a chdir(), here and in the tuner.
+std::string AbsoluteDatabase(std::string_view database) {
+  for (const std::string_view scheme : {"sqlite://", "sqlite:"}) {
+    if (!database.starts_with(scheme)) continue;
+    database.remove_prefix(scheme.size());
+    break;
+  }
+  if (database.empty()) return {};
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(database, error);
+  return error ? std::string(database) : absolute.string();
+}
+
+void ReadDatabase(const attune_options& options, const Variables& variables,
+                  RuntimeOptions& result) {
+  if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
+    result.database = AbsoluteDatabase(*database);
+    return;
+  }
+  const auto path = DefaultDatabasePath();
+  if (path.ok()) {
+    result.database = *path;
+  } else {
+    result.notes.push_back(fmt::format("Nothing is tuned or recorded: {}", path.error().message()));
+  }
+}
+
+// A switch of the environment: fails closed.
+Result<bool> Switch(const char* name, const Variables& variables) {
+  const std::string value = variables(name).value_or("");
+  if (value == "1") return true;
+  if (value.empty() || value == "0") return false;
+  return InvalidArgument(fmt::format("{} is '{}'; it has to be 0 or 1.", name, value));
+}
+
 }  // namespace
 
 Variables ProcessEnvironment() {
@@ -117,11 +152,7 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables
   if (const auto device = Chosen(options.device, "ATTUNE_DEVICE", variables)) {
     result.device = *device;
   }
-  if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
-    result.database = *database;
-  } else if (const auto path = DefaultDatabasePath(); path.ok()) {
-    result.database = *path;
-  }
+  ReadDatabase(options, variables, result);
   if (const auto packages = Chosen(options.packages, "ATTUNE_PACKAGES", variables)) {
     result.packages = SplitPaths(*packages);
   }
@@ -131,8 +162,9 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables
   ATTUNE_RETURN_IF_ERROR(ReadPolicy(options, variables, result));
   ATTUNE_RETURN_IF_ERROR(ReadLimits(options, result));
   result.force = variables("ATTUNE_FORCE").value_or("");
-  result.server.deterministic =
-      options.deterministic != 0 || variables("ATTUNE_DETERMINISTIC").value_or("0") == "1";
+  ATTUNE_ASSIGN_OR_RETURN(const bool deterministic, Switch("ATTUNE_DETERMINISTIC", variables));
+  result.server.deterministic = options.deterministic != 0 || deterministic;
+  ATTUNE_ASSIGN_OR_RETURN(result.prints_summary, Switch("ATTUNE_SUMMARY", variables));
   return result;
 }
 

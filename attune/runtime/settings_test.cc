@@ -1,6 +1,7 @@
 #include "attune/runtime/settings.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -96,6 +97,24 @@ TEST(Settings, MistakesNameTheFieldAndItsValue) {
 
   EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_POLICY", "soon"}}))),
               HasSubstr("ATTUNE_POLICY is 'soon'"));
+}
+
+TEST(Settings, SwitchesAreZeroOrOneAndNothingElse) {
+  EXPECT_TRUE(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "1"}}))->prints_summary);
+  EXPECT_FALSE(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "0"}}))->prints_summary);
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "yes"}}))),
+              HasSubstr("ATTUNE_SUMMARY is 'yes'"));
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_DETERMINISTIC", "true"}}))),
+              HasSubstr("ATTUNE_DETERMINISTIC is 'true'"));
+}
+
+TEST(Settings, ADatabaseIsThePathThatItWasWhenTheOptionsWereRead) {
+  const auto here = std::filesystem::current_path();
+  for (const char* name : {"x.db", "sqlite:x.db", "sqlite://x.db"}) {
+    const auto options = ReadSettings(nullptr, From({{"ATTUNE_DB", name}}));
+    ASSERT_TRUE(options.ok()) << MessageOf(options);
+    EXPECT_EQ(options->database, (here / "x.db").string());
+  }
 }
 
 TEST(Settings, AStructOfAnOlderReleaseIsReadAsFarAsItGoes) {

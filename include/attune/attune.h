@@ -166,10 +166,14 @@ typedef struct attune_options {
         ATTUNE_SCOPE_ALL, NULL, NULL, 0, 0, 0, 0, 0, 0                               \
   }
 
-/* Opens no database file for writing and starts no thread before it has to. `options` may be null.
- */
+/* Maps the index of the database. The database itself is opened by a thread of the run time, which
+ * looks for newer records; nothing is written before there is something to write. `options` may be
+ * null. After a fork() the child may go on calling: shapes that it has used serve as before, and
+ * for others it gets a run time of its own with the same options. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
-/* Waits for running calls of its background thread; plans must be released before. Null is fine. */
+/* Ends the background, which takes a second at most unless the database is locked; plans must be
+ * released before. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
+ * served goes to standard error. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls --------------------------------------------------------------------------------------
@@ -197,8 +201,8 @@ ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_con
                                        const attune_arguments* arguments);
 
 /* A problem bound once, to be run often. It follows swaps, keeps what a call needs, and is never
- * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; the
- * arguments of each run have to agree. */
+ * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; a run
+ * whose arguments do not agree is refused. */
 typedef struct attune_plan attune_plan;
 #define ATTUNE_NO_LIMIT UINT64_MAX
 ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_gemm* gemm,
