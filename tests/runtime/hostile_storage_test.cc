@@ -1,0 +1,342 @@
+// Databases, indexes and folders that are broken, busy, full or not there: calls are served, and
+// nothing is lost.
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/index/index_writer.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/sample_records.h"
+#include "tests/runtime/runtime_world.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Explanation(attune_runtime* runtime) {
+  char* json = nullptr;
+  if (attune_explain(runtime, "gemm@1{m=16,n=16,k=16,align=4}", &json) != ATTUNE_OK) {
+    return attune_last_message();
+  }
+  const std::string text = json;
+  attune_free(json);
+  return text;
+}
+
+std::string Bytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Overwrite(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+// Measures 16 x 16 x 16 into the database of `world`.
+void TuneOnce(RuntimeWorld&) {
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_INLINE);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_TRUE(Multiply(runtime.get(), 16)) << attune_last_message();
+  ASSERT_EQ(CountersOf(runtime.get()).tunings, 1u);
+}
+
+// A file system of its own; detached at the end.
+class Mount {
+ public:
+  Mount(std::filesystem::path at, const std::string& options) : at_(std::move(at)) {
+    std::filesystem::create_directories(at_);
+    is_there_ = ::mount("tmpfs", at_.c_str(), "tmpfs", 0, options.c_str()) == 0;
+  }
+  Mount(const Mount&) = delete;
+  Mount& operator=(const Mount&) = delete;
+  ~Mount() {
+    if (is_there_) ::umount2(at_.c_str(), MNT_DETACH);
+  }
+  bool is_there() const { return is_there_; }
+  bool MakeReadOnly() const {
+    return ::mount("tmpfs", at_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
+
+ private:
+  const std::filesystem::path at_;
+  bool is_there_ = false;
+};
+
+TEST(HostileStorage, ADatabaseThatIsNoneIsToldAndTheDefaultServes) {
+  RuntimeWorld world;
+  const std::string garbage(10'000, 'x');
+  Overwrite(world.database(), garbage);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  EventLog log;
+  log.Listen(runtime.get());
+
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tuning_failures, 1u);
+  EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED), HasSubstr("is not a database"));
+  EXPECT_THAT(Explanation(runtime.get()), HasSubstr("is not a database"));
+  EXPECT_EQ(Bytes(world.database()), garbage);
+}
+
+TEST(HostileStorage, ADatabaseWithAnIndexServesFromItWhenItIsDamaged) {
+  RuntimeWorld world;
+  TuneOnce(world);
+  for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(world.database() + suffix);
+  Overwrite(world.database(), "damaged");
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_RECORD], 1u);
+}
+
+TEST(HostileStorage, ADamagedIndexIsMadeAnewWhereverItIsDamaged) {
+  RuntimeWorld world;
+  TuneOnce(world);
+  const std::string index = IndexPathOf(world.database()).string();
+  const std::string sound = Bytes(index);
+  ASSERT_GT(sound.size(), 200u);
+  for (size_t at = 0; at < sound.size(); at += sound.size() / 16) {
+    std::string damaged = sound;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    Overwrite(index, damaged);
+    attune_options options = ATTUNE_OPTIONS_INIT;
+    options.policy = ATTUNE_DEFERRED;
+    const RuntimeHandle runtime = MakeRuntime(options);
+    ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+    ASSERT_TRUE(Multiply(runtime.get(), 16)) << "byte " << at;
+    // Whatever was read before, the next look serves what was measured.
+    while (Explanation(runtime.get()).find("\"is_tuned\": true") == std::string::npos) {
+      ASSERT_TRUE(IsIdle(runtime.get()));
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_EQ(FinishedSetsIn(world.database()), 1);
+}
+
+TEST(HostileStorage, ADatabaseThatIsReplacedIsFollowed) {
+  RuntimeWorld world;
+  TuneOnce(world);
+  const std::string old_index = Bytes(IndexPathOf(world.database()));
+  for (const char* suffix : {"", "-wal", "-shm", ".index"}) {
+    std::filesystem::remove(world.database() + suffix);
+  }
+  TuneOnce(world);
+  // The index is of the database that is gone, and says more than the new one.
+  Overwrite(IndexPathOf(world.database()), old_index);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  ASSERT_TRUE(Multiply(runtime.get(), 17));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+  ASSERT_TRUE(Multiply(runtime.get(), 17));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
+  EXPECT_EQ(CountersOf(runtime.get()).swaps, 1u);
+}
+
+TEST(HostileStorage, AFolderThatCannotBeMadeIsToldAndTheDefaultServes) {
+  RuntimeWorld world;
+  Overwrite(world.folder() / "file", "in the way");
+  world.Set("ATTUNE_DB", (world.folder() / "file/attune.db").string());
+  for (const attune_policy policy : {ATTUNE_DEFERRED, ATTUNE_RECORD, ATTUNE_INLINE}) {
+    const RuntimeHandle runtime = MakeRuntime(policy);
+    ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+    ASSERT_TRUE(Multiply(runtime.get(), 16));
+    ASSERT_TRUE(IsIdle(runtime.get()));
+
+    EXPECT_EQ(CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_DEFAULT], 1u);
+    EXPECT_EQ(CountersOf(runtime.get()).tunings, 0u);
+  }
+}
+
+TEST(HostileStorage, AnUnreadableFolderIsToldAndTheDefaultServes) {
+  if (::geteuid() == 0) GTEST_SKIP() << "The superuser may read every folder.";
+  RuntimeWorld world;
+  std::filesystem::create_directory(world.folder() / "closed");
+  world.Set("ATTUNE_DB", (world.folder() / "closed/attune.db").string());
+  ::chmod((world.folder() / "closed").c_str(), 0);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_TRUE(Multiply(runtime.get(), 16));
+  EXPECT_TRUE(IsIdle(runtime.get()));
+  ::chmod((world.folder() / "closed").c_str(), 0700);
+}
+
+TEST(HostileStorage, WithoutAHomeTheDefaultServesAndTheReasonIsTold) {
+  RuntimeWorld world;
+  for (const char* name : {"HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "ATTUNE_DB"}) {
+    world.Set(name, std::nullopt);
+  }
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_TRUE(Multiply(runtime.get(), 16));
+  EXPECT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 0u);
+  EXPECT_THAT(Explanation(runtime.get()), HasSubstr("Nothing is tuned or recorded"));
+}
+
+TEST(HostileStorage, WhileAnotherWriterHoldsTheDatabaseCallsAreServedAndNothingIsLost) {
+  RuntimeWorld world;
+  ASSERT_TRUE(OpenSqlStore(world.database()).ok());
+  auto writer = sql::Connection::Open(world.database(), {});
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->BeginWrite().ok());
+  const RuntimeHandle recording = MakeRuntime(ATTUNE_RECORD);
+  const RuntimeHandle tuning = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_TRUE(recording != nullptr && tuning != nullptr) << attune_last_message();
+
+  ASSERT_TRUE(Multiply(recording.get(), 16));
+  ASSERT_TRUE(Multiply(tuning.get(), 17));
+  // The recorder gives up its first try after five seconds, the tuner does not.
+  ASSERT_TRUE(IsIdle(recording.get()));
+  EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 0u);
+  EXPECT_THAT(Explanation(recording.get()), HasSubstr("wait to be recorded"));
+  EXPECT_EQ(CountersOf(tuning.get()).tunings, 0u);
+  (*writer)->Rollback();
+
+  ASSERT_TRUE(IsIdle(tuning.get()));
+  EXPECT_EQ(CountersOf(tuning.get()).tunings, 1u);
+  EXPECT_EQ(FinishedSetsIn(world.database()), 1);
+  while (ProblemsUnder(world.database(), "recorded") == 0) std::this_thread::yield();
+  EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 1u);
+}
+
+TEST(HostileStorage, WhatWaitsToBeRecordedIsWrittenWhenTheRunTimeEnds) {
+  RuntimeWorld world;
+  ASSERT_TRUE(OpenSqlStore(world.database()).ok());
+  auto writer = sql::Connection::Open(world.database(), {});
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->BeginWrite().ok());
+  RuntimeHandle runtime = MakeRuntime(ATTUNE_RECORD);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  (*writer)->Rollback();
+  runtime = nullptr;
+
+  EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 1u);
+}
+
+TEST(HostileStorage, AFullDiskCostsTheRecordsAndNothingElse) {
+  RuntimeWorld world;
+  const Mount disk(world.folder() / "disk", "size=512k");
+  if (!disk.is_there()) GTEST_SKIP() << "A file system can be mounted by the superuser only.";
+  const std::string database = (world.folder() / "disk/attune.db").string();
+  ASSERT_TRUE(OpenSqlStore(database).ok());
+  world.Set("ATTUNE_DB", database);
+  {
+    std::ofstream filler(world.folder() / "disk/filler", std::ios::binary);
+    const std::string block(4096, 'x');
+    while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  const RuntimeHandle recording = MakeRuntime(ATTUNE_RECORD);
+  const RuntimeHandle tuning = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_TRUE(recording != nullptr && tuning != nullptr) << attune_last_message();
+  EventLog log;
+  log.Listen(tuning.get());
+
+  ASSERT_TRUE(Multiply(recording.get(), 16));
+  ASSERT_TRUE(Multiply(tuning.get(), 17));
+  ASSERT_TRUE(IsIdle(recording.get()) && IsIdle(tuning.get()));
+  EXPECT_EQ(CountersOf(tuning.get()).tuning_failures, 1u);
+  EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED), HasSubstr("No space"));
+
+  // With space again, what waited is written.
+  std::filesystem::remove(world.folder() / "disk/filler");
+  while (ProblemsUnder(database, "recorded") == 0) std::this_thread::yield();
+  EXPECT_EQ(ProblemsUnder(database, "recorded"), 1u);
+}
+
+TEST(HostileStorage, AReadOnlyFolderServesFromItsIndex) {
+  RuntimeWorld world;
+  const Mount disk(world.folder() / "disk", "size=16m");
+  if (!disk.is_there()) GTEST_SKIP() << "A file system can be mounted by the superuser only.";
+  world.Set("ATTUNE_DB", (world.folder() / "disk/attune.db").string());
+  TuneOnce(world);
+  ASSERT_TRUE(disk.MakeReadOnly());
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_TRUE(Multiply(runtime.get(), 17));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_RECORD], 1u);
+  EXPECT_EQ(CountersOf(runtime.get()).tuning_failures, 1u);
+}
+
+// Copies every set of `from` to `to`, its candidates named after a solver that does not exist.
+void CopyWithLostSolver(const std::string& from, const std::string& to) {
+  const auto source = OpenSqlStore(from);
+  const auto target = OpenSqlStore(to);
+  ASSERT_TRUE(source.ok() && target.ok());
+  std::vector<RecordedSet> sets;
+  ASSERT_TRUE((*source)
+                  ->Visit({},
+                          [&](const RecordedSet& recorded) {
+                            sets.push_back(recorded);
+                            return Status::Ok();
+                          })
+                  .ok());
+  for (const RecordedSet& recorded : sets) {
+    std::vector<Trial> trials = TrialsOf(recorded);
+    for (Trial& trial : trials) trial.candidate.solver.name = "fake.lost";
+    ASSERT_EQ((*target)->BeginSet(recorded.set), Status::Ok());
+    ASSERT_EQ((*target)->Append(recorded.set.id, trials), Status::Ok());
+    ASSERT_EQ((*target)->FinishSet(recorded.set.id), Status::Ok());
+  }
+}
+
+TEST(HostileStorage, ARecordOfALostSolverIsSkippedCountedAndMeasuredAgain) {
+  RuntimeWorld world;
+  TuneOnce(world);
+  const std::string database = (world.folder() / "lost.db").string();
+  CopyWithLostSolver(world.database(), database);
+  {
+    // By a release that had the solver.
+    const auto store = OpenSqlStore(database);
+    ASSERT_TRUE(RefreshIndex(**store, IndexPathOf(database), {}).ok());
+  }
+  world.Set("ATTUNE_DB", database);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  EventLog log;
+  log.Listen(runtime.get());
+
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  const attune_counters counters = CountersOf(runtime.get());
+  EXPECT_GE(counters.skipped_records, 1u);
+  EXPECT_THAT(log.Message(ATTUNE_EVENT_SKIPPED), HasSubstr("fake.lost"));
+  EXPECT_EQ(counters.tunings, 1u) << log.Message(ATTUNE_EVENT_TUNING_FAILED);
+  EXPECT_EQ(counters.swaps, 1u);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,200 @@
+#include "tests/runtime/runtime_world.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+
+ScopedVariable::ScopedVariable(const char* name, const std::optional<std::string>& value)
+    : name_(name) {
+  if (const char* before = std::getenv(name)) before_ = before;
+  if (value.has_value()) {
+    ::setenv(name, value->c_str(), 1);
+  } else {
+    ::unsetenv(name);
+  }
+}
+
+ScopedVariable::~ScopedVariable() {
+  if (before_.has_value()) {
+    ::setenv(name_.c_str(), before_->c_str(), 1);
+  } else {
+    ::unsetenv(name_.c_str());
+  }
+}
+
+RuntimeWorld::RuntimeWorld(const std::string& script) {
+  for (const char* name : {"ATTUNE_POLICY", "ATTUNE_PRESET", "ATTUNE_FORCE", "ATTUNE_PACKAGES",
+                           "ATTUNE_SUMMARY", "ATTUNE_RECORD_TAG", "ATTUNE_DETERMINISTIC"}) {
+    Set(name, std::nullopt);
+  }
+  Set("HOME", folder().string());
+  Set("XDG_DATA_HOME", (folder() / "data").string());
+  Set("XDG_CACHE_HOME", (folder() / "cache").string());
+  Set("ATTUNE_DB", database());
+  Set("ATTUNE_PLUGINS", "fake");
+  Set("ATTUNE_PLUGIN_PATH", ATTUNE_PLUGIN_DIR);
+  Set("ATTUNE_DEVICE", "fake");
+  Set("ATTUNE_FAKE_SCRIPT", script);
+  Set("ATTUNE_TUNER", ATTUNE_BIN_DIR "/attune-tuner");
+}
+
+void RuntimeWorld::Set(const char* name, const std::optional<std::string>& value) {
+  variables_.insert(variables_.begin(), std::make_unique<ScopedVariable>(name, value));
+}
+
+void EventLog::Listen(attune_runtime* runtime) {
+  (void)attune_set_listener(runtime, &EventLog::Note, this);
+}
+
+void EventLog::Note(void* log, attune_event event, const char*, const char*, const char* message) {
+  auto* self = static_cast<EventLog*>(log);
+  const std::lock_guard<std::mutex> lock(self->mutex_);
+  self->events_.push_back({event, message});
+}
+
+int EventLog::Count(attune_event event) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(std::count_if(events_.begin(), events_.end(),
+                                        [&](const Event& e) { return e.kind == event; }));
+}
+
+std::string EventLog::Message(attune_event event) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Event& known : events_) {
+    if (known.kind == event) return known.message;
+  }
+  return "";
+}
+
+RuntimeHandle MakeRuntime(const attune_options& options) {
+  attune_runtime* runtime = nullptr;
+  (void)attune_runtime_create(&options, &runtime);
+  return RuntimeHandle(runtime);
+}
+
+RuntimeHandle MakeRuntime(attune_policy policy) {
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  options.policy = policy;
+  options.per_problem_ms = 500;
+  return MakeRuntime(options);
+}
+
+bool Multiply(attune_runtime* runtime, int64_t size) {
+  const std::vector<float> ones(static_cast<size_t>(size * size), 1);
+  std::vector<float> product(ones.size(), -1);
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = size;
+  // Where the vectors happen to lie must not make another problem of it.
+  gemm.alignment_bytes = 4;
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = ones.data();
+  arguments.b = ones.data();
+  arguments.c = product.data();
+  if (attune_run_gemm(runtime, &gemm, &arguments) != ATTUNE_OK) return false;
+  return product == std::vector<float>(ones.size(), static_cast<float>(size));
+}
+
+bool IsIdle(attune_runtime* runtime) { return attune_wait_idle(runtime, 60'000) == ATTUNE_OK; }
+
+attune_counters CountersOf(attune_runtime* runtime) {
+  attune_counters counters = ATTUNE_COUNTERS_INIT;
+  (void)attune_get_counters(runtime, &counters);
+  return counters;
+}
+
+int FinishedSetsIn(const std::string& database) {
+  const auto store = OpenSqlStore(database);
+  if (!store.ok()) return -1;
+  RecordQuery query;
+  query.finished_only = true;
+  int sets = 0;
+  const Status visited = (*store)->Visit(query, [&](const RecordedSet&) {
+    ++sets;
+    return Status::Ok();
+  });
+  return visited.ok() ? sets : -1;
+}
+
+size_t ProblemsUnder(const std::string& database, const std::string& tag) {
+  const auto store = OpenSqlStore(database);
+  if (!store.ok()) return 0;
+  const auto problems = (*store)->Problems(tag);
+  return problems.ok() ? problems->size() : 0;
+}
+
+std::vector<pid_t> ChildrenCalled(const std::string& name) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    std::ifstream file(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(file, line)) continue;
+    // "PID (NAME) STATE PARENT ..."
+    const size_t open = line.find('(');
+    const size_t close = line.rfind(')');
+    if (open == std::string::npos || line.substr(open + 1, close - open - 1) != name) continue;
+    std::istringstream rest(line.substr(close + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (parent == ::getpid() && state != "Z") children.push_back(std::stoi(line.substr(0, open)));
+  }
+  return children;
+}
+
+CallerProcess::CallerProcess(const std::string& policy, int64_t size) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  output_ = ends[0];
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::array<std::string, 3> words = {ATTUNE_RUNTIME_CALLER, policy, std::to_string(size)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  if (::posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, arguments, environ) != 0) {
+    pid_ = -1;
+  }
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+}
+
+CallerProcess::~CallerProcess() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (output_ >= 0) ::close(output_);
+}
+
+std::map<std::string, int64_t> CallerProcess::Wait() {
+  std::string text;
+  char buffer[1024];
+  for (ssize_t got = 0; (got = ::read(output_, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  int status = -1;
+  ::waitpid(pid_, &status, 0);
+  pid_ = -1;
+  std::map<std::string, int64_t> values;
+  if (status != 0) return values;
+  std::istringstream lines(text);
+  std::string name;
+  for (int64_t value = 0; lines >> name >> value;) values[name] = value;
+  return values;
+}
+
+}  // namespace attune

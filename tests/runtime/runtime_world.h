@@ -1,0 +1,109 @@
+// A user with an empty home, for tests of the run time: nothing outside of a temporary folder is
+// read or written.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/attune.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune {
+
+// Sets one variable of the environment as long as it lives; nothing as value unsets it.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const std::optional<std::string>& value);
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable();
+
+ private:
+  const std::string name_;
+  std::optional<std::string> before_;
+};
+
+// The environment of a test. One at a time.
+class RuntimeWorld {
+ public:
+  // `script` is for the fake device, which is what run times use unless told otherwise.
+  explicit RuntimeWorld(const std::string& script = "");
+
+  std::filesystem::path folder() const { return folder_.path(); }
+  std::string database() const { return (folder_.path() / "attune.db").string(); }
+
+  // Sets a variable until the end of the test.
+  void Set(const char* name, const std::optional<std::string>& value);
+
+ private:
+  const TemporaryFolder folder_;
+  std::vector<std::unique_ptr<ScopedVariable>> variables_;
+};
+
+// What a run time told its listener. Thread-safe.
+class EventLog {
+ public:
+  void Listen(attune_runtime* runtime);
+  int Count(attune_event event) const;
+  // Of the first event of this kind; empty if there was none.
+  std::string Message(attune_event event) const;
+
+ private:
+  struct Event {
+    attune_event kind;
+    std::string message;
+  };
+  static void Note(void* log, attune_event event, const char* problem, const char* candidate,
+                   const char* message);
+
+  mutable std::mutex mutex_;  // Guards events_.
+  std::vector<Event> events_;
+};
+
+struct RuntimeDeleter {
+  void operator()(attune_runtime* runtime) const { attune_runtime_destroy(runtime); }
+};
+using RuntimeHandle = std::unique_ptr<attune_runtime, RuntimeDeleter>;
+
+// Null if it cannot be created; attune_last_message() says why.
+RuntimeHandle MakeRuntime(attune_policy policy);
+RuntimeHandle MakeRuntime(const attune_options& options);
+
+// A product of size x size matrices of ones through `runtime`. False if the call fails or its
+// result is wrong.
+bool Multiply(attune_runtime* runtime, int64_t size);
+// Whether the background has nothing to do within a minute.
+bool IsIdle(attune_runtime* runtime);
+attune_counters CountersOf(attune_runtime* runtime);
+
+// Measurement sets of all problems in the database, and problems under a tag.
+int FinishedSetsIn(const std::string& database);
+size_t ProblemsUnder(const std::string& database, const std::string& tag);
+
+// Children of this process that are called `name`.
+std::vector<pid_t> ChildrenCalled(const std::string& name);
+
+// A process that multiplies once through a run time of its own (runtime_caller.cc).
+class CallerProcess {
+ public:
+  CallerProcess(const std::string& policy, int64_t size);
+  CallerProcess(const CallerProcess&) = delete;
+  CallerProcess& operator=(const CallerProcess&) = delete;
+  ~CallerProcess();
+  // What it printed as "name value" lines, when it has ended; empty if it failed.
+  std::map<std::string, int64_t> Wait();
+
+ private:
+  pid_t pid_ = -1;
+  int output_ = -1;
+};
+
+}  // namespace attune
