@@ -8,6 +8,7 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
+#include "apps/attune/flight_lock.h"
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
@@ -184,6 +185,8 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   run.stop_requested = [&] { return interruption.requested(); };
   ProgressReporter progress(application.err(), clock);
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
+  FlightTurns turns(database, application.err());
+  run.turns = &turns;
   IndexKeeper index(*parts.store, IndexPathOf(database), clock, application.err());
   Result<RunSummary> summary = TuneAll(tuner, problems, run, [&](const RunProgress& state) {
     progress.Show(state);

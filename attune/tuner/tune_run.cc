@@ -1,6 +1,7 @@
 #include "attune/tuner/tune_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -68,6 +69,30 @@ class Run {
     if (options_.stop_requested && options_.stop_requested()) return false;
     if (failed_in_a_row_ >= kPatience) return false;
     return options_.budget_ns <= 0 || ElapsedNs() < options_.budget_ns;
+  }
+
+  // Nothing while another process tunes it. What another one tuned since the run began is not
+  // measured again.
+  Result<std::optional<ProblemOutcome>> TuneInTurn(const TaggedProblem& tagged) {
+    std::unique_ptr<ProblemTurns::Turn> turn;
+    if (options_.turns != nullptr) {
+      ATTUNE_ASSIGN_OR_RETURN(turn, options_.turns->TryTake(tagged.problem));
+      if (turn == nullptr) return std::optional<ProblemOutcome>();
+    }
+    ProblemOutcome outcome;
+    outcome.problem = tagged.problem;
+    std::set<Fingerprint> tuned;
+    if (turn != nullptr && !options_.retune) {
+      ATTUNE_ASSIGN_OR_RETURN(tuned, FindTuned(tuner_, {&tagged, 1}));
+    }
+    if (tuned.empty()) {
+      ATTUNE_ASSIGN_OR_RETURN(outcome, TuneOne(tagged.problem));
+    } else {
+      outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
+      outcome.message = "another process tuned it meanwhile";
+    }
+    TellFinished(outcome);
+    return std::optional<ProblemOutcome>(std::move(outcome));
   }
 
   Result<ProblemOutcome> TuneOne(const Problem& problem) {
@@ -154,6 +179,30 @@ std::string_view Name(ProblemOutcome::Kind kind) {
   return "unknown";
 }
 
+namespace {
+
+// Problems that other processes were tuning when it was their turn, by position in the list.
+Status TuneLeftovers(Run& run, std::span<const TaggedProblem> problems, std::vector<size_t> left,
+                     ProblemTurns& turns, std::vector<ProblemOutcome>& outcomes) {
+  while (!left.empty() && run.MayBeginAnother()) {
+    std::vector<size_t> still_left;
+    for (const size_t i : left) {
+      if (!run.MayBeginAnother()) break;
+      ATTUNE_ASSIGN_OR_RETURN(auto outcome, run.TuneInTurn(problems[i]));
+      if (outcome.has_value()) {
+        outcomes[i] = std::move(*outcome);
+      } else {
+        still_left.push_back(i);
+      }
+    }
+    if (still_left.size() == left.size()) turns.Rest();
+    left = std::move(still_left);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
                            const RunOptions& options,
                            const std::function<void(const RunProgress&)>& listener) {
@@ -169,18 +218,27 @@ Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems
                     [&](const TaggedProblem& tagged) { return is_open(tagged.problem); });
   Run run(tuner, options, listener, static_cast<size_t>(open_count));
   RunSummary summary;
+  std::vector<size_t> left;
   for (const TaggedProblem& tagged : problems) {
-    const Problem& problem = tagged.problem;
-    ProblemOutcome outcome;
-    outcome.problem = problem;
-    if (tuned.contains(KeyOf(problem))) {
+    ProblemOutcome& outcome = summary.outcomes.emplace_back();
+    outcome.problem = tagged.problem;
+    if (tuned.contains(KeyOf(tagged.problem))) {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
-    } else if (!is_open(problem) || run.MayBeginAnother()) {
-      const bool counted = is_open(problem);
-      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problem));
-      if (counted) run.TellFinished(outcome);
+    } else if (!is_open(tagged.problem)) {
+      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(tagged.problem));
+    } else if (run.MayBeginAnother()) {
+      ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(tagged));
+      if (tried.has_value()) {
+        outcome = std::move(*tried);
+      } else {
+        outcome.message = "another process tunes it";
+        left.push_back(summary.outcomes.size() - 1);
+      }
     }
-    summary.outcomes.push_back(std::move(outcome));
+  }
+  if (options.turns != nullptr) {
+    ATTUNE_RETURN_IF_ERROR(
+        TuneLeftovers(run, problems, std::move(left), *options.turns, summary.outcomes));
   }
   summary.wall_ns = run.ElapsedNs();
   summary.busy_ns = run.busy_ns();

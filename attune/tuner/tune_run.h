@@ -9,6 +9,7 @@
 
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
+#include "attune/tuner/problem_turns.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -19,6 +20,9 @@ struct RunOptions {
   bool retune = false;  // Also what has a finished, valid set.
   std::function<bool()>
       stop_requested;  // Asked between problems: SIGINT ends a run in order. May be null.
+  // Whose turn it is where other processes tune the same problems; null if there are none. What
+  // another one tunes is left for the end, and then usually tuned.
+  ProblemTurns* turns = nullptr;
 };
 
 // What came of one problem of the list.
@@ -27,7 +31,7 @@ struct ProblemOutcome {
   Problem problem;
   Kind kind = Kind::kNotReached;
   TuneReport report;    // kTuned only.
-  std::string message;  // kUnsupported and kFailed: why.
+  std::string message;  // kUnsupported and kFailed: why. Also where another process was at it.
 };
 std::string_view Name(ProblemOutcome::Kind kind);
 

@@ -10,6 +10,7 @@
 #include "attune/measure/fake_clock.h"
 #include "attune/measure/synthetic_timer.h"
 #include "attune/record/memory_store.h"
+#include "attune/tuner/tune_run.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -203,6 +204,146 @@ TEST(TuningSessionTest, LaunchesThatFitTheBudgetFourTimesStillFindAGrossDifferen
       Tune(12, 4000 * kMillisecondNs, 1, [](int64_t p) { return p == 1 ? 0.3e9 : 1e9; });
 
   EXPECT_EQ(outcome.winner, 1);
+}
+
+// Lists, two problems long, that somebody else may tune too.
+class SharedListTest : public ::testing::Test {
+ protected:
+  SharedListTest() {
+    solvers_.push_back(std::make_unique<const SpaceOnlySolver>(3));
+    parts_.solvers = &solvers_;
+    parts_.store = &store_;
+    parts_.evaluator = &evaluator_;
+    parts_.clock = &clock_;
+    options_.per_problem_ns = 500 * kMillisecondNs;
+  }
+
+  std::vector<ProblemOutcome::Kind> TuneList(const RunOptions& run) {
+    Tuner tuner(parts_, options_);
+    const auto summary = TuneAll(tuner, problems_, run, nullptr);
+    std::vector<ProblemOutcome::Kind> kinds;
+    EXPECT_TRUE(summary.ok()) << summary.status().message();
+    if (!summary.ok()) return kinds;
+    for (const ProblemOutcome& outcome : summary->outcomes) kinds.push_back(outcome.kind);
+    return kinds;
+  }
+
+  std::vector<Problem> ProblemsOfSets() {
+    std::vector<Problem> problems;
+    EXPECT_TRUE(store_
+                    .Visit({},
+                           [&](const RecordedSet& set) {
+                             problems.push_back(set.set.problem);
+                             return Status::Ok();
+                           })
+                    .ok());
+    return problems;
+  }
+
+  FakeClock clock_;
+  ScriptedEvaluator evaluator_{[](int64_t) { return 1e5; }, 1, clock_};
+  MemoryStore store_;
+  SolverList solvers_;
+  TunerParts parts_;
+  TuneOptions options_;
+  const std::vector<TaggedProblem> problems_ = {{PackedGemm(64, 64, 64), 1},
+                                                {PackedGemm(32, 32, 32), 1}};
+};
+
+// Somebody else has one problem until `rests` rests are over.
+class OtherTuner final : public ProblemTurns {
+ public:
+  OtherTuner(Problem problem, int rests, std::function<void()> at_end)
+      : problem_(std::move(problem)), rests_(rests), at_end_(std::move(at_end)) {}
+
+  Result<std::unique_ptr<Turn>> TryTake(const Problem& problem) override {
+    asked_.push_back(problem);
+    if (problem == problem_ && rests_ > 0) return std::unique_ptr<Turn>();
+    return std::make_unique<Turn>();
+  }
+  void Rest() override {
+    if (--rests_ == 0 && at_end_) at_end_();
+  }
+
+  const std::vector<Problem>& asked() const { return asked_; }
+
+ private:
+  const Problem problem_;
+  int rests_;
+  const std::function<void()> at_end_;
+  std::vector<Problem> asked_;
+};
+
+using Kind = ProblemOutcome::Kind;
+
+TEST_F(SharedListTest, WhatSomebodyElseTunesComesLastAndIsNotMeasuredAgain) {
+  OtherTuner other(problems_[0].problem, 2, [this] {
+    EXPECT_TRUE(Tuner(parts_, options_).Tune(problems_[0].problem).ok());
+  });
+  RunOptions run;
+  run.turns = &other;
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kAlreadyTuned, Kind::kTuned}));
+  EXPECT_EQ(ProblemsOfSets().size(), 2u);
+  ASSERT_GE(other.asked().size(), 2u);
+  EXPECT_EQ(other.asked()[1], problems_[1].problem);
+}
+
+TEST_F(SharedListTest, WhatSomebodyElseGaveUpIsTunedHere) {
+  OtherTuner other(problems_[0].problem, 2, nullptr);
+  RunOptions run;
+  run.turns = &other;
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kTuned, Kind::kTuned}));
+}
+
+TEST_F(SharedListTest, WhatWasTunedSinceTheRunBeganIsNotMeasuredAgain) {
+  OtherTuner other(problems_[0].problem, 0, nullptr);
+  bool first_question = true;
+  RunOptions run;
+  run.turns = &other;
+  run.stop_requested = [&] {
+    if (first_question) {
+      EXPECT_TRUE(Tuner(parts_, options_).Tune(problems_[1].problem).ok());
+    }
+    first_question = false;
+    return false;
+  };
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kTuned, Kind::kAlreadyTuned}));
+  EXPECT_EQ(ProblemsOfSets().size(), 2u);
+}
+
+TEST_F(SharedListTest, ARunThatIsStoppedWaitsForNobody) {
+  int asked = 0;
+  OtherTuner other(problems_[0].problem, 1'000'000, nullptr);
+  RunOptions run;
+  run.turns = &other;
+  run.stop_requested = [&] { return ++asked > 5; };
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kNotReached, Kind::kTuned}));
+}
+
+TEST_F(SharedListTest, ARunThatMeasuresAgainDoesSoAfterTheOther) {
+  OtherTuner other(problems_[0].problem, 1, [this] {
+    EXPECT_TRUE(Tuner(parts_, options_).Tune(problems_[0].problem).ok());
+  });
+  RunOptions run;
+  run.turns = &other;
+  run.retune = true;
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kTuned, Kind::kTuned}));
+  EXPECT_EQ(ProblemsOfSets().size(), 3u);
 }
 
 }  // namespace
