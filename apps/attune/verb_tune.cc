@@ -226,6 +226,14 @@ void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
                   Printable(kept.message())));
 }
 
+void PrintIfThereAreNoPeaks(const Workshop& workshop, Output& err) {
+  if (workshop.peaks_status().ok()) return;
+  err.Print(
+      fmt::format("attune tune: The peaks of the device could not be measured, so no winner has a "
+                  "fraction of the roofline. {}\n",
+                  Printable(workshop.peaks_status().message())));
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
@@ -234,6 +242,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
+  PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());
   ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
                           RunAll(application, options, workshop->PartsFor(*store), problems));

@@ -29,9 +29,11 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   children.device = place.device_spec;
   children.jobs = limits.jobs;
   children.memory_limit_bytes = limits.memory_limit_bytes;
-  // The device is closed again at once: children open their own, and a platform may allow one only.
-  ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
-  ATTUNE_ASSIGN_OR_RETURN(workshop->peaks_, place.backend->MeasurePeaks(*device));
+  if (const auto peaks = MeasurePeaksInChild(children); peaks.ok()) {
+    workshop->peaks_ = *peaks;
+  } else {
+    workshop->peaks_status_ = peaks.error();
+  }
   workshop->evaluator_ = MakeChildEvaluator(std::move(children));
   return workshop;
 }

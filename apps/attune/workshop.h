@@ -6,10 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "attune/runtime/places.h"
 #include "attune/base/status.h"
 #include "attune/measure/clock.h"
 #include "attune/record/record_store.h"
+#include "attune/runtime/places.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tuner.h"
 
@@ -26,19 +26,23 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 
 class Workshop {
  public:
-  // Measures the peaks of the device, which takes a fraction of a second.
+  // Measures the peaks of the device, which takes a fraction of a second. Without them tuning goes
+  // on, and peaks() are zeros.
   static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits);
 
   // What a Tuner that keeps its records in `store` works with; valid as long as this object.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
   const Peaks& peaks() const { return peaks_; }
+  // Why there are no peaks, or ok.
+  const Status& peaks_status() const { return peaks_status_; }
 
  private:
   explicit Workshop(const Place& place) : place_(place) {}
 
   Place place_;
   Peaks peaks_;
+  Status peaks_status_;
   SteadyClock clock_;
   std::unique_ptr<Evaluator> evaluator_;
 };

@@ -1,5 +1,6 @@
 #include "attune/tuner/child_evaluator.h"
 
+#include <fcntl.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/base/unique_fd.h"
 #include "attune/tuner/child_process.h"
 #include "attune/verify/memory_limit.h"
 #include "attune/verify/problem_data.h"
@@ -32,6 +34,15 @@ int AvailableCores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
+}
+
+ChildOptions WithDefaults(ChildOptions options) {
+  if (options.jobs <= 0) options.jobs = AvailableCores();
+  if (options.memory_limit_bytes <= 0) {
+    // Every child at its limit at once, with room for the parent and the page cache.
+    options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
+  }
+  return options;
 }
 
 void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
@@ -139,13 +150,7 @@ class ChildBlockTimer final : public BlockTimer {
 
 class ChildEvaluator final : public Evaluator {
  public:
-  explicit ChildEvaluator(ChildOptions options) : options_(std::move(options)) {
-    if (options_.jobs <= 0) options_.jobs = AvailableCores();
-    if (options_.memory_limit_bytes <= 0) {
-      // Every child at its limit at once, with room for the parent and the page cache.
-      options_.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options_.jobs + 2);
-    }
-  }
+  explicit ChildEvaluator(ChildOptions options) : options_(WithDefaults(std::move(options))) {}
 
   Status Begin(const Problem& problem, uint64_t seed) override {
     const int64_t begin_ns = SteadyNowNs();
@@ -230,7 +235,7 @@ class ChildEvaluator final : public Evaluator {
     return result;
   }
 
-  ChildOptions options_;
+  const ChildOptions options_;
   std::optional<ProblemData> data_;
   std::string problem_text_;
   std::vector<BusyInterval> busy_;
@@ -256,6 +261,24 @@ Result<std::filesystem::path> FindEvaluatorProgram() {
       fmt::format("Cannot find the evaluator: neither '{}' nor '{}' exists. Build or "
                   "install it, or set ATTUNE_EVALUATOR.",
                   places[0].string(), places[1].string()));
+}
+
+Result<Peaks> MeasurePeaksInChild(const ChildOptions& options) {
+  const UniqueFd no_data(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child,
+                          ChildProcess::Spawn(WithDefaults(options), no_data.get()));
+  PeaksRequest request;
+  request.device = options.device;
+  const auto reply = child.Ask(request);
+  if (!reply) return Unavailable(reply.error().message);
+  if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {
+    return Unavailable(refused->message);
+  }
+  const auto* measured = std::get_if<PeaksReply>(&reply->content);
+  if (measured == nullptr) {
+    return Internal("The evaluator answered a question for peaks with a message of another kind.");
+  }
+  return measured->peaks;
 }
 
 std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options) {

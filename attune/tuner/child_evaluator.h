@@ -8,6 +8,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/problem/target.h"
 #include "attune/tuner/evaluator.h"
 
 namespace attune {
@@ -28,6 +29,10 @@ struct ChildOptions {
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder
 // in a build tree), or $ATTUNE_EVALUATOR. kNotFound lists what was tried.
 Result<std::filesystem::path> FindEvaluatorProgram();
+
+// Of the device of `options`, in a child of its own: to measure is to compile and to launch, and
+// what a driver does then must not end this process. kUnavailable says what became of the child.
+Result<Peaks> MeasurePeaksInChild(const ChildOptions& options);
 
 std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options);
 

@@ -98,8 +98,7 @@ std::string DescribeExit(int wait_status) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_fd,
-                                         const std::string& problem_text) {
+Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options, int data_fd) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", strerror(errno)));
@@ -124,7 +123,12 @@ Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_f
     return Unavailable(
         fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));
   }
-  ChildProcess child(options, pid, std::move(parent_socket), std::move(output));
+  return ChildProcess(options, pid, std::move(parent_socket), std::move(output));
+}
+
+Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_fd,
+                                         const std::string& problem_text) {
+  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, Spawn(options, data_fd));
   HelloRequest hello;
   hello.device = options.device;
   hello.problem = problem_text;

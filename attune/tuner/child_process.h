@@ -24,6 +24,9 @@ class ChildProcess {
   static Result<ChildProcess> Start(const ChildOptions& options, int data_fd,
                                     const std::string& problem_text);
 
+  // Starts the program and says nothing. `data_fd` is any open file where the child needs no data.
+  static Result<ChildProcess> Spawn(const ChildOptions& options, int data_fd);
+
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();

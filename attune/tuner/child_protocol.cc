@@ -129,6 +129,11 @@ std::string Encode(const Request& request) {
                    json["launches"] = time.launches;
                    json["cache"] = Name(time.cache);
                  },
+                 [&](const PeaksRequest& peaks) {
+                   json["type"] = "peaks";
+                   json["version"] = peaks.version;
+                   json["device"] = peaks.device;
+                 },
              },
              request);
   return Dump(json);
@@ -155,6 +160,12 @@ std::string Encode(const Reply& reply) {
                  [&](const TimedReply& timed) {
                    json["type"] = "timed";
                    json["ns"] = timed.ns;
+                 },
+                 [&](const PeaksReply& measured) {
+                   json["type"] = "peaks";
+                   json["f32_flops"] = measured.peaks.f32_flops;
+                   json["f64_flops"] = measured.peaks.f64_flops;
+                   json["bytes_per_second"] = measured.peaks.bytes_per_second;
                  },
                  [&](const FailedReply& failed) {
                    json["type"] = "failed";
@@ -189,6 +200,11 @@ Result<Request> DecodeRequest(std::string_view text) {
     time.launches = static_cast<int>(reader.Integer("launches"));
     time.cache = reader.Named("cache", &ParseCacheState);
     request = time;
+  } else if (type == "peaks") {
+    PeaksRequest peaks;
+    peaks.version = static_cast<int>(reader.Integer("version"));
+    peaks.device = reader.String("device");
+    request = peaks;
   } else {
     return DataLoss(fmt::format("Child request type '{}' is unknown.", type));
   }
@@ -214,6 +230,12 @@ Result<Reply> DecodeReply(std::string_view text) {
     reply.content = LoadedReply{};
   } else if (type == "timed") {
     reply.content = TimedReply{reader.Number("ns")};
+  } else if (type == "peaks") {
+    Peaks peaks;
+    peaks.f32_flops = reader.Number("f32_flops");
+    peaks.f64_flops = reader.Number("f64_flops");
+    peaks.bytes_per_second = reader.Number("bytes_per_second");
+    reply.content = PeaksReply{peaks};
   } else if (type == "failed") {
     FailedReply failed;
     failed.failure.kind = reader.Named("kind", &ParseFailureKind);

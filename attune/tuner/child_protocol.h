@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "attune/base/status.h"
+#include "attune/problem/target.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -32,7 +33,12 @@ struct TimeRequest {
   int launches = 1;
   CacheState cache = CacheState::kWarm;
 };
-using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest>;
+// Instead of a hello, and all that this child is asked.
+struct PeaksRequest {
+  int version = kChildProtocolVersion;
+  std::string device;
+};
+using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, PeaksRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -57,6 +63,9 @@ struct LoadedReply {};
 struct TimedReply {
   double ns = 0;
 };
+struct PeaksReply {
+  Peaks peaks;
+};
 struct FailedReply {
   Failure failure;
   Qualification qualification;
@@ -65,7 +74,7 @@ struct FailedReply {
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply, TimedReply,
-               FailedReply>
+               PeaksReply, FailedReply>
       content;
 };
 

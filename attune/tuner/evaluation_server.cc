@@ -72,13 +72,28 @@ class EvaluationServer {
     return prepared.ok() ? Send(ReadyReply{}) : Send(RefusedReply{prepared.message()});
   }
 
+  Status Answer(const PeaksRequest& request) {
+    const auto peaks = MeasurePeaks(request);
+    return peaks.ok() ? Send(PeaksReply{*peaks}) : Send(RefusedReply{peaks.error().message()});
+  }
+
+  Result<Peaks> MeasurePeaks(const PeaksRequest& request) {
+    ATTUNE_RETURN_IF_ERROR(CheckVersion(request.version));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, request.device));
+    ATTUNE_ASSIGN_OR_RETURN(const auto device, backend->Open(request.device));
+    return backend->MeasurePeaks(*device);
+  }
+
+  static Status CheckVersion(int version) {
+    if (version == kChildProtocolVersion) return Status::Ok();
+    return FailedPrecondition(
+        fmt::format("The parent speaks version {} of the child protocol, this evaluator {}. "
+                    "Install both from one build.",
+                    version, kChildProtocolVersion));
+  }
+
   Status Prepare(const HelloRequest& hello) {
-    if (hello.version != kChildProtocolVersion) {
-      return FailedPrecondition(
-          fmt::format("The parent speaks version {} of the child protocol, this evaluator {}. "
-                      "Install both from one build.",
-                      hello.version, kChildProtocolVersion));
-    }
+    ATTUNE_RETURN_IF_ERROR(CheckVersion(hello.version));
     ATTUNE_ASSIGN_OR_RETURN(problem_, ParseProblem(hello.problem));
     ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, hello.device));
     ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));

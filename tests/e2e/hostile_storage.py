@@ -6,7 +6,6 @@ import contextlib
 import os
 import pathlib
 import sqlite3
-import subprocess
 
 import program
 
@@ -48,21 +47,6 @@ def test_full_output(attune):
     program.check("No space left" in err, err)
 
 
-@contextlib.contextmanager
-def small_disk(attune, size_kib):
-    """A disk of that size; None where none can be mounted."""
-    folder = attune.folder / "small"
-    folder.mkdir()
-    mounted = os.geteuid() == 0 and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)],
-        stderr=subprocess.DEVNULL, check=False).returncode == 0
-    try:
-        yield folder if mounted else None
-    finally:
-        if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
-
-
 def rows(path):
     """(trials, finished sets, integrity) of a database."""
     with contextlib.closing(sqlite3.connect(path)) as records:
@@ -74,7 +58,7 @@ def rows(path):
 def test_disk_fills_up(attune):
     """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
     tune = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "60ms")
-    with small_disk(attune, 4096) as folder:
+    with program.small_disk(attune.folder / "small", 4096) as folder:
         if folder is None:
             print("skipped: a disk that fills up needs root and the right to mount a tmpfs")
             return

@@ -1,6 +1,7 @@
 """Runs the program in a fresh folder, for the tests beside this file."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -47,6 +48,20 @@ class Program:
         lines = [f"gemm@1{{m={8 + i},n={8 + i},k=8}}\n" for i in range(count)]
         (self.folder / name).write_text("".join(lines))
         return name
+
+
+@contextlib.contextmanager
+def small_disk(folder, size_kib):
+    """A disk of that size at a new folder; None where none can be mounted."""
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)],
+        stderr=subprocess.DEVNULL, check=False).returncode == 0
+    try:
+        yield folder if mounted else None
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(folder)], check=True)
 
 
 def check(condition, message):

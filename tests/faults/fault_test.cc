@@ -302,6 +302,32 @@ TEST_F(FaultTest, MissingEvaluatorIsAnErrorThatNamesIt) {
   EXPECT_NE(report.status().message().find("/nonexistent/evaluator"), std::string::npos);
 }
 
+TEST_F(FaultTest, PeaksAreMeasuredInAChild) {
+  Script("");
+  ChildOptions options;
+  options.program = ATTUNE_FAKE_EVALUATOR;
+  options.device = "fake";
+
+  const auto peaks = MeasurePeaksInChild(options);
+
+  ASSERT_TRUE(peaks.ok()) << peaks.status().message();
+  EXPECT_EQ(*peaks, (Peaks{100e9, 50e9, 10e9}));
+}
+
+TEST_F(FaultTest, AChildThatDiesOfPeaksIsAStatusThatSaysHow) {
+  Script("");
+  ChildOptions options;
+  options.program = ATTUNE_FAKE_EVALUATOR;
+  options.device = "cuda:7";
+  EXPECT_NE(MeasurePeaksInChild(options).status().message().find("cuda:7"), std::string::npos);
+  options.program = "/bin/false";
+
+  const Status status = MeasurePeaksInChild(options).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find("exit status 1"), std::string::npos) << status.message();
+}
+
 TEST_F(FaultTest, UnknownDeviceIsRefusedByTheChildWithTheKnownOnes) {
   Script("");
   ChildOptions options;
