@@ -90,8 +90,8 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       program, "import",
       "Read problems: MIOpenDriver commands, TunableOp CSVs, canonical texts, mixed at will",
       "  attune import tests/data/driver/resnet50.txt --tag resnet50\n"
-      "  attune import resnet50.txt --tag resnet50-b4 --batch-size 4\n"
-      "  attune import tunableop_untuned0.csv --tag llm --json");
+      "  attune import tests/data/driver/resnet50.txt --tag resnet50-b4 --batch-size 4\n"
+      "  attune import tests/data/tunableop/untuned.csv --tag llm --json");
   verb->add_option("file", options->file, "The list")->required()->type_name("FILE");
   verb->add_option("--tag", options->tag, "Name of the list in the database")->required();
   verb->add_option("--batch-size", options->batch_size,

@@ -1,0 +1,60 @@
+"""Every example that --help shows runs as it stands, from the root of the repository, but for the
+time that it may take."""
+
+import re
+import shutil
+import subprocess
+
+import program
+
+VERBS = ("import", "devices", "solvers", "problems", "tune", "best", "explain", "run", "export",
+         "report")  # Those of blas need scripts of a user's own; tests/blas runs such.
+# Options that say how long, and how long is enough here.
+TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
+
+
+def examples(attune, verb):
+    text = attune.run(verb, "--help")[0]
+    program.check("\nExamples:\n" in text, f"attune {verb} --help has no examples")
+    return [line.strip() for line in text.split("\nExamples:\n")[1].splitlines()
+            if line.startswith("  attune ")]
+
+
+def hurried(command):
+    for option, time in TIMES.items():
+        command = re.sub(rf"{option} \S+", f"{option} {time}", command)
+    if " tune " in command:
+        for option in ("--budget", "--per-problem"):
+            command += "" if option in command else f" {option} {TIMES[option]}"
+    if " import " in command and "driver" in command and "--batch-size" not in command:
+        command += " --batch-size 1"
+    return command
+
+
+def missing_program(command):
+    """Another program that the example runs and this machine lacks."""
+    return next((name for name in ("column",)
+                 if f"| {name} " in command and shutil.which(name) is None), None)
+
+
+def test(attune):
+    (attune.folder / "tests").symlink_to(attune.data.parent)
+    usable = {device["spec"] for backend in attune.json("devices")["backends"]
+              for device in backend["devices"] if device["usable"]}
+    settings = {**attune.environment, "PATH": f"{attune.binary.parent}:/usr/bin:/bin"}
+    for command in (line for verb in VERBS for line in examples(attune, verb)):
+        lacking = missing_program(command)
+        if lacking or ("opencl:0" in command and "opencl:0" not in usable):
+            print(f"skipped, without {lacking or 'opencl:0'}: {command}")
+            continue
+        # A list with a line that is refused, a budget that ends early, a choice without a trial.
+        in_part = any(f"attune {verb} " in command for verb in ("import", "tune", "export"))
+        allowed = (0, 3) if in_part else (0,)
+        done = subprocess.run(["sh", "-c", hurried(command)], cwd=attune.folder, env=settings,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=program.TIMEOUT_S, check=False)
+        program.check(done.returncode in allowed,
+                      f"{command}: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr}")
+
+
+program.main(test)
