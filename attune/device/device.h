@@ -54,11 +54,15 @@ class Executable {
   virtual bool is_concurrent() const { return false; }
   // Enqueues one launch; the work is complete after Device::Synchronize.
   virtual Status Run(const Arguments& arguments) = 0;
+  // What is launched in the end: itself, unless it only chooses what another one computes on.
+  virtual Executable& launched() { return *this; }
 };
 
 // How to take one sample.
 struct TimingRequest {
   int launches = 1;  // Launches between the two clock readings; at least 1.
+  // A device is never asked for kRotating: whoever has the copies asks for kWarm with an executable
+  // that steps through them.
   CacheState cache = CacheState::kWarm;
 };
 

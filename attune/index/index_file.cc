@@ -134,7 +134,7 @@ Result<ChoiceRow> IndexFile::ChoiceAt(uint64_t number) const {
   ATTUNE_ASSIGN_OR_RETURN(const ChoiceRow row, At<ChoiceRow>(number));
   const bool is_sound = row.rank_count >= 1 && row.rank_count <= kMaxRanked &&
                         row.default_position < row.rank_count &&
-                        row.cache <= static_cast<uint32_t>(CacheState::kCold);
+                        row.cache <= static_cast<uint32_t>(CacheState::kRotating);
   if (is_sound) return row;
   return Damaged(Section::kChoices, number, "a number in it is out of bounds");
 }

@@ -41,9 +41,10 @@ constexpr std::array<std::pair<Phase, std::string_view>, 5> kPhases = {{
     {Phase::kVerify, "verify"},
     {Phase::kMeasure, "measure"},
 }};
-constexpr std::array<std::pair<CacheState, std::string_view>, 2> kCacheStates = {{
+constexpr std::array<std::pair<CacheState, std::string_view>, 3> kCacheStates = {{
     {CacheState::kWarm, "warm"},
     {CacheState::kCold, "cold"},
+    {CacheState::kRotating, "rotating"},
 }};
 constexpr std::array<std::pair<TrialRole, std::string_view>, 3> kTrialRoles = {{
     {TrialRole::kQualify, "qualify"},

@@ -40,10 +40,11 @@ struct Failure {
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-// Cold and warm are different measurements, never mixed in one comparison.
+// Different measurements, never mixed in one comparison.
 enum class CacheState {
-  kWarm,  // Operands were just used by the same candidate.
-  kCold,  // Caches were displaced before every launch.
+  kWarm,      // Operands were just used by the same candidate.
+  kCold,      // Caches were displaced before every launch.
+  kRotating,  // Every launch used the next one of several copies of the operands.
 };
 std::string_view Name(CacheState state);
 std::optional<CacheState> ParseCacheState(std::string_view name);

@@ -35,7 +35,10 @@ TEST(TrialTest, EveryNameRoundTrips) {
   for (int i = 0; i <= static_cast<int>(TrialRole::kFinal); ++i) {
     EXPECT_EQ(ParseTrialRole(Name(static_cast<TrialRole>(i))), static_cast<TrialRole>(i));
   }
-  EXPECT_EQ(ParseCacheState("cold"), CacheState::kCold);
+  for (int i = 0; i <= static_cast<int>(CacheState::kRotating); ++i) {
+    EXPECT_EQ(ParseCacheState(Name(static_cast<CacheState>(i))), static_cast<CacheState>(i));
+  }
+  EXPECT_EQ(ParseCacheState("lukewarm"), std::nullopt);
   EXPECT_EQ(ParseFailureKind("no such kind"), std::nullopt);
 }
 

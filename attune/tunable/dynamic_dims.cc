@@ -20,6 +20,8 @@ DimsStack& Stack() {
 
 }  // namespace
 
+constinit thread_local size_t dynamic_dims_depth = 0;
+
 DynamicDims InBlasFrame(const DynamicDims& row_major) {
   DynamicDims dims = row_major;
   dims.mask &= ~(kDynamicM | kDynamicN);
@@ -32,13 +34,14 @@ bool PushDynamicDims(const DynamicDims& dims) {
   DimsStack& stack = Stack();
   if (stack.size == stack.dims.size()) return false;
   stack.dims[stack.size++] = dims;
+  dynamic_dims_depth = stack.size;
   return true;
 }
 
 bool PopDynamicDims() {
   DimsStack& stack = Stack();
   if (stack.size == 0) return false;
-  --stack.size;
+  dynamic_dims_depth = --stack.size;
   return true;
 }
 

@@ -43,6 +43,10 @@ class DynamicDimsGuard {
 // Nothing dynamic if no guard lives in this thread.
 DynamicDims CurrentDynamicDims();
 
+// How many dynamic dims this thread has stacked, for the path of every call: one load.
+extern constinit thread_local size_t dynamic_dims_depth [[gnu::tls_model("initial-exec")]];
+inline bool HasDynamicDims() { return dynamic_dims_depth != 0; }
+
 // The same for callers without scopes. Push fails at kMaxDynamicDimsDepth, pop on an empty stack.
 inline constexpr size_t kMaxDynamicDimsDepth = 64;
 bool PushDynamicDims(const DynamicDims& dims);

@@ -283,6 +283,10 @@ TunableActions ActionsOf(const TunableSettings& settings) {
   return {.serve = true, .tune_on_miss = false, .record_on_miss = settings.record_untuned};
 }
 
+int64_t RotatingBudgetBytes(const TunableSettings& settings, int64_t cache_bytes) {
+  return std::max<int64_t>(0, settings.rotating_buffer_bytes.value_or(cache_bytes));
+}
+
 int64_t TimedIterations(const TunableSettings& settings, double approximate_ms) {
   const int64_t count = IterationsWithin(settings.max_tuning_duration_ms,
                                          settings.max_tuning_iterations, approximate_ms);

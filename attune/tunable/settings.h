@@ -117,6 +117,9 @@ struct TunableActions {
 };
 TunableActions ActionsOf(const TunableSettings& settings);
 
+// What ROTATING_BUFFER_SIZE means where the last-level cache has `cache_bytes`: 0 is off.
+int64_t RotatingBudgetBytes(const TunableSettings& settings, int64_t cache_bytes);
+
 // How often a candidate is timed whose run takes `approximate_ms`: the smaller of both limits, at
 // least 1, and 100 if neither is on.
 int64_t TimedIterations(const TunableSettings& settings, double approximate_ms);

@@ -188,5 +188,15 @@ TEST(TunableSettingsTest, IterationsKeepBothLimits) {
   EXPECT_EQ(WarmupIterations(settings, 1), 2);
 }
 
+TEST(TunableSettingsTest, AnUnsetRotatingBufferIsAsLargeAsTheCacheAndZeroIsOff) {
+  TunableSettings settings;
+
+  EXPECT_EQ(RotatingBudgetBytes(settings, 1000), 1000);
+  settings.rotating_buffer_bytes = 0;
+  EXPECT_EQ(RotatingBudgetBytes(settings, 1000), 0);
+  settings.rotating_buffer_bytes = 1 << 20;
+  EXPECT_EQ(RotatingBudgetBytes(settings, 1000), 1 << 20);
+}
+
 }  // namespace
 }  // namespace attune

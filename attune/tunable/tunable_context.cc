@@ -7,7 +7,6 @@
 #include "attune/base/file.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
-#include "attune/tunable/rotation.h"
 
 namespace attune {
 namespace {
@@ -113,7 +112,7 @@ std::string TunableContext::untuned_filename() const {
 }
 
 int64_t TunableContext::rotating_buffer_bytes() const {
-  return RotatingBudgetBytes(settings().rotating_buffer_bytes, parts_.cache_bytes);
+  return RotatingBudgetBytes(settings(), parts_.cache_bytes);
 }
 
 void TunableContext::LoadOnce() {
@@ -146,6 +145,15 @@ std::optional<TunableHit> TunableContext::Lookup(const Problem& problem, const D
                     hit->result.line.key.params, Name(hit->matched_by), Text(hit->candidate)));
   }
   return hit;
+}
+
+bool TunableContext::KeepAsWildcard(const Problem& problem, const DynamicDims& dims) {
+  LoadOnce();
+  const auto hit = choices_->FindConcrete(problem);
+  if (!hit.has_value()) return false;
+  const Status status = AddWildcard(*hit, problem, dims);
+  if (!status.ok()) Log(LogLevel::kWarning, status.message());
+  return true;
 }
 
 Result<bool> TunableContext::RecordMiss(const Problem& problem) {

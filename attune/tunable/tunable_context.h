@@ -85,6 +85,10 @@ class TunableContext {
   // or its key adds the wildcard if there is none.
   std::optional<TunableHit> Lookup(const Problem& problem, const DynamicDims& dims = {});
 
+  // Adds the wildcard of a result of the problem itself or of its key if there is none; false if
+  // there is no such result. Not counted as a lookup.
+  bool KeepAsWildcard(const Problem& problem, const DynamicDims& dims);
+
   // ---- misses ----
   // Records `problem` if the switches say so; true if a line was added.
   Result<bool> RecordMiss(const Problem& problem);

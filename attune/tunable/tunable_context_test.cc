@@ -102,6 +102,21 @@ TEST_F(TunableContextTest, AHitIsNeverTunedAgain) {
   EXPECT_EQ(tunings_, 1);
 }
 
+TEST_F(TunableContextTest, AResultIsKeptAsAWildcardOnceAndWithoutALookup) {
+  TunableContext context(Parts(), Switches());
+  const Problem problem = Parse("gemm@1{m=4,n=5,k=6}");
+  const DynamicDims dims{kDynamicN, Reach::kAnySize};
+  EXPECT_FALSE(context.KeepAsWildcard(problem, dims));
+  ASSERT_TRUE(context.TuneMiss(problem).ok());
+  const TunableCounters before = context.counters();
+
+  EXPECT_TRUE(context.KeepAsWildcard(problem, dims));
+  EXPECT_TRUE(context.KeepAsWildcard(problem, dims));
+
+  EXPECT_EQ(context.results().size(), 2u);
+  EXPECT_EQ(context.counters(), before);
+}
+
 TEST_F(TunableContextTest, TwoThreadsThatMissOneKeyTuneItOnce) {
   std::mutex mutex;
   std::condition_variable changed;

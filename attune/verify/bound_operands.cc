@@ -15,21 +15,11 @@ namespace {
 // Transfers are cut into blocks, so that checking a large operand does not take its size again.
 constexpr size_t kBlockBytes = size_t{4} << 20;
 constexpr size_t kWorkspaceAlignment = 64;
+// Of every buffer, see Device::Allocate.
+constexpr size_t kBufferAlignment = 64;
 
 size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
-}
-
-// Where in `buffer` an operand starts, at least kRedzoneBytes from its beginning.
-size_t StartIn(const Buffer& buffer, size_t alignment_bytes) {
-  const size_t start = RoundUp(BoundOperands::kRedzoneBytes, alignment_bytes);
-  // Buffers start at a multiple of 64, so this is one of `alignment_bytes` and of nothing larger.
-  if (alignment_bytes < 64) return start + alignment_bytes;
-  const BufferView view = buffer.View(start);
-  const auto address = reinterpret_cast<uintptr_t>(view.handle);
-  // Where handles are no addresses, buffers start on a page.
-  if (view.offset_bytes != 0) return start;
-  return start + (RoundUp(address, alignment_bytes) - address);
 }
 
 Failure OutOfBounds(std::string message) {
@@ -38,15 +28,32 @@ Failure OutOfBounds(std::string message) {
 
 }  // namespace
 
-Result<BoundOperands> BoundOperands::Create(Device& device, const Problem& problem,
-                                            const ProblemData& data) {
-  BoundOperands bound(device, data);
-  const auto alignment_bytes = static_cast<size_t>(std::visit(
+size_t AlignmentBytes(const Problem& problem) {
+  return static_cast<size_t>(std::visit(
       [](const auto& known) {
         if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
         return 64;
       },
       problem));
+}
+
+size_t AlignedStart(const Buffer& buffer, size_t from_bytes, size_t alignment_bytes) {
+  const size_t start = RoundUp(from_bytes, std::max(alignment_bytes, kBufferAlignment));
+  // Buffers start at a multiple of 64, so this is one of `alignment_bytes` and of nothing larger.
+  if (alignment_bytes < kBufferAlignment) return start + alignment_bytes;
+  // What is asked for is past the beginning, because only then does a view tell handles that are
+  // addresses from others, which start on a page.
+  const size_t probe = start + alignment_bytes;
+  const BufferView view = buffer.View(probe);
+  if (view.offset_bytes != 0) return start;
+  const auto address = reinterpret_cast<uintptr_t>(view.handle);
+  return start + (RoundUp(address, alignment_bytes) - address);
+}
+
+Result<BoundOperands> BoundOperands::Create(Device& device, const Problem& problem,
+                                            const ProblemData& data) {
+  BoundOperands bound(device, data);
+  const size_t alignment_bytes = AlignmentBytes(problem);
   for (Operand& operand : Operands(problem)) {
     const size_t size_bytes = SpanBytes(operand.tensor);
     ATTUNE_ASSIGN_OR_RETURN(Slot slot,
@@ -68,7 +75,7 @@ Result<BoundOperands::Slot> BoundOperands::MakeSlot(Operand operand, size_t size
         fmt::format("Allocating {} bytes for {}", size_bytes, slot.operand.name));
   }
   slot.buffer = std::move(*buffer);
-  slot.offset_bytes = StartIn(*slot.buffer, alignment_bytes);
+  slot.offset_bytes = AlignedStart(*slot.buffer, kRedzoneBytes, alignment_bytes);
   return slot;
 }
 

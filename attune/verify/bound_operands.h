@@ -15,6 +15,13 @@
 
 namespace attune {
 
+// What an operand of `problem` starts at a multiple of; 64 where the problem promises nothing.
+size_t AlignmentBytes(const Problem& problem);
+// The offset in `buffer`, at least `from_bytes`, of an operand that starts at a multiple of
+// `alignment_bytes` and, below 64, of no larger power of two. It is less than two alignments later
+// where that is at least 64.
+size_t AlignedStart(const Buffer& buffer, size_t from_bytes, size_t alignment_bytes);
+
 // Every operand and the workspace lie in buffers of their own between two red zones. An operand
 // starts at a multiple of the problem's alignment_bytes and, below 64, of no larger power of two,
 // so that a candidate that assumes more than it was promised is found out. Not thread-safe.

@@ -62,8 +62,8 @@ Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
 Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& arguments,
                                   const TimingRequest& request) {
   assert(request.launches >= 1);
-  auto& fake = static_cast<FakeExecutable&>(executable);
-  ATTUNE_RETURN_IF_ERROR(fake.Run(arguments));
+  auto& fake = static_cast<FakeExecutable&>(executable.launched());
+  ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
   double time_ns = fake.true_time_ns() * NoiseFactor(fake.behaviour());
   if (request.cache == CacheState::kCold) time_ns *= fake.behaviour().cold_factor;
   now_ns_ += time_ns * request.launches;

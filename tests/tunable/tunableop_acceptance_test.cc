@@ -10,7 +10,8 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
-#include "attune/tunable/rotation.h"
+#include "attune/verify/output_check.h"
+#include "attune/verify/rotation.h"
 #include "tests/tunable/fake_tunable.h"
 
 namespace attune {
@@ -359,7 +360,7 @@ TEST(TunableOpAcceptance, NumericalCheckAccuracy) {
     const auto baseline = tunable.Run(problem, tunable.DefaultOf(problem));
 
     const auto verdict =
-        CompareOutputs(check, Operands(problem).back().tensor, std::as_bytes(std::span(baseline)),
+        CompareOutputs({check.atol, check.rtol}, Operands(problem).back().tensor, std::as_bytes(std::span(baseline)),
                        std::as_bytes(std::span(winner)));
 
     ASSERT_TRUE(verdict.ok());

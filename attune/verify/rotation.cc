@@ -1,4 +1,4 @@
-#include "attune/tunable/rotation.h"
+#include "attune/verify/rotation.h"
 
 #include <algorithm>
 #include <cassert>
@@ -14,10 +14,6 @@ size_t RoundedUp(size_t bytes, size_t alignment) {
 }
 
 }  // namespace
-
-int64_t RotatingBudgetBytes(const std::optional<int64_t>& setting_bytes, int64_t cache_bytes) {
-  return std::max<int64_t>(0, setting_bytes.value_or(cache_bytes));
-}
 
 Result<RotationPlan> PlanRotation(std::span<const Operand> operands, int64_t budget_bytes,
                                   size_t alignment_bytes, size_t limit_bytes) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,9 +24,6 @@ struct RotationPlan {
 
 // More copies than this displace no cache better.
 inline constexpr size_t kMaxRotationCopies = 4096;
-
-// Which budget a setting means: itself, or the size of the last-level cache if there is none.
-int64_t RotatingBudgetBytes(const std::optional<int64_t>& setting_bytes, int64_t cache_bytes);
 
 // As many copies as exceed `budget_bytes` together, at least 1 and 1 for a budget of 0; at most
 // kMaxRotationCopies. An operand takes its span, so that views and padded columns are copied whole,

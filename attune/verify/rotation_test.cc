@@ -1,4 +1,4 @@
-#include "attune/tunable/rotation.h"
+#include "attune/verify/rotation.h"
 
 #include <map>
 #include <vector>
@@ -16,12 +16,6 @@ RotationPlan PlanOf(const Gemm& gemm, int64_t budget_bytes) {
   const auto plan = PlanRotation(Operands(Problem(Normalized(gemm))), budget_bytes, 64, kNoLimit);
   EXPECT_TRUE(plan.ok());
   return plan.ok() ? *plan : RotationPlan{};
-}
-
-TEST(RotationTest, UnsetAndNegativeMeanTheCacheAndZeroIsOff) {
-  EXPECT_EQ(RotatingBudgetBytes(std::nullopt, 1000), 1000);
-  EXPECT_EQ(RotatingBudgetBytes(0, 1000), 0);
-  EXPECT_EQ(RotatingBudgetBytes(1 << 20, 1000), 1 << 20);
 }
 
 TEST(RotationTest, TheCopiesTogetherExceedTheBudget) {
