@@ -65,6 +65,7 @@ struct FinalOptions {
   CacheState cache = CacheState::kWarm;
   int max_rounds = 192;  // kFinalLooks is the number of looks up to here.
   int64_t budget_ns = 1'000'000'000;
+  CandidateLimits limits = {};
   double margin = 0.02;
   double confidence = 0.99;
 };

@@ -208,5 +208,22 @@ TEST(TwoStageSimulationTest, FivePercentFasterIsFoundAmongTwentyOthers) {
   EXPECT_GE(found, kRepeats * 95 / 100);
 }
 
+TEST(FinalTest, AFinalKeepsTheLimitOfACandidate) {
+  for (const int64_t limit : {1, 10, 100}) {
+    FakeClock clock;
+    SyntheticTimer timer({1e3, 1.001e3}, {}, 1, clock);
+    const std::vector<Finalist> finalists = {{1, 2000}};
+    FinalOptions options;
+    options.limits.max_launches = limit;
+
+    const FinalResult result = RunFinal(timer, {0, 2000}, finalists, options, clock);
+
+    const RaceEntry& entry = result.default_entry;
+    const auto samples = static_cast<int64_t>(entry.measurement()->samples_ns.size());
+    EXPECT_LE(samples * entry.launches, limit);
+    EXPECT_GE(samples * entry.launches, limit / 2);
+  }
+}
+
 }  // namespace
 }  // namespace attune

@@ -38,7 +38,10 @@ class FinalRun {
         confidence_(FinalConfidence(options.confidence)),
         budget_(options.budget_ns),
         rounds_(timer, clock, std::move(lanes),
-                {.seed = options.seed, .cache = options.cache, .confidence = options.confidence}) {}
+                {.seed = options.seed,
+                 .cache = options.cache,
+                 .confidence = options.confidence,
+                 .limits = options.limits}) {}
 
   FinalResult Run() {
     std::optional<StopReason> reason;
@@ -58,6 +61,7 @@ class FinalRun {
     if (alone && round >= kFirstLookRounds) return StopReason::kOnlyDefaultLeft;
     if (!alone && IsLook(round, max_rounds_) && DecideNow().settled) return StopReason::kDecided;
     if (round >= max_rounds_) return StopReason::kMaxRounds;
+    if (rounds_.AtLimit()) return StopReason::kCandidateLimit;
     if (round < kMinRounds) return std::nullopt;
     return budget_.Check({.round = round,
                           .elapsed_ns = rounds_.ElapsedNs(),

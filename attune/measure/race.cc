@@ -36,7 +36,8 @@ class RaceRun {
                  .cache = options.cache,
                  .confidence = options.confidence,
                  .block_target_ns = options.block_target_ns,
-                 .max_launches = options.max_launches}),
+                 .max_launches = options.max_launches,
+                 .limits = options.limits}),
         decided_({.finalists = options.finalists, .confidence = options.confidence}),
         budget_(options.budget_ns),
         max_rounds_(std::min(options.max_rounds, static_cast<int>(Measurement::kMaxSamples) - 1)) {}
@@ -79,6 +80,7 @@ class RaceRun {
     for (const StoppingCriterion* criterion : criteria) {
       if (const auto reason = criterion->Check(state)) return reason;
     }
+    if (rounds_.AtLimit()) return StopReason::kCandidateLimit;
     return std::nullopt;
   }
 

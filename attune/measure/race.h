@@ -35,6 +35,16 @@ struct CrudeCut {
   double factor = 3;
 };
 
+// What a race, or a final, may spend on one candidate: it ends before the round that would exceed
+// this for somebody. One block of each candidate is taken in any case, and the launches that find
+// out how long a block is are not counted. 0: no limit.
+struct CandidateLimits {
+  int64_t max_launches = 0;  // Timed.
+  int64_t max_time_ns = 0;   // Of timed launches.
+
+  friend bool operator==(const CandidateLimits&, const CandidateLimits&) = default;
+};
+
 inline constexpr int64_t kBlockTargetNs = 2'000'000;
 inline constexpr int kMaxBlockLaunches = 10'000;
 
@@ -49,6 +59,7 @@ struct RaceOptions {
   int max_rounds = 60;                // At most Measurement::kMaxSamples - 1 count.
   int64_t budget_ns = 2'000'000'000;  // For the whole race by the Clock; the first pass always runs
                                       // for the default.
+  CandidateLimits limits = {};
   // What a winner will have to show (decision.h): candidates that cannot are dropped.
   double margin = 0.02;
   double confidence = 0.99;

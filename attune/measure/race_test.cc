@@ -217,5 +217,50 @@ TEST(RaceTest, EqualSeedsGiveEqualOrders) {
   EXPECT_NE(order(4), order(5));
 }
 
+TEST(RaceTest, NoCandidateIsLaunchedMoreOftenThanItsLimit) {
+  for (const int64_t limit : {1, 5, 24, 100}) {
+    FakeClock clock;
+    SyntheticTimer timer({1e3, 1.01e3, 0.99e3}, {}, 1, clock);
+    const RaceOptions options{.limits = {.max_launches = limit}, .finalists = 0};
+
+    const RaceResult result = Race(timer, {3, 0}, options, clock);
+
+    for (const RaceEntry& entry : result.entries) {
+      const auto samples = static_cast<int64_t>(entry.measurement()->samples_ns.size());
+      EXPECT_LE(samples * entry.launches, limit);
+      EXPECT_GE(samples * entry.launches, limit / 2);
+    }
+    EXPECT_EQ(result.reason, StopReason::kCandidateLimit) << limit;
+  }
+}
+
+TEST(RaceTest, NoCandidateIsTimedForLongerThanItsLimit) {
+  constexpr int64_t kLimitNs = 30'000'000;
+  FakeClock clock;
+  SyntheticTimer timer({1e6, 1.01e6, 0.99e6}, kNoNoise, 1, clock);
+  const RaceOptions options{.limits = {.max_time_ns = kLimitNs}, .finalists = 0};
+
+  const RaceResult result = Race(timer, {3, 0}, options, clock);
+
+  for (const RaceEntry& entry : result.entries) {
+    const auto samples = static_cast<double>(entry.measurement()->samples_ns.size());
+    const double spent_ns = samples * entry.launches * entry.measurement()->median_ns;
+    EXPECT_LE(spent_ns, kLimitNs);
+    EXPECT_GE(spent_ns, kLimitNs / 2);
+  }
+}
+
+TEST(RaceTest, ALaunchThatIsLongerThanTheLimitIsTimedOnce) {
+  FakeClock clock;
+  SyntheticTimer timer({90e6, 80e6}, kNoNoise, 1, clock);
+  const RaceOptions options{.limits = {.max_time_ns = 30'000'000}, .finalists = 0};
+
+  const RaceResult result = Race(timer, {2, 0}, options, clock);
+
+  for (const RaceEntry& entry : result.entries) {
+    EXPECT_EQ(entry.measurement()->samples_ns.size(), 1u);
+  }
+}
+
 }  // namespace
 }  // namespace attune

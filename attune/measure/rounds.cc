@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <utility>
 
 namespace attune {
 namespace {
+
+// As many blocks as the limits of a candidate are divided into: what a final needs for its first
+// look (decision.h).
+constexpr int64_t kLimitedBlocks = 12;
 
 // Lanes pair by round; one of them may have a sample of round 0 that the other has not.
 RatioEstimate SpeedupOver(const Lane& baseline, const Lane& lane, double confidence) {
@@ -24,6 +29,18 @@ RatioEstimate SpeedupOver(const Lane& baseline, const Lane& lane, double confide
   return {ratio, ratio, ratio, 0};
 }
 
+// Enough blocks for a decision fit into the limits.
+int MostLaunches(int max_launches, const CandidateLimits& limits) {
+  if (limits.max_launches <= 0) return max_launches;
+  const int64_t each = std::max<int64_t>(1, limits.max_launches / kLimitedBlocks);
+  return static_cast<int>(std::min<int64_t>(max_launches, each));
+}
+
+int64_t BlockTargetNs(int64_t target_ns, const CandidateLimits& limits) {
+  return limits.max_time_ns <= 0 ? target_ns
+                                 : std::min(target_ns, limits.max_time_ns / kLimitedBlocks);
+}
+
 }  // namespace
 
 Rounds::Rounds(BlockTimer& timer, Clock& clock, std::vector<Lane> lanes, const Options& options)
@@ -35,6 +52,9 @@ Rounds::Rounds(BlockTimer& timer, Clock& clock, std::vector<Lane> lanes, const O
       generation_(timer.generation()),
       start_ns_(clock.NowNs()) {
   assert(!lanes_.empty());
+  options_.max_launches = MostLaunches(options_.max_launches, options_.limits);
+  options_.block_target_ns = BlockTargetNs(options_.block_target_ns, options_.limits);
+  for (Lane& lane : lanes_) lane.launches = MostLaunches(lane.launches, options_.limits);
 }
 
 void Rounds::Calibrate(int64_t deadline_ns) {
@@ -90,6 +110,19 @@ void Rounds::RunRound() {
   ++round_;
   last_round_ns_ = clock_->NowNs() - begin_ns;
   UpdateSpeedups();
+}
+
+bool Rounds::AtLimit() const {
+  const auto [max_launches, max_time_ns] = options_.limits;
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+    if (!lane.running || lane.samples_ns.empty()) return false;
+    const auto blocks = static_cast<int64_t>(lane.samples_ns.size());
+    const double spent_ns =
+        lane.launches * std::accumulate(lane.samples_ns.begin(), lane.samples_ns.end(), 0.0);
+    const double next_ns = spent_ns / static_cast<double>(blocks);
+    return (max_launches > 0 && (blocks + 1) * lane.launches > max_launches) ||
+           (max_time_ns > 0 && spent_ns + next_ns > static_cast<double>(max_time_ns));
+  });
 }
 
 std::optional<double> Rounds::Sample(Lane& lane, int launches) {

@@ -9,6 +9,7 @@
 #include "attune/base/random.h"
 #include "attune/measure/block_timer.h"
 #include "attune/measure/clock.h"
+#include "attune/measure/race.h"
 #include "attune/measure/statistics.h"
 #include "attune/trial/trial.h"
 
@@ -38,6 +39,7 @@ class Rounds {
     double confidence = 0.99;
     int64_t block_target_ns = 0;
     int max_launches = 1;
+    CandidateLimits limits = {};
   };
   // Lane 0 is the default.
   Rounds(BlockTimer& timer, Clock& clock, std::vector<Lane> lanes, const Options& options);
@@ -58,6 +60,8 @@ class Rounds {
   size_t RunningContenders() const;
   int round() const { return round_; }
   int restarts() const { return restarts_; }
+  // Whether another round would exceed the limits of a lane that runs.
+  bool AtLimit() const;
   // More restarts than lanes: whoever kills the process cannot be found.
   bool TooManyRestarts() const { return restarts_ > static_cast<int>(lanes_.size()); }
   int64_t ElapsedNs() const { return clock_->NowNs() - start_ns_; }

@@ -12,6 +12,8 @@ std::string_view Name(StopReason reason) {
       return "budget";
     case StopReason::kMaxRounds:
       return "max_rounds";
+    case StopReason::kCandidateLimit:
+      return "candidate_limit";
     case StopReason::kOnlyDefaultLeft:
       return "only_default_left";
     case StopReason::kDefaultFailed:

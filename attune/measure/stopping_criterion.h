@@ -14,6 +14,7 @@ enum class StopReason {
   kDecided,          // More rounds would not change what follows.
   kBudget,           // Another round would not fit into the time budget.
   kMaxRounds,        // The bound on rounds.
+  kCandidateLimit,   // Another round would time somebody for longer than one candidate may take.
   kOnlyDefaultLeft,  // Everybody else failed or was dropped.
   kDefaultFailed,    // The default failed, so nothing can be compared.
   kTooManyRestarts,  // The measuring process died more often than there are candidates.
