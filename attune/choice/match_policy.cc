@@ -40,12 +40,6 @@ std::string_view OwnName(std::string_view solver_name) {
   return solver_name.substr(solver_name.find('.') + 1);
 }
 
-// Whether a solver of this name runs code of `library`. A library of one word may be any word of
-// the name; one of several words ("conv-direct") is a kernel file, which is a solver of its own.
-bool Runs(std::string_view solver_name, std::string_view library) {
-  return !library.empty() && (HasWord(solver_name, library) || OwnName(solver_name) == library);
-}
-
 // A policy that a machine does not tell is no evidence of a difference.
 bool IsUnknownPolicy(std::string_view field, const std::string* value) {
   return field.starts_with(kPolicyPrefix) && value != nullptr && *value == kUnknown;
@@ -61,7 +55,7 @@ bool Agree(std::string_view field, const std::string* then_value, const std::str
 bool ConfigNames(const Config& config, std::string_view library) {
   return std::any_of(config.begin(), config.end(), [&](const auto& parameter) {
     const std::string* value = std::get_if<std::string>(&parameter.second);
-    return value != nullptr && Runs(*value, library);
+    return value != nullptr && RunsLibrary(*value, library);
   });
 }
 
@@ -110,6 +104,12 @@ std::string Shown(const std::string* value) {
 
 }  // namespace
 
+// A library of one word may be any word of the name; one of several words ("conv-direct") is a
+// kernel file, which is a solver of its own.
+bool RunsLibrary(std::string_view solver_name, std::string_view library) {
+  return !library.empty() && (HasWord(solver_name, library) || OwnName(solver_name) == library);
+}
+
 MatchPolicy MatchPolicy::Default() { return MatchPolicy(); }
 
 MatchKind MatchPolicy::KindOf(std::string_view field, const SolverId& solver) const {
@@ -117,7 +117,7 @@ MatchKind MatchPolicy::KindOf(std::string_view field, const SolverId& solver) co
     return MatchKind::kCompatibleRange;
   }
   const std::string_view library = LibraryOf(field);
-  if (!Runs(solver.name, library)) return MatchKind::kInformational;
+  if (!RunsLibrary(solver.name, library)) return MatchKind::kInformational;
   return IsVersionOrBuild(field, library) ? MatchKind::kCompatibleRange : MatchKind::kMustMatch;
 }
 

@@ -29,14 +29,18 @@ struct Judgement {
   std::string reason;  // The first difference that matters; empty if it holds.
 };
 
+// Whether a solver of this name runs code of library x: x is a word of the name ("onednn" of
+// host.onednn-conv, "packed" of host.packed-gemm) or the whole of it after the backend
+// ("conv-direct" of opencl.conv-direct).
+bool RunsLibrary(std::string_view solver_name, std::string_view library);
+
 // Which environment fields decide whether a record is valid. Only libraries that the candidate's
 // solver calls matter to it, so a record of an OpenBLAS candidate survives an upgrade of oneDNN.
 class MatchPolicy {
  public:
-  // "library.<x>" and "library.<x>.*" must match for solvers that run code of x: x is a word of the
-  // solver's name ("onednn" of host.onednn-conv, "packed" of host.packed-gemm) or the whole of it
-  // after the backend ("conv-direct" of opencl.conv-direct). "driver.*" and "policy.*" must match,
-  // but a policy whose value is "unknown" then or now does match. Everything else informs.
+  // "library.<x>" and "library.<x>.*" must match for solvers that run code of x (RunsLibrary).
+  // "driver.*" and "policy.*" must match, but a policy whose value is "unknown" then or now does
+  // match. Everything else informs.
   static MatchPolicy Default();
 
   MatchKind KindOf(std::string_view field, const SolverId& solver) const;

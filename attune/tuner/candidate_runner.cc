@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 #include "attune/base/steady_time.h"
 #include "attune/measure/block_timer.h"
+#include "attune/verify/memory_limit.h"
+#include "attune/verify/output_check.h"
 #include "attune/verify/verifier.h"
 
 namespace attune {
@@ -20,6 +23,10 @@ constexpr int64_t kQuiescenceLimitNs = 500'000'000;
 constexpr int kQuickRuns = 3;
 constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
+// Whatever was asked for: the phase has a deadline.
+constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
+// The share of the memory that copies of the operands may take, as a divisor.
+constexpr size_t kMostMemoryForCopies = 4;
 
 FailureKind KindOf(const Status& status, FailureKind otherwise) {
   switch (status.code()) {
@@ -37,20 +44,23 @@ FailureKind KindOf(const Status& status, FailureKind otherwise) {
 
 Result<CandidateRunner> CandidateRunner::Create(const SolverList& solvers, Device& device,
                                                 const Problem& problem, const ProblemData& data,
-                                                Builder& builder, PhaseListener on_phase) {
+                                                Builder& builder, const EvaluationTerms& terms,
+                                                PhaseListener on_phase) {
   ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands, BoundOperands::Create(device, problem, data));
-  return CandidateRunner(solvers, device, problem, data, builder, std::move(on_phase),
+  return CandidateRunner(solvers, device, problem, data, builder, terms, std::move(on_phase),
                          std::move(operands));
 }
 
 CandidateRunner::CandidateRunner(const SolverList& solvers, Device& device, const Problem& problem,
-                                 const ProblemData& data, Builder& builder, PhaseListener on_phase,
+                                 const ProblemData& data, Builder& builder,
+                                 const EvaluationTerms& terms, PhaseListener on_phase,
                                  BoundOperands operands)
     : solvers_(solvers),
       device_(device),
       problem_(problem),
       data_(data),
       builder_(builder),
+      terms_(terms),
       on_phase_(std::move(on_phase)),
       operands_(std::move(operands)) {}
 
@@ -89,7 +99,8 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
   return std::move(*executable);
 }
 
-tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(const Candidate& candidate) {
+tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
+    const Candidate& candidate, const std::optional<Agreement>& agreement) {
   Qualification qualification;
   auto executable = MakeReady(candidate, qualification);
   if (!executable) return tl::unexpected(executable.error());
@@ -99,11 +110,50 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(const Cand
   if (verdict.failure.has_value()) {
     return tl::unexpected(FailedCandidate{std::move(*verdict.failure), qualification});
   }
+  if (agreement.has_value() && agreement->against != candidate) {
+    if (auto failure = CheckAgreement(*agreement)) {
+      return tl::unexpected(FailedCandidate{std::move(*failure), qualification});
+    }
+  }
   on_phase_(Phase::kMeasure);
   const auto quick_ns = QuickTime(**executable);
   if (!quick_ns) return tl::unexpected(FailedCandidate{quick_ns.error(), qualification});
   qualification.quick_ns = *quick_ns;
   return qualification;
+}
+
+std::optional<Failure> CandidateRunner::CheckAgreement(const Agreement& agreement) {
+  const auto fail = [](FailureKind kind, std::string message) {
+    return Failure{kind, Phase::kVerify, std::move(message)};
+  };
+  const auto actual = operands_.DownloadOutput();
+  if (!actual.ok()) return fail(FailureKind::kRunFailed, actual.error().message());
+  const auto expected = OutputOf(agreement.against);
+  if (!expected.ok()) return fail(FailureKind::kNotApplicable, expected.error().message());
+  const auto verdict =
+      CompareOutputs(agreement.tolerance, Operands(problem_).back().tensor, *expected, *actual);
+  if (!verdict.ok()) return fail(FailureKind::kNotApplicable, verdict.error().message());
+  if (verdict->agrees) return std::nullopt;
+  return fail(FailureKind::kWrongResult,
+              fmt::format("{} elements do not agree with {} within atol {} and rtol {}. The first, "
+                          "at element offset {}, is {:.9g} instead of {:.9g}. Seed {}.",
+                          verdict->bad_elements, Text(agreement.against), agreement.tolerance.atol,
+                          agreement.tolerance.rtol, verdict->first_bad_element, verdict->actual,
+                          verdict->expected, data_.seed()));
+}
+
+Result<std::vector<std::byte>> CandidateRunner::OutputOf(const Candidate& candidate) {
+  Qualification unused;
+  auto executable = MakeReady(candidate, unused);
+  if (!executable) {
+    return Internal(fmt::format("There is no output of {} to compare with: {}", Text(candidate),
+                                executable.error().failure.message));
+  }
+  on_phase_(Phase::kVerify);
+  ATTUNE_RETURN_IF_ERROR(operands_.Reset());
+  ATTUNE_RETURN_IF_ERROR((*executable)->Run(operands_.arguments()));
+  ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+  return operands_.DownloadOutput();
 }
 
 tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable) {
@@ -139,6 +189,36 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
   return loaded_.size() - 1;
 }
 
+Status CandidateRunner::MakeCopies() {
+  if (copies_.has_value()) return Status::Ok();
+  if (terms_.rotation_bytes <= 0) {
+    return InvalidArgument("Rotating operands were asked for, and no size of their copies.");
+  }
+  // Candidates that were loaded before share the memory with the copies.
+  const size_t limit_bytes = MemoryLimitBytes() / kMostMemoryForCopies;
+  ATTUNE_ASSIGN_OR_RETURN(
+      RotatingOperands copies,
+      RotatingOperands::Create(device_, problem_, operands_, terms_.rotation_bytes, limit_bytes));
+  copies_.emplace(std::move(copies));
+  return Status::Ok();
+}
+
+Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
+  const bool is_asked = terms_.warm_up_launches > 0 || terms_.warm_up_ns > 0;
+  const int64_t most = !is_first || !is_asked        ? 1
+                       : terms_.warm_up_launches > 0 ? terms_.warm_up_launches
+                                                     : std::numeric_limits<int64_t>::max();
+  const int64_t longest_ns =
+      terms_.warm_up_ns > 0 ? std::min(terms_.warm_up_ns, kLongestWarmUpNs) : kLongestWarmUpNs;
+  const int64_t begin_ns = SteadyNowNs();
+  for (int64_t launch = 0; launch < most; ++launch) {
+    ATTUNE_RETURN_IF_ERROR(executable.Run(operands_.arguments()));
+    ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+    if (SteadyNowNs() - begin_ns >= longest_ns) break;
+  }
+  return Status::Ok();
+}
+
 tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRequest& request) {
   assert(index < loaded_.size());
   Loaded& candidate = loaded_[index];
@@ -146,15 +226,20 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
     return tl::unexpected(Failure{FailureKind::kRunFailed, Phase::kMeasure, status.message()});
   };
   on_phase_(Phase::kMeasure);
+  std::optional<RotatingExecutable> rotating;
+  TimingRequest of_device = request;
+  if (request.cache == CacheState::kRotating) {
+    if (const Status made = MakeCopies(); !made.ok()) return fail(made);
+    rotating.emplace(*candidate.executable, *copies_);
+    of_device.cache = CacheState::kWarm;
+  }
+  Executable& timed = rotating ? static_cast<Executable&>(*rotating) : *candidate.executable;
   // Somebody else ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
-  if (first || (request.cache == CacheState::kWarm && candidate.last_ns < kLongLaunchNs)) {
-    if (const Status ran = candidate.executable->Run(operands_.arguments()); !ran.ok()) {
-      return fail(ran);
-    }
-    if (const Status done = device_.Synchronize(); !done.ok()) return fail(done);
+  if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
+    if (const Status ran = WarmUp(timed, first); !ran.ok()) return fail(ran);
   }
-  const auto time_ns = device_.TimeNs(*candidate.executable, operands_.arguments(), request);
+  const auto time_ns = device_.TimeNs(timed, operands_.arguments(), of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.

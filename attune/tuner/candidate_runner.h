@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -13,8 +14,10 @@
 #include "attune/solver/solver.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/child_protocol.h"
+#include "attune/tuner/evaluator.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
+#include "attune/verify/rotating_operands.h"
 
 namespace attune {
 
@@ -24,23 +27,34 @@ struct FailedCandidate {
   Qualification qualification;
 };
 
-// Not thread-safe. Borrows everything it is made of.
+// Whose output another one's has to agree with, and how closely.
+struct Agreement {
+  Candidate against;
+  OutputTolerance tolerance;
+};
+
+// Not thread-safe. Borrows everything it is made of but the terms.
 class CandidateRunner {
  public:
   using PhaseListener = std::function<void(Phase)>;
 
-  // `on_phase` is called before each phase of a candidate.
+  // `on_phase` is called before each phase of a candidate. Of `terms`, the output check is asked
+  // for with each candidate.
   static Result<CandidateRunner> Create(const SolverList& solvers, Device& device,
                                         const Problem& problem, const ProblemData& data,
-                                        Builder& builder, PhaseListener on_phase);
+                                        Builder& builder, const EvaluationTerms& terms,
+                                        PhaseListener on_phase);
 
-  // Builds, loads, verifies and times briefly; keeps nothing.
-  tl::expected<Qualification, FailedCandidate> Qualify(const Candidate& candidate);
+  // Builds, loads, verifies, compares with another candidate if there is an agreement, and times
+  // briefly; keeps nothing.
+  tl::expected<Qualification, FailedCandidate> Qualify(
+      const Candidate& candidate, const std::optional<Agreement>& agreement = std::nullopt);
 
   // Builds and loads a candidate that qualified before and keeps it. Indices count from 0.
   tl::expected<size_t, FailedCandidate> Load(const Candidate& candidate);
 
-  // One timed block of a loaded candidate. REQUIRES: index was returned by Load.
+  // One timed block of a loaded candidate. Rotating ones step through the copies, which are made
+  // with the first of them and shared by all candidates. REQUIRES: index was returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
  private:
@@ -50,20 +64,28 @@ class CandidateRunner {
   };
 
   CandidateRunner(const SolverList& solvers, Device& device, const Problem& problem,
-                  const ProblemData& data, Builder& builder, PhaseListener on_phase,
-                  BoundOperands operands);
+                  const ProblemData& data, Builder& builder, const EvaluationTerms& terms,
+                  PhaseListener on_phase, BoundOperands operands);
 
   tl::expected<std::unique_ptr<Executable>, FailedCandidate> MakeReady(
       const Candidate& candidate, Qualification& qualification);
   tl::expected<double, Failure> QuickTime(Executable& executable);
+  // Nothing if the output that `executable` has just left agrees.
+  std::optional<Failure> CheckAgreement(const Agreement& agreement);
+  Result<std::vector<std::byte>> OutputOf(const Candidate& candidate);
+  // Untimed launches before a block.
+  Status WarmUp(Executable& executable, bool is_first);
+  Status MakeCopies();
 
   const SolverList& solvers_;
   Device& device_;
   const Problem& problem_;
   const ProblemData& data_;
   Builder& builder_;
+  const EvaluationTerms terms_;
   PhaseListener on_phase_;
   BoundOperands operands_;
+  std::optional<RotatingOperands> copies_;
   std::vector<Loaded> loaded_;
 };
 

@@ -51,11 +51,27 @@ void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
 
 // Starts a child, again if need be.
 Result<ChildProcess> StartChild(const ChildOptions& options, int data_fd,
-                                const std::string& problem) {
+                                const std::string& problem, const EvaluationTerms& terms) {
   for (int attempt = 1;; ++attempt) {
-    auto child = ChildProcess::Start(options, data_fd, problem);
+    auto child = ChildProcess::Start(options, data_fd, problem, terms);
     if (child.ok() || attempt == kStartAttempts) return child;
   }
+}
+
+int64_t OperandBytes(const Problem& problem) {
+  size_t sum_bytes = 0;
+  for (const Operand& operand : Operands(problem)) sum_bytes += SpanBytes(operand.tensor);
+  return static_cast<int64_t>(sum_bytes);
+}
+
+// A child that times holds the copies of the operands, too: the budget and the one that exceeds it,
+// and two more while they are made.
+ChildOptions WithRoomForCopies(ChildOptions options, const EvaluationTerms& terms,
+                               int64_t operand_bytes) {
+  if (terms.rotation_bytes > 0) {
+    options.memory_limit_bytes += terms.rotation_bytes + 3 * operand_bytes;
+  }
+  return options;
 }
 
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
@@ -63,10 +79,12 @@ Result<ChildProcess> StartChild(const ChildOptions& options, int data_fd,
 class ChildBlockTimer final : public BlockTimer {
  public:
   ChildBlockTimer(const ChildOptions& options, int data_fd, std::string problem,
-                  std::vector<Candidate> candidates, std::vector<BusyInterval>& busy)
+                  EvaluationTerms terms, std::vector<Candidate> candidates,
+                  std::vector<BusyInterval>& busy)
       : options_(options),
         data_fd_(data_fd),
         problem_(std::move(problem)),
+        terms_(terms),
         candidates_(std::move(candidates)),
         busy_(busy) {}
 
@@ -77,7 +95,7 @@ class ChildBlockTimer final : public BlockTimer {
     CollectBusy();
     child_.reset();
     loaded_.assign(candidates_.size(), std::nullopt);
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_fd_, problem_));
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_fd_, problem_, terms_));
     child_.emplace(std::move(child));
     size_t next_index = 0;
     for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -136,9 +154,10 @@ class ChildBlockTimer final : public BlockTimer {
     if (child_.has_value()) Append(busy_, child_->TakeBusyIntervals());
   }
 
-  const ChildOptions& options_;
+  const ChildOptions options_;
   const int data_fd_;
   const std::string problem_;
+  const EvaluationTerms terms_;
   const std::vector<Candidate> candidates_;
   std::vector<BusyInterval>& busy_;
   std::optional<ChildProcess> child_;
@@ -152,11 +171,14 @@ class ChildEvaluator final : public Evaluator {
  public:
   explicit ChildEvaluator(ChildOptions options) : options_(WithDefaults(std::move(options))) {}
 
-  Status Begin(const Problem& problem, uint64_t seed) override {
+  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
+    terms_ = terms;
+    baseline_.reset();
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
     data_.emplace(std::move(data));
     problem_text_ = Text(problem);
+    operand_bytes_ = OperandBytes(problem);
     busy_.push_back({begin_ns, SteadyNowNs()});
     return Status::Ok();
   }
@@ -193,12 +215,13 @@ class ChildEvaluator final : public Evaluator {
     }
     // What did finish counts, whatever happened to a neighbour.
     if (finished.empty()) ATTUNE_RETURN_IF_ERROR(first_error);
+    if (!baseline_.has_value()) baseline_ = FirstPassed(finished);
     return finished;
   }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     auto timer = std::make_unique<ChildBlockTimer>(
-        options_, data_->fd(), problem_text_,
+        WithRoomForCopies(options_, terms_, operand_bytes_), data_->fd(), problem_text_, terms_,
         std::vector<Candidate>(candidates.begin(), candidates.end()), busy_);
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
@@ -211,8 +234,13 @@ class ChildEvaluator final : public Evaluator {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_->fd(), problem_text_));
-    auto reply = child.Ask(QualifyRequest{Text(candidate)});
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child,
+                            StartChild(options_, data_->fd(), problem_text_, terms_));
+    QualifyRequest request{Text(candidate)};
+    if (terms_.output_check.has_value() && baseline_.has_value()) {
+      request.agreement = AgreementRequest{Text(*baseline_), *terms_.output_check};
+    }
+    auto reply = child.Ask(request);
     busy = child.TakeBusyIntervals();
     if (!reply) {
       result.trial.outcome = std::move(reply.error());
@@ -238,6 +266,9 @@ class ChildEvaluator final : public Evaluator {
   const ChildOptions options_;
   std::optional<ProblemData> data_;
   std::string problem_text_;
+  int64_t operand_bytes_ = 0;
+  EvaluationTerms terms_;
+  std::optional<Candidate> baseline_;  // Who outputs are compared with.
   std::vector<BusyInterval> busy_;
 };
 

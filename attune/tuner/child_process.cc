@@ -127,11 +127,15 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options, int data_f
 }
 
 Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_fd,
-                                         const std::string& problem_text) {
+                                         const std::string& problem_text,
+                                         const EvaluationTerms& terms) {
   ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, Spawn(options, data_fd));
   HelloRequest hello;
   hello.device = options.device;
   hello.problem = problem_text;
+  hello.rotation_bytes = terms.rotation_bytes;
+  hello.warm_up_launches = terms.warm_up_launches;
+  hello.warm_up_ns = terms.warm_up_ns;
   const auto reply = child.Ask(hello);
   if (!reply) {
     return Unavailable(fmt::format("The evaluator '{}' failed before its first candidate: {}",

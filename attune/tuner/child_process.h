@@ -22,7 +22,7 @@ class ChildProcess {
   // Starts the program of `options` with `data_fd` (see ProblemData::fd) and says hello.
   // kUnavailable if it cannot be started or refuses.
   static Result<ChildProcess> Start(const ChildOptions& options, int data_fd,
-                                    const std::string& problem_text);
+                                    const std::string& problem_text, const EvaluationTerms& terms);
 
   // Starts the program and says nothing. `data_fd` is any open file where the child needs no data.
   static Result<ChildProcess> Spawn(const ChildOptions& options, int data_fd);

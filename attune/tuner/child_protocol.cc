@@ -25,6 +25,10 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+void PutUnlessZero(Json& json, const char* name, int64_t count) {
+  if (count != 0) json[name] = count;
+}
+
 void Put(Json& json, const Qualification& qualification) {
   json["build_ns"] = qualification.build_ns;
   json["load_ns"] = qualification.load_ns;
@@ -65,6 +69,22 @@ class FieldReader {
     return value.value_or(Enum{});
   }
 
+  bool Has(const char* name) const { return Find(name) != nullptr; }
+
+  // 0 if it is not there.
+  int64_t CountOrZero(const char* name) {
+    if (!Has(name)) return 0;
+    const int64_t count = Integer(name);
+    if (count < 0) Fail(name, "zero or more");
+    return count;
+  }
+
+  double Tolerance(const char* name) {
+    const double tolerance = Number(name);
+    if (!std::isfinite(tolerance) || tolerance <= 0) Fail(name, "positive and finite");
+    return tolerance;
+  }
+
   const Status& status() const { return status_; }
 
  private:
@@ -92,6 +112,15 @@ Qualification ReadQualification(FieldReader& reader) {
   return qualification;
 }
 
+QualifyRequest ReadQualify(FieldReader& reader) {
+  QualifyRequest qualify;
+  qualify.candidate = reader.String("candidate");
+  if (!reader.Has("against")) return qualify;
+  qualify.agreement = AgreementRequest{reader.String("against"),
+                                       {reader.Tolerance("atol"), reader.Tolerance("rtol")}};
+  return qualify;
+}
+
 Result<Json> ParseMessage(std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) {
@@ -114,10 +143,17 @@ std::string Encode(const Request& request) {
                    json["version"] = hello.version;
                    json["device"] = hello.device;
                    json["problem"] = hello.problem;
+                   PutUnlessZero(json, "rotation_bytes", hello.rotation_bytes);
+                   PutUnlessZero(json, "warm_up_launches", hello.warm_up_launches);
+                   PutUnlessZero(json, "warm_up_ns", hello.warm_up_ns);
                  },
                  [&](const QualifyRequest& qualify) {
                    json["type"] = "qualify";
                    json["candidate"] = qualify.candidate;
+                   if (!qualify.agreement.has_value()) return;
+                   json["against"] = qualify.agreement->against;
+                   json["atol"] = qualify.agreement->tolerance.atol;
+                   json["rtol"] = qualify.agreement->tolerance.rtol;
                  },
                  [&](const LoadRequest& load) {
                    json["type"] = "load";
@@ -189,9 +225,12 @@ Result<Request> DecodeRequest(std::string_view text) {
     hello.version = static_cast<int>(reader.Integer("version"));
     hello.device = reader.String("device");
     hello.problem = reader.String("problem");
+    hello.rotation_bytes = reader.CountOrZero("rotation_bytes");
+    hello.warm_up_launches = reader.CountOrZero("warm_up_launches");
+    hello.warm_up_ns = reader.CountOrZero("warm_up_ns");
     request = hello;
   } else if (type == "qualify") {
-    request = QualifyRequest{reader.String("candidate")};
+    request = ReadQualify(reader);
   } else if (type == "load") {
     request = LoadRequest{reader.String("candidate")};
   } else if (type == "time") {

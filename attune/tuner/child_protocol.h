@@ -11,19 +11,29 @@
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
 #include "attune/trial/trial.h"
+#include "attune/verify/output_check.h"
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 1;
+inline constexpr int kChildProtocolVersion = 2;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 
 struct HelloRequest {
   int version = kChildProtocolVersion;
   std::string device;
   std::string problem;
+  int64_t rotation_bytes = 0;  // As the next two, of EvaluationTerms.
+  int64_t warm_up_launches = 0;
+  int64_t warm_up_ns = 0;
+};
+// That the output has to agree with what `against` computes.
+struct AgreementRequest {
+  std::string against;
+  OutputTolerance tolerance;
 };
 struct QualifyRequest {
   std::string candidate;
+  std::optional<AgreementRequest> agreement = {};
 };
 struct LoadRequest {
   std::string candidate;

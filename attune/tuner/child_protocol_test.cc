@@ -41,6 +41,29 @@ TEST(ChildProtocolTest, EveryRequestRoundTrips) {
   EXPECT_EQ(decoded.cache, CacheState::kCold);
 }
 
+TEST(ChildProtocolTest, TermsOfAnEvaluationArriveAndImpossibleOnesAreRefused) {
+  HelloRequest hello;
+  hello.rotation_bytes = 1 << 20;
+  hello.warm_up_launches = 3;
+  hello.warm_up_ns = 5;
+  const Request qualify = QualifyRequest{"a", AgreementRequest{"b", {1e-2, 1e-1}}};
+
+  const auto greeted = std::get<HelloRequest>(*DecodeRequest(Encode(Request(hello))));
+  const auto qualified = std::get<QualifyRequest>(*DecodeRequest(Encode(qualify)));
+
+  EXPECT_EQ(greeted.rotation_bytes, 1 << 20);
+  EXPECT_EQ(greeted.warm_up_launches, 3);
+  EXPECT_EQ(greeted.warm_up_ns, 5);
+  ASSERT_TRUE(qualified.agreement.has_value());
+  EXPECT_EQ(qualified.agreement->against, "b");
+  EXPECT_EQ(qualified.agreement->tolerance, (OutputTolerance{1e-2, 1e-1}));
+  hello.rotation_bytes = -1;
+  EXPECT_NE(DecodeRequest(Encode(Request(hello))).status().message().find("'rotation_bytes'"),
+            std::string::npos);
+  const Request loose = QualifyRequest{"a", AgreementRequest{"b", {0, 1}}};
+  EXPECT_NE(DecodeRequest(Encode(loose)).status().message().find("'atol'"), std::string::npos);
+}
+
 TEST(ChildProtocolTest, FailureTextOfAnyBytesArrivesAsValidText) {
   FailedReply failed;
   failed.failure = {FailureKind::kBuildFailed, Phase::kBuild, std::string("a\0\xff'\"b", 6)};

@@ -102,16 +102,25 @@ class EvaluationServer {
     // A phase that cannot be reported has no reader any more; the next request ends the
     // conversation.
     const auto on_phase = [this](Phase phase) { (void)Send(PhaseReply{phase}); };
+    EvaluationTerms terms;
+    terms.rotation_bytes = hello.rotation_bytes;
+    terms.warm_up_launches = hello.warm_up_launches;
+    terms.warm_up_ns = hello.warm_up_ns;
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,
                             CandidateRunner::Create(backend->solvers(), *device_, problem_, *data_,
-                                                    builder_, on_phase));
+                                                    builder_, terms, on_phase));
     runner_.emplace(std::move(runner));
     return Status::Ok();
   }
 
   Status Answer(const QualifyRequest& request) {
     ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate, ParseForRunner(request.candidate));
-    auto qualified = runner_->Qualify(candidate);
+    std::optional<Agreement> agreement;
+    if (request.agreement.has_value()) {
+      ATTUNE_ASSIGN_OR_RETURN(Candidate against, ParseCandidate(request.agreement->against));
+      agreement = Agreement{std::move(against), request.agreement->tolerance};
+    }
+    auto qualified = runner_->Qualify(candidate, agreement);
     if (qualified) return Send(QualifiedReply{*qualified});
     return SendFailure(std::move(qualified.error()));
   }

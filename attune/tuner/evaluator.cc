@@ -18,4 +18,11 @@ int64_t UnionLengthNs(std::vector<BusyInterval> intervals) {
   return total_ns;
 }
 
+std::optional<Candidate> FirstPassed(std::span<const Qualified> results) {
+  for (const Qualified& result : results) {
+    if (result.trial.failure() == nullptr) return result.trial.candidate;
+  }
+  return std::nullopt;
+}
+
 }  // namespace attune

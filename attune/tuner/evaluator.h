@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "attune/measure/race.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/trial.h"
+#include "attune/verify/output_check.h"
 
 namespace attune {
 
@@ -18,6 +20,21 @@ struct Qualified {
   Trial trial;          // kQualify: monostate if it passed, else the failure.
   double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
                         // nothing. 0 if failed.
+};
+
+// What is asked of an evaluation beyond the usual; values, that travel to children.
+struct EvaluationTerms {
+  // Of the copies that launches step through when they are timed with kRotating; 0: none are made.
+  int64_t rotation_bytes = 0;
+  // Untimed launches before the first block of a candidate, until either limit is reached; 0 is no
+  // limit, and both 0 are the usual single launch. After 5 s they end in any case.
+  int64_t warm_up_launches = 0;
+  int64_t warm_up_ns = 0;
+  // The whole output of every candidate has to agree, beside being right, with that of the first
+  // candidate that qualified in an earlier call of Qualify, on the same inputs.
+  std::optional<OutputTolerance> output_check;
+
+  friend bool operator==(const EvaluationTerms&, const EvaluationTerms&) = default;
 };
 
 // When something useful ran: steady-clock nanoseconds of this machine.
@@ -29,13 +46,17 @@ struct BusyInterval {
 // Total length of the union of `intervals`, in nanoseconds: overlapping work counts once.
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
 
+// The first of `results` that passed.
+std::optional<Candidate> FirstPassed(std::span<const Qualified> results);
+
 // Not thread-safe. One problem at a time.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
   // Makes inputs and reference of `problem` from `seed`; replaces those of the problem before.
-  virtual Status Begin(const Problem& problem, uint64_t seed) = 0;
+  // `terms` hold until the next Begin.
+  virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) = 0;
 
   // Builds, loads, verifies and briefly runs each candidate, several at once where that is
   // possible. One result for each, in order. Candidates not started by `deadline_ns` (steady clock)

@@ -34,16 +34,18 @@ class LocalEvaluator final : public Evaluator {
   LocalEvaluator(const SolverList& solvers, Device& device)
       : solvers_(solvers), device_(device), builder_(cache_) {}
 
-  Status Begin(const Problem& problem, uint64_t seed) override {
+  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
     runner_.reset();
+    terms_ = terms;
+    baseline_.reset();
     problem_ = problem;
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed));
     data_.emplace(std::move(data));
     busy_.push_back({begin_ns, SteadyNowNs()});
-    ATTUNE_ASSIGN_OR_RETURN(
-        CandidateRunner runner,
-        CandidateRunner::Create(solvers_, device_, problem_, *data_, builder_, [](Phase) {}));
+    ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,
+                            CandidateRunner::Create(solvers_, device_, problem_, *data_, builder_,
+                                                    terms, [](Phase) {}));
     runner_.emplace(std::move(runner));
     return Status::Ok();
   }
@@ -51,12 +53,17 @@ class LocalEvaluator final : public Evaluator {
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
     std::vector<Qualified> results;
+    std::optional<Agreement> agreement;
+    if (terms_.output_check.has_value() && baseline_.has_value()) {
+      agreement = Agreement{*baseline_, *terms_.output_check};
+    }
     for (const Candidate& candidate : candidates) {
       if (SteadyNowNs() >= deadline_ns && !results.empty()) break;
       const int64_t begin_ns = SteadyNowNs();
-      results.push_back(QualifyOne(candidate));
+      results.push_back(QualifyOne(candidate, agreement));
       busy_.push_back({begin_ns, SteadyNowNs()});
     }
+    if (!baseline_.has_value()) baseline_ = FirstPassed(results);
     return results;
   }
 
@@ -77,11 +84,11 @@ class LocalEvaluator final : public Evaluator {
   std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
 
  private:
-  Qualified QualifyOne(const Candidate& candidate) {
+  Qualified QualifyOne(const Candidate& candidate, const std::optional<Agreement>& agreement) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
-    auto outcome = runner_->Qualify(candidate);
+    auto outcome = runner_->Qualify(candidate, agreement);
     if (!outcome) result.trial.outcome = std::move(outcome.error().failure);
     const Qualification& known = outcome ? *outcome : outcome.error().qualification;
     result.trial.build_ns = known.build_ns;
@@ -97,6 +104,8 @@ class LocalEvaluator final : public Evaluator {
   MemoryKernelCache cache_;
   Builder builder_;
   Problem problem_;
+  EvaluationTerms terms_;
+  std::optional<Candidate> baseline_;  // Who outputs are compared with.
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
   std::vector<BusyInterval> busy_;

@@ -16,7 +16,11 @@ Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
   const TunerParts& parts = tuner.parts();
   const MatchPolicy policy = MatchPolicy::Default();
   SelectOptions select = tuner.options().select;
-  for (const auto& solver : *parts.solvers) select.known_solvers.push_back(solver->id());
+  // A record that rests on a solver that may not take part decides nothing.
+  select.known_solvers.clear();
+  for (const auto& solver : *parts.solvers) {
+    if (!tuner.Excludes(*solver)) select.known_solvers.push_back(solver->id());
+  }
   std::set<Fingerprint> tuned;
   for (const TaggedProblem& tagged : problems) {
     RecordQuery query;
@@ -29,8 +33,7 @@ Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
       if (recorded.set.cache == tuner.options().cache) sets.push_back(recorded);
       return Status::Ok();
     }));
-    const auto choice =
-        SelectBest(sets, parts.target, parts.environment, policy, tuner.options().select, nullptr);
+    const auto choice = SelectBest(sets, parts.target, parts.environment, policy, select, nullptr);
     if (choice.has_value()) tuned.insert(KeyOf(tagged.problem));
   }
   return tuned;

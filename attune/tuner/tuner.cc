@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/choice/match_policy.h"
 #include "attune/tuner/tuning_session.h"
 
 namespace attune {
@@ -30,10 +31,37 @@ std::string_view Name(TuneProgress::Stage stage) {
 Tuner::Tuner(TunerParts parts, TuneOptions options)
     : parts_(std::move(parts)), options_(std::move(options)) {}
 
+namespace {
+
+Status CheckNotExcluded(const Solver& solver, const std::set<std::string>& libraries) {
+  for (const std::string& library : libraries) {
+    if (!RunsLibrary(solver.id().name, library)) continue;
+    return Unsupported(
+        fmt::format("{} runs code of {}, which is switched off.", solver.id().name, library));
+  }
+  return Status::Ok();
+}
+
+Status Check(const TuneOptions& options) {
+  const int64_t rotation_bytes = options.terms.rotation_bytes;
+  if ((options.cache == CacheState::kRotating) == (rotation_bytes > 0)) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "The caches are to be {} while times are taken, and copies of the operands have {} "
+      "bytes: rotating needs copies, and nothing else has them.",
+      Name(options.cache), rotation_bytes));
+}
+
+}  // namespace
+
+bool Tuner::Excludes(const Solver& solver) const {
+  return !CheckNotExcluded(solver, options_.excluded_libraries).ok();
+}
+
 Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {
   Applicability result;
   for (const auto& solver : *parts_.solvers) {
-    Status status = solver->IsApplicable(problem, parts_.target);
+    Status status = CheckNotExcluded(*solver, options_.excluded_libraries);
+    if (status.ok()) status = solver->IsApplicable(problem, parts_.target);
     if (status.ok()) {
       result.solvers.push_back(solver.get());
     } else {
@@ -63,6 +91,7 @@ std::vector<const Solver*> Participants(const std::vector<const Solver*>& applic
 }  // namespace
 
 Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener) {
+  ATTUNE_RETURN_IF_ERROR(Check(options_));
   const Applicability applicability = FindSolvers(problem);
   if (applicability.solvers.empty()) {
     std::string reason = applicability.refused.empty()

@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/measure/clock.h"
+#include "attune/measure/race.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 #include "attune/solver/solver.h"
@@ -28,6 +30,13 @@ struct TuneOptions {
   // Only solvers whose name contains one of these; empty means all. The default candidate always
   // takes part.
   std::vector<std::string> solver_filter;
+  // No solver that runs code of one of these takes part, not even for the default candidate: words
+  // of solver names, by the rule of match_policy.h ("openblas", "conv-direct").
+  std::set<std::string> excluded_libraries = {};
+  // Of one candidate, in the race and again in the final.
+  CandidateLimits limits = {};
+  // Its rotation_bytes are above 0 exactly if `cache` is kRotating.
+  EvaluationTerms terms = {};
   bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
 };
 
@@ -75,17 +84,19 @@ class Tuner {
  public:
   Tuner(TunerParts parts, TuneOptions options);
 
-  // Solvers that apply, best first, and why the others do not.
+  // Solvers that apply and are not excluded, best first, and why the others are not among them.
   struct Applicability {
     std::vector<const Solver*> solvers;
     std::vector<std::pair<const Solver*, Status>> refused;
   };
   Applicability FindSolvers(const Problem& problem) const;
 
-  // kUnsupported if no solver applies or the problem cannot be checked; kInternal if candidates
-  // cannot be evaluated; every other code is the store's. Every trial is stored before this
-  // returns; stages are stored as they end, so that an interruption loses nothing that was
-  // appended.
+  bool Excludes(const Solver& solver) const;
+
+  // kInvalidArgument for options that contradict each other; kUnsupported if no solver applies or
+  // the problem cannot be checked; kInternal if candidates cannot be evaluated; every other code is
+  // the store's. Every trial is stored before this returns; stages are stored as they end, so that
+  // an interruption loses nothing that was appended.
   using Listener = std::function<void(const TuneProgress&)>;
   Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr);
 

@@ -80,7 +80,8 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
                                       MatchPolicy::Default()));
   }
   Report(Stage::kReference);
-  ATTUNE_RETURN_IF_ERROR(EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed())));
+  ATTUNE_RETURN_IF_ERROR(
+      EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms)));
   search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
@@ -105,6 +106,7 @@ Status TuningSession::BeginSet() {
   set.environment = parts_.environment;
   set.peaks = parts_.peaks;
   set.cache = options_.cache;
+  NoteTerms(set.environment);
   set.seed = options_.seed;
   set.searcher = options_.searcher;
   set.measured_by = MeasuredBy();
@@ -115,10 +117,34 @@ Status TuningSession::BeginSet() {
   return parts_.store->BeginSet(set);
 }
 
+// For who reads the record: none of them decides whether it is valid.
+void TuningSession::NoteTerms(Environment& environment) const {
+  const EvaluationTerms& terms = options_.terms;
+  const auto note = [&](const char* name, int64_t value) {
+    if (value > 0) environment[name] = std::to_string(value);
+  };
+  note("tuning.rotation_bytes", terms.rotation_bytes);
+  note("tuning.warm_up_launches", terms.warm_up_launches);
+  note("tuning.warm_up_ns", terms.warm_up_ns);
+  note("tuning.max_launches", options_.limits.max_launches);
+  note("tuning.max_time_ns", options_.limits.max_time_ns);
+  if (terms.output_check.has_value()) {
+    environment["tuning.output_check"] =
+        fmt::format("{}_{}", terms.output_check->atol, terms.output_check->rtol);
+  }
+}
+
 Status TuningSession::QualifyAll(CandidateSource& source) {
   Report(Stage::kQualify);
   std::vector<Candidate> batch = source.Ask(kBatch);
   defaults_ = batch;
+  // Whoever is compared with the default has to wait until it is known to work.
+  while (options_.terms.output_check.has_value() && passed_.empty() && !batch.empty()) {
+    const Candidate first = batch.front();
+    batch.erase(batch.begin());
+    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
+  }
+  if (batch.empty()) batch = source.Ask(kBatch);
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
     const bool out_of_time = parts_.clock->NowNs() >= SearchDeadlineNs();
@@ -284,6 +310,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   race_options.seed = options_.seed;
   race_options.cache = options_.cache;
   race_options.budget_ns = budget_ns;
+  race_options.limits = options_.limits;
   race_options.margin = options_.select.margin;
   race_options.confidence = options_.select.confidence;
   race_options.finalists = kFinalists;
@@ -336,6 +363,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
   final_options.budget_ns = std::max(end_ns_ - parts_.clock->NowNs(), ShareNs(kMinFinalShare));
+  final_options.limits = options_.limits;
   final_options.margin = options_.select.margin;
   final_options.confidence = options_.select.confidence;
   std::vector<Finalist> challengers;

@@ -42,6 +42,7 @@ class TuningSession {
   };
 
   Status BeginSet();
+  void NoteTerms(Environment& environment) const;
   Status QualifyAll(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
   static Runner RunnerOf(const Qualified& qualified);

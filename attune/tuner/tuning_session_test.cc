@@ -81,9 +81,10 @@ class ScriptedEvaluator final : public Evaluator {
   ScriptedEvaluator(LaunchTime time_ns, uint64_t seed, FakeClock& clock)
       : time_ns_(std::move(time_ns)), seed_(seed), random_(seed), clock_(clock) {}
 
-  Status Begin(const Problem&, uint64_t) override { return Status::Ok(); }
+  Status Begin(const Problem&, uint64_t, const EvaluationTerms&) override { return Status::Ok(); }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
+    batches_.push_back(candidates.size());
     std::vector<Qualified> results;
     for (const Candidate& candidate : candidates) {
       if (!results.empty() && clock_.NowNs() >= deadline_ns) break;
@@ -104,12 +105,16 @@ class ScriptedEvaluator final : public Evaluator {
   }
   std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
 
+  // How many candidates each call of Qualify had.
+  const std::vector<size_t>& batches() const { return batches_; }
+
  private:
   double TimeOf(const Candidate& candidate) const {
     return time_ns_(IntegerAt(candidate.config, "p"));
   }
 
   LaunchTime time_ns_;
+  std::vector<size_t> batches_;
   uint64_t seed_;
   Random random_;
   FakeClock& clock_;
@@ -344,6 +349,67 @@ TEST_F(SharedListTest, ARunThatMeasuresAgainDoesSoAfterTheOther) {
 
   EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kTuned, Kind::kTuned}));
   EXPECT_EQ(ProblemsOfSets().size(), 3u);
+}
+
+TEST_F(SharedListTest, WhoRunsCodeOfAnExcludedLibraryTakesNoPart) {
+  options_.excluded_libraries = {"other", "scripted"};
+
+  const auto report = Tuner(parts_, options_).Tune(problems_[0].problem);
+
+  EXPECT_EQ(report.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(report.status().message().find("scripted, which is switched off"), std::string::npos);
+  EXPECT_TRUE(ProblemsOfSets().empty());
+}
+
+TEST_F(SharedListTest, RotatingWithoutCopiesAndCopiesWithoutRotatingAreRefused) {
+  options_.cache = CacheState::kRotating;
+  EXPECT_EQ(Tuner(parts_, options_).Tune(problems_[0].problem).status().code(),
+            StatusCode::kInvalidArgument);
+
+  options_.cache = CacheState::kWarm;
+  options_.terms.rotation_bytes = 1 << 20;
+  EXPECT_EQ(Tuner(parts_, options_).Tune(problems_[0].problem).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(SharedListTest, WhoeverIsComparedWithTheDefaultWaitsUntilItWorks) {
+  options_.terms.output_check = OutputTolerance{1e-2, 1e-1};
+
+  ASSERT_TRUE(Tuner(parts_, options_).Tune(problems_[0].problem).ok());
+
+  ASSERT_GE(evaluator_.batches().size(), 2u);
+  EXPECT_EQ(evaluator_.batches()[0], 1u);
+}
+
+TEST_F(SharedListTest, ASetSaysUnderWhichTermsItWasMeasured) {
+  options_.cache = CacheState::kRotating;
+  options_.terms.rotation_bytes = 1 << 20;
+  options_.limits.max_launches = 24;
+
+  ASSERT_TRUE(Tuner(parts_, options_).Tune(problems_[0].problem).ok());
+
+  const Status visited = store_.Visit({}, [&](const RecordedSet& set) {
+    EXPECT_EQ(set.set.cache, CacheState::kRotating);
+    EXPECT_EQ(set.set.environment,
+              (Environment{{"tuning.max_launches", "24"}, {"tuning.rotation_bytes", "1048576"}}));
+    for (const Record& record : set.records) {
+      const Measurement* measurement = record.trial.measurement();
+      if (measurement != nullptr) {
+        EXPECT_LE(measurement->samples_ns.size(), 24u);
+      }
+    }
+    return Status::Ok();
+  });
+  EXPECT_TRUE(visited.ok());
+}
+
+TEST_F(SharedListTest, AProblemTunedUnderOtherCachesIsTunedAgain) {
+  ASSERT_EQ(TuneList({}), (std::vector<Kind>{Kind::kTuned, Kind::kTuned}));
+  options_.cache = CacheState::kRotating;
+  options_.terms.rotation_bytes = 1 << 20;
+
+  EXPECT_EQ(TuneList({}), (std::vector<Kind>{Kind::kTuned, Kind::kTuned}));
+  EXPECT_EQ(TuneList({}), (std::vector<Kind>{Kind::kAlreadyTuned, Kind::kAlreadyTuned}));
 }
 
 }  // namespace

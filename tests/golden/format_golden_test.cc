@@ -65,9 +65,13 @@ TEST(FormatGoldenTest, EnvironmentIsReadAndWrittenAsEver) {
   EXPECT_TRUE(IsGolden("environment_v1.txt", Text(*environment), "environment.md"));
 }
 
-TEST(FormatGoldenTest, ChildMessagesAreDecodedAndEncodedAsEver) {
+class ChildMessagesTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, ChildMessagesTest,
+                         testing::Values("child_protocol_v1.txt", "child_protocol_v2.txt"));
+
+TEST_P(ChildMessagesTest, AreDecodedAndEncodedAsEver) {
   std::string written;
-  for (const std::string& line : GoldenLines("child_protocol_v1.txt")) {
+  for (const std::string& line : GoldenLines(GetParam())) {
     const std::string json = line.substr(2);
     if (line.starts_with("> ")) {
       const auto request = DecodeRequest(json);
@@ -80,7 +84,7 @@ TEST(FormatGoldenTest, ChildMessagesAreDecodedAndEncodedAsEver) {
     }
   }
 
-  EXPECT_TRUE(IsGolden("child_protocol_v1.txt", written, "child_protocol.md"));
+  EXPECT_TRUE(IsGolden(GetParam(), written, "child_protocol.md"));
 }
 
 TEST(FormatGoldenTest, ChildFramesAreSplitAndMadeAsEver) {
