@@ -11,10 +11,13 @@ int main() try {
   options.policy = ATTUNE_NEVER;
   const attune::Runtime runtime(options);
 
-  attune::ConvProblem layer = {.batch = 2, .in_channels = 16, .out_channels = 32};
-  layer.in[1] = layer.in[2] = 28;  // Height and width; [0] is depth.
-  layer.filter[1] = layer.filter[2] = 3;
-  layer.pad[1] = layer.pad[2] = 1;
+  // Depth, height, width; a 2-D layer has depth 1.
+  attune::ConvProblem layer = {.batch = 2,
+                               .in_channels = 16,
+                               .out_channels = 32,
+                               .in = {1, 28, 28},
+                               .filter = {1, 3, 3},
+                               .pad = {0, 1, 1}};
 
   std::vector<float> x(2 * 16 * 28 * 28, 1), w(32 * 16 * 3 * 3, 0.5f), y(2 * 32 * 28 * 28);
   constexpr std::uint64_t kLimitBytes = 8 << 20;

@@ -9,6 +9,7 @@
 #ifndef ATTUNE_ATTUNE_HPP_
 #define ATTUNE_ATTUNE_HPP_
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -36,10 +37,84 @@ inline void Check(attune_code code) {
   if (code != ATTUNE_OK) throw Error(code);
 }
 
-// The structs of the C interface under names of this namespace; every field has the meaning and the
-// default that attune.h says.
-using GemmProblem = attune_gemm;
-using ConvProblem = attune_conv;
+// attune_gemm; every field has the meaning that attune.h says.
+struct GemmProblem {
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: packed.
+  std::int64_t batch_count = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  bool trans_a = false, trans_b = false;
+  attune_type type = ATTUNE_F32;
+  attune_bias bias = ATTUNE_BIAS_NONE;
+  attune_activation activation = ATTUNE_ACTIVATION_NONE;
+  bool deterministic = false;
+  int alignment_bytes = 0;
+  attune_math math = ATTUNE_STRICT;
+
+  attune_gemm ToC() const {
+    return {m,
+            n,
+            k,
+            lda,
+            ldb,
+            ldc,
+            batch_count,
+            stride_a,
+            stride_b,
+            stride_c,
+            trans_a,
+            trans_b,
+            type,
+            bias,
+            activation,
+            deterministic,
+            alignment_bytes,
+            math};
+  }
+};
+
+// attune_conv. Spatial fields are depth, height, width; 2-D leaves depth as it is.
+using Spatial = std::array<std::int64_t, 3>;
+struct ConvProblem {
+  std::int64_t batch = 1, in_channels = 1, out_channels = 1, groups = 1;
+  Spatial in = {1, 1, 1}, filter = {1, 1, 1}, pad = {0, 0, 0}, stride = {1, 1, 1},
+          dilation = {1, 1, 1};
+  attune_direction direction = ATTUNE_FORWARD;
+  int spatial_rank = 2;
+  attune_layout in_layout = ATTUNE_NCHW, weights_layout = ATTUNE_NCHW, out_layout = ATTUNE_NCHW;
+  attune_type type = ATTUNE_F32;
+  bool bias = false;
+  bool deterministic = false;
+  int alignment_bytes = 0;
+  attune_math math = ATTUNE_STRICT;
+
+  attune_conv ToC() const {
+    attune_conv c{};
+    c.batch = batch;
+    c.in_channels = in_channels;
+    c.out_channels = out_channels;
+    c.groups = groups;
+    for (std::size_t i = 0; i < 3; ++i) {
+      c.in[i] = in[i];
+      c.filter[i] = filter[i];
+      c.pad[i] = pad[i];
+      c.stride[i] = stride[i];
+      c.dilation[i] = dilation[i];
+    }
+    c.direction = direction;
+    c.spatial_rank = spatial_rank;
+    c.in_layout = in_layout;
+    c.weights_layout = weights_layout;
+    c.out_layout = out_layout;
+    c.type = type;
+    c.bias = bias;
+    c.deterministic = deterministic;
+    c.alignment_bytes = alignment_bytes;
+    c.math = math;
+    return c;
+  }
+};
+
 using Solution = attune_solution;
 
 struct Arguments {
@@ -123,40 +198,46 @@ class Runtime {
 
   // Computes with what is best for this shape now; the alternative to a plan where shapes vary.
   void Run(const GemmProblem& gemm, const Arguments& arguments) const {
+    const attune_gemm problem = gemm.ToC();
     const attune_arguments c = arguments.ToC();
-    Check(attune_run_gemm(get(), &gemm, &c));
+    Check(attune_run_gemm(get(), &problem, &c));
   }
   void Run(const ConvProblem& conv, const Arguments& arguments) const {
+    const attune_conv problem = conv.ToC();
     const attune_arguments c = arguments.ToC();
-    Check(attune_run_conv(get(), &conv, &c));
+    Check(attune_run_conv(get(), &problem, &c));
   }
 
   // `alpha` and `beta` are values of the class that runs will have: 0, 1, or any other.
   GemmPlan Gemm(const GemmProblem& gemm, double alpha = 1, double beta = 0,
                 std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    const attune_gemm problem = gemm.ToC();
     attune_plan* plan = nullptr;
-    Check(attune_plan_gemm(get(), &gemm, ClassOf(alpha), ClassOf(beta), workspace_limit_bytes,
+    Check(attune_plan_gemm(get(), &problem, ClassOf(alpha), ClassOf(beta), workspace_limit_bytes,
                            &plan));
     return GemmPlan(plan);
   }
   ConvPlan Conv(const ConvProblem& conv,
                 std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    const attune_conv problem = conv.ToC();
     attune_plan* plan = nullptr;
-    Check(attune_plan_conv(get(), &conv, workspace_limit_bytes, &plan));
+    Check(attune_plan_conv(get(), &problem, workspace_limit_bytes, &plan));
     return ConvPlan(plan);
   }
 
   // Ways to compute this, best first.
   std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1,
                                   double beta = 0) const {
+    const attune_gemm problem = gemm.ToC();
     return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
-      return attune_gemm_solutions(get(), &gemm, ClassOf(alpha), ClassOf(beta), solutions, capacity,
-                                   count);
+      return attune_gemm_solutions(get(), &problem, ClassOf(alpha), ClassOf(beta), solutions,
+                                   capacity, count);
     });
   }
   std::vector<Solution> Solutions(const ConvProblem& conv) const {
+    const attune_conv problem = conv.ToC();
     return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
-      return attune_conv_solutions(get(), &conv, solutions, capacity, count);
+      return attune_conv_solutions(get(), &problem, solutions, capacity, count);
     });
   }
 
