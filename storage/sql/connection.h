@@ -60,6 +60,10 @@ class Connection {
   Status BeginRead();
   Status Commit();
   void Rollback() noexcept;
+  // Moves what it can out of the log into the database; waits for nobody.
+  void TidyLog() noexcept;
+  // In the log after the last commit of this connection.
+  int log_pages() const { return log_pages_; }
 
   const std::string& name() const { return name_; }
   soci::session& session() { return session_; }
@@ -80,6 +84,7 @@ class Connection {
   soci::session session_;
   struct stat opened_file_ {};  // Of Access::kReadFile.
   bool in_transaction_ = false;
+  int log_pages_ = 0;
   std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;
 };
 

@@ -1,6 +1,7 @@
 #include "storage/sql/sql_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -12,12 +13,15 @@
 
 #include "attune/record/rules.h"
 #include "storage/sql/database_file.h"
+#include "storage/sql/log_sync.h"
 #include "storage/sql/revision_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/tag_rows.h"
 #include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
 #include "storage/sql/trial_rows.h"
+#include "storage/sql/write_queue.h"
+#include "storage/sql/write_turn.h"
 
 namespace attune {
 namespace sql {
@@ -125,8 +129,8 @@ Status VisitChanged(Session& session, const RecordQuery& query, const Visitor& v
 class SqlStore final : public RecordStore {
  public:
   SqlStore(std::filesystem::path path, const ConnectionOptions& options,
-           std::unique_ptr<Connection> first)
-      : path_(std::move(path)), options_(options) {
+           std::unique_ptr<Connection> first, void (*on_write_lock)(int64_t))
+      : path_(std::move(path)), options_(options), on_write_lock_(on_write_lock), log_(path_) {
     idle_.push_back(std::make_unique<Session>(std::move(first)));
   }
 
@@ -182,6 +186,9 @@ class SqlStore final : public RecordStore {
 
   Result<StoreState> State() override {
     StoreState state;
+    // Who keeps a revision must not outlive it: what others have committed reaches the disk first.
+    const Status synced = log_.Sync();
+    if (!synced.ok() && options_.access == Access::kWrite) return synced;
     ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(state, ReadState(*session.connection));
       return Status::Ok();
@@ -242,14 +249,46 @@ class SqlStore final : public RecordStore {
       return FailedPrecondition(
           fmt::format("Database '{}' was opened to be read only.", path_.string()));
     }
-    const std::lock_guard lock(write_mutex_);
+    QueuedWrite write;
+    write.body = [&] { return CommitNow(body); };
+    writes_.Run(write, [this](const std::function<void()>& run_next) {
+      const WriteTurn turn = WriteTurn::Take(path_.string(), options_.busy_timeout);
+      run_next();
+    });
+    if (on_write_lock_ != nullptr) on_write_lock_(write.began_ns - write.asked_ns);
+    ATTUNE_RETURN_IF_ERROR(write.status);
+    ATTUNE_RETURN_IF_ERROR(log_.Sync());
+    TidyLog();
+    return Status::Ok();
+  }
+
+  Status CommitNow(const std::function<Status(Session&, WriteTransaction&)>& body) {
     ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
     ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
                             WriteTransaction::Begin(*session->connection));
     ATTUNE_RETURN_IF_ERROR(body(*session, transaction));
     ATTUNE_RETURN_IF_ERROR(transaction.Commit());
+    log_pages_ = session->connection->log_pages();
     GiveBack(std::move(session));
     return Status::Ok();
+  }
+
+  // While others write, something always remains in the log and it grows; then the little that is
+  // left is moved in a turn, so that the next writer starts the log anew.
+  void TidyLog() {
+    const int pages = log_pages_;
+    if (pages < kTidiedLogPages) tidy_at_pages_ = kTidiedLogPages;
+    if (pages < tidy_at_pages_ || !tidying_mutex_.try_lock()) return;
+    const std::lock_guard tidying(tidying_mutex_, std::adopt_lock);
+    tidy_at_pages_ = pages + kTidiedLogPages;
+    auto session = Borrow();
+    if (!session.ok()) return;
+    (*session)->connection->TidyLog();
+    if (pages >= kLargeLogPages) {
+      const WriteTurn turn = WriteTurn::Take(path_.string(), options_.busy_timeout);
+      (*session)->connection->TidyLog();
+    }
+    GiveBack(std::move(*session));
   }
 
   Status Read(const std::function<Status(Session&)>& body) {
@@ -262,10 +301,17 @@ class SqlStore final : public RecordStore {
   }
 
   static constexpr size_t kMaxIdleSessions = 8;
+  static constexpr int kTidiedLogPages = 1000;
+  static constexpr int kLargeLogPages = 8000;
 
   const std::filesystem::path path_;
   const ConnectionOptions options_;
-  std::mutex write_mutex_;
+  void (*const on_write_lock_)(int64_t waited_ns);
+  LogSync log_;
+  std::mutex tidying_mutex_;
+  std::atomic<int> log_pages_{0};
+  std::atomic<int> tidy_at_pages_{kTidiedLogPages};
+  WriteQueue writes_;
   std::mutex mutex_;  // Guards idle_.
   std::vector<std::unique_ptr<Session>> idle_;
 };
@@ -310,7 +356,8 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
   if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
   }
-  return std::make_unique<sql::SqlStore>(path, connection_options, std::move(connection));
+  return std::make_unique<sql::SqlStore>(path, connection_options, std::move(connection),
+                                         options.on_write_lock);
 }
 
 Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path) {

@@ -25,6 +25,8 @@ struct SqlStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another process that writes.
   int64_t max_size_bytes = 0;                    // Of the database; 0 for as much as the disk has.
   StoreUse use = StoreUse::kRecord;
+  // Told after each write how long it waited for the write lock; for tests.
+  void (*on_write_lock)(int64_t waited_ns) = nullptr;
 };
 
 // Opens the store at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database and its folder if
