@@ -82,9 +82,15 @@ TEST_F(PlanServerTest, EveryOriginIsCountedAsWhatItIs) {
 }
 
 TEST_F(PlanServerTest, AStandInIsServedAndTheBetterOneIsSwappedInWithoutTheCaller) {
+  std::latch served(1);
+  machine_.slow->on_load = [&](const Config&) {
+    served.wait();
+    return Status::Ok();
+  };
   TestServer server = Server(MissPolicy::kNever);
 
   EXPECT_EQ(server.SolverOfCall(problem_), "test.quick-gemm");
+  served.count_down();
   ASSERT_TRUE(server.WaitIdle());
   EXPECT_EQ(server.SolverOfCall(problem_), "test.slow-gemm");
 
@@ -96,10 +102,16 @@ TEST_F(PlanServerTest, AStandInIsServedAndTheBetterOneIsSwappedInWithoutTheCalle
 }
 
 TEST_F(PlanServerTest, WhatHasToBeCompiledIsCompiledInTheBackground) {
+  std::latch served(1);
+  machine_.compiled->on_load = [&](const Config&) {
+    served.wait();
+    return Status::Ok();
+  };
   TestServer server = Server(MissPolicy::kNever);
   machine_.choices->Add(problem_, ChoiceOf({machine_.compiled->At(1)}));
 
   EXPECT_EQ(server.SolverOfCall(problem_), "test.quick-gemm");
+  served.count_down();
   ASSERT_TRUE(server.WaitIdle());
   EXPECT_EQ(server.SolverOfCall(problem_), "test.compiled-gemm");
 
@@ -179,12 +191,20 @@ TEST_F(PlanServerTest, DeferredTunesAgainWhereARecordNamesASolverThatIsGone) {
 }
 
 TEST_F(PlanServerTest, DeferredTunesAgainWhereTheParametersOfARecordFitNoMore) {
-  TestServer server = Server(MissPolicy::kDeferred);
+  std::latch served(1);
+  TestServerOptions options;
+  options.tuned = [&](const Problem& problem) {
+    served.wait();
+    machine_.choices->Add(problem, ChoiceOf({machine_.quick->At(2)}));
+    return Status::Ok();
+  };
+  TestServer server(machine_, options);
   Candidate odd = machine_.quick->At(0);
   odd.config["variant"] = int64_t{7};
   machine_.choices->Add(problem_, ChoiceOf({odd}));
 
   EXPECT_EQ(server.Call(problem_)->option().origin, Origin::kDefault);
+  served.count_down();
   ASSERT_TRUE(server.WaitIdle());
 
   EXPECT_EQ(server.tunings(), 1);

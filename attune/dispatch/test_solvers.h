@@ -43,30 +43,40 @@ class StepCount {
   std::map<std::thread::id, int> counts_;
 };
 
-// Really computes a packed product of f32.
+// Really computes a packed product of f32, each variant in another order.
 class TestExecutable final : public Executable {
  public:
-  TestExecutable(const Gemm& gemm, size_t workspace_bytes)
-      : gemm_(gemm), workspace_bytes_(workspace_bytes) {}
+  TestExecutable(const Gemm& gemm, int64_t variant, size_t workspace_bytes)
+      : gemm_(gemm), variant_(variant), workspace_bytes_(workspace_bytes) {}
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
   bool is_concurrent() const override { return true; }
   Status Run(const Arguments& arguments) override {
-    const auto* a = static_cast<const float*>(arguments.operands[0].handle);
-    const auto* b = static_cast<const float*>(arguments.operands[1].handle);
     auto* c = static_cast<float*>(arguments.operands[2].handle);
-    for (int64_t n = 0; n < gemm_.n; ++n) {
-      for (int64_t m = 0; m < gemm_.m; ++m) {
-        float sum = 0;
-        for (int64_t k = 0; k < gemm_.k; ++k) sum += a[m + k * gemm_.m] * b[k + n * gemm_.k];
-        c[m + n * gemm_.m] = sum;
+    std::fill_n(c, gemm_.m * gemm_.n, 0.0F);
+    const int64_t outer = variant_ == 0 ? gemm_.m : variant_ == 1 ? gemm_.n : gemm_.k;
+    const int64_t middle = variant_ == 0 ? gemm_.n : gemm_.m;
+    const int64_t inner = variant_ == 2 ? gemm_.n : gemm_.k;
+    for (int64_t i = 0; i < outer; ++i) {
+      for (int64_t j = 0; j < middle; ++j) {
+        for (int64_t l = 0; l < inner; ++l) AddTerm(arguments, c, i, j, l);
       }
     }
     return Status::Ok();
   }
 
  private:
+  void AddTerm(const Arguments& arguments, float* c, int64_t i, int64_t j, int64_t l) const {
+    const auto* a = static_cast<const float*>(arguments.operands[0].handle);
+    const auto* b = static_cast<const float*>(arguments.operands[1].handle);
+    const int64_t m = variant_ == 0 ? i : j;
+    const int64_t n = variant_ == 0 ? j : variant_ == 1 ? i : l;
+    const int64_t k = variant_ == 2 ? i : l;
+    c[m + n * gemm_.m] += a[m + k * gemm_.m] * b[k + n * gemm_.k];
+  }
+
   const Gemm gemm_;
+  const int64_t variant_;
   const size_t workspace_bytes_;
 };
 
@@ -104,7 +114,8 @@ class TestSolver final : public Solver {
                                            const Config& config, Device&) const override {
     loads.Add();
     if (on_load) ATTUNE_RETURN_IF_ERROR(on_load(config));
-    return std::make_unique<TestExecutable>(std::get<Gemm>(problem), workspace_bytes);
+    return std::make_unique<TestExecutable>(std::get<Gemm>(problem), IntegerAt(config, "variant"),
+                                            workspace_bytes);
   }
 
   Candidate At(int64_t variant) const {
