@@ -21,7 +21,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial choice device solver compile measure verify search model record formats "
-         "index tuner dispatch tunable runtime session jobs worker").split()
+         "index package tuner dispatch tunable runtime session jobs worker").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

@@ -77,6 +77,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddExportVerb(program, invocation);
   AddReportVerb(program, invocation);
   AddBlasVerb(program, invocation);
+  AddPackageVerb(program, invocation);
 }
 
 int Run(int argc, char** argv) {

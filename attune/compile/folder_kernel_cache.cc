@@ -14,49 +14,16 @@
 
 #include "attune/base/file.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/compile/kernel_entry.h"
 
 namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "ATTNKERN";
-constexpr uint32_t kEntryVersion = 1;
-constexpr size_t kHeaderBytes = 56;
-constexpr std::string_view kEntrySuffix = ".kernel";
 constexpr std::string_view kTemporaryMark = ".kernel.tmp.";
 // A writer needs milliseconds; what is older belongs to a process that died.
 constexpr auto kTemporaryLifetime = std::chrono::hours(1);
-
-void AppendLittleEndian(std::string& bytes, uint64_t value, int size_bytes) {
-  for (int i = 0; i < size_bytes; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xFF);
-}
-
-void AppendFingerprint(std::string& bytes, const Fingerprint& fingerprint) {
-  AppendLittleEndian(bytes, fingerprint.high, 8);
-  AppendLittleEndian(bytes, fingerprint.low, 8);
-}
-
-std::string EncodeHeader(const Fingerprint& key, std::string_view payload) {
-  std::string header(kMagic);
-  AppendLittleEndian(header, kEntryVersion, 4);
-  AppendLittleEndian(header, kHeaderBytes, 4);
-  AppendFingerprint(header, key);
-  AppendFingerprint(header, FingerprintOf(payload));
-  AppendLittleEndian(header, payload.size(), 8);
-  return header;
-}
-
-// The payload of an intact entry of `key`. Every byte of a header follows from key and payload, so
-// the check is that it is the one which would be written.
-std::optional<std::string> DecodeEntry(const Fingerprint& key, std::string content) {
-  if (content.size() < kHeaderBytes) return std::nullopt;
-  const std::string_view payload = std::string_view(content).substr(kHeaderBytes);
-  if (EncodeHeader(key, payload) != std::string_view(content).substr(0, kHeaderBytes)) {
-    return std::nullopt;
-  }
-  return content.substr(kHeaderBytes);
-}
 
 struct EntryFile {
   fs::path path;
@@ -75,7 +42,7 @@ std::vector<EntryFile> ListEntries(const fs::path& folder) {
     const auto size_bytes = gone ? 0 : it->file_size(gone);
     if (gone) continue;
     const std::string name = it->path().filename().string();
-    if (name.ends_with(kEntrySuffix)) {
+    if (name.ends_with(kKernelSuffix)) {
       entries.push_back({it->path(), used_at, static_cast<int64_t>(size_bytes)});
     } else if (name.find(kTemporaryMark) != std::string::npos && used_at < stale_before) {
       fs::remove(it->path(), gone);
@@ -139,7 +106,7 @@ Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
 }
 
 fs::path FolderKernelCache::PathOf(const BuildRecipe& recipe) const {
-  return folder_ / (KernelCacheKey(recipe).ToHex() + std::string(kEntrySuffix));
+  return folder_ / (KernelCacheKey(recipe).ToHex() + std::string(kKernelSuffix));
 }
 
 std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {
@@ -147,7 +114,7 @@ std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {
   const fs::path path = PathOf(recipe);
   Result<std::string> content = ReadFile(path);
   std::optional<std::string> payload;
-  if (content.ok()) payload = DecodeEntry(key, *std::move(content));
+  if (content.ok()) payload = DecodeKernelEntry(key, *std::move(content));
   const bool corrupt = content.ok() && !payload;
   if (payload) {
     // The time of last use, which eviction goes by. Failing to note it only makes the entry look
@@ -172,13 +139,13 @@ Status FolderKernelCache::Store(const BuildRecipe& recipe, const Artifact& artif
   }
   const Fingerprint key = KernelCacheKey(recipe);
   const std::lock_guard write_lock(write_mutex_);
-  ATTUNE_RETURN_IF_ERROR(
-      WriteFileAtomically(PathOf(recipe), EncodeHeader(key, artifact.bytes) + artifact.bytes));
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(
+      PathOf(recipe), EncodeKernelHeader(key, artifact.bytes) + artifact.bytes));
   {
     const std::lock_guard lock(mutex_);
     ++counters_.stores;
   }
-  bytes_since_sweep_ += static_cast<int64_t>(kHeaderBytes + artifact.bytes.size());
+  bytes_since_sweep_ += static_cast<int64_t>(artifact.bytes.size());
   if (key.low % kStoresPerSweep == 0 || bytes_since_sweep_ > options_.limit_bytes / 10) {
     bytes_since_sweep_ = 0;
     Sweep();

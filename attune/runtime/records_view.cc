@@ -142,7 +142,9 @@ Result<RecordStore*> RecordsView::Store() {
   // One that was deleted, or replaced by another one, is not what the path means any more.
   if (store_ != nullptr && !IsSameFile(now, store_file_)) store_ = nullptr;
   if (store_ == nullptr) {
-    ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(location_.database));
+    SqlStoreOptions options;
+    options.use = StoreUse::kRead;
+    ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(location_.database, options));
     store_file_ = StampOf(location_.database);
   }
   return store_.get();
@@ -214,7 +216,7 @@ void RecordsView::RefreshIndexFile(RecordStore& store, int64_t last_revision) {
 }
 
 Status RecordsView::WritePending() {
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, Store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(location_.database));
   while (!pending_.empty()) {
     const auto& [tag, problems] = *pending_.begin();
     ATTUNE_RETURN_IF_ERROR(store->AddProblems(tag, problems));

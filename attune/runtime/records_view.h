@@ -75,7 +75,7 @@ class RecordsView {
   std::shared_ptr<const ChoiceSource> choices_;
   std::vector<std::string> notes_;
   std::mutex update_mutex_;  // Guards everything below: one update at a time.
-  std::unique_ptr<RecordStore> store_;
+  std::unique_ptr<RecordStore> store_;  // To read.
   FileStamp store_file_;
   std::vector<std::shared_ptr<const ChoiceSource>> packages_;
   std::shared_ptr<const ChoiceIndex> index_;

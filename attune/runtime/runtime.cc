@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/solution_names.h"
 #include "backends/host/thread_wait_policy.h"
@@ -48,7 +49,31 @@ Status Runtime::OpenPlace() {
   OpenedKernelCache opened = OpenDefaultKernelCache();
   kernels_ = std::move(opened.cache);
   if (!opened.kept.ok()) notes_.push_back(opened.kept.message());
+  OpenPackages();
   return Status::Ok();
+}
+
+// A package that cannot be used is left out with a note: what it would have brought is tuned and
+// built as if there were none.
+void Runtime::OpenPackages() {
+  std::vector<std::unique_ptr<KernelCache>> layers;
+  for (const PackageReference& reference : options_.packages) {
+    const auto manifest = OpenPackage(reference);
+    if (!manifest.ok()) {
+      notes_.push_back(fmt::format("Package {} is not used: {}", reference.folder.string(),
+                                   manifest.error().message()));
+      continue;
+    }
+    packages_.push_back(reference.folder);
+    auto kernels = PackagedKernels::Open(reference.folder / "kernels");
+    if (kernels.ok()) {
+      layers.push_back(std::move(*kernels));
+    } else {
+      notes_.push_back(kernels.error().message());
+    }
+  }
+  if (layers.empty()) return;
+  kernels_ = std::make_unique<LayeredKernelCache>(std::move(kernels_), std::move(layers));
 }
 
 Status Runtime::MakeServer() {
@@ -56,7 +81,7 @@ Status Runtime::MakeServer() {
   dispatch.scope = options_.scope;
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
-  records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, options_.packages},
+  records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_},
                                            SelectionAt(place_));
   DispatchParts parts;
   parts.solvers = &place_.backend->solvers();

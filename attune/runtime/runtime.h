@@ -19,6 +19,7 @@
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
 #include "attune/dispatch/plan_server.h"
+#include "attune/package/package_folder.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/records_view.h"
 #include "attune/runtime/tuner_client.h"
@@ -28,8 +29,8 @@ namespace attune {
 
 struct RuntimeOptions {
   std::string device = "cpu";
-  std::string database;  // Path; empty for none.
-  std::vector<std::filesystem::path> packages;
+  std::string database;                    // Path; empty for none.
+  std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;
   std::string force;  // As ForcedChoices::Parse takes it.
@@ -67,6 +68,7 @@ class Runtime {
   explicit Runtime(const RuntimeOptions& options);
 
   Status OpenPlace();
+  void OpenPackages();
   Status MakeServer();
   Status MakeTunable();
   std::shared_ptr<const ChoiceSource> Choices() const;
@@ -87,6 +89,7 @@ class Runtime {
   Place place_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<KernelCache> kernels_;
+  std::vector<std::filesystem::path> packages_;  // Those that can be used.
   std::vector<std::string> notes_;
   std::unique_ptr<RecordsView> records_;
   std::unique_ptr<TunerClient> tuner_;

@@ -20,16 +20,6 @@ std::optional<std::string> Chosen(const char* text, const char* name, const Vari
   return variables(name);
 }
 
-std::vector<std::filesystem::path> SplitPaths(std::string_view text) {
-  std::vector<std::filesystem::path> paths;
-  while (!text.empty()) {
-    const size_t end = text.find(':');
-    if (end != 0) paths.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return paths;
-}
-
 Status ReadPolicy(const attune_options& options, const Variables& variables,
                   RuntimeOptions& result) {
   const auto preset_name = Chosen(options.preset, "ATTUNE_PRESET", variables);
@@ -154,7 +144,7 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables
   }
   ReadDatabase(options, variables, result);
   if (const auto packages = Chosen(options.packages, "ATTUNE_PACKAGES", variables)) {
-    result.packages = SplitPaths(*packages);
+    ATTUNE_ASSIGN_OR_RETURN(result.packages, ParsePackages(*packages));
   }
   if (const auto tag = Chosen(options.record_tag, "ATTUNE_RECORD_TAG", variables)) {
     result.record_tag = *tag;

@@ -45,7 +45,8 @@ TEST(Settings, TheEnvironmentFillsWhatTheProgramLeavesOpen) {
                                                    {"ATTUNE_DETERMINISTIC", "1"}}));
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->device, "opencl:0");
-  EXPECT_THAT(options->packages, ElementsAre("/a", "/b"));
+  EXPECT_THAT(options->packages,
+              ElementsAre(PackageReference{"/a", ""}, PackageReference{"/b", ""}));
   EXPECT_EQ(options->server.policy, MissPolicy::kRecord);
   EXPECT_EQ(options->record_tag, "mine");
   EXPECT_EQ(options->force, "host.blis-gemm");

@@ -1,7 +1,7 @@
-// A program with a run time of its own: multiplies once, waits until its background is idle, and
-// prints counters as "name value" lines. Its environment says the rest.
+// A program with a run time of its own: multiplies once, or makes a plan for a problem, waits until
+// its background is idle, and prints counters as "name value" lines. Its environment says the rest.
 //
-//   runtime_caller never|record|deferred|inline SIZE
+//   runtime_caller never|record|deferred|inline SIZE [PROBLEM]
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -16,16 +16,7 @@ int Fail(const char* what) {
   return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  ::setenv("ATTUNE_POLICY", argv[1], 1);
-  const long size = std::strtol(argv[2], nullptr, 10);
-  attune_options options = ATTUNE_OPTIONS_INIT;
-  options.per_problem_ms = 500;
-  attune_runtime* runtime = nullptr;
-  if (attune_runtime_create(&options, &runtime) != ATTUNE_OK) return Fail("create");
+attune_code Multiply(attune_runtime* runtime, long size) {
   const std::vector<float> ones(static_cast<size_t>(size * size), 1);
   std::vector<float> product(ones.size());
   attune_gemm gemm{};
@@ -35,7 +26,22 @@ int main(int argc, char** argv) {
   arguments.a = ones.data();
   arguments.b = ones.data();
   arguments.c = product.data();
-  if (attune_run_gemm(runtime, &gemm, &arguments) != ATTUNE_OK) return Fail("run");
+  return attune_run_gemm(runtime, &gemm, &arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 4) return 2;
+  ::setenv("ATTUNE_POLICY", argv[1], 1);
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  options.per_problem_ms = 500;
+  attune_runtime* runtime = nullptr;
+  if (attune_runtime_create(&options, &runtime) != ATTUNE_OK) return Fail("create");
+  attune_plan* plan = nullptr;
+  const attune_code served = argc == 4 ? attune_plan_text(runtime, argv[3], ATTUNE_NO_LIMIT, &plan)
+                                       : Multiply(runtime, std::strtol(argv[2], nullptr, 10));
+  if (served != ATTUNE_OK) return Fail("serve");
   if (attune_wait_idle(runtime, 120'000) != ATTUNE_OK) return Fail("wait");
   attune_counters counters = ATTUNE_COUNTERS_INIT;
   if (attune_get_counters(runtime, &counters) != ATTUNE_OK) return Fail("counters");
@@ -44,6 +50,7 @@ int main(int argc, char** argv) {
               counters.by_provenance[ATTUNE_FROM_RECORD],
               counters.by_provenance[ATTUNE_FROM_DEFAULT], counters.tunings, counters.swaps,
               counters.builds_in_caller);
+  attune_plan_release(plan);
   attune_runtime_destroy(runtime);
   return 0;
 }

@@ -88,7 +88,7 @@ TEST(TunerFaults, ATunerThatIsNoProgramIsAFailureToStartIt) {
   std::ofstream(path) << "not a program";
   TunerClient client({path, world.database(), "fake"});
 
-  const Status tuned = client.Tune(AnyProblem());
+  const Status tuned = client.Tune({AnyProblem()});
 
   EXPECT_EQ(tuned.code(), StatusCode::kUnavailable);
   EXPECT_THAT(tuned.message(), HasSubstr(path.string()));
@@ -102,7 +102,7 @@ TEST(TunerFaults, ATunerThatHangsIsKilledWhenItsTimeIsUp) {
   TunerClient client(options);
 
   const auto begin = Clock::now();
-  const Status tuned = client.Tune(AnyProblem());
+  const Status tuned = client.Tune({AnyProblem()});
 
   EXPECT_EQ(tuned.code(), StatusCode::kDeadlineExceeded);
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
@@ -114,7 +114,7 @@ TEST(TunerFaults, AnswersThatAreNoneAreFailures) {
   for (const char* body : {"read line; echo nonsense", "read line; echo '{\"outcome\":\"failed\"}'",
                            "read line; echo '[]'", "exit 0"}) {
     TunerClient client({Script(world, body), world.database(), "fake"});
-    EXPECT_FALSE(client.Tune(AnyProblem()).ok()) << body;
+    EXPECT_FALSE(client.Tune({AnyProblem()}).ok()) << body;
   }
 }
 

@@ -1,0 +1,173 @@
+// attune package: makes, checks and shows packages of records and compiled kernels.
+
+#include <chrono>
+#include <set>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "apps/attune/choices.h"
+#include "apps/attune/terminal.h"
+#include "apps/attune/verbs.h"
+#include "attune/compile/builder.h"
+#include "attune/package/package_folder.h"
+
+namespace attune {
+namespace {
+
+struct PackageOptions {
+  std::string tag;
+  std::string folder;
+  std::string device = "cpu";
+  std::string sha256;
+  bool json = false;
+};
+
+// Compiles into the user's cache what is not there, and copies it to the package.
+class KernelPacker {
+ public:
+  KernelPacker(const Place& place, KernelCache& own, KernelCache& package)
+      : place_(place), package_(package), builder_(own) {}
+
+  Status Pack(const Problem& problem, const Candidate& candidate) {
+    const Solver* solver = FindSolver(place_.backend->solvers(), candidate.solver);
+    if (solver == nullptr || !solver->traits().compiles) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                            solver->Recipe(problem, candidate.config, place_.target));
+    if (!keys_.insert(KernelCacheKey(recipe)).second) return Status::Ok();
+    const BuildOutcome outcome = builder_.Build({solver, problem, candidate.config}, place_.target);
+    const Artifact* artifact = outcome.artifact();
+    if (artifact == nullptr) {
+      return Unavailable(
+          fmt::format("{} cannot be built: {}", Text(candidate), outcome.failure()->message));
+    }
+    return package_.Store(recipe, *artifact);
+  }
+
+  // Of every solver that serves any size with one build, so that a shape that was never tuned needs
+  // no compiler either.
+  Status PackDynamic(const Problem& problem) {
+    for (const auto& solver : place_.backend->solvers()) {
+      const SolverTraits& traits = solver->traits();
+      if (!traits.dynamic || !traits.compiles) continue;
+      if (!solver->IsApplicable(problem, place_.target).ok()) continue;
+      ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place_.target));
+      ATTUNE_RETURN_IF_ERROR(Pack(problem, {solver->id(), space.At(0)}));
+    }
+    return Status::Ok();
+  }
+
+  size_t count() const { return keys_.size(); }
+
+ private:
+  const Place& place_;
+  KernelCache& package_;
+  Builder builder_;
+  std::set<Fingerprint> keys_;
+};
+
+Status CheckNew(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return Status::Ok();
+  if (std::filesystem::is_directory(folder, error) && std::filesystem::is_empty(folder, error)) {
+    return Status::Ok();
+  }
+  return FailedPrecondition(
+      fmt::format("'{}' exists and is no empty folder; a package is made anew.", folder));
+}
+
+Result<int> RunCreate(Application& application, const PackageOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckNew(options.folder));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
+  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, application.ProblemsOf(options.tag));
+  ChoiceQuery query;
+  query.selection.tag = options.tag;
+  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, query, tagged));
+  std::error_code error;
+  std::filesystem::create_directories(options.folder, error);
+  ATTUNE_RETURN_IF_ERROR(
+      WritePackagedIndex(*store, options.tag, place.target, SelectionAt(place), options.folder));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const auto kernels,
+      FolderKernelCache::Open(std::filesystem::path(options.folder) / "kernels"));
+  const OpenedKernelCache own = OpenDefaultKernelCache();
+  KernelPacker packer(place, *own.cache, *kernels);
+  for (const ChosenProblem& problem : chosen) {
+    if (problem.choice) {
+      ATTUNE_RETURN_IF_ERROR(packer.Pack(problem.tagged.problem, problem.choice->candidate));
+    }
+    ATTUNE_RETURN_IF_ERROR(packer.PackDynamic(problem.tagged.problem));
+  }
+  Manifest manifest;
+  manifest.attune_version = std::string(ProgramVersion());
+  manifest.created = fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  manifest.target = Text(place.target);
+  ATTUNE_ASSIGN_OR_RETURN(const std::string hash, SealPackage(options.folder, manifest));
+  application.out().Print(fmt::format("{}: {} problems, {} kernels, sha256 {}\n", options.folder,
+                                      tagged.size(), packer.count(), hash));
+  return kExitDone;
+}
+
+Result<int> RunVerify(Application& application, const PackageOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(VerifyPackage({options.folder, options.sha256}));
+  application.out().Print(
+      fmt::format("{}: every file is what the manifest says.\n", options.folder));
+  return kExitDone;
+}
+
+Result<int> RunShow(Application& application, const PackageOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, OpenPackage({options.folder, options.sha256}));
+  const std::string text = ManifestText(manifest);
+  if (options.json) {
+    application.out().Print(text);
+    return kExitDone;
+  }
+  int64_t bytes = 0;
+  for (const auto& [path, file] : manifest.files) bytes += file.size_bytes;
+  application.out().Print(fmt::format(
+      "Target   {}\nMade     {} by attune {}\nFiles    {}, {} bytes\nSha256   {}\n",
+      Printable(manifest.target), Printable(manifest.created), Printable(manifest.attune_version),
+      manifest.files.size(), bytes, Sha256Hex(text)));
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddPackageVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<PackageOptions>();
+  CLI::App* verb =
+      AddVerb(program, "package", "Make, check or show a package of choices and compiled kernels",
+              "  attune package create --tag resnet50 --device opencl:0 -o /opt/model/attune\n"
+              "  attune package verify /opt/model/attune\n");
+  verb->require_subcommand(1);
+  CLI::App* create = verb->add_subcommand("create", "Make a package of a tag");
+  create->fallthrough();
+  create->add_option("--tag", options->tag, "Problems to pack")->required();
+  create->add_option("-o,--output", options->folder, "New folder")->required();
+  create->add_option("--device", options->device, "Device that they were tuned on");
+  create->callback([&invocation, options] {
+    invocation.run = [options](Application& application) {
+      return RunCreate(application, *options);
+    };
+  });
+  CLI::App* verify = verb->add_subcommand("verify", "Compare every file with the manifest");
+  verify->add_option("folder", options->folder, "The package")->required();
+  verify->add_option("--sha256", options->sha256, "Hash that the manifest has to have");
+  verify->callback([&invocation, options] {
+    invocation.run = [options](Application& application) {
+      return RunVerify(application, *options);
+    };
+  });
+  CLI::App* show = verb->add_subcommand("show", "Print what a package says of itself");
+  show->add_option("folder", options->folder, "The package")->required();
+  AddJsonFlag(*show, options->json);
+  show->callback([&invocation, options] {
+    invocation.run = [options](Application& application) { return RunShow(application, *options); };
+  });
+}
+
+}  // namespace attune

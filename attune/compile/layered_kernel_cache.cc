@@ -1,0 +1,96 @@
+#include "attune/compile/layered_kernel_cache.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/compile/kernel_entry.h"
+
+namespace attune {
+namespace {
+
+// Why code at `path` may be somebody else's; empty if it is not.
+std::string Distrust(const std::filesystem::path& path, mode_t type) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
+  if ((info.st_mode & S_IFMT) != type) return "it is a link or of another kind";
+  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+    return fmt::format("it belongs to user {}, and this process runs as user {}", info.st_uid,
+                       ::geteuid());
+  }
+  if ((info.st_mode & 0022) == 0) return "";
+  return fmt::format("its mode {:04o} lets others write code into it; run chmod go-w on it",
+                     info.st_mode & 0777u);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(
+    const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) {
+    return NotFound(fmt::format("There is no folder '{}'.", folder.string()));
+  }
+  const std::string reason = Distrust(folder, S_IFDIR);
+  if (reason.empty()) return std::unique_ptr<PackagedKernels>(new PackagedKernels(folder));
+  return Unavailable(fmt::format("The kernels in '{}' are not used: {}.", folder.string(), reason));
+}
+
+std::optional<Artifact> PackagedKernels::Find(const BuildRecipe& recipe) {
+  const Fingerprint key = KernelCacheKey(recipe);
+  const auto path = folder_ / (key.ToHex() + std::string(kKernelSuffix));
+  Result<std::string> content = NotFound("");
+  if (Distrust(path, S_IFREG).empty()) content = ReadFile(path);
+  std::optional<std::string> payload;
+  if (content.ok()) payload = DecodeKernelEntry(key, *std::move(content));
+  const std::lock_guard lock(mutex_);
+  ++(payload ? counters_.hits : counters_.misses);
+  if (content.ok() && !payload) ++counters_.corrupt;
+  if (!payload) return std::nullopt;
+  return Artifact{*std::move(payload)};
+}
+
+Status PackagedKernels::Store(const BuildRecipe&, const Artifact&) {
+  return FailedPrecondition(
+      fmt::format("The package in '{}' is only read.", folder_.parent_path().string()));
+}
+
+KernelCacheCounters PackagedKernels::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+LayeredKernelCache::LayeredKernelCache(std::unique_ptr<KernelCache> own,
+                                       std::vector<std::unique_ptr<KernelCache>> packages)
+    : own_(std::move(own)), packages_(std::move(packages)) {}
+
+std::optional<Artifact> LayeredKernelCache::Find(const BuildRecipe& recipe) {
+  if (auto found = own_->Find(recipe)) return found;
+  for (const auto& package : packages_) {
+    if (auto found = package->Find(recipe)) return found;
+  }
+  return std::nullopt;
+}
+
+Status LayeredKernelCache::Store(const BuildRecipe& recipe, const Artifact& artifact) {
+  return own_->Store(recipe, artifact);
+}
+
+KernelCacheCounters LayeredKernelCache::counters() const {
+  KernelCacheCounters counters = own_->counters();
+  for (const auto& package : packages_) {
+    const int64_t hits = package->counters().hits;
+    counters.hits += hits;
+    counters.misses -= hits;
+    counters.corrupt += package->counters().corrupt;
+  }
+  return counters;
+}
+
+}  // namespace attune

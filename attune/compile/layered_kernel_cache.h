@@ -1,0 +1,53 @@
+// Kernels that others have compiled, beneath those of the user.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "attune/compile/kernel_cache.h"
+
+namespace attune {
+
+// A folder of entries as FolderKernelCache writes them, which is only read: nothing in it is
+// touched, evicted or mended, and it may be on a read-only file system. Thread-safe.
+class PackagedKernels final : public KernelCache {
+ public:
+  // kNotFound if there is no such folder. kUnavailable if somebody else could put code into it: it
+  // is a link, belongs to neither this user nor the superuser, or its group or others may write.
+  static Result<std::unique_ptr<PackagedKernels>> Open(const std::filesystem::path& folder);
+
+  // An entry that anybody else could have written is a miss, too.
+  std::optional<Artifact> Find(const BuildRecipe& recipe) override;
+  // kFailedPrecondition: a package is never written.
+  Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  KernelCacheCounters counters() const override;
+
+ private:
+  explicit PackagedKernels(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path folder_;
+  mutable std::mutex mutex_;  // Guards counters_.
+  KernelCacheCounters counters_;
+};
+
+// The user's own kernels over those of packages. Thread-safe.
+class LayeredKernelCache final : public KernelCache {
+ public:
+  LayeredKernelCache(std::unique_ptr<KernelCache> own,
+                     std::vector<std::unique_ptr<KernelCache>> packages);
+
+  // The first that has it, the user's own before the packages in their order.
+  std::optional<Artifact> Find(const BuildRecipe& recipe) override;
+  // Into the user's own.
+  Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  // A hit anywhere is a hit; the rest is what happened to the user's own.
+  KernelCacheCounters counters() const override;
+
+ private:
+  const std::unique_ptr<KernelCache> own_;
+  const std::vector<std::unique_ptr<KernelCache>> packages_;
+};
+
+}  // namespace attune

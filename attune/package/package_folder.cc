@@ -1,0 +1,162 @@
+#include "attune/package/package_folder.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/index/index_writer.h"
+#include "attune/record/memory_store.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifestName = "manifest.json";
+constexpr size_t kLargestManifestBytes = size_t{16} << 20;
+constexpr std::string_view kPin = "#sha256=";
+
+Result<PackageReference> ParseReference(std::string_view entry) {
+  const size_t mark = entry.find(kPin);
+  PackageReference reference{entry.substr(0, mark), ""};
+  if (mark == std::string_view::npos) return reference;
+  reference.sha256 = entry.substr(mark + kPin.size());
+  const bool is_hash = reference.sha256.size() == 64 &&
+                       reference.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_hash) return reference;
+  return InvalidArgument(
+      fmt::format("Package '{}': '{}' is no SHA-256 of 64 lower-case hexadecimal digits.",
+                  reference.folder.string(), reference.sha256));
+}
+
+// Paths of all files below `folder` but the manifest, as the manifest has them.
+Result<std::vector<std::string>> FilesIn(const fs::path& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_directory(error) && !it->is_symlink(error)) continue;
+    const std::string path = it->path().lexically_relative(folder).string();
+    if (path != kManifestName) paths.push_back(path);
+  }
+  if (error) {
+    return Unavailable(
+        fmt::format("Cannot list the package '{}': {}.", folder.string(), error.message()));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Status CheckFile(const fs::path& folder, const std::string& path, const PackagedFile& expected) {
+  const auto content = ReadFile(folder / path);
+  if (!content.ok()) return DataLoss(content.error().message());
+  if (static_cast<int64_t>(content->size()) != expected.size_bytes ||
+      Sha256Hex(*content) != expected.sha256) {
+    return DataLoss(fmt::format("File '{}' of package '{}' is not what its manifest says.", path,
+                                folder.string()));
+  }
+  return Status::Ok();
+}
+
+Status Copy(const RecordedSet& recorded, RecordStore& to) {
+  ATTUNE_RETURN_IF_ERROR(to.BeginSet(recorded.set));
+  std::vector<Trial> trials;
+  for (const Record& record : recorded.records) trials.push_back(record.trial);
+  ATTUNE_RETURN_IF_ERROR(to.Append(recorded.set.id, trials));
+  return to.FinishSet(recorded.set.id);
+}
+
+}  // namespace
+
+Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
+  std::vector<PackageReference> packages;
+  while (!text.empty()) {
+    const size_t end = text.find(':');
+    if (end != 0) {
+      ATTUNE_ASSIGN_OR_RETURN(PackageReference reference, ParseReference(text.substr(0, end)));
+      packages.push_back(std::move(reference));
+    }
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return packages;
+}
+
+Result<Manifest> OpenPackage(const PackageReference& reference) {
+  const std::string name = reference.folder.string();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(reference.folder / kManifestName, kLargestManifestBytes));
+  const std::string hash = Sha256Hex(text);
+  if (!reference.sha256.empty() && hash != reference.sha256) {
+    return FailedPrecondition(
+        fmt::format("Package '{}' has the hash {} and should have {}: it is another package, or "
+                    "somebody has changed it.",
+                    name, hash, reference.sha256));
+  }
+  auto manifest = ParseManifest(text);
+  if (!manifest.ok()) {
+    return manifest.error().WithContext(fmt::format("Package '{}'", name));
+  }
+  return manifest;
+}
+
+Status VerifyPackage(const PackageReference& reference) {
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, OpenPackage(reference));
+  for (const auto& [path, file] : manifest.files) {
+    ATTUNE_RETURN_IF_ERROR(CheckFile(reference.folder, path, file));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(reference.folder));
+  for (const std::string& path : paths) {
+    if (manifest.files.contains(path)) continue;
+    return DataLoss(fmt::format("File '{}' of package '{}' is not in its manifest.", path,
+                                reference.folder.string()));
+  }
+  return Status::Ok();
+}
+
+Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
+                          const SelectOptions& select, const fs::path& folder) {
+  MemoryStore packed;
+  RecordQuery query;
+  query.tag = std::string(tag);
+  query.backend = target.backend;
+  query.finished_only = true;
+  const Status copied = store.Visit(query, [&](const RecordedSet& recorded) {
+    return recorded.set.target == target ? Copy(recorded, packed) : Status::Ok();
+  });
+  if (!copied.ok()) return copied;
+  const auto index = RefreshIndex(packed, folder / "index", select);
+  if (!index.ok()) return index.error();
+  if (index->problems > 0) return Status::Ok();
+  return NotFound(fmt::format("Nothing of tag '{}' was tuned on {}; run attune tune --tag {}.", tag,
+                              Text(target), tag));
+}
+
+Result<std::string> SealPackage(const fs::path& folder, Manifest manifest) {
+  constexpr auto kReadable = fs::perms::owner_read | fs::perms::owner_write |
+                             fs::perms::group_read | fs::perms::others_read;
+  constexpr auto kOpen =
+      kReadable | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  std::error_code error;
+  fs::permissions(folder, kOpen, error);
+  if (!error) fs::permissions(folder / "kernels", kOpen, error);
+  ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(folder));
+  for (const std::string& path : paths) {
+    if (!error) fs::permissions(folder / path, kReadable, error);
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(folder / path));
+    manifest.files[path] = {static_cast<int64_t>(content.size()), Sha256Hex(content)};
+  }
+  if (error) {
+    return Unavailable(fmt::format("Cannot make the package '{}' readable: {}.", folder.string(),
+                                   error.message()));
+  }
+  const std::string text = ManifestText(manifest);
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(folder / kManifestName, text));
+  return Sha256Hex(text);
+}
+
+}  // namespace attune

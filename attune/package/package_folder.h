@@ -1,0 +1,44 @@
+// Packages on disk: choices and compiled kernels, made once and then only read.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/package/manifest.h"
+#include "attune/record/record_store.h"
+#include "attune/record/select.h"
+
+namespace attune {
+
+// Where a package is, and which one it has to be.
+struct PackageReference {
+  std::filesystem::path folder;
+  std::string sha256;  // Of its manifest; empty for any.
+
+  friend bool operator==(const PackageReference&, const PackageReference&) = default;
+};
+// Entries "DIR[#sha256=HASH]" separated by ':'; empty ones are passed over. kInvalidArgument for a
+// hash that is none.
+Result<std::vector<PackageReference>> ParsePackages(std::string_view text);
+
+// Reads the manifest and compares its hash; the other files are not read. kNotFound if there is
+// none, kFailedPrecondition if it is another package than the one that is pinned.
+Result<Manifest> OpenPackage(const PackageReference& reference);
+
+// Reads every file and compares it with the manifest. kDataLoss names the first that is missing,
+// damaged or not in the manifest.
+Status VerifyPackage(const PackageReference& reference);
+
+// Makes the index of a package: the finished sets of `store` with `tag`, on targets equal to
+// `target`, with the records of what was measured last and best.
+Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
+                          const SelectOptions& select, const std::filesystem::path& folder);
+
+// Gives the files below `folder` modes for everybody to read, and writes the manifest over them;
+// its hash.
+Result<std::string> SealPackage(const std::filesystem::path& folder, Manifest manifest);
+
+}  // namespace attune

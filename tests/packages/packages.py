@@ -1,0 +1,69 @@
+"""A package that is made in one home serves in another one that has nothing: its records, and its
+kernels with zero builds. On the fake device, and on the first OpenCL device if there is one."""
+
+import pathlib
+import re
+import subprocess
+
+import program
+
+PROBLEM = "gemm@1{m=32,n=32,k=32}"
+
+
+def caller(attune, home, **settings):
+    """Counters of a program that plans PROBLEM with nothing but the package; kernels that it kept."""
+    environment = {**attune.environment, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"),
+                   "XDG_CACHE_HOME": str(home / "cache"), **settings}
+    process = subprocess.run(
+        [str(attune.binary.parent / "attune_runtime_caller"), "never", "32", PROBLEM],
+        env=environment, capture_output=True, text=True, timeout=program.TIMEOUT_S, check=False)
+    program.check(process.returncode == 0, process.stderr)
+    counters = {name: int(value) for name, value in
+                (line.split() for line in process.stdout.splitlines())}
+    return counters, list((home / "cache").rglob("*.kernel"))
+
+
+def make(attune, device, solver):
+    name = device.replace(":", "")
+    (attune.folder / "list.txt").write_text(PROBLEM + "\n")
+    attune.run("import", "list.txt", "--tag", name)
+    attune.run("tune", "--tag", name, "--device", device, "--solver", solver, "--per-problem", "3s")
+    out, _ = attune.run("package", "create", "--tag", name, "--device", device, "-o", name)
+    match = re.search(r"(\d+) problems, (\d+) kernels, sha256 ([0-9a-f]{64})", out)
+    program.check(match and match[1] == "1" and int(match[2]) > 0, out)
+    return attune.folder / name, match[3]
+
+
+def test_device(attune, device, solver):
+    package, digest = make(attune, device, solver)
+    attune.run("package", "verify", str(package), "--sha256", digest)
+    home = attune.folder / f"home-{package.name}"
+    home.mkdir()
+    pinned = {"ATTUNE_PACKAGES": f"{package}#sha256={digest}", "ATTUNE_DEVICE": device}
+    counters, kernels = caller(attune, home, **pinned)
+    program.check(counters["record"] + counters["swaps"] >= 1, counters)
+    program.check(not kernels, f"Built in spite of the package: {kernels}")
+
+    pinned["ATTUNE_PACKAGES"] = f"{package}#sha256={'0' * 64}"
+    counters, _ = caller(attune, home, **pinned)
+    program.check(counters["record"] + counters["swaps"] == 0, f"Another package: {counters}")
+
+    damaged = pathlib.Path(next(package.glob("kernels/*.kernel")))
+    damaged.write_bytes(damaged.read_bytes() + b"x")
+    _, err = attune.run("package", "verify", str(package), status=1)
+    program.check(damaged.name in err, err)
+
+
+def test(attune):
+    _, err = attune.run("package", "create", "--tag", "none", "-o", "none", status=1)
+    program.check("none" in err, err)
+    test_device(attune, "fake", "fake.tiled")
+    usable = {device["spec"] for backend in attune.json("devices")["backends"]
+              for device in backend["devices"] if device["usable"]}
+    if "opencl:0" in usable:
+        test_device(attune, "opencl:0", "gemm-tiled")
+    else:
+        print("skipped: there is no usable device opencl:0 here")
+
+
+program.main(test)
