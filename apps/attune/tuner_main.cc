@@ -21,6 +21,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/measure/clock.h"
 #include "attune/runtime/places.h"
+#include "attune/runtime/tuner_request.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/tune_run.h"
 #include "storage/sql/sql_store.h"
@@ -54,6 +55,22 @@ std::vector<std::string> SolversInScope(const SolverList& solvers, const std::st
   return names;
 }
 
+TuneOptions UnderTerms(TuneOptions options, const TuningTerms& terms) {
+  constexpr int64_t kNsPerMs = 1'000'000;
+  options.limits.max_launches = terms.max_iterations;
+  options.limits.max_time_ns = terms.max_duration_ms * kNsPerMs;
+  options.terms.warm_up_launches = terms.max_warmup_iterations;
+  options.terms.warm_up_ns = terms.max_warmup_duration_ms * kNsPerMs;
+  options.terms.rotation_bytes = terms.rotation_bytes;
+  if (terms.rotation_bytes > 0) options.cache = CacheState::kRotating;
+  options.excluded_libraries = terms.disabled_libraries;
+  if (terms.numerical_check.enabled) {
+    options.terms.output_check =
+        OutputTolerance{terms.numerical_check.atol, terms.numerical_check.rtol};
+  }
+  return options;
+}
+
 // What tuning needs, opened once.
 class BackgroundTuner {
  public:
@@ -78,7 +95,8 @@ class BackgroundTuner {
     return tuner;
   }
 
-  nlohmann::json Tune(const Problem& problem) {
+  nlohmann::json Tune(const TunerRequest& request) {
+    const Problem& problem = request.problem;
     // One process at a time; who comes second finds the records of the first.
     const auto lock = FlightLock::Acquire(settings_.database, problem);
     if (!lock.ok()) return Answer(problem, "failed", lock.error().message());
@@ -89,7 +107,7 @@ class BackgroundTuner {
     parts.store = store_.get();
     parts.evaluator = evaluator_.get();
     parts.clock = &clock_;
-    Tuner tuner(parts, options_);
+    Tuner tuner(parts, UnderTerms(options_, request.terms));
     const TaggedProblem tagged{problem, 1};
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
     if (!summary.ok()) return Answer(problem, "failed", summary.error().message());
@@ -115,13 +133,9 @@ class BackgroundTuner {
 };
 
 nlohmann::json AnswerLine(const std::string& line, BackgroundTuner& tuner) {
-  const auto request = nlohmann::json::parse(line, nullptr, false);
-  if (!request.is_object() || !request.contains("tune") || !request["tune"].is_string()) {
-    return {{"outcome", "failed"}, {"message", "The request is no object with a text 'tune'."}};
-  }
-  const auto problem = ParseProblem(request["tune"].get<std::string>());
-  if (!problem.ok()) return {{"outcome", "failed"}, {"message", problem.error().message()}};
-  return tuner.Tune(*problem);
+  const auto request = DecodeTunerRequest(line);
+  if (!request.ok()) return {{"outcome", "failed"}, {"message", request.error().message()}};
+  return tuner.Tune(*request);
 }
 
 void Say(const nlohmann::json& answer) {

@@ -74,13 +74,25 @@ attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call
   return Fail(Internal(fmt::format("{} failed: {}", Text(plan.problem()), error.what())));
 }
 
+// The call is served whatever becomes of this.
+void NoteDynamicHit(attune_runtime& owner, const PlanKey& key, const Problem& problem) {
+  (void)Guarded([&]() -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
+    runtime->NoteDynamicHit(key, problem, CurrentDynamicDims());
+    return Status::Ok();
+  });
+}
+
 template <class Call>
 attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
                     const attune_arguments& arguments) {
   PlanServer& server = owner.current().server();
   const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
-  if (Plan* plan = server.Find(key)) [[likely]]
+  if (Plan* plan = server.Find(key)) [[likely]] {
+    if (HasDynamicDims()) [[unlikely]]
+      NoteDynamicHit(owner, key, plan->problem());
     return RunPlan(server, *plan, arguments);
+  }
   Plan* plan = nullptr;
   Runtime* runtime = nullptr;
   const attune_code code = Guarded([&]() -> Status {

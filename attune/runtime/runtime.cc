@@ -13,6 +13,7 @@
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/solution_names.h"
+#include "backends/host/cpu.h"
 #include "backends/host/thread_wait_policy.h"
 
 namespace attune {
@@ -27,6 +28,30 @@ ProcessVariables VariablesOfProcess() {
     variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;
+}
+
+// What the switches of TunableOp's kind ask of a measurement, while they are on.
+TuningTerms TermsOf(const TunableContext& tunable) {
+  const TunableSettings settings = tunable.settings();
+  TuningTerms terms;
+  if (!settings.enabled) return terms;
+  terms.max_duration_ms = std::min(settings.max_tuning_duration_ms, kLongestTermMs);
+  terms.max_iterations = std::min(settings.max_tuning_iterations, kMostTermIterations);
+  // With neither limit it is as often as TunableOp does.
+  if (terms.max_duration_ms == 0 && terms.max_iterations == 0) {
+    terms.max_iterations = TimedIterations(settings, 0);
+  }
+  terms.max_warmup_duration_ms = std::min(settings.max_warmup_duration_ms, kLongestTermMs);
+  terms.max_warmup_iterations = std::min(settings.max_warmup_iterations, kMostTermIterations);
+  terms.rotation_bytes = std::min(tunable.rotating_buffer_bytes(), kMaxRotationBytes);
+  terms.numerical_check = settings.numerical_check;
+  for (std::string library : settings.disabled_libraries) {
+    // Variables have no hyphens: CONV_DIRECT_ENABLED is of opencl.conv-direct.
+    std::replace(library.begin(), library.end(), '_', '-');
+    // A longer name is no solver's.
+    if (library.size() <= kMaxLibraryNameBytes) terms.disabled_libraries.insert(std::move(library));
+  }
+  return terms;
 }
 
 }  // namespace
@@ -137,6 +162,9 @@ Status Runtime::MakeTunable() {
                           TunableSwitches::FromEnvironment(VariablesOfProcess()));
   TunableParts parts;
   parts.here = {ATTUNE_VERSION, place_.target, place_.environment};
+  if (place_.target.backend == "host") {
+    parts.cache_bytes = static_cast<int64_t>(host::DescribeCpu().l3_bytes);
+  }
   parts.solutions = ResolverOf(place_.backend->solvers(), place_.target);
   parts.tune = [this](const Problem& problem) -> Result<TunedCandidate> {
     ATTUNE_RETURN_IF_ERROR(TuneElsewhere(problem));
@@ -166,12 +194,27 @@ Result<TunedCandidate> Runtime::TunedFor(const Problem& problem) const {
 
 void Runtime::NoteDynamic(const Problem& problem, const DynamicDims& dims) {
   if (dims.empty()) return;
-  // A hit is kept as a wildcard at once.
-  if (tunable_->Lookup(problem, dims).has_value()) return;
+  if (!tunable_->actions().serve) return;
+  // A result that is there is kept as a wildcard at once.
+  if (tunable_->KeepAsWildcard(problem, dims)) return;
   constexpr size_t kMostRemembered = 4096;
   const std::lock_guard<std::mutex> lock(dynamic_mutex_);
   if (dynamic_.size() >= kMostRemembered) dynamic_.clear();
   dynamic_[KeyOf(problem)] = dims;
+}
+
+void Runtime::NoteDynamicHit(const PlanKey& key, const Problem& problem, const DynamicDims& dims) {
+  const auto mark = [&] {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+    const uint64_t said = dims.mask * 2 + (dims.reach == Reach::kAnySize ? 0 : 1);
+    return HashOf(key) ^ (kOdd * (1 + said + (tunable_->generation() << 8)));
+  };
+  const uint64_t now = mark();
+  if (noted_hits_[now % noted_hits_.size()].load(std::memory_order_relaxed) == now) return;
+  NoteDynamic(problem, dims);
+  // A wildcard that was added is a new generation.
+  const uint64_t noted = mark();
+  noted_hits_[noted % noted_hits_.size()].store(noted, std::memory_order_relaxed);
 }
 
 DynamicDims Runtime::TakeDynamic(const Problem& problem) {
@@ -223,7 +266,7 @@ Status Runtime::TuneElsewhere(const Problem& problem) {
     }
     tuner = tuner_.get();
   }
-  ATTUNE_RETURN_IF_ERROR(tuner->Tune(problem));
+  ATTUNE_RETURN_IF_ERROR(tuner->Tune({problem, TermsOf(*tunable_)}));
   return records_->Update().status();
 }
 

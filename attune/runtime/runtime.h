@@ -2,6 +2,7 @@
 // use through include/attune/.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -56,9 +57,11 @@ class Runtime {
   const Place& place() const { return place_; }
   // Results, switches and files of TunableOp's kind: a layer above the records while switched on.
   TunableContext& tunable() { return *tunable_; }
-  // Says before a miss that sizes of `problem` change from call to call: what is found or tuned for
-  // it is kept as a wildcard too.
+  // Says that sizes of `problem` change from call to call: what is found or tuned for it is kept as
+  // a wildcard too.
   void NoteDynamic(const Problem& problem, const DynamicDims& dims);
+  // The same for a call that a plan at hand serves; quick when it has been said before.
+  void NoteDynamicHit(const PlanKey& key, const Problem& problem, const DynamicDims& dims);
   // What was left out or cannot be kept, and why.
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
@@ -97,6 +100,8 @@ class Runtime {
   std::unique_ptr<PlanServer> server_;
   std::mutex dynamic_mutex_;  // Guards dynamic_.
   std::map<Fingerprint, DynamicDims> dynamic_;
+  // Marks of hits that were noted, each where its value says; one that is displaced is noted again.
+  std::array<std::atomic<uint64_t>, 256> noted_hits_{};
   std::atomic<uint64_t> seen_generation_{0};
   std::mutex watch_mutex_;  // Guards is_closing_ and has_looked_.
   std::condition_variable watch_changed_;

@@ -156,7 +156,7 @@ Status TunerClient::Start() {
       fmt::format("Cannot start '{}': {}.", options_.program.string(), std::strerror(error)));
 }
 
-Status TunerClient::Tune(const Problem& problem) {
+Status TunerClient::Tune(const TunerRequest& request) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (options_.budget_ms > 0 && spent_ms_ >= options_.budget_ms) {
     return ResourceExhausted(
@@ -164,7 +164,7 @@ Status TunerClient::Tune(const Problem& problem) {
   }
   const int64_t begin_ns = SteadyNowNs();
   Status status = Start();
-  if (status.ok()) status = Ask(problem);
+  if (status.ok()) status = Ask(request);
   const int64_t took_ms = (SteadyNowNs() - begin_ns) / 1'000'000;
   spent_ms_ += took_ms;
   rest_ms_ = static_cast<int64_t>((1 / options_.cpu_share - 1) * static_cast<double>(took_ms));
@@ -178,17 +178,17 @@ Status TunerClient::Tune(const Problem& problem) {
   return status;
 }
 
-Status TunerClient::Ask(const Problem& problem) {
-  const std::string request = nlohmann::json{{"tune", Text(problem)}}.dump() + "\n";
+Status TunerClient::Ask(const TunerRequest& request) {
+  const std::string line = Encode(request) + "\n";
   // A peer that is gone is an error, not a signal.
-  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(request.size())) {
+  if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(line.size())) {
     return Unavailable(fmt::format("Cannot talk to the tuner: {}.", std::strerror(errno)));
   }
   received_.clear();
   const int64_t patience_ms = rest_ms_ + 10 * options_.per_problem_ms + options_.patience_ms;
   ATTUNE_RETURN_IF_ERROR(AwaitAnswer(SteadyNowNs() + patience_ms * 1'000'000)
-                             .WithContext(fmt::format("Tuning {}", Text(problem))));
+                             .WithContext(fmt::format("Tuning {}", Text(request.problem))));
   return StatusOf(received_.substr(0, received_.find('\n')));
 }
 

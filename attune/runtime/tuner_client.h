@@ -11,7 +11,7 @@
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
 #include "attune/dispatch/policy.h"
-#include "attune/problem/problem.h"
+#include "attune/runtime/tuner_request.h"
 
 namespace attune {
 
@@ -41,18 +41,18 @@ class TunerClient {
   TunerClient(const TunerClient&) = delete;
   TunerClient& operator=(const TunerClient&) = delete;
 
-  // Returns when the records of `problem` are stored, by this process or by another one that was
+  // Returns when the records of its problem are stored, by this process or by another one that was
   // tuning it. kResourceExhausted once the budget is spent, kUnavailable if the process cannot be
   // started, died or was stopped, kDeadlineExceeded if it did not answer in time and was killed.
   // After each of them the next problem gets a new process.
-  Status Tune(const Problem& problem);
+  Status Tune(const TunerRequest& request);
 
   // Kills the process and lets a Tune in progress, and every later one, fail soon.
   void Stop();
 
  private:
   Status Start();
-  Status Ask(const Problem& problem);
+  Status Ask(const TunerRequest& request);
   Status AwaitAnswer(int64_t deadline_ns);
   void End();
 

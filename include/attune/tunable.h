@@ -110,7 +110,7 @@ typedef struct attune_tunable_offline {
   int64_t unreadable; /* Lines. */
 } attune_tunable_offline;
 #define ATTUNE_TUNABLE_OFFLINE_INIT \
-  { sizeof(attune_tunable_offline) }
+  { sizeof(attune_tunable_offline), 0, 0, 0, 0 }
 
 /* Tunes every problem of an untuned file; tuning has to be enabled. `report` may be null. */
 ATTUNE_API attune_code attune_tunable_tune_in_file(attune_runtime* runtime, const char* filename,
@@ -153,7 +153,7 @@ typedef struct attune_tunable_counters {
   int64_t tuned, tuning_failures;
 } attune_tunable_counters;
 #define ATTUNE_TUNABLE_COUNTERS_INIT \
-  { sizeof(attune_tunable_counters) }
+  { sizeof(attune_tunable_counters), 0, 0, 0, 0, 0, 0, 0, 0 }
 ATTUNE_API attune_code attune_tunable_get_counters(attune_runtime* runtime,
                                                    attune_tunable_counters* counters);
 
