@@ -50,7 +50,7 @@ Result<std::string> BaselineNote(RecordStore& store, const Place& place, const C
 // Which records may decide.
 struct ChoiceQuery {
   ProblemSelection selection;       // A tag is read at once, what else is asked for by name.
-  std::optional<CacheState> cache;  // Nothing: the newest measurement, cold or warm.
+  std::optional<CacheState> cache;  // Nothing: the newest measurement of any kind.
 };
 
 // One for each problem, in order.

@@ -91,8 +91,9 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
   AddSelectionOptions(*verb, options->choices.selection);
   verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
   verb->add_option("--cache", options->cache,
-                   "Only measurements with warm or with cold caches (default: the newest)")
-      ->check(CLI::IsMember({"warm", "cold"}));
+                   "Only measurements with warm or cold caches or rotating operands (default: the "
+                   "newest)")
+      ->check(CLI::IsMember({"warm", "cold", "rotating"}));
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunBest(application, *options); };

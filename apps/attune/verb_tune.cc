@@ -25,6 +25,9 @@
 namespace attune {
 namespace {
 
+constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
+constexpr int64_t kMaxIterations = 1'000'000'000;
+
 struct TuneVerbOptions {
   ProblemSelection selection;
   std::string device = "cpu";
@@ -235,7 +238,9 @@ void PrintIfThereAreNoPeaks(const Workshop& workshop, Output& err) {
 }
 
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
-  options.tune.cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  options.tune.cache = options.tune.terms.rotation_bytes > 0
+                           ? CacheState::kRotating
+                           : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlace(application.backends().list, options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
@@ -274,10 +279,24 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
       ->check(CLI::IsMember(searchers))
       ->capture_default_str();
   AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
-  verb.add_option("--cache", options.cache,
-                  "Caches hold the operands (warm), or are displaced before each launch (cold)")
-      ->check(CLI::IsMember({"warm", "cold"}))
-      ->capture_default_str();
+  CLI::Option* cache =
+      verb.add_option("--cache", options.cache,
+                      "Caches hold the operands (warm), or are displaced before each launch (cold)")
+          ->check(CLI::IsMember({"warm", "cold"}))
+          ->capture_default_str();
+  verb.add_option(
+          "--rotating-buffer", options.tune.terms.rotation_bytes,
+          "Launches step through copies of the operands that exceed this together, as 64MiB: "
+          "neither warm nor cold")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, kMaxRotationBytes))
+      ->type_name("SIZE")
+      ->excludes(cache);
+  verb.add_option("--max-iterations", options.tune.limits.max_launches,
+                  "Timed launches of one candidate at most, in the race and again in the final "
+                  "(default: no limit)")
+      ->check(CLI::Range(int64_t{1}, kMaxIterations))
+      ->type_name("N");
   verb.add_option("--solver", options.tune.solver_filter,
                   "Only solvers whose name contains this; may be repeated")
       ->allow_extra_args(false);
