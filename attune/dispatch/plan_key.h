@@ -14,7 +14,7 @@ namespace attune {
 struct PlanKey {
   static constexpr size_t kMaxWords = 32;
 
-  uint64_t size = 0;  // Words in use, even.
+  uint64_t size = 0;  // Words in use; even, and not 0 in a key that is looked for.
   std::array<uint64_t, kMaxWords> words;
 
   // REQUIRES: the words fit.
@@ -24,8 +24,9 @@ struct PlanKey {
   }
   void Append(uint64_t word) { words[size++] = word; }
 
+  // The first word alone tells most shapes apart, without a call.
   friend bool operator==(const PlanKey& a, const PlanKey& b) {
-    return a.size == b.size &&
+    return a.size == b.size && a.words[0] == b.words[0] &&
            std::memcmp(a.words.data(), b.words.data(), a.size * sizeof(uint64_t)) == 0;
   }
 };

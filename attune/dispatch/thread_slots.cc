@@ -11,15 +11,20 @@ void ThreadSlots::Add(const std::shared_ptr<PlanSlot>& slot) {
   Sweep(kSweptPerAdd);
   const size_t mask = places_.size() - 1;
   for (size_t i = slot->hash() & mask; places_[i].mark != kFree; i = (i + 1) & mask) {
-    if (places_[i].slot == slot) return;
+    if (places_[i].slot == slot.get()) return;
   }
-  if (2 * (marked_ + 1) > places_.size()) Rebuild();
+  if (kPlacesPerMark * (marked_ + 1) > places_.size()) Rebuild();
   Put(slot);
 }
 
 void ThreadSlots::Clear() {
   last_ = nullptr;
-  places_ = std::vector<Place>(kFewestPlaces);
+  Reset(kFewestPlaces);
+}
+
+void ThreadSlots::Reset(size_t place_count) {
+  places_ = std::vector<Place>(place_count);
+  owners_ = std::vector<std::shared_ptr<PlanSlot>>(place_count);
   marked_ = 0;
   swept_ = 0;
 }
@@ -27,21 +32,21 @@ void ThreadSlots::Clear() {
 void ThreadSlots::Sweep(size_t count) {
   for (size_t step = 0; step < count; ++step) {
     swept_ = (swept_ + 1) & (places_.size() - 1);
-    Place& place = places_[swept_];
-    if (place.slot != nullptr && place.slot->is_retired()) place.slot = nullptr;
+    PlanSlot*& slot = places_[swept_].slot;
+    if (slot == nullptr || !slot->is_retired()) continue;
+    slot = nullptr;
+    owners_[swept_] = nullptr;
   }
 }
 
 void ThreadSlots::Rebuild() {
   Sweep(places_.size());
-  std::vector<Place> old = std::move(places_);
-  size_t kept = 1;
-  for (const Place& place : old) kept += place.slot != nullptr ? 1 : 0;
-  places_ = std::vector<Place>(std::max(kFewestPlaces, std::bit_ceil(3 * kept)));
-  marked_ = 0;
-  for (Place& place : old) {
-    if (place.slot != nullptr) Put(std::move(place.slot));
-  }
+  auto kept = std::move(owners_);
+  std::erase(kept, nullptr);
+  const size_t wanted = kPlacesPerMark * (kept.size() + 1);
+  // Half as many again, so that the next rebuild is not soon.
+  Reset(std::max(kFewestPlaces, std::bit_ceil(wanted + wanted / 2)));
+  for (std::shared_ptr<PlanSlot>& slot : kept) Put(std::move(slot));
 }
 
 void ThreadSlots::Put(std::shared_ptr<PlanSlot> slot) {
@@ -50,7 +55,8 @@ void ThreadSlots::Put(std::shared_ptr<PlanSlot> slot) {
   size_t i = hash & mask;
   while (places_[i].slot != nullptr) i = (i + 1) & mask;
   if (places_[i].mark == kFree) ++marked_;
-  places_[i] = {MarkOf(hash), std::move(slot)};
+  places_[i] = {MarkOf(hash), slot.get()};
+  owners_[i] = std::move(slot);
 }
 
 }  // namespace attune
