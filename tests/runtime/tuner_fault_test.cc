@@ -17,6 +17,7 @@
 namespace attune {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
@@ -57,7 +58,9 @@ TEST(TunerFaults, AfterAKilledTunerTheNextShapeGetsANewOne) {
   ::kill(first, SIGKILL);
   ASSERT_TRUE(IsIdle(runtime.get()));
   ASSERT_TRUE(Multiply(runtime.get(), 16));
-  EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED), HasSubstr("ended before it answered"));
+  // It may have died before it was asked.
+  EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED),
+              AnyOf(HasSubstr("ended before it answered"), HasSubstr("Cannot talk to the tuner")));
 
   ASSERT_TRUE(Multiply(runtime.get(), 17));
   const pid_t second = AwaitTuner(first);
