@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/index/index_writer.h"
 #include "attune/index/memory_choices.h"
 #include "storage/sql/sql_store.h"
@@ -18,6 +20,8 @@ namespace {
 // More layers than this make every miss slower than one more index file would cost.
 constexpr size_t kMaxOverlays = 16;
 constexpr size_t kMaxNotes = 64;
+// An index is written as a whole, so what is tuned soon after the last one waits for the next.
+constexpr std::chrono::seconds kIndexInterval{30};
 
 FileStamp StampOf(const std::filesystem::path& path) {
   struct stat info {};
@@ -200,8 +204,17 @@ Result<bool> RecordsView::ReadNews() {
   int64_t last_revision = seen_revision_;
   ATTUNE_ASSIGN_OR_RETURN(auto overlay,
                           ReadNewerChoices(*store, seen_revision_, select_, &last_revision));
+  const bool has_choices = overlay->problem_count() > 0;
   overlays_.insert(overlays_.begin(), std::move(overlay));
   seen_revision_ = last_revision;
+  // For processes that start later, and for those that cannot read the database.
+  const bool is_due = indexed_ns_ == 0 ||
+                      SteadyNowNs() - indexed_ns_ >= kIndexInterval / std::chrono::nanoseconds(1);
+  if (has_choices && is_due) {
+    RefreshIndexFile(*store, last_revision);
+    indexed_ns_ = SteadyNowNs();
+    MapIndex();
+  }
   Publish();
   return true;
 }

@@ -74,7 +74,7 @@ class RecordsView {
   mutable std::mutex mutex_;  // Guards choices_ and notes_.
   std::shared_ptr<const ChoiceSource> choices_;
   std::vector<std::string> notes_;
-  std::mutex update_mutex_;  // Guards everything below: one update at a time.
+  std::mutex update_mutex_;             // Guards everything below: one update at a time.
   std::unique_ptr<RecordStore> store_;  // To read.
   FileStamp store_file_;
   std::vector<std::shared_ptr<const ChoiceSource>> packages_;
@@ -85,6 +85,7 @@ class RecordsView {
   std::string database_id_;       // Of index_ and overlays_.
   int64_t seen_revision_ = 0;     // index_ and overlays_ reach up to it.
   int64_t indexed_revision_ = 0;  // Up to it, an index was made or could not be made.
+  int64_t indexed_ns_ = 0;        // When that was tried because of new choices; 0: never.
   std::map<std::string, std::vector<TaggedProblem>, std::less<>> pending_;  // By tag.
   size_t pending_count_ = 0;
 };
