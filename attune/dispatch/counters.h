@@ -17,7 +17,7 @@ struct ServerCounters {
   uint64_t misses = 0;
   std::array<uint64_t, kOriginCount> misses_by_origin{};
   uint64_t failures = 0;   // Misses that nothing could serve.
-  uint64_t stand_ins = 0;  // Misses served by another candidate while the better one is made ready.
+  uint64_t stand_ins = 0;  // Misses served by another candidate until the better one was ready.
   uint64_t skipped_records = 0;
   uint64_t tunings = 0;
   uint64_t tuning_failures = 0;

@@ -80,7 +80,9 @@ Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& 
     AddPredicted(draft);
   }
   AddDefaults(draft);
-  if (!draft.decision.options.empty()) return std::move(draft.decision);
+  if (!draft.decision.options.empty() || breadth == Breadth::kReady) {
+    return std::move(draft.decision);
+  }
   if (draft.refused.empty()) {
     return ResourceExhausted(fmt::format(
         "No candidate for {} fits: the workspace is limited to {} bytes and the scope is '{}'.",
@@ -209,6 +211,10 @@ void Dispatcher::AddPredicted(Draft& draft) const {
   if (parts_.predictor == nullptr) return;
   std::vector<Option> predicted;
   for (const auto& solver : *parts_.solvers) {
+    if (draft.breadth == Breadth::kReady && !solver->traits().instant) {
+      draft.decision.is_provisional = true;
+      continue;
+    }
     if (!solver->IsApplicable(draft.problem, parts_.target).ok()) continue;
     const auto space = solver->Space(draft.problem, parts_.target);
     if (!space.ok()) continue;
@@ -234,27 +240,40 @@ void Dispatcher::AddDefaults(Draft& draft) const {
   };
   bool has_instant = std::any_of(options.begin(), options.end(), is_instant);
   for (const auto& solver : *parts_.solvers) {
-    if (draft.breadth == Breadth::kEnough && has_instant) return;
+    if (draft.breadth != Breadth::kEverything && has_instant) return;
     const SolverTraits& traits = solver->traits();
+    if (draft.breadth == Breadth::kReady && !traits.instant) {
+      draft.decision.is_provisional = draft.decision.is_provisional || options.empty();
+      continue;
+    }
     // Of those that are slow to create, the first is the default and the others help nobody now.
     if (draft.breadth == Breadth::kEnough && !options.empty() && !traits.instant) continue;
-    const Status applicable = solver->IsApplicable(draft.problem, parts_.target);
-    if (!applicable.ok()) {
-      draft.refused.push_back(applicable.message());
-      continue;
-    }
-    const auto space = solver->Space(draft.problem, parts_.target);
-    if (!space.ok()) {
-      draft.refused.push_back(space.error().message());
-      continue;
-    }
-    Option option;
-    option.candidate = {solver->id(), space->At(0)};
-    option.because = options.empty() ? "Nothing is known of this problem; it is the default."
-                                     : "It applies, after the default.";
-    const bool added = Add(draft, std::move(option));
+    const bool added = AddDefault(draft, *solver);
     has_instant = has_instant || (added && traits.instant && !traits.last_resort);
   }
+}
+
+bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {
+  const Status applicable = solver.IsApplicable(draft.problem, parts_.target);
+  if (!applicable.ok()) {
+    draft.refused.push_back(applicable.message());
+    return false;
+  }
+  const auto space = solver.Space(draft.problem, parts_.target);
+  if (!space.ok()) {
+    draft.refused.push_back(space.error().message());
+    return false;
+  }
+  Option option;
+  option.candidate = {solver.id(), space->At(0)};
+  if (draft.decision.is_provisional) {
+    option.because = "Nothing is known of this problem; it stands in for the default.";
+  } else if (draft.decision.options.empty()) {
+    option.because = "Nothing is known of this problem; it is the default.";
+  } else {
+    option.because = "It applies, after the default.";
+  }
+  return Add(draft, std::move(option));
 }
 
 }  // namespace attune

@@ -47,16 +47,20 @@ struct DispatchOptions {
 
 // What can serve a problem.
 struct Decision {
-  std::vector<Option> options;  // Preferred first; never empty.
-  bool is_tuned = false;        // The first one is forced, or rests on a record of this target.
+  // Preferred first. Never empty, but by Breadth::kReady where nothing is ready.
+  std::vector<Option> options;
+  // By Breadth::kReady alone: the default may be a solver that was not asked, because it is slow.
+  bool is_provisional = false;
+  bool is_tuned = false;  // The first one is forced, or rests on a record of this target.
   std::vector<std::string> skipped;  // Records that cannot be used here, and why.
 };
 
 // A plan, and what should replace it.
 struct Serving {
   std::unique_ptr<Plan> plan;
-  // What is preferred but would have made the caller wait: to be loaded in the background.
-  std::optional<Option> better;
+  // Something else may be preferred, but finding that out or creating it would have made the caller
+  // wait: it is left to the background.
+  bool is_stand_in = false;
   bool is_tuned = false;
   // Something slow was created in the calling thread, for want of anything else.
   bool has_built = false;
@@ -70,6 +74,9 @@ bool Refutes(const Status& failure, const Option& option);
 
 // How far Decide looks.
 enum class Breadth {
+  // As kEnough, but solvers that are slow to create are not even asked whether they apply, unless
+  // records name them: some take half a millisecond to list their parameters.
+  kReady,
   kEnough,      // Until something that is ready at once stands behind the preferred option.
   kEverything,  // Every solver that applies, by its default.
 };
@@ -121,6 +128,7 @@ class Dispatcher {
   void AddNeighbours(Draft& draft) const;
   void AddPredicted(Draft& draft) const;
   void AddDefaults(Draft& draft) const;
+  bool AddDefault(Draft& draft, const Solver& solver) const;
   // False if it is out of scope, above the limit, or known.
   bool Add(Draft& draft, Option option) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.

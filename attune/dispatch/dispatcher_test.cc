@@ -384,23 +384,40 @@ TEST_F(DispatcherTest, AStandInServesAtOnceAndTheBetterOneIsLeftToTheBackground)
   const auto serving = Serve();
 
   EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.quick-gemm");
-  ASSERT_TRUE(serving->better.has_value());
-  EXPECT_EQ(serving->better->candidate.solver.name, "test.slow-gemm");
+  EXPECT_TRUE(serving->is_stand_in);
+  EXPECT_EQ(serving->plan->option().because,
+            "Nothing is known of this problem; it stands in for the default.");
   EXPECT_FALSE(serving->has_built);
   EXPECT_EQ(machine_.slow->loads.all(), 0);
+}
+
+TEST_F(DispatcherTest, ASlowSolverIsNotEvenAskedForItsParametersWhereSomethingIsReady) {
+  ASSERT_TRUE(Serve().ok());
+
+  EXPECT_EQ(machine_.slow->spaces.all(), 0);
+  EXPECT_EQ(machine_.compiled->spaces.all(), 0);
+}
+
+TEST_F(DispatcherTest, AStandInServesWhereTheSlowSolverDoesNotApply) {
+  machine_.slow->applies = [](const Gemm&) { return Unsupported("No."); };
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.quick-gemm");
+  EXPECT_TRUE(serving->is_stand_in);
 }
 
 TEST_F(DispatcherTest, WhoIsPatientGetsThePreferredOneWhateverItTakes) {
   const auto serving = Serve(Haste::kPatient);
 
   EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.slow-gemm");
-  EXPECT_FALSE(serving->better.has_value());
+  EXPECT_FALSE(serving->is_stand_in);
 }
 
 TEST_F(DispatcherTest, ACompiledCandidateServesAtOnceWhenItsKernelIsKept) {
   machine_.compiled->traits_.instant = true;
   Record({machine_.compiled->At(1)});
-  EXPECT_TRUE(Serve()->better.has_value());
+  EXPECT_TRUE(Serve()->is_stand_in);
 
   ASSERT_EQ(Serve(Haste::kPatient)->plan->option().candidate, machine_.compiled->At(1));
   const auto serving = Serve();
@@ -425,7 +442,7 @@ TEST_F(DispatcherTest, ACreationAboveTheBudgetIsNotWaitedFor) {
   const auto serving = Serve();
 
   EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.quick-gemm");
-  EXPECT_EQ(serving->better->candidate, machine_.slow->At(1));
+  EXPECT_TRUE(serving->is_stand_in);
 }
 
 TEST_F(DispatcherTest, ACreationThatIsAFractionOfOneLaunchMayBeWaitedFor) {
@@ -453,7 +470,7 @@ TEST_F(DispatcherTest, ALastResortStandsInForASmallProblem) {
   const auto serving = Serve();
 
   EXPECT_EQ(serving->plan->option().candidate.solver.name, "test.plain-gemm");
-  EXPECT_EQ(serving->better->candidate.solver.name, "test.slow-gemm");
+  EXPECT_TRUE(serving->is_stand_in);
 }
 
 }  // namespace

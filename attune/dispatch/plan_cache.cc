@@ -12,6 +12,9 @@ namespace {
 // 0 stands for "none" in the fast check of each thread.
 std::atomic<uint64_t> next_cache_id{1};
 
+// A workspace is doubled up to here.
+constexpr size_t kLargestStepBytes = size_t{64} << 20;
+
 }  // namespace
 
 // The tables of one cache. Its mutex orders the end of a thread and the end of the cache, either of
@@ -57,8 +60,11 @@ class PlanCache::ThreadTable {
 
   Result<BufferView> Workspace(Device& device, size_t size_bytes) {
     if (workspace_ == nullptr || workspace_->size_bytes() < size_bytes) {
+      // New memory has to be touched first, which takes long: in large steps that is rare.
+      const size_t doubled = workspace_ == nullptr ? 0 : 2 * workspace_->size_bytes();
+      const size_t wanted = std::max(size_bytes, std::min(doubled, kLargestStepBytes));
       workspace_ = nullptr;
-      ATTUNE_ASSIGN_OR_RETURN(workspace_, device.Allocate(size_bytes));
+      ATTUNE_ASSIGN_OR_RETURN(workspace_, device.Allocate(wanted));
     }
     return workspace_->View(0);
   }

@@ -111,7 +111,7 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
 // it, too.
 void PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes) {
   const auto decision =
-      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
+      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kReady);
   if (!decision.ok() || decision->is_tuned || !claims_.ClaimOrAwait(KeyOf(problem))) return;
   TuneNow(problem);
 }
@@ -124,7 +124,6 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   for (const std::string& reason : serving.failures) {
     Tell(ServerEvent::kSkipped, problem, nullptr, reason);
   }
-  if (serving.better.has_value()) totals_->stand_ins.fetch_add(1, std::memory_order_relaxed);
   if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
   for (const std::string& reason : serving.skipped) {
     Tell(ServerEvent::kSkipped, problem, nullptr, reason);
@@ -134,7 +133,7 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
 
 void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                        const Serving& serving) {
-  if (serving.better.has_value() && !options_.deterministic) RefreshLater(slot);
+  if (serving.is_stand_in && !options_.deterministic) ImproveLater(slot);
   if (serving.is_tuned) return;
   if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) RecordLater(problem);
   // What could not be swapped in would be tuned for nobody.
@@ -186,9 +185,9 @@ void PlanServer::RecordLater(const Problem& problem) {
   totals_->tunings_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-void PlanServer::RefreshLater(const std::shared_ptr<PlanSlot>& slot) {
+void PlanServer::ImproveLater(const std::shared_ptr<PlanSlot>& slot) {
   const bool queued = loads_.Push([this, slot] {
-    RefreshSlot(*slot);
+    if (RefreshSlot(*slot)) totals_->stand_ins.fetch_add(1, std::memory_order_relaxed);
     RefreshPending();
   });
   // Every task that is queued now ends in a look at whether one of these is wanted.
@@ -207,18 +206,20 @@ void PlanServer::RefreshPending() {
   for (const auto& slot : cache_.AllSlots()) RefreshSlot(*slot);
 }
 
-void PlanServer::RefreshSlot(PlanSlot& slot) {
+bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const std::lock_guard<std::mutex> making(slot.making_mutex());
   const Plan* plan = slot.current();
-  if (plan == nullptr || slot.is_retired()) return;
+  if (plan == nullptr || slot.is_retired()) return false;
   const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
                                            plan->workspace_limit_bytes(), Breadth::kEnough);
-  if (!decision.ok()) return;
+  if (!decision.ok()) return false;
   for (const Option& option : decision->options) {
     const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
                         plan->option().origin == option.origin;
-    if (serves || Swap(slot, *plan, option)) return;
+    if (serves) return false;
+    if (Swap(slot, *plan, option)) return true;
   }
+  return false;
 }
 
 bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {

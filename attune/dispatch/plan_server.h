@@ -96,10 +96,10 @@ class PlanServer {
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);
   void RecordLater(const Problem& problem);
-  void RefreshLater(const std::shared_ptr<PlanSlot>& slot);
+  void ImproveLater(const std::shared_ptr<PlanSlot>& slot);
   void RefreshPending();
-  // Makes the preferred option of a plan current, if it is another one.
-  void RefreshSlot(PlanSlot& slot);
+  // Makes the preferred option of a plan current; false if it is already.
+  bool RefreshSlot(PlanSlot& slot);
   bool Swap(PlanSlot& slot, const Plan& plan, const Option& option);
   void Tell(ServerEvent event, const Problem& problem, const Candidate* candidate,
             const std::string& message) const;

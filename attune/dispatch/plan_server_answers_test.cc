@@ -81,7 +81,7 @@ TEST_F(PlanServerAnswersTest, AListenerHearsOfMissesTuningsAndSwaps) {
 
   EXPECT_THAT(server.events(),
               ElementsAre("miss gemm@1{m=4,n=4,k=4} test.quick-gemm@1{variant=0}: Nothing is known "
-                          "of this problem; it is the default.",
+                          "of this problem; it stands in for the default.",
                           "tuned gemm@1{m=4,n=4,k=4} -: Its records can be used now.",
                           "swap gemm@1{m=4,n=4,k=4} test.quick-gemm@1{variant=2}: A record of this "
                           "machine chose it."));

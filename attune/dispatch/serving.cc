@@ -81,20 +81,21 @@ struct Dispatcher::Attempt {
   const uint64_t workspace_limit_bytes;
   const Haste haste;
   Serving serving;
-  Status failure;              // Of the option that was tried last.
-  std::vector<Option> slow;    // Not tried yet, because they would take long.
-  std::vector<Candidate> met;  // Tried or found slow.
+  Status failure;                 // Of the option that was tried last.
+  std::vector<Candidate> failed;  // Each is tried once.
+  std::vector<Option> slow;       // Of the last decision: not tried, because they take long.
 };
 
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste) const {
-  ATTUNE_ASSIGN_OR_RETURN(const Decision enough,
-                          Decide(problem, choices, workspace_limit_bytes, Breadth::kEnough));
+  const Breadth breadth = haste == Haste::kAtOnce ? Breadth::kReady : Breadth::kEnough;
+  ATTUNE_ASSIGN_OR_RETURN(const Decision first,
+                          Decide(problem, choices, workspace_limit_bytes, breadth));
   Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}};
-  attempt.serving.is_tuned = enough.is_tuned;
-  attempt.serving.skipped = enough.skipped;
-  if (TryReady(enough, attempt)) return std::move(attempt.serving);
-  if (enough.options.front().origin != Origin::kForced) {
+  attempt.serving.is_tuned = first.is_tuned;
+  attempt.serving.skipped = first.skipped;
+  if (TryReady(first, attempt)) return std::move(attempt.serving);
+  if (first.options.empty() || first.options.front().origin != Origin::kForced) {
     // What was at hand needs more workspace, say, or its library is broken.
     ATTUNE_ASSIGN_OR_RETURN(const Decision everything,
                             Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
@@ -109,18 +110,16 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
 }
 
 bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
+  attempt.slow.clear();
+  const bool has_others = decision.is_provisional || decision.options.size() > 1;
   for (const Option& option : decision.options) {
-    if (std::find(attempt.met.begin(), attempt.met.end(), option.candidate) != attempt.met.end()) {
-      continue;
-    }
-    attempt.met.push_back(option.candidate);
-    const bool crawls = decision.options.size() > 1 && Crawls(attempt.problem, option);
+    const bool crawls = has_others && Crawls(attempt.problem, option);
     if (attempt.haste == Haste::kAtOnce && (crawls || !IsReady(attempt.problem, option))) {
       attempt.slow.push_back(option);
       continue;
     }
     if (!Try(option, attempt)) continue;
-    if (!attempt.slow.empty()) attempt.serving.better = attempt.slow.front();
+    attempt.serving.is_stand_in = decision.is_provisional || !attempt.slow.empty();
     return true;
   }
   return false;
@@ -128,6 +127,8 @@ bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
 
 bool Dispatcher::Try(const Option& option, Attempt& attempt) const {
   Serving& serving = attempt.serving;
+  auto& failed = attempt.failed;
+  if (std::find(failed.begin(), failed.end(), option.candidate) != failed.end()) return false;
   bool has_built = false;
   auto plan = Load(attempt.problem, option, attempt.workspace_limit_bytes, &has_built);
   serving.has_built = serving.has_built || has_built;
@@ -135,6 +136,7 @@ bool Dispatcher::Try(const Option& option, Attempt& attempt) const {
     serving.plan = std::move(*plan);
     return true;
   }
+  failed.push_back(option.candidate);
   attempt.failure = plan.error();
   const bool refuted = Refutes(attempt.failure, option);
   if (refuted && option.origin == Origin::kMeasured) serving.is_tuned = false;
