@@ -26,14 +26,11 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
     if (problem.choice) {
       entry = ToJson(*problem.choice);
     } else {
-      entry = {{"problem", Text(problem.tagged.problem)},
-               {"target", nullptr},
-               {"candidate", nullptr},
-               {"provenance", "unsupported"},
-               {"median_ns", nullptr},
-               {"default_candidate", nullptr},
-               {"default_median_ns", nullptr},
-               {"speedup", nullptr}};
+      // The same fields, so that a reader needs no second form.
+      entry = ToJson(Choice());
+      for (auto& field : entry) field = nullptr;
+      entry["problem"] = Text(problem.tagged.problem);
+      entry["provenance"] = "unsupported";
       entry["reason"] = problem.supported.message();
     }
     entry["weight"] = problem.tagged.weight;

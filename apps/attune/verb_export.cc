@@ -55,7 +55,9 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
           fmt::format("{}: {}", Text(problem.tagged.problem), problem.supported.message()));
     }
   }
-  TunableOpExport exported = Format(choices, options.format);
+  // A problem that no solver computes makes an export no worse, as it makes a tuning no worse.
+  const TunableOpExport exported = Format(choices, options.format);
+  const bool is_complete = exported.skipped.empty();
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
   if (options.json) {
@@ -66,7 +68,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   for (const std::string& sentence : skipped) {
     application.err().Print("Left out: " + Printable(sentence) + "\n");
   }
-  return skipped.empty() ? kExitDone : kExitPartly;
+  return is_complete ? kExitDone : kExitPartly;
 }
 
 }  // namespace
