@@ -1,5 +1,7 @@
 #include "backends/opencl/kernel_library.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -12,6 +14,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxFilesPerFolder = 1000;
+
+// The folder of the plug-in or program that this code is linked into.
+fs::path FolderOfThisCode() {
+  static const char here = 0;
+  Dl_info info{};
+  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -50,10 +61,11 @@ std::vector<fs::path> KernelFolders() {
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
   }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error)
-    folders.push_back(program.parent_path().parent_path() / "share" / "attune" / "kernels");
+  if (const fs::path here = FolderOfThisCode(); !here.empty()) {
+    // From PREFIX/lib/attune, where the plug-in is, and from PREFIX/bin.
+    folders.push_back(here / "../../share/attune/kernels");
+    folders.push_back(here / "../share/attune/kernels");
+  }
   folders.emplace_back(ATTUNE_SOURCE_KERNEL_DIR);
   return folders;
 }

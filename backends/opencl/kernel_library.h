@@ -17,8 +17,8 @@ struct KernelLibrary {
 };
 
 // Folders of kernel files, first wins: those of ATTUNE_KERNEL_PATH (separated by ':'), then
-// ../share/attune/kernels beside the running program, then the source tree that this was built
-// from. Not all need to exist.
+// share/attune/kernels of the installation that this code is in, then the source tree that this was
+// built from. Not all need to exist.
 std::vector<std::filesystem::path> KernelFolders();
 
 // Every *.json of `folders`. A name that an earlier folder has already is skipped: that is how a
