@@ -1,5 +1,5 @@
-// What the first call of a shape costs over a call of that shape later on, where nothing was ever
-// tuned: random products and convolutions, operands touched, libraries loaded.
+// What the first call of a shape costs over a steady call of the candidate that served it, where
+// nothing was ever tuned: random products and convolutions, operands touched, libraries loaded.
 //
 //   first_call [--problems N] [--inline N] [--seed N] [--json]
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,6 +91,15 @@ struct Call {
     attune_free(text);
     return result;
   }
+  // Elements of the largest operand, roughly.
+  size_t LargestOperand() const {
+    const int64_t of_gemm = std::max({gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n});
+    const int64_t pixels = conv.batch * conv.in[1] * conv.in[2];
+    const int64_t weights = conv.in_channels * conv.out_channels * conv.filter[1] * conv.filter[2];
+    const int64_t of_conv =
+        std::max(pixels * std::max(conv.in_channels, conv.out_channels), weights);
+    return static_cast<size_t>(is_conv ? of_conv : of_gemm);
+  }
   attune_code Run(attune_runtime* runtime, const attune_arguments& arguments) const {
     return is_conv ? attune_run_conv(runtime, &conv, &arguments)
                    : attune_run_gemm(runtime, &gemm, &arguments);
@@ -117,8 +127,15 @@ class Operands {
     arguments_.alpha = 1;
   }
   const attune_arguments& arguments() const { return arguments_; }
+  // As whoever made the operands leaves them: in the caches, as far as they fit.
+  void Touch(size_t elements) {
+    for (std::vector<float>* memory : {&a_, &b_, &c_}) {
+      std::fill_n(memory->begin(), std::min(elements + kAlignmentElements, kElements), 0.5F);
+    }
+  }
 
  private:
+  static constexpr size_t kAlignmentElements = 16;
   static constexpr size_t kElements = size_t{1} << 24;
   static void* Aligned(std::vector<float>& memory) {
     const auto address = reinterpret_cast<uintptr_t>(memory.data());
@@ -131,7 +148,9 @@ class Operands {
 };
 
 struct Row {
+  Call call;
   std::string problem;
+  std::string candidate;
   double first_ns = 0;
   double steady_ns = 0;
 
@@ -145,21 +164,25 @@ double NsOf(const Call& call, attune_runtime* runtime, const attune_arguments& a
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-// Tunings that end in the thread that calls.
+// What a run time says of the calls of one thread.
 struct CallerWatch {
   std::thread::id caller = std::this_thread::get_id();
-  int tunings = 0;
+  int tunings = 0;        // That ended in the calling thread.
+  std::string served_by;  // The candidate of the last miss.
 
-  static void Hear(void* context, attune_event event, const char*, const char*, const char*) {
+  static void Hear(void* context, attune_event event, const char*, const char* candidate,
+                   const char*) {
     auto* watch = static_cast<CallerWatch*>(context);
-    const bool is_tuning = event == ATTUNE_EVENT_TUNED || event == ATTUNE_EVENT_TUNING_FAILED;
-    if (is_tuning && std::this_thread::get_id() == watch->caller) ++watch->tunings;
+    if (std::this_thread::get_id() != watch->caller) return;
+    if (event == ATTUNE_EVENT_TUNED || event == ATTUNE_EVENT_TUNING_FAILED) ++watch->tunings;
+    if (event == ATTUNE_EVENT_MISS && candidate != nullptr) watch->served_by = candidate;
   }
 };
 
 class FreshRuntime {
  public:
-  FreshRuntime(attune_policy policy, const std::string& database) {
+  FreshRuntime(attune_policy policy, const std::string& database, const std::string& force = "") {
+    ::setenv("ATTUNE_FORCE", force.c_str(), 1);
     attune_options options = ATTUNE_OPTIONS_INIT;
     options.database = database.c_str();
     options.policy = policy;
@@ -177,7 +200,7 @@ class FreshRuntime {
     Require(attune_get_counters(runtime_, &counters));
     return counters;
   }
-  int tunings_in_caller() const { return watch_.tunings; }
+  const CallerWatch& watch() const { return watch_; }
 
  private:
   CallerWatch watch_;
@@ -190,37 +213,68 @@ void WarmUp(attune_runtime* runtime, const Operands& operands) {
   for (int i = 0; i < 40; ++i) Require(RandomCall(random).Run(runtime, operands.arguments()));
 }
 
+// What a program would compute before something new comes: without it the threads of the libraries
+// sleep, and waking them would count as the price of a first call.
+std::vector<Call> KnownCalls() {
+  Call product;
+  product.gemm.m = product.gemm.n = product.gemm.k = 128;
+  Call conv;
+  conv.is_conv = true;
+  conv.conv.batch = 1;
+  conv.conv.in_channels = conv.conv.out_channels = 32;
+  conv.conv.in[1] = conv.conv.in[2] = 28;
+  conv.conv.filter[1] = conv.conv.filter[2] = 3;
+  return {product, conv};
+}
+
 struct Figures {
   std::vector<Row> rows;
   attune_counters counters = ATTUNE_COUNTERS_INIT;
   int tunings_in_caller = 0;
 };
 
-// A first call and, right behind it, some more of the same shape, for `count` shapes. What is tuned
-// meanwhile disturbs both, as it does in a program.
+// The first calls of `count` shapes. What is tuned and created meanwhile disturbs them, as it does
+// in a program.
 Figures MeasureFirstCalls(const Options& options, attune_policy policy, const std::string& database,
                           int count) {
-  const Operands operands;
+  Operands operands;
   FreshRuntime runtime(policy, database);
+  const std::vector<Call> known = KnownCalls();
   if (policy != ATTUNE_INLINE) WarmUp(runtime.get(), operands);
   Random random(options.seed);
   Figures figures;
-  for (int i = 0; i < count; ++i) {
-    const Call call = RandomCall(random);
+  std::set<std::string> called;
+  while (static_cast<int>(called.size()) < count) {
     Row row;
-    row.problem = call.TextOf();
-    row.first_ns = NsOf(call, runtime.get(), operands.arguments());
-    std::vector<double> steady_ns;
-    for (int j = 0; j < kSteadyCalls; ++j) {
-      steady_ns.push_back(NsOf(call, runtime.get(), operands.arguments()));
-    }
-    row.steady_ns = PercentileOf(steady_ns, 0.5);
+    row.call = RandomCall(random);
+    row.problem = row.call.TextOf();
+    if (!called.insert(row.problem).second) continue;
+    operands.Touch(row.call.LargestOperand());
+    for (const Call& call : known) Require(call.Run(runtime.get(), operands.arguments()));
+    row.first_ns = NsOf(row.call, runtime.get(), operands.arguments());
+    row.candidate = runtime.watch().served_by;
     figures.rows.push_back(row);
-    if ((i + 1) % 50 == 0) fmt::print(stderr, "{} of {} shapes\n", i + 1, count);
+    if (called.size() % 50 == 0) fmt::print(stderr, "{} of {} shapes\n", called.size(), count);
   }
   figures.counters = runtime.Counters();
-  figures.tunings_in_caller = runtime.tunings_in_caller();
+  figures.tunings_in_caller = runtime.watch().tunings;
   return figures;
+}
+
+// Steady calls of what served the first ones, in a run time where nothing else happens.
+void MeasureSteadyCalls(std::vector<Row>& rows) {
+  std::string force;
+  for (const Row& row : rows) force += fmt::format("{} -> {};", row.problem, row.candidate);
+  const Operands operands;
+  FreshRuntime runtime(ATTUNE_NEVER, "", force);
+  for (Row& row : rows) {
+    std::vector<double> steady_ns;
+    for (int i = 0; i <= kSteadyCalls; ++i) {
+      const double time_ns = NsOf(row.call, runtime.get(), operands.arguments());
+      if (i > 0) steady_ns.push_back(time_ns);
+    }
+    row.steady_ns = PercentileOf(steady_ns, 0.5);
+  }
 }
 
 nlohmann::ordered_json SummaryOf(const Figures& figures) {
@@ -247,8 +301,10 @@ nlohmann::ordered_json SummaryOf(const Figures& figures) {
 }
 
 nlohmann::ordered_json MeasureAll(const Options& options, const std::string& folder) {
-  const Figures figures =
+  Figures figures =
       MeasureFirstCalls(options, ATTUNE_DEFERRED, folder + "/deferred.db", options.problems);
+  fmt::print(stderr, "steady calls\n");
+  MeasureSteadyCalls(figures.rows);
   nlohmann::ordered_json result;
   result["summary"] = SummaryOf(figures);
   if (options.inline_problems > 0) {
@@ -262,6 +318,7 @@ nlohmann::ordered_json MeasureAll(const Options& options, const std::string& fol
   result["rows"] = nlohmann::ordered_json::array();
   for (const Row& row : figures.rows) {
     result["rows"].push_back({{"problem", row.problem},
+                              {"candidate", row.candidate},
                               {"first_us", row.first_ns / 1e3},
                               {"steady_us", row.steady_ns / 1e3},
                               {"ratio", row.ratio()}});

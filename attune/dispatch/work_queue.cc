@@ -1,5 +1,7 @@
 #include "attune/dispatch/work_queue.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <system_error>
@@ -50,6 +52,11 @@ bool WorkQueue::WaitIdle(std::chrono::nanoseconds timeout) {
 }
 
 void WorkQueue::Work() {
+  // Threads of the program that wake up take the core at once. Without it, one that computes on
+  // every core waits milliseconds for the share of a call that stands behind this thread. A system
+  // that refuses leaves it as it is.
+  const sched_param none{};
+  (void)::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return is_stopping_ || !tasks_.empty(); });
