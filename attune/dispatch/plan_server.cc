@@ -41,8 +41,8 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       totals_(std::make_unique<Totals>()),
       claims_(16 * kMaxQueued),
       cache_(options.max_plans),
-      tunings_(kMaxQueued),
-      loads_(kMaxQueued) {}
+      tunings_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }),
+      loads_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }) {}
 
 PlanServer::~PlanServer() = default;
 
@@ -89,6 +89,7 @@ void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& prob
 void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                            uint64_t workspace_limit_bytes) {
   const int64_t begin_ns = SteadyNowNs();
+  last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr) {
     TuneFirst(problem, workspace_limit_bytes);
   }
@@ -103,8 +104,16 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
     Note(*slot, problem, *serving);
     Later(slot, problem, *serving);
   }
+  const int64_t end_ns = SteadyNowNs();
+  last_miss_ns_.store(end_ns, std::memory_order_relaxed);
   totals_->misses.fetch_add(1, std::memory_order_relaxed);
-  totals_->miss_ns.fetch_add(SteadyNowNs() - begin_ns, std::memory_order_relaxed);
+  totals_->miss_ns.fetch_add(end_ns - begin_ns, std::memory_order_relaxed);
+}
+
+std::chrono::nanoseconds PlanServer::HoldOf(std::chrono::nanoseconds waited) const {
+  const std::chrono::nanoseconds since_miss(SteadyNowNs() -
+                                            last_miss_ns_.load(std::memory_order_relaxed));
+  return std::min(options_.calm - since_miss, options_.longest_hold - waited);
 }
 
 // Under another key the same problem may be in the hands of another thread: then this one waits for

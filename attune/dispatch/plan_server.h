@@ -26,6 +26,10 @@ struct ServerOptions {
   size_t max_plans = 4096;
   // The choice for a key never changes: a miss waits for what is preferred, and nothing is swapped.
   bool deterministic = false;
+  // The background begins nothing before there was no miss for so long, because libraries that
+  // compute on every core wait for the one that it takes; but it waits no longer than that.
+  std::chrono::nanoseconds calm = std::chrono::milliseconds(50);
+  std::chrono::nanoseconds longest_hold = std::chrono::seconds(5);
 };
 
 // What the server asks of whoever owns it. Each may be null but `choices`.
@@ -85,6 +89,8 @@ class PlanServer {
  private:
   struct Totals;
 
+  // For how long the background should leave the cores to the callers.
+  std::chrono::nanoseconds HoldOf(std::chrono::nanoseconds waited) const;
   void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
             uint64_t workspace_limit_bytes);
@@ -112,6 +118,7 @@ class PlanServer {
   std::shared_ptr<const ServerListener> listener_;
   TuningClaims claims_;
   std::atomic<bool> is_refresh_pending_{false};
+  std::atomic<int64_t> last_miss_ns_{0};
   PlanCache cache_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;

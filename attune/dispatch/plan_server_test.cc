@@ -140,6 +140,37 @@ TEST_F(PlanServerTest, WhatNobodyHasReadyIsCreatedInTheCallerAndCounted) {
   EXPECT_EQ(server->counters().builds_in_caller, 1U);
 }
 
+TEST_F(PlanServerTest, TheBackgroundBeginsNothingWhileMissesCome) {
+  TestServerOptions options;
+  options.server.calm = std::chrono::hours(1);
+  options.server.longest_hold = std::chrono::hours(2);
+  TestServer server(machine_, options);
+
+  for (int64_t i = 1; i < 50; ++i) server.Call(ProductOf(i, 1, 1));
+
+  EXPECT_EQ(server.tunings(), 0);
+  EXPECT_EQ(machine_.slow->loads.all(), 0);
+  ASSERT_TRUE(server.WaitIdle());
+  EXPECT_EQ(server.tunings(), 49);
+}
+
+TEST_F(PlanServerTest, TheBackgroundIsNotHeldForEver) {
+  std::latch tuned(1);
+  TestServerOptions options;
+  options.server.calm = std::chrono::hours(1);
+  options.server.longest_hold = std::chrono::milliseconds(1);
+  options.tuned = [&](const Problem&) {
+    tuned.count_down();
+    return Status::Ok();
+  };
+  TestServer server(machine_, options);
+
+  server.Call(problem_);
+  tuned.wait();
+
+  EXPECT_EQ(server.tunings(), 1);
+}
+
 TEST_F(PlanServerTest, DeferredTunesOnceInTheBackgroundAndSwapsTheWinnerIn) {
   TestServer server = Server(MissPolicy::kDeferred);
 

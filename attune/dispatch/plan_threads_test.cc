@@ -26,6 +26,7 @@ class PlanThreadsTest : public ::testing::Test {
     machine_.quick->workspace_bytes = 64;
     TestServerOptions options;
     options.server.max_plans = 64;  // Far below the number of shapes.
+    options.server.calm = std::chrono::nanoseconds(0);
     options.tuned = [this](const Problem& problem) {
       machine_.choices->Add(problem, ChoiceOf({machine_.quick->At(2)}));
       return Status::Ok();

@@ -1,13 +1,23 @@
 #include "attune/dispatch/work_queue.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <system_error>
 #include <utility>
 
+#include "attune/base/steady_time.h"
+
 namespace attune {
+namespace {
+
+// Behind the threads of the program. Not at the very end (SCHED_IDLE): where they keep every core
+// busy for ever, this thread would stop in the middle of a lock that one of them wants.
+constexpr int kNiceness = 10;
+
+}  // namespace
 
 WorkQueue::~WorkQueue() {
   {
@@ -23,7 +33,7 @@ bool WorkQueue::Push(Task task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_ || tasks_.size() >= limit_ || !StartThread()) return false;
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), SteadyNowNs()});
   }
   changed_.notify_all();
   return true;
@@ -48,20 +58,32 @@ bool WorkQueue::StartThread() {
 
 bool WorkQueue::WaitIdle(std::chrono::nanoseconds timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return changed_.wait_for(lock, timeout, [&] { return tasks_.empty() && !is_busy_; });
+  ++waiter_count_;
+  changed_.notify_all();
+  const bool is_idle =
+      changed_.wait_for(lock, timeout, [&] { return tasks_.empty() && !is_busy_; });
+  --waiter_count_;
+  return is_idle;
+}
+
+bool WorkQueue::MayBegin(std::unique_lock<std::mutex>& lock) {
+  if (hold_ == nullptr || waiter_count_ > 0) return true;
+  const std::chrono::nanoseconds wait =
+      hold_(std::chrono::nanoseconds(SteadyNowNs() - tasks_.front().pushed_ns));
+  if (wait.count() <= 0) return true;
+  changed_.wait_for(lock, wait, [&] { return is_stopping_ || waiter_count_ > 0; });
+  return false;
 }
 
 void WorkQueue::Work() {
-  // Threads of the program that wake up take the core at once. Without it, one that computes on
-  // every core waits milliseconds for the share of a call that stands behind this thread. A system
-  // that refuses leaves it as it is.
-  const sched_param none{};
-  (void)::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
+  // A system that refuses leaves it as it is.
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return is_stopping_ || !tasks_.empty(); });
     if (is_stopping_) return;
-    const Task task = std::move(tasks_.front());
+    if (!MayBegin(lock)) continue;
+    const Task task = std::move(tasks_.front().task);
     tasks_.pop_front();
     is_busy_ = true;
     lock.unlock();

@@ -1,13 +1,16 @@
-// A thread that does one thing after the other, started when there is a first one.
+// A thread that does one thing after the other when its program is calm, started when there is a
+// first one.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace attune {
 
@@ -16,8 +19,12 @@ class WorkQueue {
  public:
   using Task = std::function<void()>;
 
-  // Holds at most `limit` tasks that were not begun.
-  explicit WorkQueue(size_t limit) : limit_(limit) {}
+  // What is asked before each task: for how long it should wait, after it was pushed `waited` ago.
+  // Called with a lock held; quick.
+  using Hold = std::function<std::chrono::nanoseconds(std::chrono::nanoseconds waited)>;
+
+  // Holds at most `limit` tasks that were not begun. `hold` may be null: nothing waits.
+  explicit WorkQueue(size_t limit, Hold hold = nullptr) : limit_(limit), hold_(std::move(hold)) {}
   // Finishes the task in progress and drops the others.
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
@@ -25,17 +32,26 @@ class WorkQueue {
 
   // False if the queue is full or stopping, or if there can be no thread; then nothing happens.
   bool Push(Task task);
-  // Whether nothing is queued or running within `timeout`.
+  // Whether nothing is queued or running within `timeout`. While somebody waits, no task does.
   bool WaitIdle(std::chrono::nanoseconds timeout);
 
  private:
   bool StartThread();
   void Work();
+  // Whether the first task may begin; if not, after a wait it is worth asking again.
+  bool MayBegin(std::unique_lock<std::mutex>& lock);
+
+  struct Queued {
+    Task task;
+    int64_t pushed_ns = 0;
+  };
 
   const size_t limit_;
+  const Hold hold_;
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
-  std::deque<Task> tasks_;
+  std::deque<Queued> tasks_;
+  int waiter_count_ = 0;  // In WaitIdle.
   bool is_busy_ = false;
   bool is_stopping_ = false;
   std::thread thread_;

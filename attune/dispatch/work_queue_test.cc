@@ -76,6 +76,38 @@ TEST(WorkQueueTest, TheEndFinishesTheTaskInProgressAndDropsTheOthers) {
   EXPECT_EQ(finished, 1);
 }
 
+TEST(WorkQueueTest, ATaskBeginsOnceItIsNoLongerHeld) {
+  std::atomic<int> asked{0};
+  std::latch begun(1);
+  WorkQueue queue(
+      8, [&](std::chrono::nanoseconds) { return std::chrono::nanoseconds(++asked < 4 ? 1 : 0); });
+
+  ASSERT_TRUE(queue.Push([&] { begun.count_down(); }));
+  begun.wait();
+
+  EXPECT_EQ(asked, 4);
+}
+
+TEST(WorkQueueTest, WhileSomebodyWaitsForItNothingIsHeld) {
+  WorkQueue queue(8, [](std::chrono::nanoseconds) { return std::chrono::hours(1); });
+  std::atomic<bool> has_run{false};
+  ASSERT_TRUE(queue.Push([&] { has_run = true; }));
+
+  EXPECT_TRUE(queue.WaitIdle(kLongEnough));
+
+  EXPECT_TRUE(has_run);
+}
+
+TEST(WorkQueueTest, AQueueThatHoldsATaskCanEnd) {
+  std::atomic<bool> has_run{false};
+  {
+    WorkQueue queue(8, [](std::chrono::nanoseconds) { return std::chrono::hours(1); });
+    ASSERT_TRUE(queue.Push([&] { has_run = true; }));
+  }
+
+  EXPECT_FALSE(has_run);
+}
+
 TEST(WorkQueueTest, SignalsOfTheProgramAreNotForItsThread) {
   sigset_t blocked;
   ::sigemptyset(&blocked);
