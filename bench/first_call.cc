@@ -227,6 +227,12 @@ std::vector<Call> KnownCalls() {
   return {product, conv};
 }
 
+// The moment before a call: operands just written, threads awake.
+void Prepare(const Call& call, attune_runtime* runtime, Operands& operands) {
+  operands.Touch(call.LargestOperand());
+  for (const Call& known : KnownCalls()) Require(known.Run(runtime, operands.arguments()));
+}
+
 struct Figures {
   std::vector<Row> rows;
   attune_counters counters = ATTUNE_COUNTERS_INIT;
@@ -239,7 +245,6 @@ Figures MeasureFirstCalls(const Options& options, attune_policy policy, const st
                           int count) {
   Operands operands;
   FreshRuntime runtime(policy, database);
-  const std::vector<Call> known = KnownCalls();
   if (policy != ATTUNE_INLINE) WarmUp(runtime.get(), operands);
   Random random(options.seed);
   Figures figures;
@@ -249,8 +254,7 @@ Figures MeasureFirstCalls(const Options& options, attune_policy policy, const st
     row.call = RandomCall(random);
     row.problem = row.call.TextOf();
     if (!called.insert(row.problem).second) continue;
-    operands.Touch(row.call.LargestOperand());
-    for (const Call& call : known) Require(call.Run(runtime.get(), operands.arguments()));
+    Prepare(row.call, runtime.get(), operands);
     row.first_ns = NsOf(row.call, runtime.get(), operands.arguments());
     row.candidate = runtime.watch().served_by;
     figures.rows.push_back(row);
@@ -261,15 +265,17 @@ Figures MeasureFirstCalls(const Options& options, attune_policy policy, const st
   return figures;
 }
 
-// Steady calls of what served the first ones, in a run time where nothing else happens.
+// Steady calls of what served the first ones, prepared alike, in a run time where nothing else
+// happens.
 void MeasureSteadyCalls(std::vector<Row>& rows) {
   std::string force;
   for (const Row& row : rows) force += fmt::format("{} -> {};", row.problem, row.candidate);
-  const Operands operands;
+  Operands operands;
   FreshRuntime runtime(ATTUNE_NEVER, "", force);
   for (Row& row : rows) {
     std::vector<double> steady_ns;
     for (int i = 0; i <= kSteadyCalls; ++i) {
+      Prepare(row.call, runtime.get(), operands);
       const double time_ns = NsOf(row.call, runtime.get(), operands.arguments());
       if (i > 0) steady_ns.push_back(time_ns);
     }
