@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "attune/record/record.h"
+#include "storage/sql/bound_samples.h"
 #include "storage/sql/table.h"
 #include "storage/sql/transaction.h"
 
@@ -88,6 +89,16 @@ Migration RevisionsMigration() {
        "CREATE TABLE finished_set (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL UNIQUE "
        "REFERENCES measurement_set (id), checksum TEXT NOT NULL) STRICT"},
       GiveDatabaseItsId};
+}
+
+// Samples that are there keep their form: a database of a million trials is opened at once, and
+// what was exchanged before is not certified.
+Migration BoundSamplesMigration() {
+  return {4,
+          "bound_samples",
+          {"CREATE TABLE bound_samples (id INTEGER PRIMARY KEY, after_revision INTEGER NOT NULL, "
+           "checksum TEXT NOT NULL) STRICT"},
+          InsertBoundSamples};
 }
 
 int64_t NowUnixNs() {
@@ -184,7 +195,7 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 
 const std::vector<Migration>& Migrations() {
   static const std::vector<Migration> migrations = {ValuesMigration(), TrialsMigration(),
-                                                    RevisionsMigration()};
+                                                    RevisionsMigration(), BoundSamplesMigration()};
   return migrations;
 }
 

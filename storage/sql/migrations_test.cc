@@ -56,7 +56,7 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-              ElementsAre("values", "trials", "revisions"));
+              ElementsAre("values", "trials", "revisions", "bound_samples"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -84,20 +84,20 @@ TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (4, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (5, 'sessions', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 4 (\"sessions\")"), HasSubstr("up to 3 (\"revisions\")")));
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("version 5 (\"sessions\")"),
+                                      HasSubstr("up to 4 (\"bound_samples\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
   std::vector<Migration> migrations = Migrations();
   migrations.push_back(
-      {4, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}, nullptr});
+      {5, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}, nullptr});
   const auto connection = Open();
 
   EXPECT_FALSE(Migrate(*connection, migrations).ok());

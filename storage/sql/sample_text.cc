@@ -15,10 +15,17 @@
 namespace attune::sql {
 namespace {
 
-constexpr std::string_view kPrefix = "f64:";
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr uint8_t kNoDigit = 0xff;
+
+// How a text begins, and what its hash is seeded with.
+struct SampleForm {
+  std::string_view name;
+  uint64_t seed = 0;
+};
+constexpr SampleForm kUnbound{"f64", 0};
+SampleForm BoundTo(const Fingerprint& row_checksum) { return {"f64r", row_checksum.high}; }
 
 constexpr std::array<uint8_t, 256> MakeDigitValues() {
   std::array<uint8_t, 256> values{};
@@ -89,36 +96,47 @@ std::vector<double> FromLittleEndianBytes(std::string_view bytes) {
   return values;
 }
 
-std::string Header(size_t count, std::string_view bytes) {
-  return fmt::format("{}{}:{:016x}:", kPrefix, count, XXH3_64bits(bytes.data(), bytes.size()));
+std::string Header(const SampleForm& form, size_t count, std::string_view bytes) {
+  return fmt::format("{}:{}:{:016x}:", form.name, count,
+                     XXH3_64bits_withSeed(bytes.data(), bytes.size(), form.seed));
 }
 
-}  // namespace
-
-std::string SampleText(std::span<const double> samples_ns) {
-  const std::string bytes = LittleEndianBytes(samples_ns);
-  std::string text = Header(samples_ns.size(), bytes);
-  text.reserve(text.size() + (bytes.size() + 2) / 3 * 4);
-  AppendBase64(bytes, text);
-  return text;
-}
-
-Result<std::vector<double>> ParseSampleText(std::string_view text) {
+Result<std::vector<double>> Parse(std::string_view text, const SampleForm& form) {
   const size_t payload = text.rfind(':') + 1;
   const std::optional<std::string> bytes = ParseBase64(text.substr(payload));
   if (payload == 0 || !bytes.has_value()) {
-    return DataLoss("The samples are not f64:<count>:<hash>:<base64>.");
+    return DataLoss(fmt::format("The samples are not {}:<count>:<hash>:<base64>.", form.name));
   }
   const size_t count = bytes->size() / sizeof(double);
   if (bytes->size() % sizeof(double) != 0 || count > Measurement::kMaxSamples) {
     return DataLoss(fmt::format("The samples have {} bytes; a multiple of 8 up to {} is possible.",
                                 bytes->size(), Measurement::kMaxSamples * sizeof(double)));
   }
-  if (const std::string header = Header(count, *bytes); text.substr(0, payload) != header) {
-    return DataLoss(fmt::format("The samples begin with '{}', but '{}' fits what follows.",
-                                text.substr(0, std::min<size_t>(payload, 40)), header));
+  if (const std::string header = Header(form, count, *bytes); text.substr(0, payload) != header) {
+    return DataLoss(
+        fmt::format("The samples begin with '{}', but '{}' fits what follows in this row.",
+                    text.substr(0, std::min<size_t>(payload, 40)), header));
   }
   return FromLittleEndianBytes(*bytes);
+}
+
+}  // namespace
+
+std::string SampleText(std::span<const double> samples_ns, const Fingerprint& row_checksum) {
+  const std::string bytes = LittleEndianBytes(samples_ns);
+  std::string text = Header(BoundTo(row_checksum), samples_ns.size(), bytes);
+  text.reserve(text.size() + (bytes.size() + 2) / 3 * 4);
+  AppendBase64(bytes, text);
+  return text;
+}
+
+Result<std::vector<double>> ParseSampleText(std::string_view text,
+                                            const Fingerprint& row_checksum) {
+  return Parse(text, BoundTo(row_checksum));
+}
+
+Result<std::vector<double>> ParseUnboundSampleText(std::string_view text) {
+  return Parse(text, kUnbound);
 }
 
 }  // namespace attune::sql

@@ -1,4 +1,4 @@
-// Samples as the text `f64:<count>:<hash>:<base64>` (docs/formats/schema.md). Exact.
+// Samples as the text `f64r:<count>:<hash>:<base64>` (docs/formats/schema.md). Exact.
 #pragma once
 
 #include <span>
@@ -6,13 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
 
 namespace attune::sql {
 
-std::string SampleText(std::span<const double> samples_ns);
+// The text fits the row with this checksum and no other.
+std::string SampleText(std::span<const double> samples_ns, const Fingerprint& row_checksum);
 
-// The inverse. kDataLoss that says what is wrong.
-Result<std::vector<double>> ParseSampleText(std::string_view text);
+// The inverse. kDataLoss that says what is wrong, also if the samples are those of another row.
+Result<std::vector<double>> ParseSampleText(std::string_view text, const Fingerprint& row_checksum);
+
+// Of the form before version 4 of the schema, `f64:<count>:<hash>:<base64>`, which fits every row.
+Result<std::vector<double>> ParseUnboundSampleText(std::string_view text);
 
 }  // namespace attune::sql

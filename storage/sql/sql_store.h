@@ -17,7 +17,7 @@ namespace attune {
 enum class StoreUse {
   kRecord,  // Made if there is none, brought to this program's schema, read and written.
   // What is there is read, and nothing is changed: the right to read the file is enough. State and
-  // queries for what changed since a revision need the current schema.
+  // queries for what changed since a revision need version 3 of the schema.
   kRead,
 };
 

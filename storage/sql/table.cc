@@ -201,10 +201,17 @@ const Table& FinishedSetTable() {
   return table;
 }
 
+const Table& BoundSamplesTable() {
+  static const Table table =
+      MakeTable("bound_samples", {{"id", kInteger}, {"after_revision", kInteger}, kChecksum});
+  return table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),     &TargetTable(), &EnvironmentTable(),   &ProblemTable(),
           &CandidateTable(),   &TagTable(),    &ProblemTagTable(),    &MeasurementSetTable(),
-          &SetProgressTable(), &TrialTable(),  &StoreIdentityTable(), &FinishedSetTable()};
+          &SetProgressTable(), &TrialTable(),  &StoreIdentityTable(), &FinishedSetTable(),
+          &BoundSamplesTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {
@@ -293,8 +300,8 @@ RowWriter& RowWriter::Null() {
 
 RowWriter& RowWriter::Checksum() {
   assert(row_.size() == table_.checksum_column);
-  const std::string hex = ChecksumOf(table_, row_).ToHex();
-  return Text(hex);
+  checksum_ = ChecksumOf(table_, row_);
+  return Text(checksum_.ToHex());
 }
 
 }  // namespace attune::sql

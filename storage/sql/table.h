@@ -46,7 +46,9 @@ const Table& SetProgressTable();
 const Table& TrialTable();
 const Table& StoreIdentityTable();  // One row.
 const Table& FinishedSetTable();
+const Table& BoundSamplesTable();  // One row.
 inline constexpr int64_t kStoreIdentityRow = 1;
+inline constexpr int64_t kBoundSamplesRow = 1;
 // All of the above.
 std::vector<const Table*> AllTables();
 
@@ -77,6 +79,8 @@ class RowWriter {
   RowWriter& Null();
   // REQUIRES: the next column is the checksum.
   RowWriter& Checksum();
+  // REQUIRES: Checksum() was called.
+  const Fingerprint& checksum() const { return checksum_; }
 
   Row Take() { return std::move(row_); }
 
@@ -85,6 +89,7 @@ class RowWriter {
 
   const Table& table_;
   Row row_;
+  Fingerprint checksum_;
 };
 
 }  // namespace attune::sql

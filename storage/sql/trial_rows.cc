@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "storage/sql/bound_samples.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/sample_text.h"
 
@@ -84,11 +85,6 @@ Result<Measurement> ParseMeasurement(std::span<const Cell> row) {
   const auto cache = ParseCacheState(row[kCache].text);
   if (!cache.has_value()) return Damaged(row, kCache, "which is no cache state");
   measurement.cache = *cache;
-  if (row.size() <= kSamples) return measurement;
-  if (row[kSamples].is_null) return Damaged(row, kSamples, "beside a measurement");
-  Result<std::vector<double>> samples = ParseSampleText(row[kSamples].text);
-  if (!samples.ok()) return Damaged(row, kSamples, samples.error().message());
-  measurement.samples_ns = std::move(*samples);
   return measurement;
 }
 
@@ -131,13 +127,16 @@ Row TrialRow(const TrialPlace& place, const Trial& trial) {
   }
   writer.Integer(place.appended_unix_ns).Checksum();
   if (measurement == nullptr) return writer.Null().Take();
-  return writer.Text(SampleText(measurement->samples_ns)).Take();
+  return writer.Text(SampleText(measurement->samples_ns, writer.checksum())).Take();
 }
 
 TrialReader::TrialReader() : candidates_(CandidateTable(), ParseCandidate) {}
 
 Result<std::vector<Record>> TrialReader::Read(Connection& connection, const SetProgress& progress,
                                               const TrialSelection& selection) {
+  if (selection.with_samples && !last_unbound_revision_.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(last_unbound_revision_, ReadLastUnboundRevision(connection));
+  }
   Row parameters = {IntegerCell(progress.set_id)};
   for (const TrialRole role : selection.roles) parameters.push_back(TextCell(Name(role)));
   const std::string where = Where(selection.roles);
@@ -169,7 +168,9 @@ Result<Record> TrialReader::Parse(Connection& connection, std::span<const Cell> 
   if (!row[kFailureKind].is_null) {
     ATTUNE_ASSIGN_OR_RETURN(trial.outcome, ParseFailure(row));
   } else if (!row[kMedianNs].is_null) {
-    ATTUNE_ASSIGN_OR_RETURN(trial.outcome, ParseMeasurement(row));
+    ATTUNE_ASSIGN_OR_RETURN(Measurement measurement, ParseMeasurement(row));
+    ATTUNE_ASSIGN_OR_RETURN(measurement.samples_ns, ParseSamples(row));
+    trial.outcome = std::move(measurement);
   }
   trial.build_ns = row[kBuildNs].integer;
   trial.load_ns = row[kLoadNs].integer;
@@ -177,6 +178,19 @@ Result<Record> TrialReader::Parse(Connection& connection, std::span<const Cell> 
   trial.max_error =
       row[kMaxError].is_null ? std::numeric_limits<double>::infinity() : row[kMaxError].real;
   return record;
+}
+
+Result<std::vector<double>> TrialReader::ParseSamples(std::span<const Cell> row) const {
+  if (row.size() <= kSamples) return std::vector<double>();
+  if (row[kSamples].is_null) return Damaged(row, kSamples, "beside a measurement");
+  const std::string& text = row[kSamples].text;
+  const bool is_bound =
+      last_unbound_revision_.has_value() && row[kId].integer > *last_unbound_revision_;
+  Result<std::vector<double>> samples =
+      is_bound ? ParseSampleText(text, *Fingerprint::FromHex(row[kChecksum].text))
+               : ParseUnboundSampleText(text);
+  if (!samples.ok()) return Damaged(row, kSamples, samples.error().message());
+  return samples;
 }
 
 }  // namespace attune::sql

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,8 +41,12 @@ class TrialReader {
 
  private:
   Result<Record> Parse(Connection& connection, std::span<const Cell> row);
+  // Nothing if the row was read without them.
+  Result<std::vector<double>> ParseSamples(std::span<const Cell> row) const;
 
   ParsedTexts<Candidate> candidates_;
+  // Never changes once it is in the database.
+  std::optional<int64_t> last_unbound_revision_;
 };
 
 }  // namespace attune::sql

@@ -1,7 +1,9 @@
 // The tables of the database, and databases that older builds have written.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +12,7 @@
 #include "storage/sql/connection.h"
 #include "storage/sql/migrations.h"
 #include "storage/sql/sql_store.h"
+#include "tests/conformance/store/sample_records.h"
 #include "tests/conformance/store/temporary_folder.h"
 #include "tests/golden/golden_file.h"
 
@@ -114,8 +117,73 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAfterItWasBroughtUpToDate) {
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3"),
+TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
+  Restore(GoldenText(fmt::format("database_{}.sql", GetParam())));
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+
+  const auto store = OpenSqlStore(path_, options);
+
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_TRUE(
+      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(**store), kPage));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3", "v4"),
                          [](const auto& version) { return version.param; });
+
+// A database of the version before samples were bound to their rows, with a newer set beside.
+class BoundSamplesTest : public SchemaGoldenTest {
+ protected:
+  void SetUp() override {
+    Restore(GoldenText("database_v3.sql"));
+    Random random(9);
+    const auto store = std::move(*OpenSqlStore(path_));
+    old_ = Collected(*store).value();
+    const MeasurementSet set = SampleSet(1, 1, random);
+    ASSERT_EQ(store->BeginSet(set), Status::Ok());
+    const Trial trials[] = {SampleMeasured(TrialRole::kScreen, 3, random),
+                            SampleMeasured(TrialRole::kFinal, 3, random)};
+    ASSERT_EQ(store->Append(set.id, trials), Status::Ok());
+  }
+
+  // Of reading everything after the first row that matches `to` got the samples of the last one
+  // that matches `from`.
+  Status AfterCopyingSamples(const std::string& from, const std::string& to) {
+    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    EXPECT_EQ(connection->Execute(fmt::format(
+                  "UPDATE trial SET samples = (SELECT samples FROM trial WHERE samples LIKE '{}' "
+                  "ORDER BY id DESC LIMIT 1) WHERE id = (SELECT min(id) FROM trial WHERE samples "
+                  "LIKE '{}')",
+                  from, to)),
+              Status::Ok());
+    return Collected(**OpenSqlStore(path_)).status();
+  }
+
+  std::vector<RecordedSet> old_;
+};
+
+TEST_F(BoundSamplesTest, OldOnesAreReadBesideNewOnes) {
+  const auto sets = Collected(**OpenSqlStore(path_));
+
+  ASSERT_TRUE(sets.ok()) << sets.status().message();
+  EXPECT_EQ(sets->size(), old_.size() + 1);
+  for (const RecordedSet& set : old_) {
+    EXPECT_EQ(std::count(sets->begin(), sets->end(), set), 1) << set.set.id;
+  }
+}
+
+TEST_F(BoundSamplesTest, NewOnesFitNoOtherRow) {
+  EXPECT_EQ(AfterCopyingSamples("f64r:%", "f64r:%").code(), StatusCode::kDataLoss);
+}
+
+TEST_F(BoundSamplesTest, OldOnesDoNotFitANewRow) {
+  EXPECT_EQ(AfterCopyingSamples("f64:%", "f64r:%").code(), StatusCode::kDataLoss);
+}
+
+TEST_F(BoundSamplesTest, NewOnesDoNotFitAnOldRow) {
+  EXPECT_EQ(AfterCopyingSamples("f64r:%", "f64:%").code(), StatusCode::kDataLoss);
+}
 
 }  // namespace
 }  // namespace attune
