@@ -14,25 +14,6 @@
 namespace attune {
 namespace {
 
-Status SystemError(std::string_view what, const std::filesystem::path& path) {
-  const int error = errno;
-  const std::string message =
-      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
-  if (error == ENOENT) return NotFound(message);
-  if (error == ENOSPC || error == EDQUOT) return ResourceExhausted(message);
-  return Unavailable(message);
-}
-
-Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError("write", path);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return Status::Ok();
-}
-
 // Whether `path` is something that has to be written in place: renaming a file over a device would
 // take the device away from everybody.
 bool IsWrittenInPlace(const std::filesystem::path& path) {
@@ -69,6 +50,26 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
 }
 
 }  // namespace
+
+Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  const int error = errno;
+  const std::string message =
+      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
+  if (error == ENOENT) return NotFound(message);
+  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  if (is_full) return ResourceExhausted(message);
+  return Unavailable(message);
+}
+
+Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
 
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -22,4 +22,11 @@ Result<std::string> ReadFile(const std::filesystem::path& path,
 // regular file (a device, a pipe, an open file of a process) is opened and written as it is.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
+// Writes all of `content` to the open file `fd`, which `path` names in the message.
+Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
+
+// "Cannot <what> '<path>': <the reason in errno>." kNotFound for a file that is not there,
+// kResourceExhausted for a disk, a quota or a size limit that is full, else kUnavailable.
+Status SystemError(std::string_view what, const std::filesystem::path& path);
+
 }  // namespace attune

@@ -130,12 +130,11 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
       1, std::memory_order_relaxed);
   totals_->skipped_records.fetch_add(serving.skipped.size(), std::memory_order_relaxed);
-  for (const std::string& reason : serving.failures) {
-    Tell(ServerEvent::kSkipped, problem, nullptr, reason);
-  }
   if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
-  for (const std::string& reason : serving.skipped) {
-    Tell(ServerEvent::kSkipped, problem, nullptr, reason);
+  for (const auto* reasons : {&serving.skipped, &serving.failures}) {
+    for (const std::string& reason : *reasons) {
+      Tell(ServerEvent::kSkipped, problem, nullptr, reason);
+    }
   }
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
 }

@@ -319,7 +319,7 @@ TEST_F(IndexWriterTest, ARefreshNeedsAFolderThatCanBeWritten) {
 
   const auto refresh = RefreshIndex(store, folder_ / "missing" / "index", {});
 
-  EXPECT_EQ(refresh.status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(refresh.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(refresh.status().message(), ::testing::HasSubstr("missing"));
 }
 

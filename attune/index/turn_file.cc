@@ -7,24 +7,17 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/file.h"
+
 namespace attune {
 namespace {
 
 constexpr int64_t kPollMs = 10;
-
-Status SystemError(std::string_view what, const std::filesystem::path& path) {
-  const int error = errno;
-  const std::string message =
-      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
-  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return is_full ? ResourceExhausted(message) : Unavailable(message);
-}
 
 // Whether `fd` is still what `path` names: who held it before may have renamed or removed it.
 bool IsAt(int fd, const std::filesystem::path& path) {
@@ -45,16 +38,6 @@ Result<UniqueFd> TryTake(const std::filesystem::path& path) {
   }
   if (!IsAt(fd.get(), path)) fd.Reset();
   return fd;
-}
-
-Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError("write", path);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return Status::Ok();
 }
 
 }  // namespace

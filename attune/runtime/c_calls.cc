@@ -140,7 +140,7 @@ attune_code attune_runtime_create(const attune_options* options, attune_runtime*
     if (out == nullptr) return attune::InvalidArgument("The place for the run time is null.");
     *out = nullptr;
     ATTUNE_ASSIGN_OR_RETURN(const auto settings,
-                            attune::ReadSettings(options, attune::ProcessEnvironment()));
+                            attune::ReadSettings(options, attune::VariablesOfProcess()));
     ATTUNE_ASSIGN_OR_RETURN(auto runtime, attune::Runtime::Create(settings));
     *out = new attune_runtime(std::move(runtime));
     return attune::Status::Ok();
@@ -152,7 +152,7 @@ void attune_runtime_destroy(attune_runtime* runtime) { delete runtime; }
 attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
                             const attune_arguments* arguments) {
   if (runtime == nullptr || gemm == nullptr || arguments == nullptr) {
-    return attune::Fail(attune::InvalidArgument("An argument of attune_run_gemm is null."));
+    return attune::Fail(attune::NullArgument("attune_run_gemm"));
   }
   const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
                                        attune::ScalarClassOf(arguments->beta),
@@ -163,7 +163,7 @@ attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
 attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
                             const attune_arguments* arguments) {
   if (runtime == nullptr || conv == nullptr || arguments == nullptr) {
-    return attune::Fail(attune::InvalidArgument("An argument of attune_run_conv is null."));
+    return attune::Fail(attune::NullArgument("attune_run_conv"));
   }
   const attune::CallClasses classes = {1, 0, attune::IsWide(*arguments)};
   return attune::RunCall(*runtime, *conv, classes, *arguments);
@@ -197,15 +197,11 @@ Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& proble
 // A plan for alpha = 1 may be served by what knows no alpha: with another one it would be wrong.
 Status WrongScalars(const attune_plan& plan, const attune_arguments& arguments) {
   constexpr const char* kClasses[] = {"0", "1", "neither 0 nor 1"};
-  return InvalidArgument(fmt::format(
-      "The plan is for alpha = {} and beta = {}; the arguments have {} and {}. Make a plan for "
-      "each "
-      "class.",
-      kClasses[plan.alpha_class], kClasses[plan.beta_class], arguments.alpha, arguments.beta));
-}
-
-Status NullArgument(const char* function) {
-  return InvalidArgument(fmt::format("An argument of {} is null.", function));
+  constexpr const char* kMessage =
+      "The plan is for alpha = {} and beta = {}; the arguments have {} and {}. "
+      "Make a plan for each class.";
+  return InvalidArgument(fmt::format(kMessage, kClasses[plan.alpha_class],
+                                     kClasses[plan.beta_class], arguments.alpha, arguments.beta));
 }
 
 }  // namespace

@@ -18,10 +18,6 @@ static_assert(static_cast<int>(Origin::kForced) == ATTUNE_FROM_FORCE);
 static_assert(static_cast<int>(Origin::kDefault) == ATTUNE_FROM_DEFAULT);
 static_assert(static_cast<int>(ServerEvent::kSkipped) == ATTUNE_EVENT_SKIPPED);
 
-Status NullArgument(const char* function) {
-  return InvalidArgument(fmt::format("An argument of {} is null.", function));
-}
-
 attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
                            const Option& option) {
   attune_solution solution{};

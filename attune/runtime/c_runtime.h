@@ -9,6 +9,9 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "attune/attune.h"
 #include "attune/base/status.h"
@@ -38,7 +41,6 @@ struct attune_runtime {
 struct attune_plan {
   attune_runtime* owner = nullptr;
   std::shared_ptr<attune::PlanSlot> slot;
-  attune::Problem problem;
   // What the arguments of each run have to agree with; -1: anything.
   int alpha_class = -1;
   int beta_class = -1;
@@ -62,6 +64,11 @@ attune_code Guarded(const Body& body) {
   } catch (...) {
     return Fail(Internal("A library threw something that is no exception."));
   }
+}
+
+// For a C function that was called with a null where it needs something.
+inline Status NullArgument(std::string_view function) {
+  return InvalidArgument(fmt::format("An argument of {} is null.", function));
 }
 
 // A copy of `text` for attune_free.

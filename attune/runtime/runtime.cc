@@ -1,7 +1,6 @@
 #include "attune/runtime/runtime.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/memory_choices.h"
@@ -18,17 +18,6 @@
 
 namespace attune {
 namespace {
-
-ProcessVariables VariablesOfProcess() {
-  ProcessVariables variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return variables;
-}
 
 // What the switches of TunableOp's kind ask of a measurement, while they are on.
 TuningTerms TermsOf(const TunableContext& tunable) {

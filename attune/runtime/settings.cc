@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -15,12 +14,13 @@ namespace attune {
 namespace {
 
 // The caller's text, else the variable's.
-std::optional<std::string> Chosen(const char* text, const char* name, const Variables& variables) {
+std::optional<std::string> Chosen(const char* text, const char* name,
+                                  const ProcessVariables& variables) {
   if (text != nullptr) return std::string(text);
-  return variables(name);
+  return ValueOf(variables, name);
 }
 
-Status ReadPolicy(const attune_options& options, const Variables& variables,
+Status ReadPolicy(const attune_options& options, const ProcessVariables& variables,
                   RuntimeOptions& result) {
   const auto preset_name = Chosen(options.preset, "ATTUNE_PRESET", variables);
   if (preset_name.has_value() && !preset_name->empty()) {
@@ -41,7 +41,7 @@ Status ReadPolicy(const attune_options& options, const Variables& variables,
   }
   if (options.policy != ATTUNE_POLICY_DEFAULT) {
     result.server.policy = static_cast<MissPolicy>(options.policy - ATTUNE_NEVER);
-  } else if (const auto name = variables("ATTUNE_POLICY")) {
+  } else if (const auto name = ValueOf(variables, "ATTUNE_POLICY")) {
     const auto policy = ParseMissPolicy(*name);
     if (!policy.has_value()) {
       return InvalidArgument(fmt::format(
@@ -105,7 +105,7 @@ std::string AbsoluteDatabase(std::string_view database) {
   return error ? std::string(database) : absolute.string();
 }
 
-void ReadDatabase(const attune_options& options, const Variables& variables,
+void ReadDatabase(const attune_options& options, const ProcessVariables& variables,
                   RuntimeOptions& result) {
   if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
     result.database = AbsoluteDatabase(*database);
@@ -120,8 +120,8 @@ void ReadDatabase(const attune_options& options, const Variables& variables,
 }
 
 // A switch of the environment: fails closed.
-Result<bool> Switch(const char* name, const Variables& variables) {
-  const std::string value = variables(name).value_or("");
+Result<bool> Switch(const char* name, const ProcessVariables& variables) {
+  const std::string value = ValueOf(variables, name).value_or("");
   if (value == "1") return true;
   if (value.empty() || value == "0") return false;
   return InvalidArgument(fmt::format("{} is '{}'; it has to be 0 or 1.", name, value));
@@ -129,14 +129,8 @@ Result<bool> Switch(const char* name, const Variables& variables) {
 
 }  // namespace
 
-Variables ProcessEnvironment() {
-  return [](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  };
-}
-
-Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables& variables) {
+Result<RuntimeOptions> ReadSettings(const attune_options* given,
+                                    const ProcessVariables& variables) {
   ATTUNE_ASSIGN_OR_RETURN(const attune_options options, Completed(given));
   RuntimeOptions result;
   if (const auto device = Chosen(options.device, "ATTUNE_DEVICE", variables)) {
@@ -151,7 +145,7 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given, const Variables
   }
   ATTUNE_RETURN_IF_ERROR(ReadPolicy(options, variables, result));
   ATTUNE_RETURN_IF_ERROR(ReadLimits(options, result));
-  result.force = variables("ATTUNE_FORCE").value_or("");
+  result.force = ValueOf(variables, "ATTUNE_FORCE").value_or("");
   ATTUNE_ASSIGN_OR_RETURN(const bool deterministic, Switch("ATTUNE_DETERMINISTIC", variables));
   result.server.deterministic = options.deterministic != 0 || deterministic;
   ATTUNE_ASSIGN_OR_RETURN(result.prints_summary, Switch("ATTUNE_SUMMARY", variables));

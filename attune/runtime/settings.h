@@ -1,23 +1,17 @@
 // Options of a run time out of the C struct and the environment.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-
 #include "attune/attune.h"
+#include "attune/base/process_variables.h"
 #include "attune/base/status.h"
 #include "attune/runtime/runtime.h"
 
 namespace attune {
 
-// Reads one variable of the environment; nothing if it is not set.
-using Variables = std::function<std::optional<std::string>(const char* name)>;
-Variables ProcessEnvironment();
-
 // What `options` (may be null) says, else what ATTUNE_DEVICE, ATTUNE_DB, ATTUNE_PACKAGES,
 // ATTUNE_POLICY, ATTUNE_PRESET, ATTUNE_RECORD_TAG and ATTUNE_DETERMINISTIC say, else the defaults;
 // ATTUNE_FORCE in any case. kInvalidArgument names the field or variable and its value.
-Result<RuntimeOptions> ReadSettings(const attune_options* options, const Variables& variables);
+Result<RuntimeOptions> ReadSettings(const attune_options* options,
+                                    const ProcessVariables& variables);
 
 }  // namespace attune

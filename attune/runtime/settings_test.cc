@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,19 +12,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Variables From(std::map<std::string, std::string> values) {
-  return [values = std::move(values)](const char* name) -> std::optional<std::string> {
-    const auto found = values.find(name);
-    return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
-  };
-}
-
 std::string MessageOf(const Result<RuntimeOptions>& options) {
   return options.ok() ? "no failure" : options.error().message();
 }
 
 TEST(Settings, NothingSaidServesOnTheProcessorAndTunesBehind) {
-  const auto options = ReadSettings(nullptr, From({{"ATTUNE_DB", "/tmp/x.db"}}));
+  const auto options = ReadSettings(nullptr, {{"ATTUNE_DB", "/tmp/x.db"}});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->device, "cpu");
   EXPECT_EQ(options->database, "/tmp/x.db");
@@ -36,13 +28,13 @@ TEST(Settings, NothingSaidServesOnTheProcessorAndTunesBehind) {
 }
 
 TEST(Settings, TheEnvironmentFillsWhatTheProgramLeavesOpen) {
-  const auto options = ReadSettings(nullptr, From({{"ATTUNE_DEVICE", "opencl:0"},
-                                                   {"ATTUNE_DB", "/tmp/x.db"},
-                                                   {"ATTUNE_PACKAGES", "/a::/b"},
-                                                   {"ATTUNE_POLICY", "record"},
-                                                   {"ATTUNE_RECORD_TAG", "mine"},
-                                                   {"ATTUNE_FORCE", "host.blis-gemm"},
-                                                   {"ATTUNE_DETERMINISTIC", "1"}}));
+  const auto options = ReadSettings(nullptr, {{"ATTUNE_DEVICE", "opencl:0"},
+                                              {"ATTUNE_DB", "/tmp/x.db"},
+                                              {"ATTUNE_PACKAGES", "/a::/b"},
+                                              {"ATTUNE_POLICY", "record"},
+                                              {"ATTUNE_RECORD_TAG", "mine"},
+                                              {"ATTUNE_FORCE", "host.blis-gemm"},
+                                              {"ATTUNE_DETERMINISTIC", "1"}});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->device, "opencl:0");
   EXPECT_THAT(options->packages,
@@ -58,9 +50,9 @@ TEST(Settings, WhatTheProgramSaysGoesBeforeTheEnvironment) {
   said.device = "cpu";
   said.database = "";
   said.policy = ATTUNE_NEVER;
-  const auto options = ReadSettings(&said, From({{"ATTUNE_DEVICE", "opencl:0"},
-                                                 {"ATTUNE_DB", "/tmp/x.db"},
-                                                 {"ATTUNE_POLICY", "inline"}}));
+  const auto options = ReadSettings(
+      &said,
+      {{"ATTUNE_DEVICE", "opencl:0"}, {"ATTUNE_DB", "/tmp/x.db"}, {"ATTUNE_POLICY", "inline"}});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->device, "cpu");
   EXPECT_EQ(options->database, "");
@@ -71,13 +63,13 @@ TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.database = "";
   said.preset = "Dynamic_Hybrid";
-  auto options = ReadSettings(&said, From({}));
+  auto options = ReadSettings(&said, {});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->server.policy, MissPolicy::kInline);
   EXPECT_EQ(options->scope, Scope::kDynamic);
 
   said.policy = ATTUNE_RECORD;
-  options = ReadSettings(&said, From({}));
+  options = ReadSettings(&said, {});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->server.policy, MissPolicy::kRecord);
   EXPECT_EQ(options->scope, Scope::kDynamic);
@@ -86,33 +78,33 @@ TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
 TEST(Settings, MistakesNameTheFieldAndItsValue) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.tuning_cpu_share = 2;
-  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'tuning_cpu_share' is 2"));
+  EXPECT_THAT(MessageOf(ReadSettings(&said, {})), HasSubstr("'tuning_cpu_share' is 2"));
 
   said = ATTUNE_OPTIONS_INIT;
   said.max_plans = -3;
-  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'max_plans' (-3)"));
+  EXPECT_THAT(MessageOf(ReadSettings(&said, {})), HasSubstr("'max_plans' (-3)"));
 
   said = ATTUNE_OPTIONS_INIT;
   said.preset = "quick";
-  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("'quick'"));
+  EXPECT_THAT(MessageOf(ReadSettings(&said, {})), HasSubstr("'quick'"));
 
-  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_POLICY", "soon"}}))),
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, {{"ATTUNE_POLICY", "soon"}})),
               HasSubstr("ATTUNE_POLICY is 'soon'"));
 }
 
 TEST(Settings, SwitchesAreZeroOrOneAndNothingElse) {
-  EXPECT_TRUE(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "1"}}))->prints_summary);
-  EXPECT_FALSE(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "0"}}))->prints_summary);
-  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_SUMMARY", "yes"}}))),
+  EXPECT_TRUE(ReadSettings(nullptr, {{"ATTUNE_SUMMARY", "1"}})->prints_summary);
+  EXPECT_FALSE(ReadSettings(nullptr, {{"ATTUNE_SUMMARY", "0"}})->prints_summary);
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, {{"ATTUNE_SUMMARY", "yes"}})),
               HasSubstr("ATTUNE_SUMMARY is 'yes'"));
-  EXPECT_THAT(MessageOf(ReadSettings(nullptr, From({{"ATTUNE_DETERMINISTIC", "true"}}))),
+  EXPECT_THAT(MessageOf(ReadSettings(nullptr, {{"ATTUNE_DETERMINISTIC", "true"}})),
               HasSubstr("ATTUNE_DETERMINISTIC is 'true'"));
 }
 
 TEST(Settings, ADatabaseIsThePathThatItWasWhenTheOptionsWereRead) {
   const auto here = std::filesystem::current_path();
   for (const char* name : {"x.db", "sqlite:x.db", "sqlite://x.db"}) {
-    const auto options = ReadSettings(nullptr, From({{"ATTUNE_DB", name}}));
+    const auto options = ReadSettings(nullptr, {{"ATTUNE_DB", name}});
     ASSERT_TRUE(options.ok()) << MessageOf(options);
     EXPECT_EQ(options->database, (here / "x.db").string());
   }
@@ -123,7 +115,7 @@ TEST(Settings, AStructOfAnOlderReleaseIsReadAsFarAsItGoes) {
   said.database = "/tmp/old.db";
   said.max_plans = 7;
   said.struct_size = offsetof(attune_options, max_plans);
-  const auto options = ReadSettings(&said, From({}));
+  const auto options = ReadSettings(&said, {});
   ASSERT_TRUE(options.ok()) << MessageOf(options);
   EXPECT_EQ(options->database, "/tmp/old.db");
   EXPECT_EQ(options->server.max_plans, ServerOptions().max_plans);
@@ -131,7 +123,7 @@ TEST(Settings, AStructOfAnOlderReleaseIsReadAsFarAsItGoes) {
 
 TEST(Settings, AStructWithoutItsSizeIsRefused) {
   attune_options said{};
-  EXPECT_THAT(MessageOf(ReadSettings(&said, From({}))), HasSubstr("struct_size"));
+  EXPECT_THAT(MessageOf(ReadSettings(&said, {})), HasSubstr("struct_size"));
 }
 
 }  // namespace

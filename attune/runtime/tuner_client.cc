@@ -1,6 +1,5 @@
 #include "attune/runtime/tuner_client.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/base/code_folder.h"
 #include "attune/base/steady_time.h"
 #include "attune/runtime/tuner_environment.h"
 
@@ -28,14 +28,6 @@ namespace {
 
 constexpr const char* kProgramName = "attune-tuner";
 constexpr size_t kLongestAnswerBytes = 1 << 20;
-
-std::filesystem::path FolderOfThisCode() {
-  Dl_info info{};
-  static const char here = 0;
-  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code error;
-  return std::filesystem::canonical(info.dli_fname, error).parent_path();
-}
 
 // Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
 int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {

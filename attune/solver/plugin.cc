@@ -7,17 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/code_folder.h"
+
 namespace attune {
 namespace {
-
-// The folder of the program or library that this code is linked into.
-std::filesystem::path FolderOfThisCode() {
-  static const char here = 0;
-  Dl_info info{};
-  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code error;
-  return std::filesystem::canonical(info.dli_fname, error).parent_path();
-}
 
 // Beside libattune.so; from bin/; from libexec/attune/.
 std::vector<std::filesystem::path> PluginFolders() {

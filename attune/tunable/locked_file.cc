@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <limits>
 #include <optional>
@@ -21,15 +20,6 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kRetryNs = kNsPerMs;
-
-Status SystemError(std::string_view what, const std::filesystem::path& path) {
-  const int error = errno;
-  const std::string message =
-      fmt::format("Cannot {} '{}': {}.", what, path.string(), strerror(error));
-  if (error == ENOENT) return NotFound(message);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) return ResourceExhausted(message);
-  return Unavailable(message);
-}
 
 // Waits for the lock of an open file. kDeadlineExceeded at `deadline_ns`.
 Status AwaitLock(int fd, const std::filesystem::path& path, int64_t deadline_ns) {

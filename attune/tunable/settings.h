@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attune/base/process_variables.h"
 #include "attune/base/status.h"
 #include "attune/tunable/numerical_check.h"
 
@@ -72,8 +72,6 @@ struct TunableSettings {
 
   friend bool operator==(const TunableSettings&, const TunableSettings&) = default;
 };
-
-using ProcessVariables = std::map<std::string, std::string>;
 
 // Settings together with what of them the environment has decided. Not thread-safe.
 class TunableSwitches {

@@ -1,12 +1,12 @@
 #include "backends/opencl/kernel_library.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
+
+#include "attune/base/code_folder.h"
 
 namespace attune::opencl {
 namespace {
@@ -14,15 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxFilesPerFolder = 1000;
-
-// The folder of the plug-in or program that this code is linked into.
-fs::path FolderOfThisCode() {
-  static const char here = 0;
-  Dl_info info{};
-  if (::dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code error;
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   std::vector<fs::path> paths;

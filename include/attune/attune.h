@@ -160,16 +160,17 @@ typedef struct attune_options {
   int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
   int32_t reserved;
 } attune_options;
-#define ATTUNE_OPTIONS_INIT                                                          \
-  {                                                                                  \
-    sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT,                 \
-        ATTUNE_SCOPE_ALL, NULL, NULL, 0, 0, 0, 0, 0, 0                               \
+#define ATTUNE_OPTIONS_INIT                                                                        \
+  {                                                                                                \
+    sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_ALL, NULL, NULL, \
+        0, 0, 0, 0, 0, 0                                                                           \
   }
 
-/* Maps the index of the database. The database itself is opened by a thread of the run time, which
- * looks for newer records; nothing is written before there is something to write. `options` may be
- * null. After a fork() the child may go on calling: shapes that it has used serve as before, and
- * for others it gets a run time of its own with the same options. */
+/* Maps the index of the database. If there is a database, and unless the run time is deterministic,
+ * a thread is started that opens it and looks for newer records; other threads start when there is
+ * something to do. Nothing is written before there is something to write. `options` may be null.
+ * After a fork() the child may go on calling: shapes that it has used serve as before, and for
+ * others it gets a run time of its own with the same options. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked; plans must be
  * released before. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
@@ -190,7 +191,7 @@ typedef struct attune_arguments {
   void* workspace;    /* Null: memory of this thread that the run time keeps. */
   size_t workspace_bytes;
 } attune_arguments;
-#define ATTUNE_ARGUMENTS_INIT                                        \
+#define ATTUNE_ARGUMENTS_INIT \
   { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0 }
 
 /* Computes with what is best for this shape now. The first call of a shape looks for it, later ones

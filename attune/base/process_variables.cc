@@ -1,0 +1,26 @@
+#include "attune/base/process_variables.h"
+
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace attune {
+
+ProcessVariables VariablesOfProcess() {
+  ProcessVariables variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::optional<std::string> ValueOf(const ProcessVariables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  if (found == variables.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace attune
