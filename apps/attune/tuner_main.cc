@@ -1,8 +1,10 @@
 // attune-tuner: tunes one problem after the other for a program that must not wait. Started by the
 // run time; docs/formats/tuner_protocol.md has the lines that it reads and writes.
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -36,6 +38,20 @@ struct TunerSettings {
   std::string per_problem = "2s";
   double cpu_share = 1;
 };
+
+// Ends this process as soon as nobody is there to read an answer: whoever asked may be killed at
+// any moment, and what was stored by then stays. Not PR_SET_PDEATHSIG, which follows the thread
+// that started us. The children end with their parent. Call before StepBack, so that the end does
+// not wait for a processor that nobody wants.
+void EndWithReader() {
+  std::thread([] {
+    // Hanging up is told without being asked for.
+    pollfd answers{STDOUT_FILENO, 0, 0};
+    while (::poll(&answers, 1, -1) <= 0) {
+    }
+    if ((answers.revents & (POLLHUP | POLLERR)) != 0) ::_exit(0);
+  }).detach();
+}
 
 // Everybody else goes first: a thread under SCHED_IDLE runs where nobody wants to.
 void StepBack() {
@@ -165,6 +181,7 @@ int Serve(const TunerSettings& settings) {
 int main(int argc, char** argv) {
   attune::SetThreadWaitPolicy(argv);
   std::signal(SIGPIPE, SIG_IGN);
+  attune::EndWithReader();
   attune::StepBack();
   CLI::App program("Tunes problems for a running program; reads requests from its input.");
   attune::TunerSettings settings;

@@ -14,6 +14,10 @@ namespace {
 // again.
 constexpr size_t kMaxQueued = 1024;
 
+std::chrono::nanoseconds TimeUntil(int64_t deadline_ns) {
+  return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
+}
+
 }  // namespace
 
 struct PlanServer::Totals {
@@ -101,6 +105,7 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
   } else {
     slot->Publish(std::move(serving->plan));
+    if (hooks_.made != nullptr) hooks_.made();
     Note(*slot, problem, *serving);
     Later(slot, problem, *serving);
   }
@@ -242,6 +247,7 @@ bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
     }
     return false;
   }
+  if (hooks_.made != nullptr) hooks_.made();
   if (!slot.Publish(std::move(*better))) {
     cache_.Remove(slot);
     return true;
@@ -253,11 +259,16 @@ bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
 
 bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
   const int64_t deadline_ns = SteadyNowNs() + timeout.count();
-  const auto left = [&] {
-    return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
-  };
   // In this order: a load may ask for a tuning, and a tuning loads in its own thread.
-  return loads_.WaitIdle(left()) && tunings_.WaitIdle(left());
+  return loads_.WaitIdle(TimeUntil(deadline_ns)) && tunings_.WaitIdle(TimeUntil(deadline_ns));
+}
+
+bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
+  const int64_t deadline_ns = SteadyNowNs() + timeout.count();
+  const bool records = options_.policy == MissPolicy::kRecord;
+  if (records) (void)tunings_.WaitIdle(timeout);
+  const bool loads_ended = loads_.Stop(TimeUntil(deadline_ns));
+  return tunings_.Stop(TimeUntil(deadline_ns)) && loads_ended;
 }
 
 std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Problem& problem,

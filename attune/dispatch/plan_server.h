@@ -41,6 +41,8 @@ struct ServerHooks {
   std::function<Status(const Problem&)> tune;
   // Notes a problem for later. Called by the background thread.
   std::function<Status(const Problem&)> record;
+  // Hears that a plan was made, in the thread that made it.
+  std::function<void()> made;
 };
 
 // Thread-safe.
@@ -75,6 +77,10 @@ class PlanServer {
   void Refresh();
   // Whether nothing is left to be done in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
+  // Ends the background; calls are served on with what can be had without it. Problems that wait to
+  // be recorded are recorded, everything else that was not begun is dropped. Whether all of it
+  // ended within `timeout`; what did not goes on.
+  bool StopBackground(std::chrono::nanoseconds timeout);
 
   // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
   std::optional<std::string> WouldStall(const PlanKey& key, const Problem& problem,

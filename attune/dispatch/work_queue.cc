@@ -20,13 +20,20 @@ constexpr int kNiceness = 10;
 }  // namespace
 
 WorkQueue::~WorkQueue() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    is_stopping_ = true;
-    tasks_.clear();
-  }
-  changed_.notify_all();
+  (void)Stop(std::chrono::nanoseconds(0));
   if (thread_.joinable()) thread_.join();
+}
+
+bool WorkQueue::Stop(std::chrono::nanoseconds timeout) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  is_stopping_ = true;
+  tasks_.clear();
+  changed_.notify_all();
+  if (!thread_.joinable()) return true;
+  if (!changed_.wait_for(lock, timeout, [&] { return has_ended_; })) return false;
+  // It takes the mutex no more, and nobody can start another one.
+  thread_.join();
+  return true;
 }
 
 bool WorkQueue::Push(Task task) {
@@ -81,7 +88,7 @@ void WorkQueue::Work() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return is_stopping_ || !tasks_.empty(); });
-    if (is_stopping_) return;
+    if (is_stopping_) break;
     if (!MayBegin(lock)) continue;
     const Task task = std::move(tasks_.front().task);
     tasks_.pop_front();
@@ -92,6 +99,8 @@ void WorkQueue::Work() {
     is_busy_ = false;
     changed_.notify_all();
   }
+  has_ended_ = true;
+  changed_.notify_all();
 }
 
 }  // namespace attune

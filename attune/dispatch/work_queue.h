@@ -25,7 +25,7 @@ class WorkQueue {
 
   // Holds at most `limit` tasks that were not begun. `hold` may be null: nothing waits.
   explicit WorkQueue(size_t limit, Hold hold = nullptr) : limit_(limit), hold_(std::move(hold)) {}
-  // Finishes the task in progress and drops the others.
+  // Finishes the task in progress and drops the others, however long that takes.
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
@@ -34,6 +34,9 @@ class WorkQueue {
   bool Push(Task task);
   // Whether nothing is queued or running within `timeout`. While somebody waits, no task does.
   bool WaitIdle(std::chrono::nanoseconds timeout);
+  // Drops what was not begun and takes nothing any more. Whether the task in progress and the
+  // thread ended within `timeout`; if not, both go on.
+  bool Stop(std::chrono::nanoseconds timeout);
 
  private:
   bool StartThread();
@@ -54,6 +57,7 @@ class WorkQueue {
   int waiter_count_ = 0;  // In WaitIdle.
   bool is_busy_ = false;
   bool is_stopping_ = false;
+  bool has_ended_ = false;  // The thread has nothing left to do but to return.
   std::thread thread_;
 };
 

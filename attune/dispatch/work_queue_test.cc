@@ -76,6 +76,23 @@ TEST(WorkQueueTest, TheEndFinishesTheTaskInProgressAndDropsTheOthers) {
   EXPECT_EQ(finished, 1);
 }
 
+TEST(WorkQueueTest, AStopSaysWhetherTheTaskInProgressEndedInTime) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  WorkQueue queue(8);
+  ASSERT_TRUE(queue.Push([&] {
+    begun.count_down();
+    go_on.wait();
+  }));
+  begun.wait();
+
+  EXPECT_FALSE(queue.Stop(std::chrono::nanoseconds(1)));
+  EXPECT_FALSE(queue.Push([] {}));
+  go_on.count_down();
+  EXPECT_TRUE(queue.Stop(kLongEnough));
+  EXPECT_TRUE(queue.Stop(kLongEnough));
+}
+
 TEST(WorkQueueTest, ATaskBeginsOnceItIsNoLongerHeld) {
   std::atomic<int> asked{0};
   std::latch begun(1);

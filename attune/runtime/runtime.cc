@@ -19,6 +19,10 @@
 namespace attune {
 namespace {
 
+// What a program that exits, or destroys a run time, waits for the background at most, unless a
+// thread is inside of a library that long.
+constexpr std::chrono::seconds kLongestExit{5};
+
 // What the switches of TunableOp's kind ask of a measurement, while they are on.
 TuningTerms TermsOf(const TunableContext& tunable) {
   const TunableSettings settings = tunable.settings();
@@ -52,6 +56,8 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeServer());
+  runtime->stop_at_exit_.emplace(
+      [made = runtime.get()] { (void)made->StopBackground(kLongestExit); });
   return runtime;
 }
 
@@ -111,6 +117,8 @@ Status Runtime::MakeServer() {
     hooks.tune = [this](const Problem& problem) { return Tune(problem); };
   }
   hooks.record = [this](const Problem& problem) { return Record(problem); };
+  // It may have loaded a library, or used one for the first time.
+  hooks.made = [] { StopAtExit::Renew(); };
   server_ = std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), options_.server,
                                          std::move(hooks));
   const bool watches = !options_.database.empty() && !options_.server.deterministic;
@@ -135,15 +143,34 @@ void Runtime::StartWatching() {
 }
 
 Runtime::~Runtime() {
+  stop_at_exit_.reset();
+  // What takes longer is waited for all the same.
+  (void)StopBackground(kLongestExit);
+  if (watcher_.joinable()) watcher_.join();
+  server_.reset();
+}
+
+bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
+  const int64_t deadline_ns = SteadyNowNs() + timeout.count();
+  TunerClient* tuner = nullptr;
   {
     const std::lock_guard<std::mutex> lock(watch_mutex_);
     is_closing_ = true;
+    tuner = tuner_.get();
   }
   watch_changed_.notify_all();
   // First, for whoever waits for it; from here on nobody can make another one.
-  if (tuner_ != nullptr) tuner_->Stop();
-  if (watcher_.joinable()) watcher_.join();
-  server_.reset();
+  if (tuner != nullptr) tuner->Stop();
+  const auto left = [&] {
+    return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
+  };
+  bool has_ended = server_ == nullptr || server_->StopBackground(left());
+  std::unique_lock<std::mutex> lock(watch_mutex_);
+  if (!watcher_.joinable()) return has_ended;
+  if (!watch_changed_.wait_for(lock, left(), [&] { return has_watcher_ended_; })) return false;
+  // It takes the mutex no more.
+  watcher_.join();
+  return has_ended;
 }
 
 Status Runtime::MakeTunable() {
@@ -266,12 +293,20 @@ void Runtime::FollowTunable() {
 
 void Runtime::Watch() {
   std::unique_lock<std::mutex> lock(watch_mutex_);
+  WatchUntilClosed(lock);
+  has_watcher_ended_ = true;
+  watch_changed_.notify_all();
+}
+
+void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
   while (!is_closing_) {
     lock.unlock();
     // What cannot be read now is tried again; what is known serves on.
     const Result<bool> changed = records_->Update();
     if (changed.ok() && *changed) server_->Refresh();
     FollowTunable();
+    // The library of the database makes static objects when it is used first.
+    if (!has_looked_) StopAtExit::Renew();
     lock.lock();
     has_looked_ = true;
     watch_changed_.notify_all();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "attune/package/package_folder.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/records_view.h"
+#include "attune/runtime/stop_at_exit.h"
 #include "attune/runtime/tuner_client.h"
 #include "attune/tunable/tunable_context.h"
 
@@ -66,6 +68,9 @@ class Runtime {
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
+  // Ends the tuner and the threads of the background; calls are served on with what is known.
+  // Whether they ended within `timeout`; those that did not end as soon as they can.
+  bool StopBackground(std::chrono::nanoseconds timeout);
 
  private:
   explicit Runtime(const RuntimeOptions& options);
@@ -86,6 +91,7 @@ class Runtime {
   void StartWatching();
   // Looks for newer records as long as the run time lives.
   void Watch();
+  void WatchUntilClosed(std::unique_lock<std::mutex>& lock);
 
   const RuntimeOptions options_;
   BackendList backends_;
@@ -103,11 +109,14 @@ class Runtime {
   // Marks of hits that were noted, each where its value says; one that is displaced is noted again.
   std::array<std::atomic<uint64_t>, 256> noted_hits_{};
   std::atomic<uint64_t> seen_generation_{0};
-  std::mutex watch_mutex_;  // Guards is_closing_ and has_looked_.
+  std::mutex watch_mutex_;  // Guards the rest, but for stop_at_exit_, and the making of tuner_.
   std::condition_variable watch_changed_;
   bool is_closing_ = false;
   bool has_looked_ = false;
+  bool has_watcher_ended_ = false;
   std::thread watcher_;
+  // Last, so that nothing is stopped that is going already.
+  std::optional<StopAtExit> stop_at_exit_;
 };
 
 }  // namespace attune

@@ -173,8 +173,9 @@ typedef struct attune_options {
  * others it gets a run time of its own with the same options. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked; plans must be
- * released before. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
- * served goes to standard error. Null is fine. */
+ * released before. A program that exits without it has its background ended all the same. With
+ * ATTUNE_SUMMARY=1 in the environment at creation, one line about what was served goes to standard
+ * error. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls --------------------------------------------------------------------------------------

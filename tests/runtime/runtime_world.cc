@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -136,8 +135,17 @@ size_t ProblemsUnder(const std::string& database, const std::string& tag) {
   return problems.ok() ? problems->size() : 0;
 }
 
-std::vector<pid_t> ChildrenCalled(const std::string& name) {
-  std::vector<pid_t> children;
+namespace {
+
+struct ProcessState {
+  pid_t pid = 0;
+  std::string name;
+  std::string state;
+  pid_t parent = 0;
+};
+
+std::vector<ProcessState> AllProcesses() {
+  std::vector<ProcessState> processes;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     std::ifstream file(entry.path() / "stat");
@@ -146,26 +154,56 @@ std::vector<pid_t> ChildrenCalled(const std::string& name) {
     // "PID (NAME) STATE PARENT ..."
     const size_t open = line.find('(');
     const size_t close = line.rfind(')');
-    if (open == std::string::npos || line.substr(open + 1, close - open - 1) != name) continue;
-    std::istringstream rest(line.substr(close + 1));
-    std::string state;
-    pid_t parent = 0;
-    rest >> state >> parent;
-    if (parent == ::getpid() && state != "Z") children.push_back(std::stoi(line.substr(0, open)));
+    if (open == std::string::npos || close == std::string::npos) continue;
+    ProcessState process;
+    process.pid = std::atoi(line.c_str());
+    process.name = line.substr(open + 1, close - open - 1);
+    std::istringstream(line.substr(close + 1)) >> process.state >> process.parent;
+    if (process.state != "Z") processes.push_back(std::move(process));
+  }
+  return processes;
+}
+
+bool HasArgument(pid_t pid, const std::string& word) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  for (std::string argument; std::getline(file, argument, '\0');) {
+    if (argument == word) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<pid_t> ChildrenCalled(const std::string& name) {
+  std::vector<pid_t> children;
+  for (const ProcessState& process : AllProcesses()) {
+    if (process.name == name && process.parent == ::getpid()) children.push_back(process.pid);
   }
   return children;
 }
 
-CallerProcess::CallerProcess(const std::string& policy, int64_t size) {
+std::vector<pid_t> ProcessesCalled(const std::string& name, const std::string& word) {
+  std::vector<pid_t> found;
+  for (const ProcessState& process : AllProcesses()) {
+    if (process.name == name && HasArgument(process.pid, word)) found.push_back(process.pid);
+  }
+  return found;
+}
+
+CallerProcess::CallerProcess(const std::string& policy, int64_t size)
+    : CallerProcess({ATTUNE_RUNTIME_CALLER, policy, std::to_string(size)}) {}
+
+CallerProcess::CallerProcess(std::vector<std::string> words) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   output_ = ends[0];
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::array<std::string, 3> words = {ATTUNE_RUNTIME_CALLER, policy, std::to_string(size)};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  if (::posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, arguments, environ) != 0) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  if (::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) {
     pid_ = -1;
   }
   ::posix_spawn_file_actions_destroy(&actions);
@@ -173,11 +211,15 @@ CallerProcess::CallerProcess(const std::string& policy, int64_t size) {
 }
 
 CallerProcess::~CallerProcess() {
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
+  Kill();
   if (output_ >= 0) ::close(output_);
+}
+
+void CallerProcess::Kill() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
 }
 
 std::map<std::string, int64_t> CallerProcess::Wait() {

@@ -91,15 +91,23 @@ size_t ProblemsUnder(const std::string& database, const std::string& tag);
 // Children of this process that are called `name`.
 std::vector<pid_t> ChildrenCalled(const std::string& name);
 
-// A process that multiplies once through a run time of its own (runtime_caller.cc).
+// Processes of any parent that are called `name` and have `word` among their arguments.
+std::vector<pid_t> ProcessesCalled(const std::string& name, const std::string& word);
+
+// A process with a run time of its own.
 class CallerProcess {
  public:
+  // Multiplies once (runtime_caller.cc).
   CallerProcess(const std::string& policy, int64_t size);
+  // Any program with its arguments.
+  explicit CallerProcess(std::vector<std::string> words);
   CallerProcess(const CallerProcess&) = delete;
   CallerProcess& operator=(const CallerProcess&) = delete;
   ~CallerProcess();
   // What it printed as "name value" lines, when it has ended; empty if it failed.
   std::map<std::string, int64_t> Wait();
+  // Kills it, and returns when it is gone.
+  void Kill();
 
  private:
   pid_t pid_ = -1;

@@ -1,0 +1,32 @@
+// Ends the background of run times that a program leaves behind when it exits.
+#pragma once
+
+#include <functional>
+
+namespace attune {
+
+// While one lives, `stop` is called when the process exits, or when the library that contains this
+// code is unloaded, before static objects go that its threads may be using. Not in a child after
+// fork(), which has none of those threads. Thread-safe.
+class StopAtExit {
+ public:
+  // `stop` may be called more than once and must return soon.
+  explicit StopAtExit(std::function<void()> stop);
+  // Waits for a `stop` in progress.
+  ~StopAtExit();
+  StopAtExit(const StopAtExit&) = delete;
+  StopAtExit& operator=(const StopAtExit&) = delete;
+
+  // Exit runs backwards, so what a library made later would go before `stop` is called. From here
+  // on `stop` comes before everything that exists now, too. Cheap, and bounded: after kMostRenewals
+  // of a process nothing happens.
+  static void Renew();
+  static constexpr int kMostRenewals = 128;
+
+ private:
+  struct Entry;
+  class Registry;
+  static void StopAll();
+};
+
+}  // namespace attune
