@@ -37,12 +37,6 @@ Status CheckExpressible(const Conv& conv) {
   return Status::Ok();
 }
 
-std::string UpperCase(std::string_view text) {
-  std::string upper(text);
-  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return upper;
-}
-
 int DirectionBits(ConvDirection direction) {
   return direction == ConvDirection::kForward        ? 1
          : direction == ConvDirection::kBackwardData ? 2

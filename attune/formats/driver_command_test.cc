@@ -164,6 +164,92 @@ TEST(DriverCommandTest, PoolAndBatchNormAreImportedWithTheirDefaults) {
   EXPECT_EQ(ErrorOf("MIOpenDriver bnorm -n x").column, 23u);
 }
 
+TEST(DriverCommandTest, ADefaultThatIsGivenMakesNoSecondBatchNorm) {
+  const std::string usual = OnlyText("MIOpenDriver bnorm");
+  for (const char* flags :
+       {"-L NCHW", "-L nchw", "--layout NCHW", "-F 1", "-F 1 -b 1", "-b 0", "-D 0", "-n 32 -c 3",
+        "-H 32 -W 32", "-A 1.0 -B 0.", "-m 0 -s 0 -r 0", "-f 0 -x 1 -y 1.0", "-I 0", "-t 1 -i 5"}) {
+    EXPECT_EQ(OnlyText(std::string("MIOpenDriver bnorm ") + flags), usual) << flags;
+  }
+  EXPECT_EQ(OnlyText("MIOpenDriver bnorm -D 8"), OnlyText("MIOpenDriver bnorm -D 8 -L NCDHW"));
+  for (const char* flags : {"-L NHWC", "-F 2", "-b 1", "-D 1", "-m 1", "-s 1", "-r 1", "-I 1"}) {
+    EXPECT_NE(OnlyText(std::string("MIOpenDriver bnorm ") +
+                       (flags == std::string_view("-D 1") ? "-D 1 -L NCDHW" : flags)),
+              usual)
+        << flags;
+  }
+}
+
+TEST(DriverCommandTest, ADefaultThatIsGivenMakesNoSecondPool) {
+  const std::string with_sizes = OnlyText("MIOpenDriver pool -n 8");
+  for (const char* flags : {"-c 3 -H 32 -W 32", "-y 3 -x 3", "-u 1 -v 1", "-p 0 -q 0", "-m max",
+                            "-z default", "-F 0", "-I miopenIndexUint8 -M 0", "-r 5 -t 1 -P 0"}) {
+    EXPECT_EQ(OnlyText(std::string("MIOpenDriver pool -n 8 ") + flags), with_sizes) << flags;
+  }
+  EXPECT_EQ(OnlyText("MIOpenDriver pool -F 1"), OnlyText("MIOpenDriver pool -F 2"));
+  EXPECT_NE(OnlyText("MIOpenDriver pool -F 1"), OnlyText("MIOpenDriver pool -F 0"));
+
+  const std::string with_tensor = OnlyText("MIOpenDriver pool -W 8x3x32x32,NCHW");
+  for (const char* flags :
+       {"-W 8x3x32x32", "-W 8x3x32x32,nchw", "-W 8x3x32x32,3072x1024x32x1",
+        "-W 8x3x32x32 --dinput 8x3x32x32", "-W 8x3x32x32 -O 8x3x30x30,NCHW",
+        "-W 8x3x32x32 --output 8x3x30x30 -H 8x3x30x30", "-W 8x3x32x32 -Z 2 -s 4 -o 1"}) {
+    EXPECT_EQ(OnlyText(std::string("MIOpenDriver pool ") + flags), with_tensor) << flags;
+  }
+  EXPECT_NE(OnlyText("MIOpenDriver pool -W 8x3x32x32,NHWC"), with_tensor);
+  EXPECT_NE(OnlyText("MIOpenDriver pool -W 8x3x32x32 -O 8x3x30x30,NHWC"), with_tensor);
+  EXPECT_NE(OnlyText("MIOpenDriver pool -W 8x3x4x32x32 -Z 2"),
+            OnlyText("MIOpenDriver pool -W 8x3x4x32x32 -Z 3"));
+  EXPECT_EQ(OnlyText("MIOpenDriver pool -W 8x3x4x32x32 -M 1"),
+            OnlyText("MIOpenDriver pool -W 8x3x4x32x32,NCDHW -O 8x3x2x30x30"));
+}
+
+TEST(DriverCommandTest, ImpossibleBatchNormsAndPoolsAreRefused) {
+  for (const char* flags : {"-n 0",          "-n -5",   "-c 0",
+                            "-H 0",          "-W -1",   "-D -1",
+                            "-n 2147483648", "-F 3",    "-F -1",
+                            "-b 2",          "-m 2",    "-s 2",
+                            "-r -1",         "-L NCWH", "-L NCDHW",
+                            "-D 4 -L NCHW",  "-A x",    "-A nan",
+                            "-B inf",        "-f -1",   "-n 2147483647 -c 2147483647"}) {
+    ErrorOf(std::string("MIOpenDriver bnorm ") + flags);
+  }
+  for (const char* flags : {"-n 0",
+                            "-n -5",
+                            "-c 0",
+                            "-H 0",
+                            "-W 0",
+                            "-y 0",
+                            "-x -1",
+                            "-u 0",
+                            "-v 0",
+                            "-p -1",
+                            "-q -1",
+                            "-m most",
+                            "-z full",
+                            "-I int",
+                            "-M 2",
+                            "-F x",
+                            "-H 2 -y 3",
+                            "-H 2 -y 5 -p 1",
+                            "-H 2 -y 3 -p 1 -z valid",
+                            "-n 2147483647 -c 2147483647"}) {
+    ErrorOf(std::string("MIOpenDriver pool ") + flags);
+  }
+  OnlyText("MIOpenDriver pool -H 7 -W 7 -y 7 -x 7");
+  OnlyText("MIOpenDriver pool -H 2 -W 2 -z same");
+  for (const char* tensor :
+       {"8x3x32", "8x3x0x9", "8x3x-1x9", "8x3x9x9x9x9", "8x3x9x9,", "8x3x9x9,NCDHW", "8x3x9x9,1x2",
+        "8xx9x9", "8x3x9x9x", "2147483647x2147483647x1x1", "8x3x2x9"}) {
+    ErrorOf(std::string("MIOpenDriver pool -W ") + tensor);
+  }
+  EXPECT_EQ(ErrorOf("MIOpenDriver pool -t 1 -W 8x3x0x9").column, 27u);
+  EXPECT_EQ(ErrorOf("MIOpenDriver pool -H 2 -y 3").reason,
+            "--win_h 3 is more than the input of 2 with its padding of 0 on both sides.");
+  EXPECT_EQ(ErrorOf("MIOpenDriver bnorm -n 0").reason,
+            "Flag -n has the value '0'; it takes an integer in [1, 2147483647].");
+}
+
 TEST(DriverCommandTest, OperatorsWithUnknownFlagsKeepThemAll) {
   EXPECT_EQ(OnlyText("MIOpenDriver softmaxbfp16 -n 3 -W 4 --alpha 0.5"),
             "softmax@1{capital_w=4,flag_alpha=0.5,letter_n=3,type=bf16}");

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -64,13 +63,6 @@ bool Extent(View text, ConvFlags& flags) {
   return ReadExtent(text, flags.*kMember);
 }
 
-bool SameWord(View a, View b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
-
 bool IsOneOf(View word, std::initializer_list<View> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -78,7 +70,7 @@ bool IsOneOf(View word, std::initializer_list<View> words) {
 template <View ConvFlags::*kMember>
 bool LayoutWord(View text, ConvFlags& flags) {
   for (const View known : {"nchw", "nhwc", "chwn", "ncdhw", "ndhwc"}) {
-    if (!SameWord(text, known)) continue;
+    if (LowerCase(text) != known) continue;
     flags.*kMember = known;
     return true;
   }

@@ -66,10 +66,10 @@ struct DriverFlagRule {
 tl::unexpected<TextError> UnknownFlag(const DriverLine& line, const DriverFlag& flag);
 tl::unexpected<TextError> BadFlagValue(const DriverFlag& flag, std::string_view expected);
 
-template <class T>
-const DriverFlagRule<T>* FindFlagRule(std::span<const DriverFlagRule<T>> rules,
-                                      const DriverFlag& flag) {
-  for (const DriverFlagRule<T>& rule : rules) {
+// The rule for `flag`, or null. A Rule has a `letter` and a `name`.
+template <class Rule>
+const Rule* FindFlagRule(std::span<const Rule> rules, const DriverFlag& flag) {
+  for (const Rule& rule : rules) {
     if (flag.is_long() ? rule.name == flag.long_name() : rule.letter == flag.letter()) return &rule;
   }
   return nullptr;
@@ -107,6 +107,10 @@ inline bool ReadDriverReal(std::string_view text, double& value) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && stop == end;
 }
+
+// ASCII letters only.
+std::string LowerCase(std::string_view text);
+std::string UpperCase(std::string_view text);
 
 inline constexpr std::string_view kAnyInteger = "a 32-bit integer";
 

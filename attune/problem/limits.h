@@ -1,4 +1,4 @@
-// Bounds that every problem keeps, and the checks that report them. Private to this module.
+// Bounds that every problem keeps, and the checks that report them.
 #pragma once
 
 #include <cstdint>
