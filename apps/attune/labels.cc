@@ -76,15 +76,76 @@ std::string GemmLabel(const Gemm& gemm) {
   return text;
 }
 
+std::string_view AttributeOr(const OtherOp& other, const char* key, std::string_view otherwise) {
+  const auto found = other.attributes.find(key);
+  return found == other.attributes.end() ? otherwise : std::string_view(found->second);
+}
+
+// "2" where height and width agree, "1x2" where not.
+std::string PairText(const OtherOp& other, const std::string& name) {
+  const std::string_view height = AttributeOr(other, (name + "_h").c_str(), "?");
+  const std::string_view width = AttributeOr(other, (name + "_w").c_str(), "?");
+  return height == width ? std::string(height) : fmt::format("{}x{}", height, width);
+}
+
+// Of an image of the published lists; depth where there is any.
+std::string ImageText(const OtherOp& other) {
+  const std::string_view depth = AttributeOr(other, "in_d", "0");
+  return fmt::format("{}x{}x{}{}x{}", AttributeOr(other, "batchsize", "?"),
+                     AttributeOr(other, "in_channels", "?"),
+                     depth == "0" ? "" : fmt::format("{}x", depth), AttributeOr(other, "in_h", "?"),
+                     AttributeOr(other, "in_w", "?"));
+}
+
+// "pool 128x64x112x112 max 3 s2 f32".
+std::string PoolLabel(const OtherOp& other) {
+  const std::string_view input = AttributeOr(other, "input", "");
+  std::string text = fmt::format(
+      "pool {}{} {} {}x{}", AttributeOr(other, "forw", "0") == "0" ? "" : "fwd ",
+      input.empty() ? ImageText(other) : std::string(input), AttributeOr(other, "mode", "max"),
+      AttributeOr(other, "win_h", "?"), AttributeOr(other, "win_w", "?"));
+  if (const std::string pad = PairText(other, "pad"); pad != "0") text += " p" + pad;
+  if (const std::string stride = PairText(other, "pool_stride"); stride != "1") {
+    text += " s" + stride;
+  }
+  return text;
+}
+
+// "bnorm train 32x64x56x56 spatial nhwc".
+std::string BatchNormLabel(const OtherOp& other) {
+  const std::string_view forward = AttributeOr(other, "forw", "1");
+  std::string text = fmt::format("bnorm {} {}",
+                                 forward == "1"   ? "train"
+                                 : forward == "2" ? "infer"
+                                                  : "bwd",
+                                 ImageText(other));
+  if (AttributeOr(other, "mode", "0") == "1") text += " spatial";
+  const std::string_view layout = AttributeOr(other, "layout", "nchw");
+  if (layout.ends_with('c')) text += fmt::format(" {}", layout);
+  return text;
+}
+
+std::string OtherLabel(const OtherOp& other) {
+  const bool known_form = other.attributes.contains("in_h") || other.attributes.contains("input");
+  std::string text;
+  if (known_form && other.op == "pool") {
+    text = PoolLabel(other);
+  } else if (known_form && other.op == "bnorm") {
+    text = BatchNormLabel(other);
+  } else {
+    text = other.op;
+    for (const auto& [key, value] : other.attributes) text += fmt::format(" {}={}", key, value);
+    return text;
+  }
+  return text + fmt::format(" {}", AttributeOr(other, "type", "f32"));
+}
+
 }  // namespace
 
 std::string Label(const Problem& problem) {
   if (const auto* conv = std::get_if<Conv>(&problem)) return ConvLabel(*conv);
   if (const auto* gemm = std::get_if<Gemm>(&problem)) return GemmLabel(*gemm);
-  const auto& other = std::get<OtherOp>(problem);
-  std::string text = other.op;
-  for (const auto& [key, value] : other.attributes) text += fmt::format(" {}={}", key, value);
-  return text;
+  return OtherLabel(std::get<OtherOp>(problem));
 }
 
 std::string FormatSpeedup(double speedup) {

@@ -9,8 +9,9 @@
 
 namespace attune {
 
-// "conv fwd 4x64x56x56 k64 3x3 p1 nhwc f32", "gemm 512x512x512 nt f32": what differs from the usual
-// is named, everything else left out. Not unique, not for parsing.
+// "conv fwd 4x64x56x56 k64 3x3 p1 nhwc f32", "gemm 512x512x512 nt f32", "pool 8x64x56x56 max 3x3 s2
+// f32": what differs from the usual is named, everything else left out. Not unique, not for
+// parsing.
 std::string Label(const Problem& problem);
 
 // "1.23x", two decimals; "1.2e+03x" from a thousand on.

@@ -76,6 +76,50 @@ TEST(TableTest, APipeGetsEverythingAndANarrowTerminalAnEllipsis) {
   EXPECT_THAT(shown, Not(HasSubstr("\x1b")));
 }
 
+TEST(TableTest, OneLongCellGivesWayBeforeTheOtherColumnIsCut) {
+  Table table({{"problem", Column::Align::kLeft, true}, {"candidate", Column::Align::kLeft, true}});
+  for (int i = 0; i < 4; ++i) table.AddRow({"short problem", "a candidate of thirty letters!"});
+  table.AddRow({std::string(200, 'x'), "(no solver)"});
+
+  const std::string shown = table.Render({true, false}, 60);
+  const std::string piped = table.Render({false, false}, 60);
+
+  EXPECT_THAT(shown, HasSubstr("short problem                 a candidate of thirty letters!\n"));
+  EXPECT_THAT(shown, HasSubstr(std::string(27, 'x') + "…  (no solver)\n"));
+  EXPECT_THAT(piped, HasSubstr(std::string(200, 'x') + "  (no solver)\n"));
+}
+
+TEST(LabelTest, PoolsAndBatchNormsAreNamedShortly) {
+  const OtherOp pool{"pool",
+                     {{"batchsize", "128"},
+                      {"in_channels", "64"},
+                      {"in_h", "112"},
+                      {"in_w", "112"},
+                      {"win_h", "3"},
+                      {"win_w", "3"},
+                      {"pad_h", "0"},
+                      {"pad_w", "0"},
+                      {"pool_stride_h", "2"},
+                      {"pool_stride_w", "2"},
+                      {"mode", "max"},
+                      {"forw", "0"},
+                      {"index_type", "miopenIndexUint8"},
+                      {"type", "f16"}}};
+  const OtherOp norm{"bnorm",
+                     {{"batchsize", "32"},
+                      {"in_channels", "3"},
+                      {"in_d", "0"},
+                      {"in_h", "8"},
+                      {"in_w", "9"},
+                      {"forw", "2"},
+                      {"mode", "1"},
+                      {"layout", "nhwc"}}};
+
+  EXPECT_EQ(Label(pool), "pool 128x64x112x112 max 3x3 s2 f16");
+  EXPECT_EQ(Label(norm), "bnorm infer 32x3x8x9 spatial nhwc f32");
+  EXPECT_EQ(Label(OtherOp{"softmax", {{"letter_n", "3"}}}), "softmax letter_n=3");
+}
+
 TEST(MarkupTest, NothingForeignReachesThePageAsMarkup) {
   EXPECT_EQ(HtmlEscaped("<script>'\"&</script>"), "&lt;script&gt;&#39;&quot;&amp;&lt;/script&gt;");
   EXPECT_EQ(HtmlEscaped("a\x01\xff\xed\xa0\x80z"), "a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz");

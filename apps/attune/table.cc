@@ -10,6 +10,22 @@ namespace {
 constexpr size_t kGap = 2;         // Blanks between columns.
 constexpr size_t kNarrowest = 12;  // A shrinking column keeps at least this much.
 
+// Takes columns from the widest of `widths` that is above its floor, until all fit into `limit`.
+void ShrinkTowards(const std::vector<size_t>& floors, size_t limit, std::vector<size_t>& widths) {
+  const size_t gaps = widths.empty() ? 0 : kGap * (widths.size() - 1);
+  size_t total = std::accumulate(widths.begin(), widths.end(), gaps);
+  while (total > limit) {
+    size_t widest = widths.size();
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] <= floors[i]) continue;
+      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+    --total;
+  }
+}
+
 }  // namespace
 
 void Table::AddRow(std::vector<std::string> cells, Colour colour) {
@@ -26,19 +42,25 @@ std::vector<size_t> Table::Widths(const Screen& screen, int width) const {
     }
   }
   if (!screen.is_terminal) return widths;
-  size_t total = std::accumulate(widths.begin(), widths.end(), size_t{0}) +
-                 kGap * (columns_.empty() ? 0 : columns_.size() - 1);
-  while (total > static_cast<size_t>(std::max(width, 0))) {
-    size_t widest = columns_.size();
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].may_shrink || widths[i] <= kNarrowest) continue;
-      if (widest == columns_.size() || widths[i] > widths[widest]) widest = i;
-    }
-    if (widest == columns_.size()) break;
-    --widths[widest];
-    --total;
+  const auto limit = static_cast<size_t>(std::max(width, 0));
+  std::vector<size_t> usual(widths.size());
+  std::vector<size_t> least(widths.size());
+  for (size_t i = 0; i < widths.size(); ++i) {
+    least[i] = columns_[i].may_shrink ? std::min(widths[i], kNarrowest) : widths[i];
+    usual[i] = columns_[i].may_shrink ? std::max(UsualWidth(i), least[i]) : widths[i];
   }
+  ShrinkTowards(usual, limit, widths);
+  ShrinkTowards(least, limit, widths);
   return widths;
+}
+
+size_t Table::UsualWidth(size_t column) const {
+  std::vector<size_t> cells;
+  for (const Row& row : rows_) cells.push_back(DisplayWidth(row.cells[column]));
+  if (cells.empty()) return 0;
+  const size_t rank = (cells.size() - 1) * 3 / 4;
+  std::nth_element(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(rank), cells.end());
+  return std::max(cells[rank], DisplayWidth(columns_[column].title));
 }
 
 std::string Table::RenderLine(const std::vector<std::string>& cells,

@@ -12,8 +12,8 @@ struct Column {
   enum class Align { kLeft, kRight };
   std::string title;
   Align align = Align::kLeft;
-  // On a terminal that is too narrow, columns that may shrink are cut with an ellipsis. In a pipe
-  // nothing is ever cut.
+  // On a terminal that is too narrow, columns that may shrink are cut with an ellipsis, cells that
+  // are longer than most of their column before the others. In a pipe nothing is ever cut.
   bool may_shrink = false;
 };
 
@@ -35,6 +35,8 @@ class Table {
     Colour colour;
   };
   std::vector<size_t> Widths(const Screen& screen, int width) const;
+  // What three quarters of the cells of `column` fit into: a few long ones give way first.
+  size_t UsualWidth(size_t column) const;
   std::string RenderLine(const std::vector<std::string>& cells,
                          const std::vector<size_t>& widths) const;
 
