@@ -84,6 +84,7 @@ Json OutcomeJson(const ProblemOutcome& outcome) {
   json["wall_ns"] = report.wall_ns;
   json["busy_ns"] = report.busy_ns;
   json["stop_reason"] = report.stop_reason;
+  json["notes"] = report.notes;
   return json;
 }
 
@@ -138,6 +139,20 @@ std::string CandidateLine(const RunSummary& summary) {
   return text + ".\n";
 }
 
+// Problems that were measured again, and whose earlier evidence is better.
+std::string KeptLine(const RunSummary& summary) {
+  const auto kept = std::count_if(
+      summary.outcomes.begin(), summary.outcomes.end(), [](const ProblemOutcome& outcome) {
+        const TuneReport& report = outcome.report;
+        return report.choice.has_value() && report.choice->set_id != report.set_id;
+      });
+  if (kept == 0) return "";
+  return fmt::format(
+      "{} of them keep what was measured before: the new evidence is worse. A longer --per-problem "
+      "makes it better.\n",
+      kept);
+}
+
 std::string SummaryLines(const RunSummary& summary) {
   std::string text = fmt::format("\n{} tuned", CountOf(summary, Kind::kTuned));
   const auto add = [&](Kind kind, const char* words) {
@@ -152,7 +167,7 @@ std::string SummaryLines(const RunSummary& summary) {
     text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
                         100 * UsefulShare(summary));
   }
-  return text + ".\n" + CandidateLine(summary);
+  return text + ".\n" + KeptLine(summary) + CandidateLine(summary);
 }
 
 void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& summary,

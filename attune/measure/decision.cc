@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "attune/measure/rounds.h"
@@ -27,14 +28,17 @@ bool Beats(const RatioEstimate& speedup, size_t pairs, double margin, double con
   return pairs >= kGrossPairs && speedup.low >= std::max(kGrossRatio, 1 + margin);
 }
 
-// Nobody can still be shown to be faster than `baseline` by more than the margin.
-bool NobodyElseIsFaster(const Measurement& baseline, std::span<const Measurement> others,
-                        double margin, double confidence) {
-  return std::all_of(others.begin(), others.end(), [&](const Measurement& other) {
-    if (&other == &baseline) return true;
-    const RatioEstimate speedup = SpeedupOf(baseline, other, confidence);
-    return speedup.confidence >= confidence && speedup.high < 1 + margin;
-  });
+// As Decision::doubt.
+double DoubtAbout(const Measurement& leader, std::span<const Measurement> others,
+                  double confidence) {
+  double doubt = 0;
+  for (const Measurement& other : others) {
+    if (&other == &leader) continue;
+    const RatioEstimate speedup = SpeedupOf(leader, other, confidence);
+    if (speedup.confidence < confidence) return std::numeric_limits<double>::infinity();
+    doubt = std::max(doubt, speedup.high);
+  }
+  return doubt;
 }
 
 }  // namespace
@@ -65,7 +69,12 @@ Decision Decide(const Measurement& default_measurement, std::span<const Measurem
   }
   if (best_rank.first) decision.winner = best;
   const Measurement& leader = decision.winner ? finalists[*decision.winner] : default_measurement;
-  decision.settled = NobodyElseIsFaster(leader, finalists, margin, each);
+  decision.doubt = DoubtAbout(leader, finalists, each);
+  decision.settled = decision.doubt < 1 + margin;
+  // A winner by the rule for gross differences is not certain to beat even the default.
+  if (decision.winner && decision.speedup.confidence < each) {
+    decision.doubt = std::numeric_limits<double>::infinity();
+  }
   return decision;
 }
 

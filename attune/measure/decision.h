@@ -25,6 +25,10 @@ struct Decision {
   // True if more samples can hardly change the answer: no finalist can be faster than the winner
   // (or beat the default) by more than the margin.
   bool settled = false;
+  // With confidence, nobody else is more than this many times as fast as the winner (or the default
+  // that stays): 1.3 leaves 30 % to be lost. 0 if there is nobody else, infinity if there are too
+  // few samples to say, of the winner against the default as well.
+  double doubt = 0;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -1,5 +1,6 @@
 #include "attune/measure/decision.h"
 
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,22 @@ TEST(DecideTest, TooFewSamplesForTheConfidenceProveNothingButGrossDifferences) {
   EXPECT_EQ(Decide(Constant(100, 5), ten_percent, 0.02, 0.99).winner, std::nullopt);
   EXPECT_EQ(Decide(Constant(100, 3), half, 0.02, 0.99).winner, 0u);
   EXPECT_EQ(Decide(Constant(100, 2), half_of_two, 0.02, 0.99).winner, std::nullopt);
+}
+
+TEST(DecideTest, DoubtIsHowMuchFasterAnotherFinalistMayBe) {
+  std::vector<double> scattered_ns(20, 100);
+  for (size_t i = 0; i < scattered_ns.size(); i += 2) scattered_ns[i] = 40;
+  const Measurement scattered = MeasurementOf(scattered_ns, CacheState::kWarm, 0.99);
+  const std::vector<Measurement> two = {Constant(50, 20), scattered};
+  const std::vector<Measurement> one = {Constant(50, 20)};
+  const std::vector<Measurement> gross = {Constant(50, 4)};
+
+  EXPECT_NEAR(Decide(Constant(100, 20), two, 0.02, 0.99).doubt, 1.25, 1e-12);
+  EXPECT_EQ(Decide(Constant(100, 20), one, 0.02, 0.99).doubt, 0);
+  EXPECT_EQ(Decide(Constant(100, 20), {}, 0.02, 0.99).doubt, 0);
+  EXPECT_EQ(Decide(Constant(100, 20), gross, 0.02, 0.99).winner, 0u);
+  EXPECT_EQ(Decide(Constant(100, 20), gross, 0.02, 0.99).doubt,
+            std::numeric_limits<double>::infinity());
 }
 
 TEST(DecideTest, NoFinalistsMeansThatTheDefaultStays) {

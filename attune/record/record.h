@@ -45,7 +45,8 @@ struct Record {
 struct RecordedSet {
   MeasurementSet set;
   bool finished =
-      false;  // The tuner came to its decision; an interrupted run leaves an unfinished set.
+      false;  // The tuner came to its decision. An interrupted run leaves an unfinished set, and so
+              // does one whose evidence is worse than what stood before (select.h).
   std::vector<Record> records;  // In order of revision.
 
   friend bool operator==(const RecordedSet&, const RecordedSet&) = default;

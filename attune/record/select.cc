@@ -118,6 +118,7 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
   if (!decision.winner.has_value()) {
     Choice choice = ChoiceOf(set.set, *finalists.default_trial, *finalists.default_trial);
     choice.confidence = options.confidence;
+    choice.doubt = decision.doubt;
     return choice;
   }
   Choice choice = ChoiceOf(set.set, *finalists.default_trial, *finalists.others[*decision.winner]);
@@ -125,7 +126,24 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
   choice.speedup_low = decision.speedup.low;
   choice.speedup_high = decision.speedup.high;
   choice.confidence = decision.speedup.confidence;
+  choice.doubt = decision.doubt;
   return choice;
+}
+
+bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOptions& options) {
+  const auto last_words = LastWords(set);
+  const auto found = last_words.find(standing.candidate);
+  if (found == last_words.end()) return false;
+  const std::optional<Choice> choice = SelectWithin(set, options);
+  if (!choice.has_value()) return false;
+  const Measurement* again = found->second->measurement();
+  if (again == nullptr) return true;
+  if (!IsCredible(*again, set.set.cache)) return false;
+  if (choice->doubt <= std::max(1.0, standing.doubt) * (1 + options.margin)) return true;
+  const RatioEstimate over_standing = PairedRatio(again->samples_ns, choice->measurement.samples_ns,
+                                                  FinalConfidence(options.confidence));
+  return over_standing.confidence >= FinalConfidence(options.confidence) &&
+         over_standing.low >= 1 + options.margin;
 }
 
 std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,

@@ -1,4 +1,25 @@
 // Chooses from records. Pure functions: the same records give the same answer.
+//
+// WHICH EVIDENCE COUNTS
+//
+// Of several measurement sets of one problem the newest finished one whose default and winner hold
+// here decides (SelectBest). A set is finished if the tuner came to a decision in it, and a
+// decision that differs from what stands already needs evidence that is no worse (Replaces). So a
+// problem that is measured again is measured against what stands: the standing choice is qualified
+// first and runs in the final, in the same rounds as the default and everybody else, whatever the
+// race or a filter of solvers says about it. Then the new set takes the place of the standing one
+// if
+//
+//   1. the standing choice failed: crashed, computed something wrong, ran out of memory; or
+//   2. the new choice beat the standing one in these rounds, by the margin and with confidence; or
+//   3. the new final is as sure of its choice as the standing one was of its own: by `doubt`, the
+//      factor by which somebody else in the final may still be faster, up to the margin.
+//
+// Otherwise the set stays unfinished, and what stood stands. A hurried measurement ends in wide
+// intervals, so that it has a large doubt, and it seldom meets 2 by chance; a careful one meets 3.
+// Intervals of two sets are never compared with each other: between two days a machine differs by
+// more than two candidates do. Where the environment has changed so that the standing set does not
+// hold here (match_policy.h), nothing stands, and the new set decides alone.
 #pragma once
 
 #include <optional>
@@ -35,6 +56,7 @@ struct Choice {
   double speedup_low = 1;  // Interval at `confidence`.
   double speedup_high = 1;
   double confidence = 0;
+  double doubt = 0;              // Of its final: see Decision::doubt.
   double roofline_fraction = 0;  // Roofline time / median; 0 if peaks are unknown.
   int64_t workspace_bytes = 0;
   std::string set_id;
@@ -55,6 +77,11 @@ struct SelectOptions {
 std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,
                                  const Environment& now, const MatchPolicy& policy,
                                  const SelectOptions& options, std::vector<std::string>* notes);
+
+// Whether `set`, which timed the same problem later, takes the place of `standing`: the rule above.
+// `set` is with samples and holds failures of every role. False if it made no choice, or if the
+// standing choice neither failed nor ran in its final: then it says nothing about it.
+bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOptions& options);
 
 // The choice of one set, whatever its environment.
 std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& options);

@@ -385,6 +385,66 @@ TEST(SelectBest, NotesMayBeNull) {
   EXPECT_EQ(Best({unfinished}, nullptr), std::nullopt);
 }
 
+// As Timed, in `rounds` rounds of which every second one is off by the factor `spread`.
+Measurement Scattered(double time_ns, double spread, int rounds) {
+  Measurement measurement = Timed(time_ns);
+  measurement.samples_ns.resize(static_cast<size_t>(rounds));
+  for (size_t i = 0; i < measurement.samples_ns.size(); ++i) {
+    measurement.samples_ns[i] = time_ns * (i % 2 == 0 ? 1 : spread);
+  }
+  return measurement;
+}
+
+Choice StandingOneDnn() {
+  return SelectWithin(
+             SetOf({FinalDefault(1000), Final(OneDnn(), Timed(500)), Final(Eigen(), Timed(600))}),
+             SelectOptions())
+      .value();
+}
+
+bool ReplacesStanding(std::vector<Record> records) {
+  return Replaces(SetOf(std::move(records)), StandingOneDnn(), SelectOptions());
+}
+
+TEST(Replaces, AFinalThatIsAsSureDoes) {
+  EXPECT_TRUE(ReplacesStanding(
+      {FinalDefault(1000), Final(OneDnn(), Timed(500)), Final(Eigen(), Timed(700))}));
+  EXPECT_TRUE(ReplacesStanding(
+      {FinalDefault(1000), Final(OneDnn(), Timed(900)), Final(Eigen(), Timed(700))}));
+  EXPECT_TRUE(ReplacesStanding({FinalDefault(500), Final(OneDnn(), Timed(900))}));
+}
+
+TEST(Replaces, AHurriedFinalWithWideIntervalsDoesNot) {
+  // Eigen has the better median, and may still be much slower.
+  EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Scattered(500, 0.8, 24)),
+                                 Final(Eigen(), Scattered(440, 1.01, 24))}));
+  // Nobody beat the default, because nothing is certain.
+  EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Scattered(1300, 0.4, 24))}));
+}
+
+TEST(Replaces, AFinalOfTooFewRoundsDoesNot) {
+  EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Scattered(500, 1, 4)),
+                                 Final(Eigen(), Scattered(400, 1, 4))}));
+}
+
+TEST(Replaces, WhoBeatsTheStandingChoiceInOneFinalDoesHoweverUnsureTheRestIs) {
+  const Candidate blis{{"host.blis-gemm", 1}, {}};
+
+  EXPECT_TRUE(
+      ReplacesStanding({FinalDefault(1000), Final(OneDnn(), Timed(900)), Final(Eigen(), Timed(500)),
+                        Final(blis, Scattered(600, 0.5, kRounds))}));
+}
+
+TEST(Replaces, AFinalWithoutTheStandingChoiceDoesNot) {
+  EXPECT_FALSE(ReplacesStanding({FinalDefault(1000)}));
+  EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(Eigen(), Timed(700))}));
+}
+
+TEST(Replaces, AnyFinalDoesIfTheStandingChoiceFailed) {
+  EXPECT_TRUE(ReplacesStanding({Failed(OneDnn(), TrialRole::kQualify), FinalDefault(1000)}));
+  EXPECT_FALSE(ReplacesStanding({Failed(OneDnn(), TrialRole::kQualify)}));
+}
+
 TEST(ProvenanceName, IsStable) {
   EXPECT_EQ(Name(Provenance::kMeasured), "measured");
   EXPECT_EQ(Name(Provenance::kDefault), "default");

@@ -13,28 +13,10 @@ namespace {
 // Problems of `problems` that have a finished set which is valid here.
 Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
                                         std::span<const TaggedProblem> problems) {
-  const TunerParts& parts = tuner.parts();
-  const MatchPolicy policy = MatchPolicy::Default();
-  SelectOptions select = tuner.options().select;
-  // A record that rests on a solver that may not take part decides nothing.
-  select.known_solvers.clear();
-  for (const auto& solver : *parts.solvers) {
-    if (!tuner.Excludes(*solver)) select.known_solvers.push_back(solver->id());
-  }
   std::set<Fingerprint> tuned;
   for (const TaggedProblem& tagged : problems) {
-    RecordQuery query;
-    query.problem = tagged.problem;
-    query.backend = parts.target.backend;
-    query.roles = {TrialRole::kFinal};
-    query.finished_only = true;
-    std::vector<RecordedSet> sets;
-    ATTUNE_RETURN_IF_ERROR(parts.store->Visit(query, [&](const RecordedSet& recorded) {
-      if (recorded.set.cache == tuner.options().cache) sets.push_back(recorded);
-      return Status::Ok();
-    }));
-    const auto choice = SelectBest(sets, parts.target, parts.environment, policy, select, nullptr);
-    if (choice.has_value()) tuned.insert(KeyOf(tagged.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const auto standing, tuner.FindStanding(tagged.problem));
+    if (standing.has_value()) tuned.insert(KeyOf(tagged.problem));
   }
   return tuned;
 }

@@ -57,6 +57,27 @@ bool Tuner::Excludes(const Solver& solver) const {
   return !CheckNotExcluded(solver, options_.excluded_libraries).ok();
 }
 
+Result<std::optional<Choice>> Tuner::FindStanding(const Problem& problem) const {
+  SelectOptions select = options_.select;
+  // A record that rests on a solver that may not take part decides nothing.
+  select.known_solvers.clear();
+  for (const auto& solver : *parts_.solvers) {
+    if (!Excludes(*solver)) select.known_solvers.push_back(solver->id());
+  }
+  RecordQuery query;
+  query.problem = problem;
+  query.backend = parts_.target.backend;
+  query.roles = {TrialRole::kFinal};
+  query.finished_only = true;
+  std::vector<RecordedSet> sets;
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
+    if (recorded.set.cache == options_.cache) sets.push_back(recorded);
+    return Status::Ok();
+  }));
+  return SelectBest(sets, parts_.target, parts_.environment, MatchPolicy::Default(), select,
+                    nullptr);
+}
+
 Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {
   Applicability result;
   for (const auto& solver : *parts_.solvers) {
@@ -100,7 +121,9 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener)
     return Unsupported(fmt::format("None of {} solvers applies to {}; the first says: {}",
                                    applicability.refused.size(), Text(problem), reason));
   }
+  ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TuningSession session(parts_, options_, problem, listener);
+  if (standing.has_value()) session.Challenge(std::move(*standing));
   return session.Run(Participants(applicability.solvers, options_.solver_filter));
 }
 

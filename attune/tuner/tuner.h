@@ -93,6 +93,10 @@ class Tuner {
 
   bool Excludes(const Solver& solver) const;
 
+  // What the records say is best for `problem` here, with the caches of the options and by solvers
+  // that are not excluded (SelectBest); nothing if no valid set has decided it.
+  Result<std::optional<Choice>> FindStanding(const Problem& problem) const;
+
   // kInvalidArgument for options that contradict each other; kUnsupported if no solver applies or
   // the problem cannot be checked; kInternal if candidates cannot be evaluated; every other code is
   // the store's. Every trial is stored before this returns; stages are stored as they end, so that

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -63,6 +64,8 @@ TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options
                              const Problem& problem, const Tuner::Listener& listener)
     : parts_(parts), options_(options), problem_(problem), listener_(listener) {}
 
+void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing); }
+
 Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers) {
   begin_ns_ = parts_.clock->NowNs();
   end_ns_ = begin_ns_ + options_.per_problem_ns;
@@ -78,6 +81,8 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
     ATTUNE_ASSIGN_OR_RETURN(
         quarantined_, FindQuarantined(*parts_.store, problem_, parts_.target, parts_.environment,
                                       MatchPolicy::Default()));
+    // What has crashed since it was chosen stands no more.
+    if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
   Report(Stage::kReference);
   ATTUNE_RETURN_IF_ERROR(
@@ -138,19 +143,59 @@ Status TuningSession::QualifyAll(CandidateSource& source) {
   Report(Stage::kQualify);
   std::vector<Candidate> batch = source.Ask(kBatch);
   defaults_ = batch;
+  IncludeStanding(batch);
   // Whoever is compared with the default has to wait until it is known to work.
   while (options_.terms.output_check.has_value() && passed_.empty() && !batch.empty()) {
     const Candidate first = batch.front();
     batch.erase(batch.begin());
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
   }
-  if (batch.empty()) batch = source.Ask(kBatch);
+  if (batch.empty()) batch = Ask(source);
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
     const bool out_of_time = parts_.clock->NowNs() >= SearchDeadlineNs();
-    batch = out_of_time ? std::vector<Candidate>() : source.Ask(kBatch);
+    batch = out_of_time ? std::vector<Candidate>() : Ask(source);
   }
   return Status::Ok();
+}
+
+bool TuningSession::IsStanding(const Candidate& candidate) const {
+  return standing_.has_value() && standing_->candidate == candidate;
+}
+
+void TuningSession::IncludeStanding(std::vector<Candidate>& defaults) {
+  if (!standing_.has_value()) return;
+  const auto found = std::find(defaults.begin(), defaults.end(), standing_->candidate);
+  standing_is_asked_ = found != defaults.end();
+  // Early, because the time may be over soon, but behind the first, which is the baseline.
+  const auto second = defaults.begin() + std::min<std::ptrdiff_t>(1, std::ssize(defaults));
+  if (!standing_is_asked_) {
+    defaults.insert(second, standing_->candidate);
+  } else if (found > second) {
+    std::rotate(second, found, found + 1);
+  }
+}
+
+std::vector<Candidate> TuningSession::Ask(CandidateSource& source) {
+  for (;;) {
+    std::vector<Candidate> batch = source.Ask(kBatch);
+    const auto found = std::find_if(batch.begin(), batch.end(),
+                                    [this](const Candidate& asked) { return IsStanding(asked); });
+    if (found == batch.end()) return batch;
+    batch.erase(found);
+    standing_is_asked_ = true;
+    source.Tell(standing_->candidate, standing_time_ns_);
+    if (!batch.empty()) return batch;
+  }
+}
+
+void TuningSession::Tell(CandidateSource& source, const Candidate& candidate,
+                         std::optional<double> time_ns) {
+  if (IsStanding(candidate)) {
+    standing_time_ns_ = time_ns;
+    if (!standing_is_asked_) return;
+  }
+  source.Tell(candidate, time_ns);
 }
 
 std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source,
@@ -158,7 +203,7 @@ std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source
   std::erase_if(batch, [&](const Candidate& candidate) {
     if (!quarantined_.contains(candidate)) return false;
     ++report_.quarantined;
-    source.Tell(candidate, std::nullopt);
+    Tell(source, candidate, std::nullopt);
     return true;
   });
   return batch;
@@ -179,11 +224,11 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
     if (const Failure* failure = trial.failure()) {
       ++report_.failures[failure->kind];
       ++progress_.failed;
-      source.Tell(trial.candidate, std::nullopt);
+      Tell(source, trial.candidate, std::nullopt);
       continue;
     }
     ++progress_.qualified;
-    source.Tell(trial.candidate, result.quick_ns);
+    Tell(source, trial.candidate, result.quick_ns);
     passed_.push_back(RunnerOf(result));
   }
   Report(Stage::kQualify);
@@ -238,12 +283,20 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() {
     break;
   }
   std::rotate(field.begin(), baseline, baseline + 1);
+  const auto standing = std::find_if(field.begin() + 1, field.end(), [this](const Runner& runner) {
+    return IsStanding(runner.candidate);
+  });
+  auto others = field.begin() + 1;
+  if (standing != field.end()) {
+    std::rotate(others, standing, standing + 1);
+    ++others;
+  }
   if (options_.searcher == "exhaustive") return field;
   const double best_ns =
       std::min_element(field.begin(), field.end(), [](const Runner& a, const Runner& b) {
         return a.quick_ns < b.quick_ns;
       })->quick_ns;
-  const auto hopeless = std::find_if(field.begin() + 1, field.end(), [&](const Runner& runner) {
+  const auto hopeless = std::find_if(others, field.end(), [&](const Runner& runner) {
     return runner.quick_ns > kQuickCut * best_ns;
   });
   field.erase(hopeless, field.end());
@@ -263,14 +316,30 @@ Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Run
     if (!plan.has_race) return entrants;
     ATTUNE_ASSIGN_OR_RETURN(Heat heat, RunHeats(entrants, plan.race_ns));
     if (!heat.baseline_failed) {
-      std::vector<Runner> finalists = {std::move(heat.baseline)};
-      finalists.insert(finalists.end(), heat.finalists.begin(), heat.finalists.end());
-      return Affordable(std::move(finalists));
+      return Affordable(FinalistsOf(std::move(heat), entrants));
     }
     NoteBaseline(field.front());
     field.erase(field.begin());
   }
   return std::vector<Runner>();
+}
+
+std::vector<TuningSession::Runner> TuningSession::FinalistsOf(
+    Heat heat, const std::vector<Runner>& entrants) const {
+  std::vector<Runner> finalists = {std::move(heat.baseline)};
+  finalists.insert(finalists.end(), std::make_move_iterator(heat.finalists.begin()),
+                   std::make_move_iterator(heat.finalists.end()));
+  const auto is_standing = [this](const Runner& runner) { return IsStanding(runner.candidate); };
+  const auto found = std::find_if(finalists.begin(), finalists.end(), is_standing);
+  if (found != finalists.end()) {
+    if (found != finalists.begin()) std::rotate(finalists.begin() + 1, found, found + 1);
+    return finalists;
+  }
+  const auto entered = std::find_if(entrants.begin(), entrants.end(), is_standing);
+  if (entered == entrants.end() || standing_failed_) return finalists;
+  finalists.insert(finalists.begin() + 1, *entered);
+  if (finalists.size() > kFinalists + 1) finalists.pop_back();
+  return finalists;
 }
 
 std::vector<TuningSession::Runner> TuningSession::Affordable(std::vector<Runner> runners) const {
@@ -327,7 +396,10 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   for (size_t i = 0; i < entrants.size(); ++i) {
     const RaceEntry& entry = race.entries[i];
     if (std::holds_alternative<std::monostate>(entry.outcome)) continue;
-    if (const Failure* failure = entry.failure()) ++report_.failures[failure->kind];
+    if (const Failure* failure = entry.failure()) {
+      ++report_.failures[failure->kind];
+      if (IsStanding(entrants[i].candidate)) standing_failed_ = true;
+    }
     const bool is_baseline = i == 0 && entry.failure() == nullptr;
     trials.push_back(TrialOf(entrants[i], TrialRole::kScreen, is_baseline, entry));
   }
@@ -393,18 +465,33 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
 
 Status TuningSession::Conclude() {
   Report(Stage::kRecord);
-  ATTUNE_RETURN_IF_ERROR(parts_.store->FinishSet(set_id_));
-  RecordQuery query;
-  query.problem = problem_;
-  query.roles = {TrialRole::kFinal};
-  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [this](const RecordedSet& recorded) {
-    if (recorded.set.id == set_id_) report_.choice = SelectWithin(recorded, options_.select);
-    return Status::Ok();
-  }));
+  ATTUNE_RETURN_IF_ERROR(Decide());
   report_.considered = progress_.considered;
   report_.qualified = progress_.qualified;
   report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
   report_.busy_ns = UnionLengthNs(parts_.evaluator->TakeBusyIntervals());
+  return Status::Ok();
+}
+
+Status TuningSession::Decide() {
+  RecordQuery query;
+  query.problem = problem_;
+  query.backend = parts_.target.backend;
+  bool stays = false;
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
+    if (recorded.set.id != set_id_) return Status::Ok();
+    report_.choice = SelectWithin(recorded, options_.select);
+    // Where nobody could be timed there is nothing to weigh.
+    stays = standing_.has_value() && report_.choice.has_value() &&
+            !Replaces(recorded, *standing_, options_.select);
+    return Status::Ok();
+  }));
+  if (!stays) return parts_.store->FinishSet(set_id_);
+  report_.choice = standing_;
+  report_.notes.push_back(fmt::format(
+      "What measurement set {} decided stays: the evidence of this one is worse. Its final had too "
+      "little time to be as sure, or did not reach {}; more time for each problem helps.",
+      standing_->set_id, Text(standing_->candidate)));
   return Status::Ok();
 }
 

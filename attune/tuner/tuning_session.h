@@ -10,6 +10,7 @@
 #include "attune/base/status.h"
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
+#include "attune/record/select.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/time_plan.h"
 #include "attune/tuner/tuner.h"
@@ -21,6 +22,10 @@ class TuningSession {
   // Borrows everything.
   TuningSession(const TunerParts& parts, const TuneOptions& options, const Problem& problem,
                 const Tuner::Listener& listener);
+
+  // `standing` is what decides about the problem so far. It takes part in every stage, and unless
+  // the new set is better evidence (see Replaces) it stays. Before Run.
+  void Challenge(Choice standing);
 
   // `solvers` apply; the default config of the first is the default candidate.
   Result<TuneReport> Run(const std::vector<const Solver*>& solvers);
@@ -47,10 +52,16 @@ class TuningSession {
   int64_t SearchDeadlineNs() const;
   static Runner RunnerOf(const Qualified& qualified);
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
+  // As those of the source, of which the standing choice may or may not be one: it is qualified
+  // once, and the source gets its time when it asks for it.
+  std::vector<Candidate> Ask(CandidateSource& source);
+  void Tell(CandidateSource& source, const Candidate& candidate, std::optional<double> time_ns);
+  void IncludeStanding(std::vector<Candidate>& defaults);
+  bool IsStanding(const Candidate& candidate) const;
   // Leaves out what is quarantined, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
 
-  // Who is worth timing, the default first, then by quick time.
+  // Who is worth timing: the default, the standing choice, the others by quick time.
   std::vector<Runner> SelectField();
 
   // What a race made of its entrants.
@@ -66,10 +77,15 @@ class TuningSession {
   std::vector<Runner> Affordable(std::vector<Runner> runners) const;
   Result<Heat> RunHeats(const std::vector<Runner>& field, int64_t budget_ns);
   Result<Heat> RunHeat(const std::vector<Runner>& entrants, int64_t budget_ns);
+  // The baseline and the finalists of `heat`, of whom the standing choice is the first, whatever
+  // the race made of it, unless it failed there.
+  std::vector<Runner> FinalistsOf(Heat heat, const std::vector<Runner>& entrants) const;
   // Decides among `finalists`, of which the first is the baseline; without it if it fails.
   Status RunFinale(std::vector<Runner> finalists);
   Result<bool> TryFinale(const std::vector<Runner>& finalists);
   Status Conclude();
+  // Ends the set, or leaves it open if what stands is better evidence.
+  Status Decide();
 
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
@@ -88,6 +104,11 @@ class TuningSession {
   int64_t end_ns_ = 0;           // When the final should be over.
   std::string set_id_;
   std::map<Candidate, Failure> quarantined_;
+  std::optional<Choice> standing_;
+  bool standing_is_asked_ = false;  // By the source.
+  bool standing_failed_ = false;    // In the race.
+  std::optional<double>
+      standing_time_ns_;  // Quick; nothing if it failed, or before it was qualified.
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;

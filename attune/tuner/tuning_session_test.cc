@@ -94,6 +94,9 @@ class ScriptedEvaluator final : public Evaluator {
       result.trial.candidate = candidate;
       result.trial.role = TrialRole::kQualify;
       result.quick_ns = time_ns * (1 + 0.2 * random_.Uniform());
+      if (all_fail_) {
+        result.trial.outcome = Failure{FailureKind::kRunFailed, Phase::kRun, "As told."};
+      }
     }
     return results;
   }
@@ -105,6 +108,9 @@ class ScriptedEvaluator final : public Evaluator {
   }
   std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
 
+  // From now on nothing qualifies.
+  void FailAll() { all_fail_ = true; }
+
   // How many candidates each call of Qualify had.
   const std::vector<size_t>& batches() const { return batches_; }
 
@@ -114,6 +120,7 @@ class ScriptedEvaluator final : public Evaluator {
   }
 
   LaunchTime time_ns_;
+  bool all_fail_ = false;
   std::vector<size_t> batches_;
   uint64_t seed_;
   Random random_;
@@ -209,6 +216,121 @@ TEST(TuningSessionTest, LaunchesThatFitTheBudgetFourTimesStillFindAGrossDifferen
       Tune(12, 4000 * kMillisecondNs, 1, [](int64_t p) { return p == 1 ? 0.3e9 : 1e9; });
 
   EXPECT_EQ(outcome.winner, 1);
+}
+
+// One problem, tuned again and again while the times of its candidates change.
+class RetuningTest : public ::testing::Test {
+ protected:
+  RetuningTest() {
+    solvers_.push_back(std::make_unique<const SpaceOnlySolver>(12));
+    parts_.solvers = &solvers_;
+    parts_.store = &store_;
+    parts_.evaluator = &evaluator_;
+    parts_.clock = &clock_;
+  }
+
+  TuneReport Tune(int64_t per_problem_ns) {
+    TuneOptions options;
+    options.per_problem_ns = per_problem_ns;
+    options.seed = ++seed_;
+    const auto report = Tuner(parts_, options).Tune(problem_);
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    return report.value_or(TuneReport());
+  }
+
+  // Config `p` of what the records say is best.
+  int64_t Best() {
+    const auto best = Tuner(parts_, {}).FindStanding(problem_);
+    return best.ok() && best->has_value() ? IntegerAt((*best)->candidate.config, "p") : -1;
+  }
+
+  // Whether config `p` is in the final of `set_id`.
+  bool IsInFinal(const std::string& set_id, int64_t p) {
+    bool found = false;
+    RecordQuery query;
+    query.roles = {TrialRole::kFinal};
+    const Status visited = store_.Visit(query, [&](const RecordedSet& recorded) {
+      for (const Record& record : recorded.records) {
+        found |= recorded.set.id == set_id && IntegerAt(record.trial.candidate.config, "p") == p;
+      }
+      return Status::Ok();
+    });
+    EXPECT_TRUE(visited.ok());
+    return found;
+  }
+
+  const Problem problem_ = PackedGemm(64, 64, 64);
+  FakeClock clock_;
+  LaunchTime time_ns_ = [](int64_t p) { return p == 7 ? 32e6 : 40e6; };
+  ScriptedEvaluator evaluator_{[this](int64_t p) { return time_ns_(p); }, 1, clock_};
+  MemoryStore store_;
+  SolverList solvers_;
+  TunerParts parts_;
+  uint64_t seed_ = 0;
+};
+
+TEST_F(RetuningTest, HurriedOnesKeepWhatACarefulOneFound) {
+  const TuneReport careful = Tune(4000 * kMillisecondNs);
+  ASSERT_EQ(Best(), 7);
+
+  for (int i = 0; i < 20; ++i) {
+    const TuneReport hurried = Tune(200 * kMillisecondNs);
+
+    ASSERT_EQ(Best(), 7) << i;
+    ASSERT_TRUE(hurried.choice.has_value());
+    EXPECT_EQ(hurried.choice->set_id, careful.set_id);
+    ASSERT_FALSE(hurried.notes.empty());
+    EXPECT_NE(hurried.notes.back().find(careful.set_id + " decided stays"), std::string::npos);
+  }
+}
+
+TEST_F(RetuningTest, AsCarefulOnesDecideAnew) {
+  const TuneReport first = Tune(4000 * kMillisecondNs);
+  const TuneReport second = Tune(4000 * kMillisecondNs);
+
+  EXPECT_TRUE(IsInFinal(second.set_id, 7));
+  EXPECT_EQ(second.choice->set_id, second.set_id);
+  EXPECT_NE(second.set_id, first.set_id);
+}
+
+TEST_F(RetuningTest, TheStandingChoiceIsInEveryFinalAndGivesWayIfItHasBecomeSlow) {
+  Tune(4000 * kMillisecondNs);
+  ASSERT_EQ(Best(), 7);
+  time_ns_ = [](int64_t p) { return p == 7 ? 55e6 : p == 3 ? 30e6 : 40e6; };
+
+  const TuneReport again = Tune(4000 * kMillisecondNs);
+
+  EXPECT_TRUE(IsInFinal(again.set_id, 7));
+  EXPECT_EQ(Best(), 3);
+}
+
+TEST_F(RetuningTest, AFarSlowerStandingChoiceIsTimedToo) {
+  Tune(4000 * kMillisecondNs);
+  time_ns_ = [](int64_t p) { return p == 7 ? 40e6 : 1e6; };
+
+  const TuneReport again = Tune(4000 * kMillisecondNs);
+
+  EXPECT_TRUE(IsInFinal(again.set_id, 7));
+  EXPECT_NE(Best(), 7);
+}
+
+TEST_F(RetuningTest, WhereNobodyCanBeTimedNothingIsChosen) {
+  Tune(4000 * kMillisecondNs);
+  evaluator_.FailAll();
+
+  const TuneReport again = Tune(4000 * kMillisecondNs);
+
+  EXPECT_FALSE(again.choice.has_value());
+  EXPECT_EQ(Best(), 7);
+}
+
+TEST_F(RetuningTest, WhatStandsElsewhereDoesNotHinderAHurriedOneHere) {
+  Tune(4000 * kMillisecondNs);
+  parts_.environment = {{"policy.omp_wait", "active"}};
+
+  const TuneReport hurried = Tune(200 * kMillisecondNs);
+
+  EXPECT_EQ(hurried.choice->set_id, hurried.set_id);
 }
 
 // Lists, two problems long, that somebody else may tune too.
