@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/labels.h"
+
 namespace attune {
 namespace {
 
@@ -23,7 +25,7 @@ Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
 
 ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                      const std::vector<RecordedSet>& sets) {
-  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}};
+  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}, {}};
   chosen.choice = SelectBest(sets, place.target, place.environment, MatchPolicy::Default(),
                              SelectionAt(place), &chosen.notes);
   if (chosen.choice) return chosen;
@@ -67,6 +69,20 @@ Result<Part> PartOf(RecordStore& store, const Choice& choice, const Candidate& c
 }
 
 }  // namespace
+
+Peaks HighestPeaks(std::span<const RecordedSet> sets, const Place& place) {
+  Peaks peaks;
+  for (const RecordedSet& set : sets) {
+    if (set.set.target == place.target) peaks = HighestOf(peaks, set.set.peaks);
+  }
+  return peaks;
+}
+
+double RooflineFraction(const Choice& choice, const Peaks& peaks) {
+  return choice.measurement.median_ns > 0
+             ? RooflineSeconds(choice.problem, peaks) * 1e9 / choice.measurement.median_ns
+             : 0;
+}
 
 SupportCheck::SupportCheck(const BackendList& backends) {
   for (const auto& backend : backends) {
@@ -130,18 +146,23 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
     query.tag = choices.selection.tag;
     ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
   }
+  for (const TaggedProblem& tagged : problems) {
+    if (sets.contains(Text(tagged.problem))) continue;
+    RecordQuery query;
+    query.problem = tagged.problem;
+    ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
+  }
+  Peaks peaks;
+  for (const auto& [text, of_problem] : sets) {
+    peaks = HighestOf(peaks, HighestPeaks(of_problem, place));
+  }
   std::vector<ChosenProblem> chosen;
   for (const TaggedProblem& tagged : problems) {
-    const std::string text = Text(tagged.problem);
-    if (!sets.contains(text)) {
-      RecordQuery query;
-      query.problem = tagged.problem;
-      ATTUNE_RETURN_IF_ERROR(LoadSets(store, query, place, choices.cache, sets));
-    }
-    chosen.push_back(Choose(place, tagged, sets[text]));
-    if (const auto& choice = chosen.back().choice) {
-      ATTUNE_ASSIGN_OR_RETURN(chosen.back().baseline_note, BaselineNote(store, place, *choice));
-    }
+    ChosenProblem& added = chosen.emplace_back(Choose(place, tagged, sets[Text(tagged.problem)]));
+    if (!added.choice) continue;
+    ATTUNE_ASSIGN_OR_RETURN(added.baseline_note, BaselineNote(store, place, *added.choice));
+    added.choice->roofline_fraction = RooflineFraction(*added.choice, peaks);
+    added.roofline_note = RooflineNote(tagged.problem, added.choice->roofline_fraction, peaks);
   }
   return chosen;
 }

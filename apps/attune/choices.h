@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,14 @@ struct ChosenProblem {
   std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if not supported.
   std::vector<std::string> notes;  // Why sets were passed over.
   std::string baseline_note;       // See BaselineNote.
+  std::string roofline_note;       // See RooflineNote.
 };
+
+// The highest peaks that any of `sets` knows of the machine at `place`.
+Peaks HighestPeaks(std::span<const RecordedSet> sets, const Place& place);
+
+// What fraction of the roofline by `peaks` the choice reaches; 0 if unknown.
+double RooflineFraction(const Choice& choice, const Peaks& peaks);
 
 // Why the baseline of `choice` is not the default of the first solver that applies, a sentence: a
 // speed-up over the next one says less. Empty if it is, or was when it was measured.
@@ -53,7 +61,8 @@ struct ChoiceQuery {
   std::optional<CacheState> cache;  // Nothing: the newest measurement of any kind.
 };
 
-// One for each problem, in order.
+// One for each problem, in order. Fractions of the roofline are by the highest peaks that any of
+// the sets of these problems knows of this machine.
 Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& place,
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);

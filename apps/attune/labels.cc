@@ -170,6 +170,24 @@ std::string FormatShare(double fraction) {
   return fraction > 0 ? fmt::format("{:.0f}%", 100 * fraction) : "";
 }
 
+std::string FormatRoofline(double fraction) {
+  return fraction > 1 ? ">100%" : FormatShare(fraction);
+}
+
+std::string RooflineNote(const Problem& problem, double fraction, const Peaks& peaks) {
+  if (fraction <= 1) return "";
+  if (IsBoundByArithmetic(problem, peaks)) {
+    return fmt::format(
+        "It reaches {} of the peak that was measured, so something else used the machine then. "
+        "'attune tune' measures peaks again, and the highest count.",
+        FormatShare(fraction));
+  }
+  return fmt::format(
+      "It reaches {} of the roofline, which is that of main memory: caches held the operands "
+      "('--cache cold' displaces them), or the machine was busy when peaks were measured.",
+      FormatShare(fraction));
+}
+
 std::string FormatConfidence(double confidence) {
   constexpr double kMostTenths = 999;
   // 0.99 is not quite 990 tenths in binary.

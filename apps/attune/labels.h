@@ -23,6 +23,13 @@ std::string FormatRate(double rate, const char* unit);
 // "87%"; "" if unknown (0).
 std::string FormatShare(double fraction);
 
+// Of the roofline: as FormatShare, and ">100%" above it.
+std::string FormatRoofline(double fraction);
+
+// Why `fraction` of the roofline of `problem` by `peaks` is above 1, a sentence; empty if it is
+// not.
+std::string RooflineNote(const Problem& problem, double fraction, const Peaks& peaks);
+
 // "99.9%": a tenth of a percent, rounded down, because nothing measured is certain.
 std::string FormatConfidence(double confidence);
 

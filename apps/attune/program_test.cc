@@ -150,6 +150,19 @@ TEST(PageTest, TheMethodNamesTheRulesOfTheChoice) {
   EXPECT_THAT(page, HasSubstr("with " + FormatConfidence(rules.confidence) + " confidence"));
 }
 
+TEST(RooflineTest, NothingIsAboveItWithoutAReason) {
+  const Problem product = *ParseProblem("gemm@1{m=512,n=512,k=512}");
+  const Problem vector = *ParseProblem("gemm@1{m=512,n=1,k=512}");
+  const Peaks peaks = {100e9, 50e9, 10e9};
+
+  EXPECT_EQ(FormatRoofline(0.5), "50%");
+  EXPECT_EQ(FormatRoofline(2.09), ">100%");
+  EXPECT_EQ(FormatRoofline(0), "");
+  EXPECT_EQ(RooflineNote(product, 1, peaks), "");
+  EXPECT_THAT(RooflineNote(product, 2.09, peaks), HasSubstr("209% of the peak that was measured"));
+  EXPECT_THAT(RooflineNote(vector, 2.09, peaks), HasSubstr("caches held the operands"));
+}
+
 TEST(ScaleTest, ValuesOutsideStopAtTheEdges) {
   const Scale scale = Scale::Log(1, 100, 0, 200);
   EXPECT_NEAR(scale.At(10), 100, 1e-9);

@@ -35,6 +35,7 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
     }
     entry["weight"] = problem.tagged.weight;
     entry["baseline_note"] = problem.baseline_note;
+    entry["roofline_note"] = problem.roofline_note;
     entry["notes"] = problem.notes;
     list.push_back(std::move(entry));
   }
@@ -49,7 +50,7 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
   size_t untuned = 0;
   for (const ChosenProblem& problem : problems) {
     untuned += problem.choice && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
-    PrintBaselineNote(problem, application.err());
+    PrintNotes(problem, application.err());
     for (const std::string& note : problem.notes) {
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
     }

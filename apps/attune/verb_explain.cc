@@ -30,6 +30,7 @@ struct Evidence {
   std::optional<Choice> choice;
   std::vector<std::string> notes;
   std::string baseline_note;
+  std::string roofline_note;
 };
 
 Result<Evidence> Gather(Application& application, const Problem& problem,
@@ -51,6 +52,10 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
   if (evidence.choice) {
     ATTUNE_ASSIGN_OR_RETURN(evidence.baseline_note,
                             BaselineNote(*store, evidence.place, *evidence.choice));
+    const Peaks peaks = HighestPeaks(evidence.sets, evidence.place);
+    Choice& choice = *evidence.choice;
+    choice.roofline_fraction = RooflineFraction(choice, peaks);
+    evidence.roofline_note = RooflineNote(problem, choice.roofline_fraction, peaks);
   }
   return evidence;
 }
@@ -85,6 +90,7 @@ Json EvidenceJson(const Evidence& evidence) {
   Json json = {{"problem", Text(evidence.problem)},
                {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
                {"baseline_note", evidence.baseline_note},
+               {"roofline_note", evidence.roofline_note},
                {"notes", evidence.notes},
                {"sets", Json::array()}};
   for (const RecordedSet& set : evidence.sets) {
@@ -108,7 +114,7 @@ void PrintChoice(const Evidence& evidence, Output& out) {
       "Choice   {}\n         {} {}, {} of the roofline\n",
       Paint(out.screen(), Colour::kGreen, Text(choice.candidate)),
       FormatTime(choice.measurement.median_ns), FormatSpread(choice.measurement),
-      choice.roofline_fraction > 0 ? FormatShare(choice.roofline_fraction) : "unknown share"));
+      choice.roofline_fraction > 0 ? FormatRoofline(choice.roofline_fraction) : "unknown share"));
   if (choice.provenance == Provenance::kDefault) {
     out.Print("Because  it is the default, and nothing beat it by the margin with confidence.\n");
   } else {
@@ -119,7 +125,9 @@ void PrintChoice(const Evidence& evidence, Output& out) {
         FormatConfidence(choice.confidence), Text(choice.default_candidate),
         FormatTime(choice.default_measurement.median_ns)));
   }
-  if (!evidence.baseline_note.empty()) out.Print("But      " + evidence.baseline_note + "\n");
+  for (const std::string& note : {evidence.baseline_note, evidence.roofline_note}) {
+    if (!note.empty()) out.Print("But      " + note + "\n");
+  }
 }
 
 void PrintSet(const RecordedSet& recorded, Output& out) {

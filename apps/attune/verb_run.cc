@@ -30,6 +30,7 @@ struct RunVerbOptions {
 struct Outcome {
   Trial trial;  // kScreen with a measurement, or a failure.
   double roofline_fraction = 0;
+  std::string roofline_note;
 };
 
 constexpr double kConfidence = 0.99;
@@ -101,7 +102,7 @@ Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candid
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
                           evaluator.Qualify(std::span(&candidate, 1), kNoDeadline));
   if (qualified.empty()) return Internal("The candidate was not evaluated.");
-  Outcome outcome{qualified[0].trial, 0};
+  Outcome outcome{qualified[0].trial, 0, {}};
   if (outcome.trial.failure() != nullptr) return outcome;
   ATTUNE_ASSIGN_OR_RETURN(const auto timer, evaluator.StartTiming(std::span(&candidate, 1)));
   const CacheState cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
@@ -112,6 +113,7 @@ Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candid
   }
   outcome.roofline_fraction =
       RooflineSeconds(problem, workshop.peaks()) * 1e9 / measured->median_ns;
+  outcome.roofline_note = RooflineNote(problem, outcome.roofline_fraction, workshop.peaks());
   outcome.trial.outcome = std::move(*measured);
   return outcome;
 }
@@ -126,6 +128,7 @@ Json OutcomeJson(const Problem& problem, const Place& place, const Outcome& outc
     json["flops_per_second"] = Flops(problem) / measured->median_ns * 1e9;
     json["bytes_per_second"] = CompulsoryBytes(problem) / measured->median_ns * 1e9;
     json["roofline_fraction"] = outcome.roofline_fraction;
+    json["roofline_note"] = outcome.roofline_note;
   }
   return json;
 }
@@ -152,10 +155,13 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
       FormatRate(Flops(problem) / seconds, "FLOP/s"),
       FormatRate(CompulsoryBytes(problem) / seconds, "B/s"),
       outcome.roofline_fraction > 0
-          ? fmt::format(", {} of the roofline", FormatShare(outcome.roofline_fraction))
+          ? fmt::format(", {} of the roofline", FormatRoofline(outcome.roofline_fraction))
           : "",
       trial.max_error, FormatTime(static_cast<double>(trial.build_ns)),
       FormatTime(static_cast<double>(trial.load_ns)), trial.workspace_bytes));
+  if (!outcome.roofline_note.empty()) {
+    out.Print(fmt::format("Roofline   {}\n", outcome.roofline_note));
+  }
 }
 
 Result<int> RunRun(Application& application, const RunVerbOptions& options) {

@@ -178,7 +178,7 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& su
   out.Print(SummaryLines(summary));
   out.Flush();
   PrintTroubles(summary, application.err());
-  for (const ChosenProblem& problem : chosen) PrintBaselineNote(problem, application.err());
+  for (const ChosenProblem& problem : chosen) PrintNotes(problem, application.err());
   if (CountOf(summary, Kind::kNotReached) > 0) {
     application.err().Print(
         "The run ended before every problem was reached. The same command goes on from here.\n");
@@ -194,21 +194,50 @@ void PrintInVain(const RunSummary& summary, Output& err) {
                   CountOf(summary, Kind::kFailed)));
 }
 
+// A candidate above the peak of arithmetic proves that the peak was measured under load: it is
+// measured again, between two problems, and the highest counts from then on.
+class PeakWatch {
+ public:
+  PeakWatch(Workshop& workshop, Tuner& tuner) : workshop_(workshop), tuner_(tuner) {}
+
+  void Note(const TuneReport& report) {
+    if (!report.choice || attempts_ == kMostAttempts) return;
+    const Choice& choice = *report.choice;
+    const Peaks& peaks = workshop_.peaks();
+    if (!IsBoundByArithmetic(choice.problem, peaks) || RooflineFraction(choice, peaks) <= 1) return;
+    ++attempts_;
+    workshop_.RaisePeaks();
+    tuner_.SetPeaks(workshop_.peaks());
+  }
+
+ private:
+  // Half a second each; a machine that is always busy has no peak to be found.
+  static constexpr int kMostAttempts = 5;
+
+  Workshop& workshop_;
+  Tuner& tuner_;
+  int attempts_ = 0;
+};
+
 Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
-                          const TunerParts& parts, const std::vector<TaggedProblem>& problems) {
+                          Workshop& workshop, RecordStore& store,
+                          const std::vector<TaggedProblem>& problems) {
   const OrderlyInterruption interruption;
   SteadyClock clock;
-  Tuner tuner(parts, options.tune);
+  Tuner tuner(workshop.PartsFor(store), options.tune);
   RunOptions run = options.run;
   run.stop_requested = [&] { return interruption.requested(); };
   ProgressReporter progress(application.err(), clock);
+  PeakWatch peaks(workshop, tuner);
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   FlightTurns turns(database, application.err());
   run.turns = &turns;
-  IndexKeeper index(*parts.store, IndexPathOf(database), clock, application.err());
+  IndexKeeper index(store, IndexPathOf(database), clock, application.err());
   Result<RunSummary> summary = TuneAll(tuner, problems, run, [&](const RunProgress& state) {
     progress.Show(state);
-    if (state.finished != nullptr && state.finished->kind == Kind::kTuned) index.NoteTuned();
+    if (state.finished == nullptr || state.finished->kind != Kind::kTuned) return;
+    index.NoteTuned();
+    peaks.Note(state.finished->report);
   });
   index.Finish();
   return summary;
@@ -265,7 +294,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());
   ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
-                          RunAll(application, options, workshop->PartsFor(*store), problems));
+                          RunAll(application, options, *workshop, *store, problems));
   if (options.json) {
     application.out().Print(Dump(SummaryJson(summary)));
     PrintInVain(summary, application.err());

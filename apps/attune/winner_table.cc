@@ -16,7 +16,7 @@ std::vector<std::string> MeasuredRow(const std::string& label, const Choice& cho
           FormatSpread(choice.measurement),
           FormatSpeedup(choice.speedup),
           won ? fmt::format("{:.2f}..{:.2f}", choice.speedup_low, choice.speedup_high) : "default",
-          FormatShare(choice.roofline_fraction)};
+          FormatRoofline(choice.roofline_fraction)};
 }
 
 }  // namespace
@@ -45,9 +45,11 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems) {
   return table;
 }
 
-void PrintBaselineNote(const ChosenProblem& problem, Output& err) {
-  if (problem.baseline_note.empty()) return;
-  err.Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), problem.baseline_note));
+void PrintNotes(const ChosenProblem& problem, Output& err) {
+  for (const std::string& note : {problem.baseline_note, problem.roofline_note}) {
+    if (note.empty()) continue;
+    err.Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
+  }
 }
 
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {

@@ -14,7 +14,7 @@ namespace attune {
 Table WinnerTable(const std::vector<ChosenProblem>& problems);
 
 // A line that says that the speed-up is not over the usual default, if it is not.
-void PrintBaselineNote(const ChosenProblem& problem, Output& err);
+void PrintNotes(const ChosenProblem& problem, Output& err);
 
 // Time of the whole list, each problem as often as the list has it: default and tuned. Only
 // problems that were measured count.

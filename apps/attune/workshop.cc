@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "attune/record/select.h"
+
 namespace attune {
 namespace {
 
@@ -24,7 +26,7 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
 
 Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits) {
   std::unique_ptr<Workshop> workshop(new Workshop(place));
-  ChildOptions children;
+  ChildOptions& children = workshop->children_;
   ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   children.device = place.device_spec;
   children.jobs = limits.jobs;
@@ -34,8 +36,14 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   } else {
     workshop->peaks_status_ = peaks.error();
   }
-  workshop->evaluator_ = MakeChildEvaluator(std::move(children));
+  workshop->evaluator_ = MakeChildEvaluator(children);
   return workshop;
+}
+
+void Workshop::RaisePeaks() {
+  if (const auto again = MeasurePeaksInChild(children_); again.ok()) {
+    peaks_ = HighestOf(peaks_, *again);
+  }
 }
 
 TunerParts Workshop::PartsFor(RecordStore& store) {

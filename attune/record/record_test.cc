@@ -27,6 +27,18 @@ TEST(NewSetId, IsHexadecimalAndNeverTheSame) {
   EXPECT_TRUE(Fingerprint::FromHex(*ids.begin()).has_value());
 }
 
+TEST(HighestOf, TakesTheHigherOfEachRate) {
+  EXPECT_EQ(HighestOf({3, 1, 5}, {2, 4, 0}), (Peaks{3, 4, 5}));
+}
+
+TEST(IsBoundByArithmetic, IsFalseWhereMemoryOrNothingIsTheBound) {
+  const Peaks peaks{1e12, 5e11, 1e10};
+
+  EXPECT_TRUE(IsBoundByArithmetic(Normalized(PackedGemm(1000, 1000, 1000)), peaks));
+  EXPECT_FALSE(IsBoundByArithmetic(Normalized(PackedGemm(1000, 1, 1000)), peaks));
+  EXPECT_FALSE(IsBoundByArithmetic(Normalized(PackedGemm(1000, 1000, 1000)), Peaks()));
+}
+
 TEST(RooflineSeconds, IsTheLargerOfArithmeticAndMemory) {
   const Problem square = Normalized(PackedGemm(1000, 1000, 1000));
   const Problem vector = Normalized(PackedGemm(1000, 1, 1000));

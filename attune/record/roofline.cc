@@ -27,10 +27,21 @@ double PeakFlops(const Problem& problem, const Peaks& peaks) {
 
 }  // namespace
 
+Peaks HighestOf(const Peaks& a, const Peaks& b) {
+  return {std::max(a.f32_flops, b.f32_flops), std::max(a.f64_flops, b.f64_flops),
+          std::max(a.bytes_per_second, b.bytes_per_second)};
+}
+
 double RooflineSeconds(const Problem& problem, const Peaks& peaks) {
   const double peak_flops = PeakFlops(problem, peaks);
   if (!(peak_flops > 0) || !(peaks.bytes_per_second > 0)) return 0;
   return std::max(Flops(problem) / peak_flops, CompulsoryBytes(problem) / peaks.bytes_per_second);
+}
+
+bool IsBoundByArithmetic(const Problem& problem, const Peaks& peaks) {
+  const double peak_flops = PeakFlops(problem, peaks);
+  return peak_flops > 0 && peaks.bytes_per_second > 0 &&
+         Flops(problem) / peak_flops >= CompulsoryBytes(problem) / peaks.bytes_per_second;
 }
 
 }  // namespace attune

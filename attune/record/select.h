@@ -90,8 +90,17 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
 // zero, below, or without end never was, whatever recorded it. False without samples.
 bool IsCredible(const Measurement& measurement, CacheState cache);
 
+// Each rate the higher of two measurements of one machine: a peak is what a machine can do, and
+// what was measured while others used it is too low.
+Peaks HighestOf(const Peaks& a, const Peaks& b);
+
 // Seconds that no implementation can beat: max(flops / peak flops, compulsory bytes / bandwidth); 0
 // if unknown.
 double RooflineSeconds(const Problem& problem, const Peaks& peaks);
+
+// Whether arithmetic is what bounds RooflineSeconds, not memory. A time below that bound proves
+// that the peak is too low; one below the bound of memory proves it only if no cache held the
+// operands.
+bool IsBoundByArithmetic(const Problem& problem, const Peaks& peaks);
 
 }  // namespace attune

@@ -104,6 +104,9 @@ class Tuner {
   using Listener = std::function<void(const TuneProgress&)>;
   Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr);
 
+  // Recorded with every set from now on.
+  void SetPeaks(const Peaks& peaks) { parts_.peaks = peaks; }
+
   const TuneOptions& options() const { return options_; }
   const TunerParts& parts() const { return parts_; }
 

@@ -8,7 +8,8 @@
 namespace attune::host {
 
 // Multiplies and adds in the registers of all cores, and streams through memory of some times the
-// last-level cache. Takes about 0.3 s. Rates are 0 where there was no memory for it.
+// last-level cache, in short rounds that take turns, of which the best counts. Takes about 0.5 s.
+// Rates are 0 where there was no memory for it.
 Peaks MeasureHostPeaks(const CpuDescription& cpu, HostResources resources);
 
 }  // namespace attune::host

@@ -89,7 +89,7 @@ std::string WinnerRow(const ReportProblem& problem) {
                     FormatSpread(choice.measurement),
                     FormatTime(choice.default_measurement.median_ns), won ? "good" : "soft",
                     won ? FormatSpeedup(choice.speedup) : "default",
-                    FormatShare(choice.roofline_fraction));
+                    FormatRoofline(choice.roofline_fraction));
 }
 
 std::string Winners(const ReportData& data) {
@@ -106,10 +106,11 @@ std::string Winners(const ReportData& data) {
   for (const ReportProblem& problem : data.problems) html += WinnerRow(problem);
   html += "</tbody></table></div>\n";
   for (const ReportProblem& problem : data.problems) {
-    if (problem.chosen.baseline_note.empty()) continue;
-    html += fmt::format("<p class=\"soft\">{}: {}</p>\n",
-                        HtmlEscaped(Label(problem.chosen.tagged.problem)),
-                        HtmlEscaped(problem.chosen.baseline_note));
+    for (const std::string& note : {problem.chosen.baseline_note, problem.chosen.roofline_note}) {
+      if (note.empty()) continue;
+      html += fmt::format("<p class=\"soft\">{}: {}</p>\n",
+                          HtmlEscaped(Label(problem.chosen.tagged.problem)), HtmlEscaped(note));
+    }
   }
   return html;
 }
