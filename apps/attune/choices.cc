@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/duration.h"
 #include "apps/attune/labels.h"
 
 namespace attune {
@@ -47,6 +48,8 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
 // What became of `candidate` in a set.
 struct Part {
   bool took_part = false;
+  bool was_timed = false;
+  int64_t load_ns = 0;
   std::optional<Failure> failure;
 };
 
@@ -61,6 +64,8 @@ Result<Part> PartOf(RecordStore& store, const Choice& choice, const Candidate& c
     for (const Record& record : set.records) {
       if (record.trial.candidate != candidate) continue;
       part.took_part = true;
+      part.was_timed |= record.trial.role != TrialRole::kQualify;
+      part.load_ns = record.trial.load_ns;
       if (record.trial.failure() != nullptr) part.failure = *record.trial.failure();
     }
     return Status::Ok();
@@ -128,11 +133,13 @@ Result<std::string> BaselineNote(RecordStore& store, const Place& place, const C
   if (!usual || *usual == choice.default_candidate) return std::string();
   ATTUNE_ASSIGN_OR_RETURN(const Part part, PartOf(store, choice, *usual));
   // Measured without fault, it was no default then: the solvers of the program have changed since.
-  if (part.took_part && !part.failure) return std::string();
+  if (part.was_timed && !part.failure) return std::string();
   const std::string reason =
-      part.failure ? fmt::format("failed: {} in {}: {}", Name(part.failure->kind),
-                                 Name(part.failure->phase), Printable(part.failure->message))
-                   : "took no part";
+      part.failure     ? fmt::format("failed: {} in {}: {}", Name(part.failure->kind),
+                                     Name(part.failure->phase), Printable(part.failure->message))
+      : part.took_part ? fmt::format("was not timed; to create it took {}.",
+                                     FormatTime(static_cast<double>(part.load_ns)))
+                       : "took no part";
   return fmt::format("The baseline is {}, because the usual default {} {}",
                      Text(choice.default_candidate), Text(*usual), reason);
 }

@@ -265,8 +265,30 @@ int64_t TuningSession::SearchDeadlineNs() const {
                     after(kSearchShare));
 }
 
+std::vector<TuningSession::Runner> TuningSession::QuickEnoughToCreate() {
+  const auto is_slow = [this](const Runner& runner) {
+    return runner.load_ns > options_.per_problem_ns;
+  };
+  if (std::all_of(passed_.begin(), passed_.end(), is_slow)) return passed_;
+  std::vector<Runner> quick;
+  for (const Runner& runner : passed_) {
+    if (!is_slow(runner)) {
+      quick.push_back(runner);
+      continue;
+    }
+    left_out_.insert(runner.candidate);
+    report_.notes.push_back(fmt::format(
+        "{} took {:.1f} s to create, longer than the {:.1f} s of this problem, and each process "
+        "that times it would create it again. It is left out; more time for each problem lets it "
+        "take part.",
+        Text(runner.candidate), static_cast<double>(runner.load_ns) / 1e9,
+        static_cast<double>(options_.per_problem_ns) / 1e9));
+  }
+  return quick;
+}
+
 std::vector<TuningSession::Runner> TuningSession::SelectField() {
-  std::vector<Runner> field = passed_;
+  std::vector<Runner> field = QuickEnoughToCreate();
   std::sort(field.begin(), field.end(),
             [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
   auto baseline = field.begin();
@@ -274,6 +296,7 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() {
     const auto found = std::find_if(field.begin(), field.end(), [&](const Runner& runner) {
       return runner.candidate == candidate;
     });
+    if (found == field.end() && left_out_.contains(candidate)) continue;
     if (found == field.end()) {
       report_.notes.push_back(fmt::format(
           "The default {} failed; another candidate is the baseline.", Text(candidate)));

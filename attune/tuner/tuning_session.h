@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class TuningSession {
   // Leaves out what is quarantined, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
 
+  // Those that passed, without those whose creation alone exceeds the time of the problem, unless
+  // nobody else is there: a library that compiles when it is first called, above all.
+  std::vector<Runner> QuickEnoughToCreate();
   // Who is worth timing: the default, the standing choice, the others by quick time.
   std::vector<Runner> SelectField();
 
@@ -112,6 +116,7 @@ class TuningSession {
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;
+  std::set<Candidate> left_out_;  // Too slow to create.
   TuneProgress progress_;
   TuneReport report_;
 };

@@ -1,5 +1,6 @@
 // Whole tunings of one problem on a fake clock: how the time is divided decides who can win.
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -94,6 +95,8 @@ class ScriptedEvaluator final : public Evaluator {
       result.trial.candidate = candidate;
       result.trial.role = TrialRole::kQualify;
       result.quick_ns = time_ns * (1 + 0.2 * random_.Uniform());
+      const auto slow = load_ns_.find(IntegerAt(candidate.config, "p"));
+      if (slow != load_ns_.end()) result.trial.load_ns = slow->second;
       if (all_fail_) {
         result.trial.outcome = Failure{FailureKind::kRunFailed, Phase::kRun, "As told."};
       }
@@ -108,6 +111,8 @@ class ScriptedEvaluator final : public Evaluator {
   }
   std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
 
+  // From now on config `p` takes so long to create, while the others are qualified beside it.
+  void CreateSlowly(int64_t p, int64_t load_ns) { load_ns_[p] = load_ns; }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -120,6 +125,7 @@ class ScriptedEvaluator final : public Evaluator {
   }
 
   LaunchTime time_ns_;
+  std::map<int64_t, int64_t> load_ns_;
   bool all_fail_ = false;
   std::vector<size_t> batches_;
   uint64_t seed_;
@@ -322,6 +328,27 @@ TEST_F(RetuningTest, WhereNobodyCanBeTimedNothingIsChosen) {
 
   EXPECT_FALSE(again.choice.has_value());
   EXPECT_EQ(Best(), 7);
+}
+
+TEST_F(RetuningTest, ADefaultThatTakesLongerToCreateThanTheProblemMayIsLeftOut) {
+  evaluator_.CreateSlowly(0, 20'000 * kMillisecondNs);
+
+  const TuneReport report = Tune(2000 * kMillisecondNs);
+
+  ASSERT_TRUE(report.choice.has_value());
+  EXPECT_NE(IntegerAt(report.choice->default_candidate.config, "p"), 0);
+  EXPECT_FALSE(IsInFinal(report.set_id, 0));
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes[0].find("20.0 s to create, longer than the 2.0 s"), std::string::npos);
+  EXPECT_EQ(Best(), 7);
+}
+
+TEST_F(RetuningTest, ADefaultThatIsSlowToCreateStaysWhereTheTimeAllowsIt) {
+  evaluator_.CreateSlowly(0, 1'000 * kMillisecondNs);
+
+  const TuneReport report = Tune(4000 * kMillisecondNs);
+
+  EXPECT_EQ(IntegerAt(report.choice->default_candidate.config, "p"), 0);
 }
 
 TEST_F(RetuningTest, WhatStandsElsewhereDoesNotHinderAHurriedOneHere) {
