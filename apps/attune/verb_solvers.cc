@@ -82,13 +82,22 @@ Result<std::vector<Row>> Collect(Application& application, const SolversOptions&
   return rows;
 }
 
+std::string CompilesText(const SolverTraits& traits) {
+  return traits.compiles ? "yes" : traits.compiles_when_loaded ? "when loaded" : "no";
+}
+
 void AddRows(const std::vector<Row>& rows, const std::optional<Problem>& problem, Json& list) {
   for (const Row& row : rows) {
     const SolverTraits& traits = row.solver->traits();
-    Json entry = {{"name", row.solver->id().name},     {"version", row.solver->id().version},
-                  {"backend", row.backend->name()},    {"operator", traits.operator_name},
-                  {"description", traits.description}, {"dynamic", traits.dynamic},
-                  {"compiles", traits.compiles},       {"deterministic", traits.deterministic},
+    Json entry = {{"name", row.solver->id().name},
+                  {"version", row.solver->id().version},
+                  {"backend", row.backend->name()},
+                  {"operator", traits.operator_name},
+                  {"description", traits.description},
+                  {"dynamic", traits.dynamic},
+                  {"compiles", traits.compiles},
+                  {"compiles_when_loaded", traits.compiles_when_loaded},
+                  {"deterministic", traits.deterministic},
                   {"last_resort", traits.last_resort}};
     if (problem) {
       entry["problem"] = Text(*problem);
@@ -115,7 +124,7 @@ void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
   for (const Row& row : rows) {
     const SolverTraits& traits = row.solver->traits();
     std::vector<std::string> cells = {Text(row.solver->id()), traits.operator_name,
-                                      YesNo(traits.dynamic), YesNo(traits.compiles)};
+                                      YesNo(traits.dynamic), CompilesText(traits)};
     if (!with_problem) {
       cells.push_back(Printable(traits.description));
     } else if (row.applicable.ok()) {

@@ -39,6 +39,9 @@ struct SolverTraits {
   std::string operator_name;   // "gemm" or "conv".
   bool dynamic = true;         // One build serves every size: a shape never seen compiles nothing.
   bool compiles = false;       // Build() does something.
+  // Load() compiles from source, which takes seconds, in every process, and only the driver may keep
+  // the result: the library has no way to hand it out.
+  bool compiles_when_loaded = false;
   bool deterministic = true;   // Two runs agree bit for bit.
   // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
   // shape that nobody has seen without making the caller wait.

@@ -106,7 +106,9 @@ class ConvgemmExecutable final : public Executable {
 };
 
 // CLBlast compiles what a shape needs when it is called for the first time, so that is done here,
-// on zeros: creating a candidate must not hide in its first launch.
+// on zeros: creating a candidate must not hide in its first launch. Its interface has a cache that
+// is filled for a device (every kernel: minutes) and cleared, both in memory, and nothing that
+// hands out a binary; what outlives the process is what the driver keeps.
 Status CallOnce(OpenClDevice& device, const Problem& problem, Executable& executable) {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<BufferView> views;
@@ -206,6 +208,7 @@ std::unique_ptr<const Solver> MakeClblastGemm(const ClblastLibrary& library) {
   SolverTraits traits;
   traits.description = "CLBlast: f32 and f64 matrix products without bias or activation.";
   traits.operator_name = "gemm";
+  traits.compiles_when_loaded = true;
   return std::make_unique<ClblastGemm>(library, "opencl.clblast-gemm", std::move(traits));
 }
 
@@ -213,6 +216,7 @@ std::unique_ptr<const Solver> MakeClblastConvgemm(const ClblastLibrary& library)
   SolverTraits traits;
   traits.description = "CLBlast: forward 2-D NCHW f32 convolutions without groups or bias.";
   traits.operator_name = "conv";
+  traits.compiles_when_loaded = true;
   return std::make_unique<ClblastConvgemm>(library, "opencl.clblast-convgemm", std::move(traits));
 }
 

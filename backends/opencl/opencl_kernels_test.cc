@@ -166,8 +166,7 @@ MemoryKernelCache* OpenClKernelsTest::cache_ = nullptr;
 
 double OpenClKernelsTest::WorstError(const Solver& solver, const Problem& problem,
                                      const Config& config) {
-  const BuildOutcome built =
-      Builder(*cache_).Build({&solver, problem, config}, device_->target());
+  const BuildOutcome built = Builder(*cache_).Build({&solver, problem, config}, device_->target());
   if (built.failure() != nullptr) {
     ADD_FAILURE() << built.failure()->message;
     return INFINITY;
@@ -219,6 +218,7 @@ TEST_F(OpenClKernelsTest, ClblastGemmIsRightWhereItIsInstalled) {
     GTEST_SKIP() << "Built without CLBlast.";
   const Gemm small = PackedGemm(33, 20, 17);
   const Solver& solver = SolverCalled("opencl.clblast-gemm");
+  EXPECT_TRUE(solver.traits().compiles_when_loaded);
   const Status applicable = solver.IsApplicable(small, device_->target());
   if (applicable.code() == StatusCode::kUnavailable) GTEST_SKIP() << applicable.message();
 
