@@ -62,15 +62,32 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
 }
 
 Status Runtime::OpenPlace() {
-  host::SetThreadWaitPolicy();
+  const auto own_openmp = host::SetThreadWaitPolicyInProgram();
   backends_ = LazyBackends();
   ATTUNE_ASSIGN_OR_RETURN(place_, FindPlace(backends_, options_.device));
+  if (own_openmp.has_value()) NoteOwnOpenMp(*own_openmp);
   ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(options_.device));
   OpenedKernelCache opened = OpenDefaultKernelCache();
   kernels_ = std::move(opened.cache);
   if (!opened.kept.ok()) notes_.push_back(opened.kept.message());
   OpenPackages();
   return Status::Ok();
+}
+
+// The tuner cannot measure as such a program waits, because its own processes wait passively. If
+// the difference made records worthless, nothing would ever count as tuned here; so how this
+// process waits is unknown to the rules, and told to people.
+void Runtime::NoteOwnOpenMp(std::string_view name) {
+  const auto policy = place_.environment.find("policy.omp_wait");
+  if (policy == place_.environment.end()) return;  // Not a device of this process's threads.
+  policy->second = "unknown";
+  place_.environment["host.omp_loaded_before"] = name;
+  notes_.push_back(fmt::format(
+      "{} was loaded before the run time, with OMP_WAIT_POLICY unset: its idle threads spin for a "
+      "while and slow down other libraries that compute meanwhile. Records were measured with "
+      "threads that wait passively; start the program with OMP_WAIT_POLICY=passive to have the "
+      "same.",
+      name));
 }
 
 // A package that cannot be used is left out with a note: what it would have brought is tuned and

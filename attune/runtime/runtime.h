@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -76,6 +77,8 @@ class Runtime {
   explicit Runtime(const RuntimeOptions& options);
 
   Status OpenPlace();
+  // The program's own OpenMP runtime, called `name`, waits otherwise than records assume.
+  void NoteOwnOpenMp(std::string_view name);
   void OpenPackages();
   Status MakeServer();
   Status MakeTunable();

@@ -1,6 +1,9 @@
 #include "backends/host/thread_wait_policy.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <cstring>
 
 namespace attune::host {
 namespace {
@@ -17,16 +20,41 @@ struct Setting {
 constexpr Setting kSettings[] = {
     {"OMP_WAIT_POLICY", "passive"}, {"OMP_PROC_BIND", "false"}, {"OPENBLAS_THREAD_TIMEOUT", "20"}};
 
-}  // namespace
-
-bool SetThreadWaitPolicy() {
+bool SetAllBut(const char* left_out) {
   bool changed = false;
   for (const Setting& setting : kSettings) {
-    if (std::getenv(setting.name) != nullptr) continue;
+    const bool is_left_out = left_out != nullptr && std::strcmp(setting.name, left_out) == 0;
+    if (is_left_out || std::getenv(setting.name) != nullptr) continue;
     ::setenv(setting.name, setting.value, 0);
     changed = true;
   }
   return changed;
+}
+
+bool IsLoaded(const char* library) {
+  void* handle = ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  ::dlclose(handle);
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string_view> LoadedOpenMp() {
+  for (const char* name : {"libgomp.so.1", "libomp.so.5", "libiomp5.so"}) {
+    if (IsLoaded(name)) return name;
+  }
+  return std::nullopt;
+}
+
+bool SetThreadWaitPolicy() { return SetAllBut(nullptr); }
+
+std::optional<std::string_view> SetThreadWaitPolicyInProgram() {
+  constexpr const char* kWaiting = "OMP_WAIT_POLICY";
+  const auto loaded = LoadedOpenMp();
+  const bool has_read_nothing = loaded.has_value() && std::getenv(kWaiting) == nullptr;
+  SetAllBut(has_read_nothing ? kWaiting : nullptr);
+  return has_read_nothing ? loaded : std::nullopt;
 }
 
 }  // namespace attune::host

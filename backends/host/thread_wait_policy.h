@@ -3,12 +3,25 @@
 // that tunes or serves, and is part of the recorded environment.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 namespace attune::host {
+
+// The OpenMP runtime that this process has loaded by now ("libgomp.so.1"); nothing if there is
+// none.
+std::optional<std::string_view> LoadedOpenMp();
 
 // Sets OMP_WAIT_POLICY=passive, OMP_PROC_BIND=false and OPENBLAS_THREAD_TIMEOUT=20 where the user
 // has not spoken, for this process and its children. True if that changed anything. A runtime that
 // is loaded already has read its settings: they stay what they were for it. Call while no other
 // thread reads the environment.
 bool SetThreadWaitPolicy();
+
+// The same from within somebody's program, which may have loaded an OpenMP runtime before. If it
+// did, and nobody has said how it should wait, OMP_WAIT_POLICY stays unset: set now, it would claim
+// for this process what does not hold, and whoever asks later could not tell. Returns that
+// runtime's name; nothing if the policy holds for all that comes.
+std::optional<std::string_view> SetThreadWaitPolicyInProgram();
 
 }  // namespace attune::host

@@ -1,0 +1,82 @@
+// A program that has loaded an OpenMP runtime before it makes a run time, as this one has.
+#include <omp.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/runtime_world.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kWaiting = "OMP_WAIT_POLICY";
+constexpr const char* kNote = "was loaded before the run time, with OMP_WAIT_POLICY unset";
+
+std::string Explanation(attune_runtime* runtime) {
+  char* json = nullptr;
+  if (attune_explain(runtime, "gemm@1{m=64,n=64,k=64}", &json) != ATTUNE_OK) {
+    return attune_last_message();
+  }
+  std::string text = json;
+  attune_free(json);
+  return text;
+}
+
+class LoadedOpenMpTest : public testing::Test {
+ protected:
+  LoadedOpenMpTest() {
+    world_.Set("ATTUNE_DEVICE", "cpu");
+    world_.Set(kWaiting, std::nullopt);
+  }
+  void SetUp() override { ASSERT_GT(omp_get_max_threads(), 0); }
+
+  RuntimeWorld world_;
+};
+
+TEST_F(LoadedOpenMpTest, ThePolicyThatNobodySaidInTimeIsNotClaimed) {
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_EQ(std::getenv(kWaiting), nullptr);
+  EXPECT_THAT(Explanation(runtime.get()), HasSubstr(kNote));
+}
+
+TEST_F(LoadedOpenMpTest, ASecondRunTimeSaysTheSame) {
+  const RuntimeHandle first = MakeRuntime(ATTUNE_NEVER);
+  const RuntimeHandle second = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(second, nullptr) << attune_last_message();
+
+  EXPECT_THAT(Explanation(second.get()), HasSubstr(kNote));
+}
+
+TEST_F(LoadedOpenMpTest, APolicyThatTheUserSetIsBelieved) {
+  world_.Set(kWaiting, "passive");
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_THAT(Explanation(runtime.get()), Not(HasSubstr(kNote)));
+}
+
+TEST_F(LoadedOpenMpTest, WhatTheTunerMeasuredWithPassiveThreadsHolds) {
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  ASSERT_TRUE(Multiply(runtime.get(), 64)) << attune_last_message();
+  ASSERT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
+  const RuntimeHandle next = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_TRUE(Multiply(next.get(), 64));
+  EXPECT_EQ(CountersOf(next.get()).by_provenance[ATTUNE_FROM_COMPATIBLE], 0u);
+  EXPECT_EQ(CountersOf(next.get()).skipped_records, 0u);
+}
+
+}  // namespace
+}  // namespace attune
