@@ -12,9 +12,6 @@ namespace {
 // 0 stands for "none" in the fast check of each thread.
 std::atomic<uint64_t> next_cache_id{1};
 
-// A workspace is doubled up to here.
-constexpr size_t kLargestStepBytes = size_t{64} << 20;
-
 }  // namespace
 
 // The tables of one cache. Its mutex orders the end of a thread and the end of the cache, either of
@@ -58,13 +55,11 @@ class PlanCache::ThreadTable {
 
   void Remember(const std::shared_ptr<PlanSlot>& slot) { slots_.Add(slot); }
 
-  Result<BufferView> Workspace(Device& device, size_t size_bytes) {
+  Result<BufferView> Workspace(WorkspaceReserve& reserve, size_t size_bytes) {
     if (workspace_ == nullptr || workspace_->size_bytes() < size_bytes) {
-      // New memory has to be touched first, which takes long: in large steps that is rare.
-      const size_t doubled = workspace_ == nullptr ? 0 : 2 * workspace_->size_bytes();
-      const size_t wanted = std::max(size_bytes, std::min(doubled, kLargestStepBytes));
+      const size_t current_bytes = workspace_ == nullptr ? 0 : workspace_->size_bytes();
       workspace_ = nullptr;
-      ATTUNE_ASSIGN_OR_RETURN(workspace_, device.Allocate(wanted));
+      ATTUNE_ASSIGN_OR_RETURN(workspace_, reserve.Get(size_bytes, current_bytes));
     }
     return workspace_->View(0);
   }
@@ -167,8 +162,8 @@ PlanSlot* PlanCache::Find(const PlanKey& key) { return TableOfThisThread().Find(
 
 void PlanCache::CountHit() { TableOfThisThread().CountHit(); }
 
-Result<BufferView> PlanCache::Workspace(Device& device, size_t size_bytes) {
-  return TableOfThisThread().Workspace(device, size_bytes);
+Result<BufferView> PlanCache::Workspace(WorkspaceReserve& reserve, size_t size_bytes) {
+  return TableOfThisThread().Workspace(reserve, size_bytes);
 }
 
 std::shared_ptr<PlanSlot> PlanCache::FindOrAdd(const PlanKey& key, Slots* evicted) {

@@ -14,6 +14,7 @@
 #include "attune/device/device.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/plan_key.h"
+#include "attune/dispatch/workspace_reserve.h"
 
 namespace attune {
 
@@ -48,9 +49,9 @@ class PlanCache {
   // Whether `key` has a slot with a plan; remembers nothing.
   bool Contains(const PlanKey& key) const;
 
-  // Memory of this thread on `device`, at least `size_bytes`, kept for its next call on this cache.
-  // A larger wish replaces it.
-  Result<BufferView> Workspace(Device& device, size_t size_bytes);
+  // Memory of this thread out of `reserve`, at least `size_bytes`, kept for its next call on this
+  // cache. A larger wish replaces it.
+  Result<BufferView> Workspace(WorkspaceReserve& reserve, size_t size_bytes);
 
   // Takes `slot` out unless it is pinned: the next FindOrAdd makes a new one.
   void Remove(const PlanSlot& slot);

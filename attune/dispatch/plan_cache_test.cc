@@ -315,21 +315,23 @@ TEST_F(PlanCacheTest, TheCountsOfAllocationsAndLocksSeeAMiss) {
 TEST_F(PlanCacheTest, TheWorkspaceOfAThreadIsKeptAndGrows) {
   PlanCache cache(8);
   TestDevice device;
+  WorkspaceReserve reserve(device, WorkspaceReserve::Spares::kNone);
 
-  void* const first = cache.Workspace(device, 1000)->handle;
-  EXPECT_EQ(cache.Workspace(device, 500)->handle, first);
+  void* const first = cache.Workspace(reserve, 1000)->handle;
+  EXPECT_EQ(cache.Workspace(reserve, 500)->handle, first);
   EXPECT_EQ(device.allocations.all(), 1);
-  ASSERT_TRUE(cache.Workspace(device, 2000).ok());
+  ASSERT_TRUE(cache.Workspace(reserve, 2000).ok());
   EXPECT_EQ(device.allocations.all(), 2);
 }
 
 TEST_F(PlanCacheTest, TwoThreadsHaveWorkspacesOfTheirOwn) {
   PlanCache cache(8);
   TestDevice device;
-  void* const mine = cache.Workspace(device, 1000)->handle;
+  WorkspaceReserve reserve(device, WorkspaceReserve::Spares::kNone);
+  void* const mine = cache.Workspace(reserve, 1000)->handle;
 
   void* theirs = nullptr;
-  std::thread([&] { theirs = cache.Workspace(device, 1000)->handle; }).join();
+  std::thread([&] { theirs = cache.Workspace(reserve, 1000)->handle; }).join();
 
   EXPECT_NE(theirs, mine);
   EXPECT_EQ(device.allocations.all(), 2);

@@ -45,6 +45,7 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       totals_(std::make_unique<Totals>()),
       claims_(16 * kMaxQueued),
       cache_(options.max_plans),
+      reserve_(*dispatcher_.parts().device, options.spare_workspaces),
       tunings_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }),
       loads_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }) {}
 
@@ -260,7 +261,8 @@ bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
 bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
   const int64_t deadline_ns = SteadyNowNs() + timeout.count();
   // In this order: a load may ask for a tuning, and a tuning loads in its own thread.
-  return loads_.WaitIdle(TimeUntil(deadline_ns)) && tunings_.WaitIdle(TimeUntil(deadline_ns));
+  return loads_.WaitIdle(TimeUntil(deadline_ns)) && tunings_.WaitIdle(TimeUntil(deadline_ns)) &&
+         reserve_.WaitIdle(TimeUntil(deadline_ns));
 }
 
 bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
@@ -268,7 +270,8 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   const bool records = options_.policy == MissPolicy::kRecord;
   if (records) (void)tunings_.WaitIdle(timeout);
   const bool loads_ended = loads_.Stop(TimeUntil(deadline_ns));
-  return tunings_.Stop(TimeUntil(deadline_ns)) && loads_ended;
+  const bool tunings_ended = tunings_.Stop(TimeUntil(deadline_ns));
+  return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;
 }
 
 std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Problem& problem,

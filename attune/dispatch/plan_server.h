@@ -18,6 +18,7 @@
 #include "attune/dispatch/policy.h"
 #include "attune/dispatch/tuning_claims.h"
 #include "attune/dispatch/work_queue.h"
+#include "attune/dispatch/workspace_reserve.h"
 
 namespace attune {
 
@@ -26,6 +27,8 @@ struct ServerOptions {
   size_t max_plans = 4096;
   // The choice for a key never changes: a miss waits for what is preferred, and nothing is swapped.
   bool deterministic = false;
+  // Whether the next larger workspace is made ready in the background, at once.
+  WorkspaceReserve::Spares spare_workspaces = WorkspaceReserve::Spares::kNone;
   // The background begins nothing before there was no miss for so long, because libraries that
   // compute on every core wait for the one that it takes; but it waits no longer than that.
   std::chrono::nanoseconds calm = std::chrono::milliseconds(50);
@@ -69,9 +72,7 @@ class PlanServer {
   static void Unpin(PlanSlot& slot) { slot.Unpin(); }
 
   // Memory of this thread, at least `size_bytes`, kept for its next call.
-  Result<BufferView> Workspace(size_t size_bytes) {
-    return cache_.Workspace(*dispatcher_.parts().device, size_bytes);
-  }
+  Result<BufferView> Workspace(size_t size_bytes) { return cache_.Workspace(reserve_, size_bytes); }
 
   // Looks at every plan again, in the background, because `choices` has changed.
   void Refresh();
@@ -126,6 +127,7 @@ class PlanServer {
   std::atomic<bool> is_refresh_pending_{false};
   std::atomic<int64_t> last_miss_ns_{0};
   PlanCache cache_;
+  WorkspaceReserve reserve_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;
   WorkQueue loads_;

@@ -136,8 +136,12 @@ Status Runtime::MakeServer() {
   hooks.record = [this](const Problem& problem) { return Record(problem); };
   // It may have loaded a library, or used one for the first time.
   hooks.made = [] { StopAtExit::Renew(); };
-  server_ = std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), options_.server,
-                                         std::move(hooks));
+  ServerOptions server = options_.server;
+  // Memory of other devices is not made by touching it.
+  const bool is_host = place_.target.backend == "host";
+  if (is_host) server.spare_workspaces = WorkspaceReserve::Spares::kOne;
+  server_ =
+      std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), server, std::move(hooks));
   const bool watches = !options_.database.empty() && !options_.server.deterministic;
   if (watches) StartWatching();
   return Status::Ok();

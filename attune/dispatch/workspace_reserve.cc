@@ -1,0 +1,66 @@
+#include "attune/dispatch/workspace_reserve.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace attune {
+namespace {
+
+// Without spares, a workspace is doubled up to here: in large steps, touching is rare.
+constexpr size_t kLargestStepBytes = size_t{64} << 20;
+
+// Every page is touched by writing something to it.
+bool Touch(Device& device, const Buffer& buffer) {
+  const std::vector<std::byte> zeros(size_t{64} << 10);
+  for (size_t offset = 0; offset < buffer.size_bytes(); offset += zeros.size()) {
+    const size_t count = std::min(zeros.size(), buffer.size_bytes() - offset);
+    if (!device.Upload({zeros.data(), count}, buffer.View(offset)).ok()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Buffer>> WorkspaceReserve::Get(size_t needed_bytes, size_t current_bytes) {
+  std::unique_ptr<Buffer> buffer = TakeSpare(needed_bytes);
+  if (buffer == nullptr) {
+    const size_t doubled = std::min(2 * current_bytes, kLargestStepBytes);
+    ATTUNE_ASSIGN_OR_RETURN(buffer, device_.Allocate(std::max(needed_bytes, doubled)));
+  }
+  if (needed_bytes >= kFirstSignBytes) PrepareBeyond(buffer->size_bytes());
+  return buffer;
+}
+
+std::unique_ptr<Buffer> WorkspaceReserve::TakeSpare(size_t needed_bytes) {
+  if (needed_bytes < kNoticeableBytes) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (spare_ == nullptr || spare_->size_bytes() < needed_bytes) return nullptr;
+  handed_out_bytes_ += spare_->size_bytes();
+  return std::move(spare_);
+}
+
+void WorkspaceReserve::PrepareBeyond(size_t size_bytes) {
+  if (spares_ == Spares::kNone || size_bytes >= kLargestSpareBytes) return;
+  const size_t wanted = std::clamp(2 * size_bytes, kSmallestSpareBytes, kLargestSpareBytes);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const bool is_there = spare_ != nullptr && spare_->size_bytes() >= wanted;
+    if (is_there || is_preparing_ || handed_out_bytes_ + wanted > kMostHandedOutBytes) return;
+    is_preparing_ = true;
+  }
+  if (queue_.Push([this, wanted] { MakeSpare(wanted); })) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_preparing_ = false;
+}
+
+void WorkspaceReserve::MakeSpare(size_t size_bytes) {
+  auto made = device_.Allocate(size_bytes);
+  // Where memory is short, whoever needs it asks for it.
+  const bool is_ready = made.ok() && Touch(device_, **made);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_preparing_ = false;
+  if (is_ready) spare_ = std::move(*made);
+}
+
+}  // namespace attune
