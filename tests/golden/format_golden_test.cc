@@ -13,6 +13,7 @@
 #include "attune/compile/kernel_cache.h"
 #include "attune/formats/export.h"
 #include "attune/formats/problem_list.h"
+#include "attune/package/manifest.h"
 #include "attune/tuner/child_protocol.h"
 #include "tests/golden/golden_file.h"
 
@@ -142,6 +143,15 @@ TEST_F(KernelCacheGoldenTest, EntryOfTheGoldenFileIsFound) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(*found, artifact_);
   EXPECT_EQ(cache_->counters().corrupt, 0);
+}
+
+TEST(FormatGoldenTest, ManifestOfAPackageIsReadAndWrittenAsEver) {
+  const auto manifest = ParseManifest(GoldenText("package_manifest_v1.json"));
+
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  EXPECT_EQ(manifest->files.size(), 3u);
+  EXPECT_EQ(manifest->files.at("index").size_bytes, 3);
+  EXPECT_TRUE(IsGolden("package_manifest_v1.json", ManifestText(*manifest), "package.md"));
 }
 
 TEST(FormatGoldenTest, ListOfEveryFormGivesTheSameProblemsAsEver) {
