@@ -2,14 +2,10 @@
 // neighbours after that, memory, and how long it takes to write and to refresh an index.
 //
 //   index [--problems N] [--folder DIR] [--json]
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,15 +14,12 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
-#include "attune/base/unique_fd.h"
 #include "attune/index/choice_index.h"
 #include "attune/index/index_writer.h"
 #include "attune/record/record_store.h"
-
-extern char** environ;
+#include "bench/figures.h"
 
 namespace attune {
 namespace {
@@ -38,23 +31,7 @@ struct Options {
   std::string child_index;  // Set in a child: time the first lookup in this file.
 };
 
-using Clock = std::chrono::steady_clock;
-
-double MicrosecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Ends the program with the reason: a figure over half an index is no figure.
-void Require(const Status& status) {
-  if (status.ok()) return;
-  fmt::print(stderr, "index: {}\n", status.ToString());
-  std::exit(1);
-}
+double MicrosecondsSince(Clock::time_point start) { return SecondsSince(start) * 1e6; }
 
 // Shapes as programs have them: sizes over three orders of magnitude, four families.
 Problem BenchProblem(int64_t index) {
@@ -164,49 +141,23 @@ struct FirstLookup {
 
 FirstLookup RunChild(const std::string& index, const Options& options) {
   const std::string output = index + ".out";
-  std::vector<std::string> words = {"index", "--child-index", index, "--problems",
-                                    fmt::format("{}", options.problems)};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  pid_t child = 0;
-  int exit_status = 0;
-  const int error =
-      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
-  if (error == 0) ::waitpid(child, &exit_status, 0);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0 || exit_status != 0) Require(Internal("The child process failed."));
+  RunAgain({"--child-index", index, "--problems", fmt::format("{}", options.problems)}, output);
   FirstLookup result;
   std::ifstream(output) >> result.first_us >> result.first_kib >> result.thousand_kib;
   return result;
 }
 
-enum class DiskCache { kWarm, kCold };
-
 FirstLookup MedianFirstLookup(const std::string& index, const Options& options, DiskCache cache) {
   constexpr int kRuns = 9;
   std::vector<FirstLookup> runs;
   for (int i = 0; i < kRuns; ++i) {
-    if (cache == DiskCache::kCold) {
-      const UniqueFd fd(::open(index.c_str(), O_RDONLY | O_CLOEXEC));
-      if (fd.valid()) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
-    }
+    if (cache == DiskCache::kCold) Forget(index);
     runs.push_back(RunChild(index, options));
   }
   std::sort(runs.begin(), runs.end(),
             [](const FirstLookup& a, const FirstLookup& b) { return a.first_us < b.first_us; });
   return runs[kRuns / 2];
 }
-
-struct Figure {
-  std::string name;
-  double value = 0;
-  std::string required;
-};
 
 double RefreshMs(BenchStore& store, const std::string& index) {
   const Clock::time_point start = Clock::now();
@@ -261,38 +212,11 @@ std::vector<Figure> Measure(const std::string& index, const Options& options) {
   return figures;
 }
 
-void Print(const std::vector<Figure>& figures, const Options& options) {
-  if (!options.json) {
-    fmt::print("{} problems\n\n{:<28} {:>14}  {}\n", options.problems, "figure", "value",
-               "required");
-    for (const Figure& figure : figures) {
-      fmt::print("{:<28} {:>14.1f}  {}\n", figure.name, figure.value, figure.required);
-    }
-    return;
-  }
-  nlohmann::ordered_json result;
-  result["summary"] = nlohmann::ordered_json::object();
-  result["rows"] = nlohmann::ordered_json::array();
-  for (const Figure& figure : figures) {
-    result["summary"][figure.name] = figure.value;
-    result["rows"].push_back(
-        {{"figure", figure.name}, {"value", figure.value}, {"required", figure.required}});
-  }
-  result["summary"]["problems"] = options.problems;
-  fmt::print("{}\n", result.dump(2));
-}
-
 int Run(const Options& options) {
   if (!options.child_index.empty()) return PrintFirstLookup(options);
-  namespace fs = std::filesystem;
-  const fs::path parent =
-      options.folder.empty() ? fs::temp_directory_path() : fs::path(options.folder);
-  std::string folder = (parent / "attune-bench-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) {
-    Require(Unavailable(fmt::format("Cannot make a folder in '{}'.", parent.string())));
-  }
-  Print(Measure(folder + "/attune.db.index", options), options);
-  fs::remove_all(folder);
+  const BenchFolder folder(options.folder);
+  PrintFigures(Measure(folder.path() / "attune.db.index", options),
+               {{"problems", options.problems}}, options.json);
   return 0;
 }
 

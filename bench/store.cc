@@ -2,32 +2,23 @@
 // which a fresh process finds the best candidates in a database of a million trials.
 //
 //   store [--trials N] [--problems N] [--batch N] [--folder DIR] [--json]
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
-#include <optional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
-#include "attune/base/unique_fd.h"
 #include "attune/problem/gemm.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
+#include "bench/figures.h"
 #include "storage/sql/sql_store.h"
-
-extern char** environ;
 
 namespace attune {
 namespace {
@@ -45,25 +36,6 @@ struct Options {
   int64_t child_problem = -1;  // Set in a child: print the winner of this problem.
   std::string child_database;
 };
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Ends the program with the reason: this is a bench, and a figure over half a database is no
-// figure.
-void Require(const Status& status) {
-  if (status.ok()) return;
-  fmt::print(stderr, "store: {}\n", status.ToString());
-  std::exit(1);
-}
 
 Problem BenchProblem(int64_t index) {
   return Normalized(PackedGemm(1 + index % 4096, 64 + index / 4096, 512));
@@ -207,39 +179,19 @@ int PrintBest(const Options& options) {
     if (choice.has_value() && choice->provenance == Provenance::kMeasured) ++winners;
     return Status::Ok();
   }));
+  if (winners == 0) Require(NotFound("Nothing was found to be the best."));
   fmt::print("{}\n", winners);
-  return winners > 0 ? 0 : 1;
-}
-
-// Drops the database from the page cache.
-void Forget(const std::string& database) {
-  const UniqueFd fd(::open(database.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.valid()) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  return 0;
 }
 
 // Milliseconds from starting a process that prints the best to its end.
 double BestMs(const std::string& database, const std::vector<std::string>& selection) {
-  std::vector<std::string> words = {"store", "--child-database", database};
-  words.insert(words.end(), selection.begin(), selection.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  int exit_status = 0;
+  std::vector<std::string> arguments = {"--child-database", database};
+  arguments.insert(arguments.end(), selection.begin(), selection.end());
   const Clock::time_point start = Clock::now();
-  const int error =
-      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
-  if (error == 0) ::waitpid(child, &exit_status, 0);
-  const double elapsed_ms = SecondsSince(start) * 1e3;
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0 || exit_status != 0) Require(Internal("The child process found no winners."));
-  return elapsed_ms;
+  RunAgain(std::move(arguments), "/dev/null");
+  return SecondsSince(start) * 1e3;
 }
-
-enum class DiskCache { kWarm, kCold };
 
 double BestOfProblemMs(const std::string& database, const Options& options, DiskCache cache) {
   constexpr int64_t kRuns = 9;
@@ -261,12 +213,6 @@ double BestOfTagMs(const std::string& database, DiskCache cache) {
   }
   return MedianOf(times_ms);
 }
-
-struct Figure {
-  std::string name;
-  double value = 0;
-  std::string required;
-};
 
 std::vector<Figure> Measure(const std::string& database, const Options& options) {
   std::vector<Figure> figures;
@@ -294,39 +240,13 @@ std::vector<Figure> Measure(const std::string& database, const Options& options)
   return figures;
 }
 
-void Print(const std::vector<Figure>& figures, const Options& options) {
-  if (!options.json) {
-    fmt::print("{:<28} {:>14}  {}\n", "figure", "value", "required");
-    for (const Figure& figure : figures) {
-      fmt::print("{:<28} {:>14.1f}  {}\n", figure.name, figure.value, figure.required);
-    }
-    return;
-  }
-  nlohmann::ordered_json result;
-  result["summary"] = nlohmann::ordered_json::object();
-  result["rows"] = nlohmann::ordered_json::array();
-  for (const Figure& figure : figures) {
-    result["summary"][figure.name] = figure.value;
-    result["rows"].push_back(
-        {{"figure", figure.name}, {"value", figure.value}, {"required", figure.required}});
-  }
-  result["summary"]["trials"] = options.trials;
-  result["summary"]["problems"] = options.problems;
-  result["summary"]["batch"] = options.batch;
-  fmt::print("{}\n", result.dump(2));
-}
-
 int Run(const Options& options) {
   if (!options.child_database.empty()) return PrintBest(options);
-  namespace fs = std::filesystem;
-  const fs::path parent =
-      options.folder.empty() ? fs::temp_directory_path() : fs::path(options.folder);
-  std::string folder = (parent / "attune-bench-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) {
-    Require(Unavailable(fmt::format("Cannot make a folder in '{}'.", parent.string())));
-  }
-  Print(Measure(folder + "/attune.db", options), options);
-  fs::remove_all(folder);
+  const BenchFolder folder(options.folder);
+  PrintFigures(
+      Measure(folder.path() / "attune.db", options),
+      {{"trials", options.trials}, {"problems", options.problems}, {"batch", options.batch}},
+      options.json);
   return 0;
 }
 
