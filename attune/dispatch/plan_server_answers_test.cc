@@ -17,18 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class PlanServerAnswersTest : public ::testing::Test {
- protected:
-  TestServer Server(MissPolicy policy, bool deterministic = false) {
-    TestServerOptions options;
-    options.server.policy = policy;
-    options.server.deterministic = deterministic;
-    return TestServer(machine_, options);
-  }
-
-  TestMachine machine_;
-  const Problem problem_ = ProductOf(4, 4, 4);
-};
+class PlanServerAnswersTest : public ServerTest {};
 
 TEST_F(PlanServerAnswersTest, WouldStallSaysNothingWhereSomethingIsReady) {
   TestServer server = Server(MissPolicy::kDeferred);

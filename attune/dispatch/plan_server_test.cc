@@ -15,18 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class PlanServerTest : public ::testing::Test {
- protected:
-  TestServer Server(MissPolicy policy, bool deterministic = false) {
-    TestServerOptions options;
-    options.server.policy = policy;
-    options.server.deterministic = deterministic;
-    return TestServer(machine_, options);
-  }
-
-  TestMachine machine_;
-  const Problem problem_ = ProductOf(4, 4, 4);
-};
+class PlanServerTest : public ServerTest {};
 
 TEST_F(PlanServerTest, AMissThenHits) {
   machine_.slow->applies = [](const Gemm&) { return Unsupported("No."); };

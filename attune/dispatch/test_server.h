@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "attune/dispatch/plan_server.h"
 #include "attune/dispatch/test_solvers.h"
@@ -104,6 +105,20 @@ class TestServer {
 
   std::unique_ptr<Seen> seen_;
   std::unique_ptr<PlanServer> server_;
+};
+
+// A machine, servers on it and a problem.
+class ServerTest : public ::testing::Test {
+ protected:
+  TestServer Server(MissPolicy policy, bool deterministic = false) {
+    TestServerOptions options;
+    options.server.policy = policy;
+    options.server.deterministic = deterministic;
+    return TestServer(machine_, options);
+  }
+
+  TestMachine machine_;
+  const Problem problem_ = ProductOf(4, 4, 4);
 };
 
 }  // namespace attune
