@@ -30,6 +30,13 @@ BuildOutcome OutcomeFrom(Failure failure) {
   return outcome;
 }
 
+BuildOutcome OutcomeFrom(Artifact cached) {
+  BuildOutcome outcome;
+  outcome.result = std::move(cached);
+  outcome.from_cache = true;
+  return outcome;
+}
+
 }  // namespace
 
 // One compilation that is going on, and those who wait for it.
@@ -96,12 +103,12 @@ BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& r
 }
 
 BuildOutcome Builder::FindOrCompile(const Solver& solver, const BuildRecipe& recipe) {
-  BuildOutcome outcome;
-  if (std::optional<Artifact> cached = cache_.Find(recipe)) {
-    outcome.result = *std::move(cached);
-    outcome.from_cache = true;
-    return outcome;
+  if (auto cached = cache_.Find(recipe)) return OutcomeFrom(*std::move(cached));
+  const BuildTurn turn = cache_.AwaitTurn(recipe);
+  if (turn.is_compiled) {
+    if (auto cached = cache_.Find(recipe)) return OutcomeFrom(*std::move(cached));
   }
+  BuildOutcome outcome;
   const auto begin = std::chrono::steady_clock::now();
   Result<Artifact> artifact = solver.Build(recipe);
   const auto elapsed = std::chrono::steady_clock::now() - begin;

@@ -39,9 +39,10 @@ struct BuildOutcome {
   const Failure* failure() const { return std::get_if<Failure>(&result); }
 };
 
-// Thread-safe. Two threads that ask for the same recipe at the same time share one compilation;
-// later ones find it in the cache. A recipe that failed is not tried again. Deadlines are the
-// business of the process that the compiler runs in: no compiler here can be interrupted.
+// Thread-safe. Two threads that ask for the same recipe at the same time share one compilation, and
+// so do two processes whose caches share a folder; later ones find it in the cache. A recipe that
+// failed is not tried again. Deadlines are the business of the process that the compiler runs in:
+// no compiler here can be interrupted.
 class Builder {
  public:
   // Compiler logs are cut to this many bytes: the head and the tail, which hold what matters.

@@ -170,6 +170,7 @@ TEST(BuilderTest, ConfigThatHasNoRecipeIsNotApplicable) {
 // A cache whose disk is full.
 class FullCache final : public KernelCache {
  public:
+  BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
   std::optional<Artifact> Find(const BuildRecipe&) override { return std::nullopt; }
   Status Store(const BuildRecipe&, const Artifact&) override {
     return ResourceExhausted("No space left on device.");

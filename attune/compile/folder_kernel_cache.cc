@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +26,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporaryMark = ".kernel.tmp.";
 // A writer needs milliseconds; what is older belongs to a process that died.
 constexpr auto kTemporaryLifetime = std::chrono::hours(1);
+// Each recipe has a byte of it, which is locked while the recipe is compiled.
+constexpr std::string_view kTurnsFile = "turns";
+// Compiling takes tenths of a second and more.
+constexpr std::chrono::milliseconds kTurnPoll{2};
 
 struct EntryFile {
   fs::path path;
@@ -151,6 +157,24 @@ Status FolderKernelCache::Store(const BuildRecipe& recipe, const Artifact& artif
     Sweep();
   }
   return Status::Ok();
+}
+
+BuildTurn FolderKernelCache::AwaitTurn(const BuildRecipe& recipe) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.longest_turn;
+  const fs::path path = folder_ / kTurnsFile;
+  // A description of its own for each turn: locks of one description do not exclude each other.
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(KernelCacheKey(recipe).high >> 2);
+  lock.l_len = 1;
+  while (file.valid() && ::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
+    const bool is_taken = errno == EAGAIN || errno == EACCES;
+    if (!is_taken || std::chrono::steady_clock::now() > deadline) return {};
+    std::this_thread::sleep_for(kTurnPoll);
+  }
+  return {std::move(file), ::access(PathOf(recipe).c_str(), F_OK) == 0};
 }
 
 void FolderKernelCache::Sweep() {

@@ -2,6 +2,7 @@
 // one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
 #include "attune/solver/solver.h"
 
 namespace attune {
@@ -31,6 +33,12 @@ struct KernelCacheCounters {
 // version of the cache format.
 Fingerprint KernelCacheKey(const BuildRecipe& recipe);
 
+// The right to compile a recipe, given back when it goes.
+struct BuildTurn {
+  UniqueFd lock;  // Invalid if nobody else can be compiling it, or was not waited for any longer.
+  bool is_compiled = false;  // There is an entry by now: somebody else had the turn before.
+};
+
 // Thread-safe.
 class KernelCache {
  public:
@@ -42,6 +50,10 @@ class KernelCache {
 
   // Keeps `artifact`. A failure costs the next process a compilation and nothing else.
   virtual Status Store(const BuildRecipe& recipe, const Artifact& artifact) = 0;
+
+  // To be called after a miss and held until what was compiled is stored: waits while another
+  // process, or another cache of this one, has the turn for `recipe`.
+  virtual BuildTurn AwaitTurn(const BuildRecipe& recipe) = 0;
 
   virtual KernelCacheCounters counters() const = 0;
 };
@@ -55,6 +67,8 @@ class MemoryKernelCache final : public KernelCache {
 
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  // Nobody else knows this cache.
+  BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
   KernelCacheCounters counters() const override;
 
  private:
@@ -74,6 +88,9 @@ struct FolderKernelCacheOptions {
   // Bytes of all entries together. A sweep brings a folder above it down to kSweepTarget of it, the
   // entries that were not used for longest first.
   int64_t limit_bytes = int64_t{1} << 30;
+  // Whoever compiles one recipe for longer is stuck, or stopped by a debugger, and is not waited
+  // for.
+  std::chrono::milliseconds longest_turn{60'000};
 };
 
 // A folder of one file per entry, shared by any number of processes (docs/formats/kernel_cache.md).
@@ -96,6 +113,7 @@ class FolderKernelCache final : public KernelCache {
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   // kResourceExhausted if the artifact exceeds kMaxArtifactBytes or the disk is full.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  BuildTurn AwaitTurn(const BuildRecipe& recipe) override;
   KernelCacheCounters counters() const override;
 
   // Where the entry of `recipe` is, or would be.

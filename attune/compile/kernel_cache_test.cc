@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,60 @@ TEST_F(FolderKernelCacheTest, AnotherProcessFindsWhatThisOneStored) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
 
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+constexpr FolderKernelCacheOptions kImpatient{.longest_turn = std::chrono::milliseconds(0)};
+
+TEST_F(FolderKernelCacheTest, OneRecipeHasOneTurnAtATimeAndOthersTheirOwn) {
+  const auto cache = Open();
+  const auto other = std::move(*FolderKernelCache::Open(folder_, kImpatient));
+
+  const BuildTurn turn = cache->AwaitTurn(Recipe("a"));
+
+  EXPECT_TRUE(turn.lock.valid());
+  EXPECT_FALSE(turn.is_compiled);
+  // Whoever is stuck is not waited for.
+  EXPECT_FALSE(other->AwaitTurn(Recipe("a")).lock.valid());
+  EXPECT_TRUE(other->AwaitTurn(Recipe("b")).lock.valid());
+}
+
+TEST_F(FolderKernelCacheTest, WhoeverWaitedForATurnLearnsThatTheKernelIsThere) {
+  const auto cache = Open();
+  const auto other = Open();
+  BuildTurn second;
+  {
+    BuildTurn first = cache->AwaitTurn(Recipe("a"));
+    std::thread waiting([&] { second = other->AwaitTurn(Recipe("a")); });
+    EXPECT_TRUE(cache->Store(Recipe("a"), {"A"}).ok());
+    first.lock.Reset();
+    waiting.join();
+  }
+
+  EXPECT_TRUE(second.lock.valid());
+  EXPECT_TRUE(second.is_compiled);
+}
+
+TEST_F(FolderKernelCacheTest, AProcessThatIsKilledGivesItsTurnBack) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const BuildTurn turn = Open()->AwaitTurn(Recipe("a"));
+    const char has_turn = turn.lock.valid() ? 1 : 0;
+    ::_exit(::write(ready[1], &has_turn, 1) == 1 ? ::pause() : 1);
+  }
+  char has_turn = 0;
+  ASSERT_EQ(::read(ready[0], &has_turn, 1), 1);
+  const auto cache = std::move(*FolderKernelCache::Open(folder_, kImpatient));
+  const bool excluded = !cache->AwaitTurn(Recipe("a")).lock.valid();
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+
+  EXPECT_EQ(has_turn, 1);
+  EXPECT_TRUE(excluded);
+  EXPECT_TRUE(cache->AwaitTurn(Recipe("a")).lock.valid());
+  for (const int end : ready) ::close(end);
 }
 
 TEST_F(FolderKernelCacheTest, OtherCompilerOrDeviceIsAMiss) {

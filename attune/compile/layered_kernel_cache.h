@@ -22,6 +22,8 @@ class PackagedKernels final : public KernelCache {
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   // kFailedPrecondition: a package is never written.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  // What is compiled does not come here.
+  BuildTurn AwaitTurn(const BuildRecipe&) override { return {}; }
   KernelCacheCounters counters() const override;
 
  private:
@@ -42,6 +44,7 @@ class LayeredKernelCache final : public KernelCache {
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   // Into the user's own.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
+  BuildTurn AwaitTurn(const BuildRecipe& recipe) override { return own_->AwaitTurn(recipe); }
   // A hit anywhere is a hit; the rest is what happened to the user's own.
   KernelCacheCounters counters() const override;
 

@@ -23,7 +23,9 @@ struct Dispatcher::Draft {
 };
 
 Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)) {}
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      builder_(std::make_unique<Builder>(*parts_.kernels)) {}
 
 const Solver* Dispatcher::SolverOf(const Candidate& candidate) const {
   return FindSolver(*parts_.solvers, candidate.solver);

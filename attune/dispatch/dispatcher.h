@@ -10,6 +10,7 @@
 #include "attune/base/status.h"
 #include "attune/choice/choice_source.h"
 #include "attune/choice/match_policy.h"
+#include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
 #include "attune/dispatch/forced_choice.h"
@@ -87,7 +88,7 @@ enum class Haste {
   kPatient,  // Whatever the preferred option takes.
 };
 
-// Thread-safe: it holds no state but what it was made with.
+// Thread-safe: it holds no state but what it was made with, and what is being compiled.
 class Dispatcher {
  public:
   Dispatcher(DispatchParts parts, DispatchOptions options);
@@ -144,6 +145,7 @@ class Dispatcher {
 
   const DispatchParts parts_;
   const DispatchOptions options_;
+  const std::unique_ptr<Builder> builder_;
 };
 
 }  // namespace attune

@@ -12,6 +12,12 @@ namespace {
 constexpr double kLastResortFlopsPerNs = 0.5;
 constexpr double kLongestStandInNs = 20e6;
 
+Status StatusOf(const Failure& build) {
+  if (build.kind == FailureKind::kOutOfMemory) return ResourceExhausted(build.message);
+  if (build.kind == FailureKind::kNotApplicable) return Unsupported(build.message);
+  return Internal(build.message);
+}
+
 }  // namespace
 
 bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
@@ -41,21 +47,13 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   if (option.origin != Origin::kDefault && option.origin != Origin::kPredicted) {
     ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
   }
-  Artifact artifact;
-  ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
-                          solver->Recipe(problem, option.candidate.config, parts_.target));
-  if (!recipe.empty()) {
-    if (auto kept = parts_.kernels->Find(recipe)) {
-      artifact = std::move(*kept);
-    } else {
-      *has_built = true;
-      ATTUNE_ASSIGN_OR_RETURN(artifact, solver->Build(recipe));
-      // Losing it costs the next process a compilation and nothing else.
-      (void)parts_.kernels->Store(recipe, artifact);
-    }
-  }
-  ATTUNE_ASSIGN_OR_RETURN(auto executable,
-                          solver->Load(artifact, problem, option.candidate.config, *parts_.device));
+  const BuildOutcome built =
+      builder_->Build({solver, problem, option.candidate.config}, parts_.target);
+  // Not for a failure that is remembered.
+  *has_built = !built.from_cache && built.build_ns > 0;
+  if (const Failure* failure = built.failure()) return StatusOf(*failure);
+  ATTUNE_ASSIGN_OR_RETURN(auto executable, solver->Load(*built.artifact(), problem,
+                                                        option.candidate.config, *parts_.device));
   if (executable->workspace_bytes() > workspace_limit_bytes) {
     return ResourceExhausted(fmt::format(
         "{} needs {} bytes of workspace for {}, above the limit of {}.", Text(option.candidate),

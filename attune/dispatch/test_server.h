@@ -30,6 +30,7 @@ struct TestServerOptions {
   DispatchOptions dispatch;
   // How a tuning ends; without it every tuning finds {variant=2} of test.quick-gemm.
   std::function<Status(const Problem&)> tuned;
+  KernelCache* kernels = nullptr;  // Borrowed; null for the machine's own.
 };
 
 class TestServer {
@@ -37,8 +38,8 @@ class TestServer {
   // Borrows `machine`.
   TestServer(TestMachine& machine, TestServerOptions options)
       : seen_(std::make_unique<Seen>()),
-        server_(std::make_unique<PlanServer>(machine.Parts(), options.dispatch, options.server,
-                                             HooksOf(machine, options))) {}
+        server_(std::make_unique<PlanServer>(PartsOf(machine, options), options.dispatch,
+                                             options.server, HooksOf(machine, options))) {}
 
   PlanServer* operator->() { return server_.get(); }
 
@@ -85,6 +86,12 @@ class TestServer {
     std::vector<std::string> recorded;
     std::vector<std::string> events;
   };
+
+  static DispatchParts PartsOf(TestMachine& machine, const TestServerOptions& options) {
+    DispatchParts parts = machine.Parts();
+    if (options.kernels != nullptr) parts.kernels = options.kernels;
+    return parts;
+  }
 
   ServerHooks HooksOf(TestMachine& machine, const TestServerOptions& options) {
     ServerHooks hooks;

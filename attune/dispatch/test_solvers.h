@@ -108,6 +108,8 @@ class TestSolver final : public Solver {
   }
   Result<Artifact> Build(const BuildRecipe& recipe) const override {
     builds.Add();
+    if (on_build) on_build();
+    if (!build_failure.ok()) return build_failure;
     return Artifact{recipe.source};
   }
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
@@ -127,6 +129,8 @@ class TestSolver final : public Solver {
   SolverTraits traits_;
   size_t workspace_bytes = 0;
   std::function<Status(const Gemm&)> applies;
+  std::function<void()> on_build;
+  Status build_failure;
   std::function<Status(const Config&)> on_load;
   mutable StepCount spaces;
   mutable StepCount builds;

@@ -3,6 +3,7 @@ kernels with zero builds. On the fake device, and on the first OpenCL device if 
 
 import pathlib
 import re
+import shutil
 import subprocess
 
 import program
@@ -10,17 +11,27 @@ import program
 PROBLEM = "gemm@1{m=32,n=32,k=32}"
 
 
-def caller(attune, home, **settings):
-    """Counters of a program that plans PROBLEM with nothing but the package; kernels that it kept."""
+def callers(attune, home, count, **settings):
+    """Counters of programs that plan PROBLEM at once with nothing but the package; kernels that they
+    kept."""
     environment = {**attune.environment, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"),
                    "XDG_CACHE_HOME": str(home / "cache"), **settings}
-    process = subprocess.run(
+    processes = [subprocess.Popen(
         [str(attune.binary.parent / "attune_runtime_caller"), "never", "32", PROBLEM],
-        env=environment, capture_output=True, text=True, timeout=program.TIMEOUT_S, check=False)
-    program.check(process.returncode == 0, process.stderr)
-    counters = {name: int(value) for name, value in
-                (line.split() for line in process.stdout.splitlines())}
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(count)]
+    counters = []
+    for process in processes:
+        out, err = process.communicate(timeout=program.TIMEOUT_S)
+        program.check(process.returncode == 0, err)
+        counters.append({name: int(value) for name, value in
+                         (line.split() for line in out.splitlines())})
     return counters, list((home / "cache").rglob("*.kernel"))
+
+
+def caller(attune, home, **settings):
+    counters, kernels = callers(attune, home, 1, **settings)
+    return counters[0], kernels
 
 
 def make(attune, device, solver):
@@ -52,12 +63,33 @@ def test_device(attune, device, solver):
     damaged.write_bytes(damaged.read_bytes() + b"x")
     _, err = attune.run("package", "verify", str(package), status=1)
     program.check(damaged.name in err, err)
+    return package, digest
+
+
+def test_missing_kernel(attune, device, package, digest):
+    """Built once for the user, in the background; afterwards by nobody. For a device with a solver
+    that compiles nothing: where none can stand in, callers wait."""
+    shutil.rmtree(package / "kernels")
+    (package / "kernels").mkdir(mode=0o755)
+    home = attune.folder / f"home-without-{package.name}"
+    home.mkdir()
+    pinned = {"ATTUNE_PACKAGES": f"{package}#sha256={digest}", "ATTUNE_DEVICE": device}
+    counters, kernels = callers(attune, home, 3, **pinned)
+    program.check(all(each["builds_in_caller"] == 0 for each in counters), counters)
+    program.check(sum(each["builds_in_background"] for each in counters) == 1, counters)
+    program.check(all(each["record"] + each["swaps"] >= 1 for each in counters), counters)
+    program.check(len(kernels) == 1, kernels)
+
+    counters, kernels = caller(attune, home, **pinned)
+    program.check(counters["builds_in_caller"] + counters["builds_in_background"] == 0, counters)
+    program.check(len(kernels) == 1, kernels)
 
 
 def test(attune):
     _, err = attune.run("package", "create", "--tag", "none", "-o", "none", status=1)
     program.check("none" in err, err)
-    test_device(attune, "fake", "fake.tiled")
+    package, digest = test_device(attune, "fake", "fake.tiled")
+    test_missing_kernel(attune, "fake", package, digest)
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
     if "opencl:0" in usable:

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "storage/sql/sql_store.h"
+#include "tests/runtime/product_of_ones.h"
 
 namespace attune {
 
@@ -93,18 +94,9 @@ RuntimeHandle MakeRuntime(attune_policy policy) {
 }
 
 bool Multiply(attune_runtime* runtime, int64_t size) {
-  const std::vector<float> ones(static_cast<size_t>(size * size), 1);
-  std::vector<float> product(ones.size(), -1);
-  attune_gemm gemm{};
-  gemm.m = gemm.n = gemm.k = size;
-  // Where the vectors happen to lie must not make another problem of it.
-  gemm.alignment_bytes = 4;
-  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
-  arguments.a = ones.data();
-  arguments.b = ones.data();
-  arguments.c = product.data();
-  if (attune_run_gemm(runtime, &gemm, &arguments) != ATTUNE_OK) return false;
-  return product == std::vector<float>(ones.size(), static_cast<float>(size));
+  std::vector<float> product;
+  if (MultiplyOnes(runtime, size, product) != ATTUNE_OK) return false;
+  return product == std::vector<float>(product.size(), static_cast<float>(size));
 }
 
 bool IsIdle(attune_runtime* runtime) { return attune_wait_idle(runtime, 60'000) == ATTUNE_OK; }
