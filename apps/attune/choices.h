@@ -67,4 +67,13 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);
 
+// What is best for the problems that were selected, on the device called `device`.
+struct ChosenList {
+  Place place;
+  RecordStore* store = nullptr;  // Of the application.
+  std::vector<ChosenProblem> problems;
+};
+Result<ChosenList> ChooseSelected(Application& application, const std::string& device,
+                                  const ChoiceQuery& choices);
+
 }  // namespace attune

@@ -65,15 +65,12 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
 
 Result<int> RunBest(Application& application, BestOptions options) {
   options.choices.cache = ParseCacheState(options.cache);
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, Resolve(application, options.choices.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ChooseAll(*store, place, options.choices, tagged));
+  ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
+                          ChooseSelected(application, options.device, options.choices));
   if (options.json) {
-    application.out().Print(Dump(BestJson(problems)));
+    application.out().Print(Dump(BestJson(list.problems)));
   } else {
-    PrintBest(problems, application);
+    PrintBest(list.problems, application);
   }
   return kExitDone;
 }

@@ -38,16 +38,11 @@ TunableOpExport Format(const std::vector<Choice>& choices, const std::string& fo
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, application.ProblemsOf(options.tag));
-  ChoiceQuery query;
-  query.selection.tag = options.tag;
-  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, query, tagged));
+  ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
+                          ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
   std::vector<Choice> choices;
   std::vector<std::string> skipped;
-  for (const ChosenProblem& problem : chosen) {
+  for (const ChosenProblem& problem : list.problems) {
     if (problem.choice) {
       choices.push_back(*problem.choice);
     } else {
@@ -61,7 +56,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
   if (options.json) {
-    const size_t written = tagged.size() - std::min(tagged.size(), skipped.size());
+    const size_t written = list.problems.size() - std::min(list.problems.size(), skipped.size());
     application.out().Print(Dump(WrittenJson(options, written, skipped)));
   }
   application.out().Flush();

@@ -78,23 +78,19 @@ Status CheckNew(const std::string& folder) {
 
 Result<int> RunCreate(Application& application, const PackageOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckNew(options.folder));
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  ATTUNE_ASSIGN_OR_RETURN(const auto tagged, application.ProblemsOf(options.tag));
-  ChoiceQuery query;
-  query.selection.tag = options.tag;
-  ATTUNE_ASSIGN_OR_RETURN(const auto chosen, ChooseAll(*store, place, query, tagged));
+  ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
+                          ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
+  const Place& place = list.place;
   std::error_code error;
   std::filesystem::create_directories(options.folder, error);
-  ATTUNE_RETURN_IF_ERROR(
-      WritePackagedIndex(*store, options.tag, place.target, SelectionAt(place), options.folder));
+  ATTUNE_RETURN_IF_ERROR(WritePackagedIndex(*list.store, options.tag, place.target,
+                                            SelectionAt(place), options.folder));
   ATTUNE_ASSIGN_OR_RETURN(
       const auto kernels,
       FolderKernelCache::Open(std::filesystem::path(options.folder) / "kernels"));
   const OpenedKernelCache own = OpenDefaultKernelCache();
   KernelPacker packer(place, *own.cache, *kernels);
-  for (const ChosenProblem& problem : chosen) {
+  for (const ChosenProblem& problem : list.problems) {
     if (problem.choice) {
       ATTUNE_RETURN_IF_ERROR(packer.Pack(problem.tagged.problem, problem.choice->candidate));
     }
@@ -108,7 +104,7 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
   manifest.target = Text(place.target);
   ATTUNE_ASSIGN_OR_RETURN(const std::string hash, SealPackage(options.folder, manifest));
   application.out().Print(fmt::format("{}: {} problems, {} kernels, sha256 {}\n", options.folder,
-                                      tagged.size(), packer.count(), hash));
+                                      list.problems.size(), packer.count(), hash));
   return kExitDone;
 }
 
