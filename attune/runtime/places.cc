@@ -95,6 +95,7 @@ LoadedBackends LoadBackends() {
   LoadedBackends backends;
   backends.list.push_back(MakeHostBackend());
   AddPlugin("opencl", backends);
+  AddPlugin("cuda", backends);
   for (const std::string& name : ExtraPlugins()) AddPlugin(name, backends);
   return backends;
 }
@@ -105,7 +106,9 @@ BackendList LazyBackends() {
   for (const std::string& name : ExtraPlugins()) {
     backends.push_back(std::make_unique<PluginBackend>(name));
   }
-  backends.push_back(std::make_unique<PluginBackend>("opencl"));
+  for (const char* name : {"opencl", "cuda"}) {
+    backends.push_back(std::make_unique<PluginBackend>(name));
+  }
   return backends;
 }
 

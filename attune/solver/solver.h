@@ -46,11 +46,14 @@ struct SolverTraits {
   // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
   // shape that nobody has seen without making the caller wait.
   bool instant = false;
+  // Space() has only the default: which other configs there are, the device's library alone can tell
+  // (ListOn).
+  bool listed_on_device = false;
   bool last_resort = false;   // Slow by design (a plain reference): tuned only if nothing else applies.
 };
 
-// Stateless and thread-safe; every method may be called at any time in any order. No method but Load needs
-// the device.
+// Stateless and thread-safe; every method may be called at any time in any order. No method but Load
+// and ListOn needs the device.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -65,6 +68,14 @@ class Solver {
   // The configs that are worth trying on an applicable problem. Index 0 is the default: what a user
   // of this library would get without tuning.
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
+
+  // Configs beyond Space() that the library of an opened device lists for an applicable problem, best
+  // guess first. Empty unless traits().listed_on_device. Asked in a child, as Load is.
+  virtual Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const {
+    (void)device;
+    (void)problem;
+    return std::vector<Config>();
+  }
 
   // What to compile for a config out of Space().
   virtual Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,

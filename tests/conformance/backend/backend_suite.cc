@@ -98,6 +98,17 @@ class Bench {
     return bench;
   }
 
+  // Some of what the solver lists on the device: the first, and as many others from all over the
+  // list.
+  Result<std::vector<Config>> ListedConfigs(const Solver& solver, size_t samples) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> listed, solver.ListOn(*device_, problem_));
+    if (listed.empty()) return listed;
+    std::vector<Config> configs = {listed.front()};
+    Random random(listed.size());
+    for (size_t i = 0; i < samples; ++i) configs.push_back(listed[random.Below(listed.size())]);
+    return configs;
+  }
+
   // What is wrong with this config, as a sentence; nothing if all is well.
   std::optional<std::string> Try(const Solver& solver, const Config& config) {
     Result<Artifact> artifact = Build(solver, config);
@@ -147,7 +158,11 @@ std::optional<std::string> FirstMistake(const ConformanceCase& tried) {
   if (!bench.ok()) return bench.status().ToString();
   const auto space = tried.solver->Space((*bench)->problem(), (*bench)->target());
   if (!space.ok()) return "Space: " + space.status().ToString();
-  for (const Config& config : ConfigsToTry(*space, tried.subject.sampled_configs)) {
+  std::vector<Config> configs = ConfigsToTry(*space, tried.subject.sampled_configs);
+  const auto listed = (*bench)->ListedConfigs(*tried.solver, tried.subject.sampled_configs);
+  if (!listed.ok()) return "ListOn: " + listed.status().ToString();
+  configs.insert(configs.end(), listed->begin(), listed->end());
+  for (const Config& config : configs) {
     if (auto mistake = (*bench)->Try(*tried.solver, config)) {
       return Text(Candidate{tried.solver->id(), config}) + ": " + *mistake;
     }

@@ -1,0 +1,17 @@
+// cuBLASLt as a solver.
+#pragma once
+
+#include <memory>
+
+#include "attune/solver/solver.h"
+#include "backends/cuda/cublaslt.h"
+#include "backends/cuda/lazy.h"
+
+namespace attune::cuda {
+
+// `cuda.cublaslt-gemm`: the config without fields is the library's own first answer, asked for when
+// it is loaded; every other config holds all fields of one algorithm (docs/formats/candidate.md).
+// Borrows `lt`.
+std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt);
+
+}  // namespace attune::cuda

@@ -1,0 +1,361 @@
+#include "backends/cuda/cublaslt_product.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune::cuda {
+namespace {
+
+// What cuBLASLt computes for one pair of element types, as one row.
+struct TypeRow {
+  DataType type;    // Of A and B.
+  DataType c_type;  // Of C and bias.
+  MathMode math;
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+  cudaDataType_t a_code;
+  cudaDataType_t c_code;
+};
+constexpr TypeRow kTypes[] = {
+    {DataType::kF64, DataType::kF64, MathMode::kStrict, CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F,
+     CUDA_R_64F},
+    {DataType::kF32, DataType::kF32, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F,
+     CUDA_R_32F},
+    {DataType::kF32, DataType::kF32, MathMode::kTf32, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F,
+     CUDA_R_32F, CUDA_R_32F},
+    {DataType::kF32, DataType::kF32, MathMode::kBf16, CUBLAS_COMPUTE_32F_FAST_16BF, CUDA_R_32F,
+     CUDA_R_32F, CUDA_R_32F},
+    {DataType::kF16, DataType::kF16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F,
+     CUDA_R_16F},
+    {DataType::kF16, DataType::kF32, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F,
+     CUDA_R_32F},
+    {DataType::kBf16, DataType::kBf16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
+     CUDA_R_16BF, CUDA_R_16BF},
+    {DataType::kBf16, DataType::kF32, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
+     CUDA_R_16BF, CUDA_R_32F},
+    {DataType::kI8, DataType::kI32, MathMode::kStrict, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I,
+     CUDA_R_32I},
+};
+
+const TypeRow* FindTypes(const Gemm& gemm) {
+  for (const TypeRow& row : kTypes) {
+    if (row.type == gemm.type && row.c_type == gemm.c_type && row.math == gemm.math) return &row;
+  }
+  return nullptr;
+}
+
+// Fields of an algorithm in the order of their enumeration; all but the id may be set.
+struct Field {
+  std::string_view name;
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  size_t bytes;
+};
+constexpr Field kFields[] = {
+    {"id", CUBLASLT_ALGO_CONFIG_ID, 4},
+    {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
+    {"split_k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
+    {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
+    {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
+    {"custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
+    {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
+    {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
+    {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2},
+};
+
+// More than any version has had.
+constexpr int kMaxIds = 1024;
+
+// alpha and beta in the type that the computation scales with.
+class ScalarPair {
+ public:
+  ScalarPair(cudaDataType_t type, double alpha, double beta) {
+    switch (type) {
+      case CUDA_R_64F:
+        Keep(alpha, beta);
+        break;
+      case CUDA_R_32I:
+        Keep(static_cast<int32_t>(alpha), static_cast<int32_t>(beta));
+        break;
+      default:
+        Keep(static_cast<float>(alpha), static_cast<float>(beta));
+        break;
+    }
+  }
+
+  const void* alpha() const { return alpha_.data(); }
+  const void* beta() const { return beta_.data(); }
+
+ private:
+  template <class T>
+  void Keep(T alpha, T beta) {
+    std::memcpy(alpha_.data(), &alpha, sizeof alpha);
+    std::memcpy(beta_.data(), &beta, sizeof beta);
+  }
+
+  alignas(double) std::array<std::byte, sizeof(double)> alpha_ = {};
+  alignas(double) std::array<std::byte, sizeof(double)> beta_ = {};
+};
+
+std::optional<cublasLtEpilogue_t> EpilogueOf(const Gemm& gemm) {
+  const bool has_bias = gemm.bias == Bias::kPerRow;
+  if (gemm.bias == Bias::kPerColumn) return std::nullopt;
+  switch (gemm.activation) {
+    case Activation::kNone:
+      return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case Activation::kRelu:
+      return has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::kGelu:  // The library's is the tanh form.
+    case Activation::kTanh:
+    case Activation::kSigmoid:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+cublasOperation_t OperationOf(Transpose transpose) {
+  return transpose == Transpose::kYes ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+}  // namespace
+
+Status CheckCublasLtTakes(const Gemm& gemm) {
+  if (FindTypes(gemm) == nullptr) {
+    return Unsupported(fmt::format("cuBLASLt does not multiply {} into {} with math '{}'.",
+                                   Name(gemm.type), Name(gemm.c_type), Name(gemm.math)));
+  }
+  if (!EpilogueOf(gemm).has_value()) {
+    return Unsupported(
+        "cuBLASLt has this epilogue in no form that rounds as asked: it adds a bias to rows and "
+        "computes relu.");
+  }
+  return Status::Ok();
+}
+
+// Everything that one product needs, destroyed together.
+struct CublasLtProduct::Descriptors {
+  Descriptors(const CublasLt& library, cublasLtHandle_t its_handle, const Gemm& product)
+      : lt(library), handle(its_handle), gemm(product), types(*FindTypes(product)) {}
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  ~Descriptors() {
+    if (preference != nullptr) lt.cublasLtMatmulPreferenceDestroy(preference);
+    for (cublasLtMatrixLayout_t layout : {a, b, c}) {
+      if (layout != nullptr) lt.cublasLtMatrixLayoutDestroy(layout);
+    }
+    if (operation != nullptr) lt.cublasLtMatmulDescDestroy(operation);
+  }
+
+  Status CreateOperation() {
+    ATTUNE_RETURN_IF_ERROR(lt.Check(
+        lt.cublasLtMatmulDescCreate(&operation, types.compute, types.scale), "cannot describe"));
+    ATTUNE_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_TRANSA, OperationOf(gemm.trans_a)));
+    ATTUNE_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_TRANSB, OperationOf(gemm.trans_b)));
+    return Set(CUBLASLT_MATMUL_DESC_EPILOGUE, *EpilogueOf(gemm));
+  }
+
+  Status CreateLayouts() {
+    ATTUNE_RETURN_IF_ERROR(CreateLayout(a, types.a_code, StoredRowsA(gemm), StoredColumnsA(gemm),
+                                        gemm.lda, gemm.stride_a));
+    ATTUNE_RETURN_IF_ERROR(CreateLayout(b, types.a_code, StoredRowsB(gemm), StoredColumnsB(gemm),
+                                        gemm.ldb, gemm.stride_b));
+    return CreateLayout(c, types.c_code, gemm.m, gemm.n, gemm.ldc, gemm.stride_c);
+  }
+
+  Status CreatePreference() {
+    ATTUNE_RETURN_IF_ERROR(
+        lt.Check(lt.cublasLtMatmulPreferenceCreate(&preference), "cannot make a preference"));
+    ATTUNE_RETURN_IF_ERROR(
+        Prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kCublasLtWorkspaceBytes));
+    // Adding into C in the order in which blocks end is the one scheme that does not repeat itself.
+    if (gemm.deterministic) {
+      constexpr uint32_t kOrdered =
+          CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_INPLACE;
+      ATTUNE_RETURN_IF_ERROR(Prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kOrdered));
+    }
+    const auto alignment_bytes = static_cast<uint32_t>(std::min(gemm.alignment_bytes, 256));
+    for (const auto which :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      ATTUNE_RETURN_IF_ERROR(Prefer(which, alignment_bytes));
+    }
+    return Status::Ok();
+  }
+
+  // Ok if the library computes the product with `algorithm`, and then what it needs.
+  cublasStatus_t CheckAlgorithm(const cublasLtMatmulAlgo_t& algorithm,
+                                cublasLtMatmulHeuristicResult_t& result) const {
+    return lt.cublasLtMatmulAlgoCheck(handle, operation, a, b, c, c, &algorithm, &result);
+  }
+
+  bool AddsInPlace(const cublasLtMatmulAlgo_t& algorithm) const {
+    uint32_t scheme = 0;
+    size_t written = 0;
+    lt.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+                                            &scheme, sizeof scheme, &written);
+    return scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  }
+
+  template <class T>
+  Status Set(cublasLtMatmulDescAttributes_t which, T value) {
+    return lt.Check(lt.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value),
+                    "does not take the operation");
+  }
+
+  const CublasLt& lt;
+  const cublasLtHandle_t handle;
+  const Gemm gemm;
+  const TypeRow& types;
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr;
+  cublasLtMatrixLayout_t b = nullptr;
+  cublasLtMatrixLayout_t c = nullptr;
+  cublasLtMatmulPreference_t preference = nullptr;
+
+ private:
+  Status CreateLayout(cublasLtMatrixLayout_t& layout, cudaDataType_t type, int64_t rows,
+                      int64_t columns, int64_t leading, int64_t stride) {
+    ATTUNE_RETURN_IF_ERROR(
+        lt.Check(lt.cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(rows),
+                                               static_cast<uint64_t>(columns), leading),
+                 "does not take a matrix"));
+    if (gemm.batch_count == 1) return Status::Ok();
+    const auto count = static_cast<int32_t>(gemm.batch_count);
+    ATTUNE_RETURN_IF_ERROR(
+        lt.Check(lt.cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                     &count, sizeof count),
+                 "does not take the batch"));
+    return lt.Check(
+        lt.cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                            &stride, sizeof stride),
+        "does not take the stride of a batch");
+  }
+
+  template <class T>
+  Status Prefer(cublasLtMatmulPreferenceAttributes_t which, T value) {
+    return lt.Check(
+        lt.cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof value),
+        "does not take the preference");
+  }
+};
+
+Result<CublasLtProduct> CublasLtProduct::Create(const CublasLt& lt, cublasLtHandle_t handle,
+                                                const Gemm& gemm) {
+  auto descriptors = std::make_shared<Descriptors>(lt, handle, gemm);
+  ATTUNE_RETURN_IF_ERROR(descriptors->CreateOperation());
+  ATTUNE_RETURN_IF_ERROR(descriptors->CreateLayouts());
+  ATTUNE_RETURN_IF_ERROR(descriptors->CreatePreference());
+  return CublasLtProduct(std::move(descriptors));
+}
+
+Result<std::vector<cublasLtMatmulHeuristicResult_t>> CublasLtProduct::Heuristics(int count) const {
+  const Descriptors& d = *descriptors_;
+  std::vector<cublasLtMatmulHeuristicResult_t> answers(static_cast<size_t>(count));
+  int found = 0;
+  ATTUNE_RETURN_IF_ERROR(
+      d.lt.Check(d.lt.cublasLtMatmulAlgoGetHeuristic(d.handle, d.operation, d.a, d.b, d.c, d.c,
+                                                     d.preference, count, answers.data(), &found),
+                 "has no answer for this product"));
+  answers.resize(static_cast<size_t>(found));
+  std::erase_if(answers, [](const auto& answer) { return answer.state != CUBLAS_STATUS_SUCCESS; });
+  if (answers.empty()) return Unsupported("cuBLASLt has no algorithm for this product.");
+  return answers;
+}
+
+Result<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Algorithm(const Config& config) const {
+  const Descriptors& d = *descriptors_;
+  if (d.gemm.deterministic && IntegerAt(config, "reduction") == CUBLASLT_REDUCTION_SCHEME_INPLACE) {
+    return Unsupported("This algorithm adds partial sums in the order in which blocks end.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(cublasLtMatmulAlgo_t algorithm,
+                          Initialised(static_cast<int>(IntegerAt(config, "id"))));
+  for (const Field& field : kFields) {
+    if (field.attribute == CUBLASLT_ALGO_CONFIG_ID) continue;
+    // Little-endian, so that the first two bytes are the number that two bytes hold.
+    const auto value = static_cast<uint32_t>(IntegerAt(config, field.name));
+    ATTUNE_RETURN_IF_ERROR(d.lt.Check(
+        d.lt.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, field.attribute, &value, field.bytes),
+        fmt::format("does not take {}={}", field.name, value)));
+  }
+  cublasLtMatmulHeuristicResult_t result = {};
+  ATTUNE_RETURN_IF_ERROR(d.lt.Check(d.CheckAlgorithm(algorithm, result),
+                                    fmt::format("does not compute this with {}", Text(config))));
+  result.algo = algorithm;
+  return result;
+}
+
+Result<Config> CublasLtProduct::FieldsOf(const cublasLtMatmulAlgo_t& algorithm) const {
+  const Descriptors& d = *descriptors_;
+  Config config;
+  for (const Field& field : kFields) {
+    uint32_t value = 0;
+    size_t written = 0;
+    ATTUNE_RETURN_IF_ERROR(
+        d.lt.Check(d.lt.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, field.attribute, &value,
+                                                             field.bytes, &written),
+                   fmt::format("does not tell the {} of an algorithm", field.name)));
+    config[std::string(field.name)] = int64_t{value};
+  }
+  return config;
+}
+
+std::optional<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Check(
+    const cublasLtMatmulAlgo_t& algorithm) const {
+  if (descriptors_->gemm.deterministic && descriptors_->AddsInPlace(algorithm)) return std::nullopt;
+  cublasLtMatmulHeuristicResult_t result = {};
+  const cublasStatus_t code = descriptors_->CheckAlgorithm(algorithm, result);
+  if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kCublasLtWorkspaceBytes) {
+    return std::nullopt;
+  }
+  result.algo = algorithm;
+  return result;
+}
+
+Result<std::vector<int>> CublasLtProduct::Ids() const {
+  const Descriptors& d = *descriptors_;
+  std::vector<int> ids(kMaxIds);
+  int count = 0;
+  ATTUNE_RETURN_IF_ERROR(
+      d.lt.Check(d.lt.cublasLtMatmulAlgoGetIds(d.handle, d.types.compute, d.types.scale,
+                                               d.types.a_code, d.types.a_code, d.types.c_code,
+                                               d.types.c_code, kMaxIds, ids.data(), &count),
+                 "does not list its algorithms"));
+  ids.resize(static_cast<size_t>(count));
+  return ids;
+}
+
+Result<cublasLtMatmulAlgo_t> CublasLtProduct::Initialised(int id) const {
+  const Descriptors& d = *descriptors_;
+  cublasLtMatmulAlgo_t algorithm = {};
+  ATTUNE_RETURN_IF_ERROR(d.lt.Check(
+      d.lt.cublasLtMatmulAlgoInit(d.handle, d.types.compute, d.types.scale, d.types.a_code,
+                                  d.types.a_code, d.types.c_code, d.types.c_code, id, &algorithm),
+      fmt::format("has no algorithm {} for these types", id)));
+  return algorithm;
+}
+
+Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, double alpha, double beta,
+                            const void* a, const void* b, const void* bias, void* c,
+                            void* workspace, size_t workspace_bytes, cudaStream_t stream) const {
+  const Descriptors& d = *descriptors_;
+  if (bias != nullptr) {
+    ATTUNE_RETURN_IF_ERROR(
+        d.lt.Check(d.lt.cublasLtMatmulDescSetAttribute(
+                       d.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
+                   "does not take the bias"));
+  }
+  const ScalarPair scalars(d.types.scale, alpha, beta);
+  return d.lt.Check(
+      d.lt.cublasLtMatmul(d.handle, d.operation, scalars.alpha(), a, d.a, b, d.b, scalars.beta(), c,
+                          d.c, c, d.c, &algorithm, workspace, workspace_bytes, stream),
+      "cannot multiply");
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,66 @@
+// A Gemm in cuBLASLt's words: the operation, the layouts, and which algorithms there are for them.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/gemm.h"
+#include "attune/space/config.h"
+#include "backends/cuda/cublaslt.h"
+
+namespace attune::cuda {
+
+// The largest scratch memory that an algorithm may ask for: NVIDIA's own recommendation for Hopper,
+// and what cuBLAS gives its calls there.
+inline constexpr size_t kCublasLtWorkspaceBytes = size_t{32} << 20;
+
+// Ok, or kUnsupported with what cuBLASLt has no words for. Needs neither library nor device.
+Status CheckCublasLtTakes(const Gemm& gemm);
+
+// The descriptors of one product. Immutable but for SetBias; used by one thread at a time.
+class CublasLtProduct {
+ public:
+  // REQUIRES: CheckCublasLtTakes(gemm) is ok.
+  static Result<CublasLtProduct> Create(const CublasLt& lt, cublasLtHandle_t handle,
+                                        const Gemm& gemm);
+
+  // At most `count` of the library's answers for this product, best guess first; those that it says
+  // will not work are left out. kUnsupported if it has none.
+  Result<std::vector<cublasLtMatmulHeuristicResult_t>> Heuristics(int count) const;
+
+  // The algorithm whose fields are `config` (see docs/formats/candidate.md), checked by the
+  // library. kUnsupported if it does not compute this product.
+  Result<cublasLtMatmulHeuristicResult_t> Algorithm(const Config& config) const;
+
+  // The fields of `algorithm`.
+  Result<Config> FieldsOf(const cublasLtMatmulAlgo_t& algorithm) const;
+
+  // What AlgoCheck says of `algorithm`: nothing if it does not compute this product, or only with
+  // more than kCublasLtWorkspaceBytes. About a microsecond.
+  std::optional<cublasLtMatmulHeuristicResult_t> Check(const cublasLtMatmulAlgo_t& algorithm) const;
+
+  // Ids of the algorithms for these types, and one of them with all fields at their defaults.
+  Result<std::vector<int>> Ids() const;
+  Result<cublasLtMatmulAlgo_t> Initialised(int id) const;
+
+  // Enqueues the product. `alpha` and `beta` are host numbers; `bias` is null if the problem has
+  // none.
+  Status Run(const cublasLtMatmulAlgo_t& algorithm, double alpha, double beta, const void* a,
+             const void* b, const void* bias, void* c, void* workspace, size_t workspace_bytes,
+             cudaStream_t stream) const;
+
+ private:
+  struct Descriptors;
+
+  explicit CublasLtProduct(std::shared_ptr<const Descriptors> descriptors)
+      : descriptors_(std::move(descriptors)) {}
+
+  std::shared_ptr<const Descriptors> descriptors_;
+};
+
+}  // namespace attune::cuda

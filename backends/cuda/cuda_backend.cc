@@ -1,0 +1,72 @@
+#include "backends/cuda/cuda_backend.h"
+
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/cublaslt.h"
+#include "backends/cuda/cublaslt_gemm.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/inventory.h"
+#include "backends/cuda/lazy.h"
+#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/peaks.h"
+
+namespace attune::cuda {
+namespace {
+
+class CudaBackendImpl final : public Backend {
+ public:
+  CudaBackendImpl() { solvers_.push_back(MakeCublasLtGemm(lt_)); }
+
+  std::string_view name() const override { return "cuda"; }
+  const SolverList& solvers() const override { return solvers_; }
+
+  std::vector<DeviceReport> Devices() const override {
+    std::vector<DeviceReport> reports;
+    for (const DeviceEntry& entry : inventory_.Devices()) {
+      reports.push_back({entry.spec, entry.target, entry.reason});
+    }
+    return reports;
+  }
+
+  std::vector<LibraryReport> Libraries() const override {
+    return {driver_.report, nvrtc_.Get().report, lt_.Get().report()};
+  }
+
+  Environment DescribeEnvironment() const override {
+    Environment environment;
+    // Where nothing can run, the libraries say nothing about any measurement.
+    if (inventory_.Devices().empty()) return environment;
+    environment["driver.cuda"] = driver_.report.version;
+    for (const LibraryReport& report : {nvrtc_.Get().report, lt_.Get().report()}) {
+      if (report.available) environment["library." + report.name] = report.version;
+    }
+    return environment;
+  }
+
+  Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.Find(spec));
+    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Open(driver_, *entry));
+    return std::unique_ptr<Device>(std::move(device));
+  }
+
+  Result<Peaks> MeasurePeaks(Device& device) const override {
+    auto* cuda = dynamic_cast<CudaDevice*>(&device);
+    if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");
+    return MeasureCudaPeaks(nvrtc_.Get(), *cuda);
+  }
+
+ private:
+  const Driver driver_ = LoadDriver();
+  const Inventory inventory_{driver_};  // Borrows the driver, as devices do.
+  const Lazy<Nvrtc> nvrtc_;
+  const Lazy<CublasLt> lt_;  // Solvers borrow it.
+  SolverList solvers_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> CudaBackend() { return std::make_unique<CudaBackendImpl>(); }
+
+}  // namespace attune::cuda

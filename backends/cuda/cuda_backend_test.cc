@@ -1,0 +1,123 @@
+// What needs no device: building for a named architecture, and saying what is missing.
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/cublaslt_product.h"
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/nvrtc.h"
+
+namespace attune::cuda {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kKernel = R"(
+extern "C" __global__ void scale(float* values, float factor, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] *= factor * SCALE;
+}
+)";
+
+class NvrtcTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_.available()) GTEST_SKIP() << nvrtc_.report.missing;
+  }
+
+  Result<Artifact> Build(const std::string& source, const std::string& options,
+                         const std::string& arch) {
+    const Result<BuildRecipe> recipe = MakeRecipe(nvrtc_, source, options, arch);
+    if (!recipe.ok()) return recipe.error();
+    return BuildCubin(nvrtc_, *recipe);
+  }
+
+  const Nvrtc nvrtc_;
+};
+
+TEST_F(NvrtcTest, BuildsForNamedArchitecturesWithoutADevice) {
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const Result<Artifact> cubin = Build(kKernel, "-DSCALE=2", arch);
+
+    ASSERT_TRUE(cubin.ok()) << cubin.status().ToString();
+    EXPECT_THAT(cubin->bytes, StartsWith("\x7f"
+                                         "ELF"));
+    EXPECT_THAT(cubin->bytes, HasSubstr("scale"));
+  }
+}
+
+TEST_F(NvrtcTest, OneRecipeGivesOneArtifact) {
+  const Result<Artifact> first = Build(kKernel, "-DSCALE=2", "sm_90");
+  const Result<Artifact> second = Build(kKernel, "-DSCALE=2", "sm_90");
+
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->bytes, second->bytes);
+}
+
+TEST_F(NvrtcTest, ASourceThatDoesNotCompileIsRefusedWithThePlace) {
+  const Status status = Build("__global__ void k() {\n  undeclared = 1;\n}", "", "sm_90").status();
+
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("kernel.cu(2)"));
+  EXPECT_THAT(status.message(), HasSubstr("undeclared"));
+}
+
+TEST_F(NvrtcTest, AnUnknownArchitectureIsUnsupportedByName) {
+  const Status status = Build(kKernel, "-DSCALE=2", "sm_12345").status();
+
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("sm_12345"));
+}
+
+TEST_F(NvrtcTest, RecipeNamesTheCompilerAndItsBuild) {
+  const Result<BuildRecipe> recipe = MakeRecipe(nvrtc_, kKernel, "", "sm_90");
+
+  ASSERT_TRUE(recipe.ok());
+  EXPECT_THAT(recipe->compiler, HasSubstr(nvrtc_.report.version));
+  EXPECT_THAT(recipe->compiler, HasSubstr(nvrtc_.report.build_id));
+  EXPECT_EQ(recipe->target, "sm_90");
+}
+
+TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
+  const std::unique_ptr<const Backend> backend = CudaBackend();
+
+  for (const LibraryReport& library : backend->Libraries()) {
+    EXPECT_EQ(library.available, library.missing.empty()) << library.name;
+  }
+  const auto libraries = backend->Libraries();
+  const auto driver = std::find_if(libraries.begin(), libraries.end(),
+                                   [](const auto& l) { return l.name == "cuda-driver"; });
+  ASSERT_NE(driver, libraries.end());
+  if (driver->available) return;
+  EXPECT_TRUE(backend->Devices().empty());
+  EXPECT_THAT(driver->missing, HasSubstr("driver"));
+  const Status status = backend->Open("cuda:0").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(driver->missing));
+}
+
+TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {
+  Gemm gemm = PackedGemm(8, 8, 8);
+  EXPECT_TRUE(CheckCublasLtTakes(gemm).ok());
+
+  gemm.activation = Activation::kGelu;
+  EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
+
+  gemm.activation = Activation::kRelu;
+  gemm.bias = Bias::kPerColumn;
+  EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
+
+  gemm = PackedGemm(8, 8, 8, DataType::kI8);
+  gemm.c_type = DataType::kF64;
+  const Status status = CheckCublasLtTakes(gemm);
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("i8"));
+  EXPECT_THAT(status.message(), HasSubstr("f64"));
+}
+
+}  // namespace
+}  // namespace attune::cuda

@@ -1,0 +1,144 @@
+#include "backends/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/sample.h"
+
+namespace attune::cuda {
+namespace {
+
+constexpr size_t kLeastDisplacerBytes = size_t{64} << 20;
+
+CUdeviceptr AddressOf(BufferView view) {
+  return reinterpret_cast<CUdeviceptr>(view.handle) + view.offset_bytes;
+}
+
+class CudaBuffer final : public Buffer {
+ public:
+  CudaBuffer(const Driver& driver, CUcontext context, CUdeviceptr address, size_t size_bytes)
+      : driver_(driver), context_(context), address_(address), size_bytes_(size_bytes) {}
+  CudaBuffer(const CudaBuffer&) = delete;
+  CudaBuffer& operator=(const CudaBuffer&) = delete;
+  ~CudaBuffer() override {
+    driver_.cuCtxSetCurrent(context_);
+    driver_.cuMemFree(address_);
+  }
+
+  void* handle() const override { return reinterpret_cast<void*>(address_); }
+  size_t size_bytes() const override { return size_bytes_; }
+
+ private:
+  const Driver& driver_;
+  const CUcontext context_;
+  const CUdeviceptr address_;
+  const size_t size_bytes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver,
+                                                     const DeviceEntry& entry) {
+  if (!entry.reason.empty()) {
+    return Unavailable(
+        fmt::format("Cannot open {} ({}): {}", entry.spec, entry.target.device, entry.reason));
+  }
+  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry));
+  ATTUNE_RETURN_IF_ERROR(device->Check(
+      driver.cuDevicePrimaryCtxRetain(&device->context_, entry.device), "Cannot create a context"));
+  ATTUNE_RETURN_IF_ERROR(device->Enter());
+  // Work of the legacy default stream neither waits for ours nor holds it back.
+  ATTUNE_RETURN_IF_ERROR(device->Check(
+      driver.cuStreamCreate(&device->stream_, CU_STREAM_NON_BLOCKING), "Cannot create a stream"));
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  if (context_ == nullptr) return;
+  driver_.cuCtxSetCurrent(context_);
+  displacer_.reset();
+  if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
+  driver_.cuDevicePrimaryCtxRelease(entry_.device);
+}
+
+Status CudaDevice::Check(CUresult code, std::string_view what) const {
+  if (code == CUDA_SUCCESS) return Status::Ok();
+  return CudaStatus(driver_, code, fmt::format("{} on {}", what, entry_.spec));
+}
+
+Status CudaDevice::Enter() const {
+  return Check(driver_.cuCtxSetCurrent(context_), "Cannot enter the context");
+}
+
+Result<std::unique_ptr<Buffer>> CudaDevice::Allocate(size_t size_bytes) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  CUdeviceptr address = 0;
+  // The driver has no empty allocations.
+  const CUresult code = driver_.cuMemAlloc(&address, std::max<size_t>(size_bytes, 1));
+  if (code != CUDA_SUCCESS) {
+    return CudaStatus(driver_, code,
+                      fmt::format("Cannot allocate {} bytes of {}", size_bytes, entry_.spec));
+  }
+  return std::unique_ptr<Buffer>(
+      std::make_unique<CudaBuffer>(driver_, context_, address, size_bytes));
+}
+
+Status CudaDevice::Upload(std::span<const std::byte> from, BufferView to) {
+  if (from.empty()) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  ATTUNE_RETURN_IF_ERROR(
+      Check(driver_.cuMemcpyHtoDAsync(AddressOf(to), from.data(), from.size(), stream_),
+            "Cannot upload"));
+  return Synchronize();
+}
+
+Status CudaDevice::Download(BufferView from, std::span<std::byte> to) {
+  if (to.empty()) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  ATTUNE_RETURN_IF_ERROR(
+      Check(driver_.cuMemcpyDtoHAsync(to.data(), AddressOf(from), to.size(), stream_),
+            "Cannot download"));
+  return Synchronize();
+}
+
+Status CudaDevice::Synchronize() {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  return Check(driver_.cuStreamSynchronize(stream_), "Work did not complete");
+}
+
+Status CudaDevice::EnsureDisplacer() {
+  if (displacer_ != nullptr) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(displacer_,
+                          Allocate(std::max(2 * entry_.l2_bytes, kLeastDisplacerBytes)));
+  return Status::Ok();
+}
+
+Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& arguments,
+                                  const TimingRequest& request) {
+  assert(request.launches >= 1);
+  ATTUNE_RETURN_IF_ERROR(Synchronize());
+  SamplePlan plan;
+  plan.launches = request.launches;
+  plan.launch = [&] { return executable.Run(arguments); };
+  if (request.cache == CacheState::kCold) {
+    ATTUNE_RETURN_IF_ERROR(EnsureDisplacer());
+    plan.displace = [this] {
+      constexpr uint32_t kPattern = 0x5A5A5A5A;
+      return Check(driver_.cuMemsetD32Async(AddressOf(displacer_->View(0)), kPattern,
+                                            displacer_->size_bytes() / sizeof kPattern, stream_),
+                   "Cannot displace the caches");
+    };
+  }
+  return TakeSampleNs(driver_, stream_, plan);
+}
+
+Status CudaDevice::AwaitQuiescence(int64_t) {
+  // Times are the device's own, so what host threads do does not matter; its queue must be empty.
+  return Synchronize();
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,57 @@
+// One CUDA device, opened: its primary context and a stream.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <span>
+
+#include "attune/device/device.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/inventory.h"
+
+namespace attune::cuda {
+
+// Handles of buffers are device addresses. The primary context is used, because it is the one that
+// cuBLAS, cuDNN and the program around us compute in.
+//
+// Time is the device's: the launches of a sample are captured into a graph, and events around its
+// replay are compared, so that what the host needs to launch is not measured. An executable that
+// cannot be captured (it allocates or synchronises) is launched directly between the events.
+class CudaDevice final : public Device {
+ public:
+  // Borrows both; they outlive the device.
+  static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry);
+  ~CudaDevice() override;
+
+  const Target& target() const override { return entry_.target; }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
+  Status Upload(std::span<const std::byte> from, BufferView to) override;
+  Status Download(BufferView from, std::span<std::byte> to) override;
+  Status Synchronize() override;
+  Result<double> TimeNs(Executable& executable, const Arguments& arguments,
+                        const TimingRequest& request) override;
+  Status AwaitQuiescence(int64_t limit_ns) override;
+
+  // Makes the context current in this thread: before anything that libraries do on this device.
+  Status Enter() const;
+
+  const Driver& driver() const { return driver_; }
+  const DeviceEntry& entry() const { return entry_; }
+  CUcontext context() const { return context_; }
+  CUstream stream() const { return stream_; }
+
+ private:
+  CudaDevice(const Driver& driver, const DeviceEntry& entry) : driver_(driver), entry_(entry) {}
+
+  Status Check(CUresult code, std::string_view what) const;
+  Status EnsureDisplacer();
+
+  const Driver& driver_;
+  const DeviceEntry& entry_;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
+};
+
+}  // namespace attune::cuda

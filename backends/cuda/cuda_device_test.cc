@@ -1,0 +1,164 @@
+// What needs a GPU: label `gpu`.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/random.h"
+#include "backends/cuda/cublaslt.h"
+#include "backends/cuda/cublaslt_gemm.h"
+#include "backends/cuda/cublaslt_listing.h"
+#include "backends/cuda/cuda_device_test.h"
+#include "backends/cuda/peaks.h"
+
+namespace attune::cuda {
+namespace {
+
+using testing::Gt;
+using testing::HasSubstr;
+using testing::Lt;
+
+// Keeps the device busy for about `clocks` of its cycles; refuses to be captured if told so.
+class Spin final : public Executable {
+ public:
+  Spin(CudaDevice& device, const Module& module, long long clocks, bool capturable = true)
+      : device_(device),
+        module_(module),
+        function_(*module.Function("spin", 0)),
+        clocks_(clocks),
+        capturable_(capturable) {}
+
+  size_t workspace_bytes() const override { return 0; }
+  Status Run(const Arguments&) override {
+    ++runs_;
+    void* pointers[] = {&clocks_};
+    ATTUNE_RETURN_IF_ERROR(module_.Launch(function_, {}, pointers));
+    // A synchronisation is what no capture allows.
+    return capturable_ ? Status::Ok() : device_.Synchronize();
+  }
+
+  int runs() const { return runs_; }
+
+ private:
+  CudaDevice& device_;
+  const Module& module_;
+  const CUfunction function_;
+  long long clocks_;
+  const bool capturable_;
+  int runs_ = 0;
+};
+
+constexpr const char* kSpin = R"(
+extern "C" __global__ void spin(long long clocks) {
+  const long long begin = clock64();
+  while (clock64() - begin < clocks) {}
+}
+)";
+
+TEST_F(CudaDeviceTest, WhatIsUploadedComesBack) {
+  std::vector<std::byte> content(100'003);
+  Random random(1);
+  for (std::byte& byte : content) byte = static_cast<std::byte>(random.Below(256));
+  auto buffer = device_->Allocate(content.size());
+  ASSERT_TRUE(buffer.ok());
+
+  ASSERT_TRUE(device_->Upload(content, (*buffer)->View(0)).ok());
+  std::vector<std::byte> back(content.size() - 17);
+  ASSERT_TRUE(device_->Download((*buffer)->View(17), back).ok());
+
+  EXPECT_EQ(std::memcmp(back.data(), content.data() + 17, back.size()), 0);
+}
+
+TEST_F(CudaDeviceTest, MoreMemoryThanThereIsIsRefusedWithTheNumber) {
+  const Status status = device_->Allocate(size_t{1} << 45).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("35184372088832"));
+}
+
+TEST_F(CudaDeviceTest, TimeIsThatOfOneLaunchWarmAndCold) {
+  const auto module = Compile(kSpin);
+  constexpr long long kClocks = 200'000;  // 100 us and more at any clock that a GPU has.
+  Spin spin(*device_, *module, kClocks);
+
+  for (const CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
+    const auto one = device_->TimeNs(spin, {}, {.launches = 1, .cache = cache});
+    const auto ten = device_->TimeNs(spin, {}, {.launches = 10, .cache = cache});
+
+    ASSERT_TRUE(one.ok() && ten.ok());
+    EXPECT_THAT(*one, Gt(50e3));
+    EXPECT_THAT(*one, Lt(1e6));
+    // What graph replay adds to one launch is small against 100 us.
+    EXPECT_THAT(*ten, Gt(0.8 * *one));
+    EXPECT_THAT(*ten, Lt(1.2 * *one));
+  }
+}
+
+TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsTimedDirectly) {
+  const auto module = Compile(kSpin);
+  Spin spin(*device_, *module, 200'000, false);
+
+  const auto time_ns = device_->TimeNs(spin, {}, {.launches = 3});
+
+  ASSERT_TRUE(time_ns.ok()) << time_ns.status().ToString();
+  EXPECT_THAT(*time_ns, Gt(50e3));
+  // One launch ended the attempt to capture.
+  EXPECT_EQ(spin.runs(), 4);
+}
+
+TEST_F(CudaDeviceTest, PeaksAreThoseOfAGpu) {
+  const auto peaks = MeasureCudaPeaks(nvrtc_, *device_);
+
+  ASSERT_TRUE(peaks.ok()) << peaks.status().ToString();
+  EXPECT_THAT(peaks->f32_flops, Gt(1e12));
+  EXPECT_THAT(peaks->bytes_per_second, Gt(1e11));
+  RecordProperty("f32_tflops", std::to_string(peaks->f32_flops / 1e12));
+  RecordProperty("f64_tflops", std::to_string(peaks->f64_flops / 1e12));
+  RecordProperty("gb_per_second", std::to_string(peaks->bytes_per_second / 1e9));
+}
+
+TEST_F(CudaDeviceTest, EveryAnswerOfCublasLtIsFoundAgainByItsFields) {
+  const CublasLt lt;
+  ASSERT_TRUE(lt.available()) << lt.report().missing;
+  const auto handle = lt.HandleOf(device_->context());
+  ASSERT_TRUE(handle.ok()) << handle.status().ToString();
+  for (const DataType type : {DataType::kF32, DataType::kBf16}) {
+    Gemm gemm = PackedGemm(512, 384, 1024, type);
+    gemm.c_type = type;
+    const auto product = CublasLtProduct::Create(lt, *handle, gemm);
+    ASSERT_TRUE(product.ok()) << product.status().ToString();
+    const auto answers = product->Heuristics(8);
+    ASSERT_TRUE(answers.ok()) << answers.status().ToString();
+
+    for (const auto& answer : *answers) {
+      const auto fields = product->FieldsOf(answer.algo);
+      ASSERT_TRUE(fields.ok());
+      const auto again = product->Algorithm(*fields);
+      ASSERT_TRUE(again.ok()) << again.status().ToString();
+      EXPECT_EQ(std::memcmp(&again->algo, &answer.algo, sizeof answer.algo), 0) << Text(*fields);
+    }
+  }
+}
+
+TEST_F(CudaDeviceTest, TheListOfCublasLtBeginsWithItsAnswersAndHasTheSpaceBehindThem) {
+  const Lazy<CublasLt> library;
+  const CublasLt& lt = library.Get();
+  const auto solver = MakeCublasLtGemm(library);
+  const Problem problem = *ParseProblem("gemm@1{m=512,n=384,k=1024,type=bf16,ctype=bf16}");
+
+  const auto configs = solver->ListOn(*device_, problem);
+
+  ASSERT_TRUE(configs.ok()) << configs.status().ToString();
+  EXPECT_THAT(configs->size(), Gt(100u));
+  const auto product =
+      CublasLtProduct::Create(lt, *lt.HandleOf(device_->context()), std::get<Gemm>(problem));
+  const auto answers = product->Heuristics(1);
+  EXPECT_EQ(configs->front(), *product->FieldsOf(answers->front().algo));
+  RecordProperty("algorithms", std::to_string(configs->size()));
+}
+
+}  // namespace
+}  // namespace attune::cuda

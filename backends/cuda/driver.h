@@ -1,0 +1,85 @@
+// The CUDA driver, loaded at run time: a program that links none of CUDA runs on any machine, and
+// says what is missing where there is no GPU.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/solver/backend.h"
+
+namespace attune::cuda {
+
+// The functions that are called. cuda.h renames some of them to the version that it declares
+// (cuMemAlloc to cuMemAlloc_v2), and so are they looked up.
+#define ATTUNE_CUDA_DRIVER_FUNCTIONS(X) \
+  X(cuInit)                             \
+  X(cuDriverGetVersion)                 \
+  X(cuGetErrorName)                     \
+  X(cuGetErrorString)                   \
+  X(cuDeviceGetCount)                   \
+  X(cuDeviceGet)                        \
+  X(cuDeviceGetName)                    \
+  X(cuDeviceGetAttribute)               \
+  X(cuDeviceGetPCIBusId)                \
+  X(cuDeviceTotalMem)                   \
+  X(cuDevicePrimaryCtxRetain)           \
+  X(cuDevicePrimaryCtxRelease)          \
+  X(cuCtxSetCurrent)                    \
+  X(cuMemAlloc)                         \
+  X(cuMemFree)                          \
+  X(cuMemcpyHtoDAsync)                  \
+  X(cuMemcpyDtoHAsync)                  \
+  X(cuMemsetD32Async)                   \
+  X(cuStreamCreate)                     \
+  X(cuStreamDestroy)                    \
+  X(cuStreamSynchronize)                \
+  X(cuStreamBeginCapture)               \
+  X(cuStreamEndCapture)                 \
+  X(cuEventCreate)                      \
+  X(cuEventDestroy)                     \
+  X(cuEventRecord)                      \
+  X(cuEventRecordWithFlags)             \
+  X(cuEventElapsedTime)                 \
+  X(cuGraphInstantiate)                 \
+  X(cuGraphExecDestroy)                 \
+  X(cuGraphDestroy)                     \
+  X(cuGraphLaunch)                      \
+  X(cuGraphUpload)                      \
+  X(cuModuleLoadData)                   \
+  X(cuModuleUnload)                     \
+  X(cuModuleGetFunction)                \
+  X(cuFuncSetAttribute)                 \
+  X(cuLaunchKernel)
+
+// Loaded once by whoever creates it; the library stays for the life of the process. Immutable and
+// thread-safe afterwards.
+struct Driver {
+#define ATTUNE_CUDA_DECLARE(NAME) decltype(&::NAME) NAME = nullptr;
+  ATTUNE_CUDA_DRIVER_FUNCTIONS(ATTUNE_CUDA_DECLARE)
+#undef ATTUNE_CUDA_DECLARE
+  int version = 0;  // Of CUDA that this driver knows: 13000 for 13.0.
+  LibraryReport report;
+
+  bool available() const { return report.available; }
+};
+
+// Loads libcuda.so.1 and initialises it. Where that fails, `report.missing` says at what: no
+// driver, one that is too old, or no device that this process may use.
+Driver LoadDriver();
+
+// "13.0".
+std::string VersionText(int version);
+
+// Ok for CUDA_SUCCESS, else "<what>: CUDA_ERROR_OUT_OF_MEMORY (out of memory).": kResourceExhausted
+// if memory ran out, kUnavailable if the device or its context is lost for this process (see
+// IsSticky), kInternal otherwise.
+Status CudaStatus(const Driver& driver, CUresult code, std::string_view what);
+
+// Whether every later call in this process would fail with the same error: an illegal address, a
+// trap, a hardware fault. Nothing but a new process helps.
+bool IsSticky(CUresult code);
+
+}  // namespace attune::cuda

@@ -1,0 +1,28 @@
+// A value that is made when somebody first asks for it.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+namespace attune::cuda {
+
+// For libraries of hundreds of megabytes, which a program that never computes on a GPU does not
+// load. Thread-safe; `T` is default-constructed.
+template <class T>
+class Lazy {
+ public:
+  Lazy() = default;
+  Lazy(const Lazy&) = delete;
+  Lazy& operator=(const Lazy&) = delete;
+
+  const T& Get() const {
+    std::call_once(made_, [this] { value_.emplace(); });
+    return *value_;
+  }
+
+ private:
+  mutable std::once_flag made_;
+  mutable std::optional<T> value_;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,55 @@
+#include "backends/cuda/module.h"
+
+#include <fmt/format.h>
+
+namespace attune::cuda {
+namespace {
+
+// What a function has without being asked; more has to be opted for.
+constexpr unsigned kUsualSharedBytes = 48 * 1024;
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
+  ATTUNE_RETURN_IF_ERROR(device.Enter());
+  std::unique_ptr<Module> module(new Module(device));
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(
+      device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
+      fmt::format("Cannot load {} bytes of machine code on {}", cubin.bytes.size(),
+                  device.entry().spec)));
+  return module;
+}
+
+Module::~Module() {
+  if (module_ == nullptr || !device_.Enter().ok()) return;
+  device_.driver().cuModuleUnload(module_);
+}
+
+Result<CUfunction> Module::Function(const std::string& name, unsigned shared_bytes) const {
+  const Driver& driver = device_.driver();
+  CUfunction function = nullptr;
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver,
+                                    driver.cuModuleGetFunction(&function, module_, name.c_str()),
+                                    fmt::format("The machine code has no function '{}'", name)));
+  if (shared_bytes > kUsualSharedBytes) {
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver,
+        driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  static_cast<int>(shared_bytes)),
+        fmt::format("'{}' cannot have {} bytes of shared memory", name, shared_bytes)));
+  }
+  return function;
+}
+
+Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments) const {
+  const Driver& driver = device_.driver();
+  return CudaStatus(
+      driver,
+      driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+                            shape.block[1], shape.block[2], shape.shared_bytes, device_.stream(),
+                            arguments, nullptr),
+      fmt::format("Cannot launch {}x{}x{} blocks of {}x{}x{} threads", shape.grid[0], shape.grid[1],
+                  shape.grid[2], shape.block[0], shape.block[1], shape.block[2]));
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,136 @@
+#include "backends/cuda/sample.h"
+
+#include <memory>
+#include <optional>
+
+namespace attune::cuda {
+namespace {
+
+// Begin and end of one timed span.
+class Span {
+ public:
+  explicit Span(const Driver& driver) : driver_(driver) {}
+  Span(Span&& other) noexcept
+      : driver_(other.driver_),
+        begin_(std::exchange(other.begin_, nullptr)),
+        end_(std::exchange(other.end_, nullptr)) {}
+  Span& operator=(Span&&) = delete;
+  ~Span() {
+    if (begin_ != nullptr) driver_.cuEventDestroy(begin_);
+    if (end_ != nullptr) driver_.cuEventDestroy(end_);
+  }
+
+  Status Create() {
+    for (CUevent* event : {&begin_, &end_}) {
+      ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, driver_.cuEventCreate(event, CU_EVENT_DEFAULT),
+                                        "Cannot create an event"));
+    }
+    return Status::Ok();
+  }
+
+  // CU_EVENT_RECORD_EXTERNAL inside of a capture: the graph then records the event at every replay.
+  Status Begin(CUstream stream, unsigned flags) const { return Record(begin_, stream, flags); }
+  Status End(CUstream stream, unsigned flags) const { return Record(end_, stream, flags); }
+
+  // Of a span that is over.
+  Result<double> LengthNs() const {
+    float ms = 0;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, driver_.cuEventElapsedTime(&ms, begin_, end_),
+                                      "Cannot read the time between two events"));
+    return double{ms} * 1e6;
+  }
+
+ private:
+  Status Record(CUevent event, CUstream stream, unsigned flags) const {
+    return CudaStatus(driver_, driver_.cuEventRecordWithFlags(event, stream, flags),
+                      "Cannot record an event");
+  }
+
+  const Driver& driver_;
+  CUevent begin_ = nullptr;
+  CUevent end_ = nullptr;
+};
+
+// One span over all launches, or with displacement one for each.
+Result<std::vector<Span>> MakeSpans(const Driver& driver, const SamplePlan& plan) {
+  std::vector<Span> spans;
+  const int count = plan.displace ? plan.launches : 1;
+  for (int i = 0; i < count; ++i) {
+    ATTUNE_RETURN_IF_ERROR(spans.emplace_back(driver).Create());
+  }
+  return spans;
+}
+
+Status Enqueue(CUstream stream, const SamplePlan& plan, const std::vector<Span>& spans,
+               unsigned flags) {
+  if (!plan.displace) {
+    ATTUNE_RETURN_IF_ERROR(spans[0].Begin(stream, flags));
+    for (int i = 0; i < plan.launches; ++i) ATTUNE_RETURN_IF_ERROR(plan.launch());
+    return spans[0].End(stream, flags);
+  }
+  for (const Span& span : spans) {
+    ATTUNE_RETURN_IF_ERROR(plan.displace());
+    ATTUNE_RETURN_IF_ERROR(span.Begin(stream, flags));
+    ATTUNE_RETURN_IF_ERROR(plan.launch());
+    ATTUNE_RETURN_IF_ERROR(span.End(stream, flags));
+  }
+  return Status::Ok();
+}
+
+// An executable graph that is destroyed when it goes out of scope.
+class Graph {
+ public:
+  explicit Graph(const Driver& driver) : driver_(driver) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    if (executable_ != nullptr) driver_.cuGraphExecDestroy(executable_);
+    if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
+  }
+
+  // Whether everything that `plan` enqueues could be captured. False leaves the stream as it was.
+  bool Capture(CUstream stream, const SamplePlan& plan, const std::vector<Span>& spans) {
+    // Of this thread only: others may allocate meanwhile.
+    if (driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS) {
+      return false;
+    }
+    const bool enqueued = Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL).ok();
+    const bool ended = driver_.cuStreamEndCapture(stream, &graph_) == CUDA_SUCCESS;
+    return enqueued && ended && graph_ != nullptr &&
+           driver_.cuGraphInstantiate(&executable_, graph_, 0) == CUDA_SUCCESS;
+  }
+
+  Status Replay(CUstream stream) const {
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, driver_.cuGraphUpload(executable_, stream),
+                                      "Cannot upload the graph of a sample"));
+    return CudaStatus(driver_, driver_.cuGraphLaunch(executable_, stream),
+                      "Cannot replay the graph of a sample");
+  }
+
+ private:
+  const Driver& driver_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec executable_ = nullptr;
+};
+
+}  // namespace
+
+Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
+  Graph graph(driver);
+  if (graph.Capture(stream, plan, spans)) {
+    ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
+  } else {
+    ATTUNE_RETURN_IF_ERROR(Enqueue(stream, plan, spans, CU_EVENT_RECORD_DEFAULT));
+  }
+  ATTUNE_RETURN_IF_ERROR(
+      CudaStatus(driver, driver.cuStreamSynchronize(stream), "A timed launch did not complete"));
+  double total_ns = 0;
+  for (const Span& span : spans) {
+    ATTUNE_ASSIGN_OR_RETURN(const double ns, span.LengthNs());
+    total_ns += ns;
+  }
+  return total_ns / plan.launches;
+}
+
+}  // namespace attune::cuda

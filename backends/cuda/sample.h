@@ -1,0 +1,26 @@
+// One timed sample on a CUDA stream: launches recorded into a graph, replayed between events.
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "backends/cuda/driver.h"
+
+namespace attune::cuda {
+
+struct SamplePlan {
+  int launches = 1;
+  std::function<Status()> launch;  // Enqueues one launch on the stream.
+  // Enqueues what displaces the caches, outside of the timed spans; null in a warm sample, which
+  // then has one span over all launches.
+  std::function<Status()> displace;
+};
+
+// Nanoseconds of one launch, averaged. The stream must be idle, and is idle again afterwards.
+// What cannot be captured into a graph is launched directly instead.
+Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan);
+
+}  // namespace attune::cuda

@@ -1,0 +1,37 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/solver/plugin.h"
+#include "tests/conformance/backend/backend_suite.h"
+
+namespace attune {
+namespace {
+
+// The first usable device; none where there is no GPU, and then nothing is run.
+std::vector<BackendUnderTest> Subjects() {
+  const auto plugin = LoadPlugin("cuda");
+  if (!plugin.ok() || (*plugin)->make_backend == nullptr) return {};
+  const std::shared_ptr<const Backend> backend = (*plugin)->make_backend();
+  for (const DeviceReport& report : backend->Devices()) {
+    if (report.reason.empty()) return {{backend, report.spec}};
+  }
+  return {};
+}
+
+std::vector<ConformanceCase> Cases() {
+  const std::vector<BackendUnderTest> subjects = Subjects();
+  return subjects.empty() ? std::vector<ConformanceCase>() : CasesOf(subjects.front());
+}
+
+TEST(CudaConformance, HasADevice) {
+  if (Subjects().empty()) GTEST_SKIP() << "No CUDA device here: the suite was not run.";
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BackendTest);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SolverTest);
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest, testing::ValuesIn(Subjects()));
+INSTANTIATE_TEST_SUITE_P(Cuda, SolverTest, testing::ValuesIn(Cases()), CaseName);
+
+}  // namespace
+}  // namespace attune
