@@ -31,11 +31,8 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                              SelectionAt(place), &chosen.notes);
   if (chosen.choice) return chosen;
   const auto fallback = DefaultCandidate(place, tagged.problem);
-  if (!fallback) {
-    chosen.supported = Unsupported(
-        fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
-    return chosen;
-  }
+  chosen.supported = CheckTunable(place, fallback);
+  if (!fallback) return chosen;
   Choice choice;
   choice.problem = tagged.problem;
   choice.target = place.target;
@@ -104,18 +101,23 @@ Status SupportCheck::Check(const Problem& problem) const {
   Status closest =
       Unsupported(fmt::format("No solver of this build computes the operator '{}'.", name));
   bool refused = false;
+  const Solver* last_resort = nullptr;  // The first of those that apply.
   for (const Side& side : sides_) {
-    // From the end: the reference, which takes the most problems and is the quickest to ask.
+    // From the end: our own solvers, which take the most problems and are the quickest to ask.
     const SolverList& solvers = side.backend->solvers();
     for (auto solver = solvers.rbegin(); solver != solvers.rend(); ++solver) {
       if ((*solver)->traits().operator_name != name) continue;
       Status answer = (*solver)->IsApplicable(problem, side.target);
-      if (answer.ok()) return answer;
+      if (answer.ok() && !(*solver)->traits().last_resort) return answer;
+      if (answer.ok()) {
+        last_resort = solver->get();
+        continue;
+      }
       if (!refused) closest = answer.WithContext(Text((*solver)->id()));
       refused = true;
     }
   }
-  return closest;
+  return last_resort == nullptr ? closest : CheckLeavesAChoice(*last_resort);
 }
 
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem) {
@@ -125,6 +127,12 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
     if (space.ok()) return Candidate{solver->id(), space->At(0)};
   }
   return std::nullopt;
+}
+
+Status CheckTunable(const Place& place, const std::optional<Candidate>& usual) {
+  if (usual) return CheckLeavesAChoice(*FindSolver(place.backend->solvers(), usual->solver));
+  return Unsupported(
+      fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
 }
 
 Result<std::string> BaselineNote(RecordStore& store, const Place& place, const Choice& choice) {

@@ -15,7 +15,8 @@
 
 namespace attune {
 
-// Whether any solver of this build computes a problem on a device of this machine.
+// Whether any solver of this build, plain references not counted, computes a problem on a device of
+// this machine.
 class SupportCheck {
  public:
   explicit SupportCheck(const BackendList& backends);
@@ -35,11 +36,15 @@ class SupportCheck {
 // nothing if none applies.
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem);
 
+// Whether tuning has something to choose from where `usual` is the default candidate of a problem
+// at `place`: kUnsupported if there is none, or only a plain reference computes the problem.
+Status CheckTunable(const Place& place, const std::optional<Candidate>& usual);
+
 // A problem with the answer.
 struct ChosenProblem {
   TaggedProblem tagged;
-  Status supported;                // At the place that was asked for.
-  std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if not supported.
+  Status supported;                // At the place that was asked for, by more than a reference.
+  std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if none applies.
   std::vector<std::string> notes;  // Why sets were passed over.
   std::string baseline_note;       // See BaselineNote.
   std::string roofline_note;       // See RooflineNote.

@@ -66,6 +66,7 @@ std::vector<std::string> SolversInScope(const SolverList& solvers, const std::st
   if (scope == "all") return names;
   for (const auto& solver : solvers) {
     const SolverTraits& traits = solver->traits();
+    if (traits.last_resort) continue;
     if (scope == "dynamic" ? traits.dynamic : traits.instant) names.push_back(solver->id().name);
   }
   return names;

@@ -31,8 +31,8 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
       for (auto& field : entry) field = nullptr;
       entry["problem"] = Text(problem.tagged.problem);
       entry["provenance"] = "unsupported";
-      entry["reason"] = problem.supported.message();
     }
+    if (!problem.supported.ok()) entry["reason"] = problem.supported.message();
     entry["weight"] = problem.tagged.weight;
     entry["baseline_note"] = problem.baseline_note;
     entry["roofline_note"] = problem.roofline_note;
@@ -49,7 +49,8 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
   out.Flush();
   size_t untuned = 0;
   for (const ChosenProblem& problem : problems) {
-    untuned += problem.choice && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
+    const bool can_be_tuned = problem.choice && problem.supported.ok();
+    untuned += can_be_tuned && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
     PrintNotes(problem, application.err());
     for (const std::string& note : problem.notes) {
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));

@@ -28,6 +28,7 @@ struct Evidence {
   Place place;
   std::vector<RecordedSet> sets;  // Oldest first.
   std::optional<Choice> choice;
+  Status supported;  // Without a choice: whether tuning could make one.
   std::vector<std::string> notes;
   std::string baseline_note;
   std::string roofline_note;
@@ -56,6 +57,9 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
     Choice& choice = *evidence.choice;
     choice.roofline_fraction = RooflineFraction(choice, peaks);
     evidence.roofline_note = RooflineNote(problem, choice.roofline_fraction, peaks);
+  } else {
+    evidence.supported =
+        CheckTunable(evidence.place, DefaultCandidate(evidence.place, evidence.problem));
   }
   return evidence;
 }
@@ -89,6 +93,7 @@ Json SetJson(const RecordedSet& recorded, bool used) {
 Json EvidenceJson(const Evidence& evidence) {
   Json json = {{"problem", Text(evidence.problem)},
                {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
+               {"reason", evidence.supported.message()},
                {"baseline_note", evidence.baseline_note},
                {"roofline_note", evidence.roofline_note},
                {"notes", evidence.notes},
@@ -106,7 +111,9 @@ void PrintChoice(const Evidence& evidence, Output& out) {
                         Printable(evidence.place.target.device), evidence.place.target.arch,
                         evidence.place.target.compute_units));
   if (!evidence.choice) {
-    out.Print("Choice   none: nothing valid here was measured; 'attune tune' does it.\n");
+    out.Print(evidence.supported.ok()
+                  ? "Choice   none: nothing valid here was measured; 'attune tune' does it.\n"
+                  : fmt::format("Choice   none: {}\n", Printable(evidence.supported.message())));
     return;
   }
   const Choice& choice = *evidence.choice;

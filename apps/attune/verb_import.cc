@@ -41,11 +41,11 @@ void PrintImport(const ProblemList& list, const ImportOptions& options, Applicat
   out.Print(fmt::format("{} problem{} under the tag '{}'.\n", list.problems.size(),
                         Plural(list.problems.size()), Printable(options.tag)));
   if (list.unsupported > 0) {
-    out.Print(
-        fmt::format("{} imported line{} name{} problems that no solver here can run yet; "
-                    "'attune problems --tag {}' shows them.\n",
-                    list.unsupported, Plural(list.unsupported), list.unsupported == 1 ? "s" : "",
-                    Printable(options.tag)));
+    out.Print(fmt::format(
+        "{} imported line{} name{} problems that nothing here computes, or only a plain "
+        "reference; 'attune problems --tag {}' says why.\n",
+        list.unsupported, Plural(list.unsupported), list.unsupported == 1 ? "s" : "",
+        Printable(options.tag)));
   }
   out.Flush();
   for (const RejectedLine& line : list.rejected) {

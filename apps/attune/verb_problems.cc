@@ -1,5 +1,7 @@
 // attune problems: what the database has to solve.
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
@@ -9,6 +11,8 @@
 
 namespace attune {
 namespace {
+
+constexpr size_t kShownReasons = 10;
 
 struct ProblemsOptions {
   std::string tag;
@@ -32,18 +36,27 @@ Json ProblemsJson(const std::vector<TaggedProblem>& problems, const SupportCheck
 void PrintProblems(const std::vector<TaggedProblem>& problems, const SupportCheck& support,
                    Output& out) {
   Table table({{"weight", Column::Align::kRight}, {"state"}, {"problem"}});
-  std::vector<std::string> reasons;
+  std::map<std::string, size_t> reasons;
+  size_t unsupported = 0;
   for (const TaggedProblem& tagged : problems) {
     const Status supported = support.Check(tagged.problem);
     table.AddRow({fmt::format("{}", tagged.weight), supported.ok() ? "solvable" : "unsupported",
                   Text(tagged.problem)},
                  supported.ok() ? Colour::kPlain : Colour::kYellow);
-    if (!supported.ok()) reasons.push_back(supported.message());
+    if (supported.ok()) continue;
+    ++unsupported;
+    ++reasons[supported.message()];
   }
   out.Print(table.Render(out.screen(), out.width()));
-  if (reasons.empty()) return;
-  out.Print(fmt::format("\n{} of {} problems can be solved by nothing here yet; the first: {}\n",
-                        reasons.size(), problems.size(), Printable(reasons.front())));
+  if (unsupported == 0) return;
+  out.Print(
+      fmt::format("\n{} of {} problems are unsupported here:\n", unsupported, problems.size()));
+  size_t shown = 0;
+  for (const auto& [reason, count] : reasons) {
+    if (++shown > kShownReasons) break;
+    out.Print(fmt::format("  {}: {}\n", count, Printable(reason)));
+  }
+  if (reasons.size() > kShownReasons) out.Print("  (--json has the reason of every one)\n");
 }
 
 Result<int> RunProblems(Application& application, const ProblemsOptions& options) {

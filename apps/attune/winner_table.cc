@@ -35,8 +35,9 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems) {
     if (!problem.choice) {
       table.AddRow({label, "(no solver)", "", "", "", "unsupported", ""}, Colour::kYellow);
     } else if (problem.choice->provenance == Provenance::kUntuned) {
-      table.AddRow({label, Text(problem.choice->candidate), "", "", "", "untuned", ""},
-                   Colour::kDim);
+      const char* state = problem.supported.ok() ? "untuned" : "unsupported";
+      table.AddRow({label, Text(problem.choice->candidate), "", "", "", state, ""},
+                   problem.supported.ok() ? Colour::kDim : Colour::kYellow);
     } else {
       const bool won = problem.choice->provenance == Provenance::kMeasured;
       table.AddRow(MeasuredRow(label, *problem.choice), won ? Colour::kGreen : Colour::kPlain);

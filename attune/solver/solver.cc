@@ -1,6 +1,14 @@
 #include "attune/solver/solver.h"
 
+#include <fmt/format.h>
+
 namespace attune {
+
+Status CheckLeavesAChoice(const Solver& baseline) {
+  if (!baseline.traits().last_resort) return Status::Ok();
+  return Unsupported(fmt::format(
+      "Only the reference computes it ({}), so there is nothing to choose.", Text(baseline.id())));
+}
 
 const Solver* FindSolver(const SolverList& solvers, const SolverId& id) {
   for (const auto& solver : solvers) {

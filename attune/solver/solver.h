@@ -49,7 +49,7 @@ struct SolverTraits {
   // Space() has only the default: which other configs there are, the device's library alone can tell
   // (ListOn).
   bool listed_on_device = false;
-  bool last_resort = false;   // Slow by design (a plain reference): tuned only if nothing else applies.
+  bool last_resort = false;   // Slow by design (a plain reference): tuned only if asked for by name.
 };
 
 // Stateless and thread-safe; every method may be called at any time in any order. No method but Load
@@ -92,6 +92,11 @@ class Solver {
 // Best guess first, reference last. The first applicable one with its default config is the default candidate
 // of a problem.
 using SolverList = std::vector<std::unique_ptr<const Solver>>;
+
+// Ok, or kUnsupported if `baseline`, the first solver that applies to a problem, is a last resort:
+// those stand last in every list, so nothing else computes the problem and there is nothing to
+// choose.
+Status CheckLeavesAChoice(const Solver& baseline);
 
 // The solver called `id`, or null. An exact match of name and version.
 const Solver* FindSolver(const SolverList& solvers, const SolverId& id);

@@ -196,7 +196,7 @@ Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems
     ATTUNE_ASSIGN_OR_RETURN(tuned, FindTuned(tuner, problems));
   }
   const auto is_open = [&](const Problem& problem) {
-    return !tuned.contains(KeyOf(problem)) && !tuner.FindSolvers(problem).solvers.empty();
+    return !tuned.contains(KeyOf(problem)) && tuner.FindParticipants(problem).ok();
   };
   const auto open_count =
       std::count_if(problems.begin(), problems.end(),

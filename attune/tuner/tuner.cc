@@ -92,39 +92,42 @@ Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {
   return result;
 }
 
-namespace {
-
-// Those that take part: no last resort beside others, and only what the filter names; the first,
-// whose default is the baseline, always.
-std::vector<const Solver*> Participants(const std::vector<const Solver*>& applicable,
-                                        const std::vector<std::string>& filter) {
-  std::vector<const Solver*> chosen;
-  for (const Solver* solver : applicable) {
-    const bool named = std::any_of(filter.begin(), filter.end(), [&](const std::string& part) {
-      return solver->id().name.find(part) != std::string::npos;
-    });
-    const bool wanted = filter.empty() ? !solver->traits().last_resort : named;
-    if (chosen.empty() || wanted) chosen.push_back(solver);
-  }
-  return chosen;
+bool Tuner::IsNamed(const Solver& solver) const {
+  const auto& filter = options_.solver_filter;
+  return std::any_of(filter.begin(), filter.end(), [&](const std::string& part) {
+    return solver.id().name.find(part) != std::string::npos;
+  });
 }
 
-}  // namespace
+Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& problem) const {
+  const Applicability found = FindSolvers(problem);
+  if (found.solvers.empty()) {
+    std::string reason = found.refused.empty() ? "this backend has no solvers"
+                                               : found.refused.front().second.message();
+    return Unsupported(fmt::format("None of {} solvers applies to {}; the first says: {}",
+                                   found.refused.size(), Text(problem), reason));
+  }
+  // The baseline is the first that applies, and takes part whatever the filter names.
+  const Solver& baseline = *found.solvers.front();
+  std::vector<const Solver*> chosen = {&baseline};
+  for (const Solver* solver : found.solvers) {
+    const bool wanted =
+        options_.solver_filter.empty() ? !solver->traits().last_resort : IsNamed(*solver);
+    if (wanted && solver != &baseline) chosen.push_back(solver);
+  }
+  const Status choice = CheckLeavesAChoice(baseline);
+  if (choice.ok() || chosen.size() > 1 || IsNamed(baseline)) return chosen;
+  return Unsupported(fmt::format("{} It is timed all the same if the solver filter names it: {}.",
+                                 choice.message(), baseline.id().name));
+}
 
 Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener) {
   ATTUNE_RETURN_IF_ERROR(Check(options_));
-  const Applicability applicability = FindSolvers(problem);
-  if (applicability.solvers.empty()) {
-    std::string reason = applicability.refused.empty()
-                             ? "this backend has no solvers"
-                             : applicability.refused.front().second.message();
-    return Unsupported(fmt::format("None of {} solvers applies to {}; the first says: {}",
-                                   applicability.refused.size(), Text(problem), reason));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto participants, FindParticipants(problem));
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TuningSession session(parts_, options_, problem, listener);
   if (standing.has_value()) session.Challenge(std::move(*standing));
-  return session.Run(Participants(applicability.solvers, options_.solver_filter));
+  return session.Run(participants);
 }
 
 }  // namespace attune

@@ -84,12 +84,9 @@ class Tuner {
  public:
   Tuner(TunerParts parts, TuneOptions options);
 
-  // Solvers that apply and are not excluded, best first, and why the others are not among them.
-  struct Applicability {
-    std::vector<const Solver*> solvers;
-    std::vector<std::pair<const Solver*, Status>> refused;
-  };
-  Applicability FindSolvers(const Problem& problem) const;
+  // Those of which candidates are tried, the baseline first. kUnsupported if no solver applies, or
+  // only last resorts that the filter does not name.
+  Result<std::vector<const Solver*>> FindParticipants(const Problem& problem) const;
 
   bool Excludes(const Solver& solver) const;
 
@@ -97,7 +94,7 @@ class Tuner {
   // that are not excluded (SelectBest); nothing if no valid set has decided it.
   Result<std::optional<Choice>> FindStanding(const Problem& problem) const;
 
-  // kInvalidArgument for options that contradict each other; kUnsupported if no solver applies or
+  // kInvalidArgument for options that contradict each other; kUnsupported if nobody takes part or
   // the problem cannot be checked; kInternal if candidates cannot be evaluated; every other code is
   // the store's. Every trial is stored before this returns; stages are stored as they end, so that
   // an interruption loses nothing that was appended.
@@ -111,6 +108,14 @@ class Tuner {
   const TunerParts& parts() const { return parts_; }
 
  private:
+  // Solvers that apply and are not excluded, best first, and why the others are not among them.
+  struct Applicability {
+    std::vector<const Solver*> solvers;
+    std::vector<std::pair<const Solver*, Status>> refused;
+  };
+  Applicability FindSolvers(const Problem& problem) const;
+  bool IsNamed(const Solver& solver) const;
+
   TunerParts parts_;
   TuneOptions options_;
 };

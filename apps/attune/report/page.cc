@@ -74,10 +74,9 @@ std::string WinnerRow(const ReportProblem& problem) {
   const auto head = fmt::format("<tr><td title=\"{}\">{}</td><td class=\"num\">{}</td>", title,
                                 label, problem.chosen.tagged.weight);
   if (!IsMeasured(problem)) {
-    const bool unsupported = !problem.chosen.choice;
+    const Status& supported = problem.chosen.supported;
     return head + fmt::format("<td colspan=\"6\" class=\"soft\">{}</td></tr>\n",
-                              unsupported ? HtmlEscaped(problem.chosen.supported.message())
-                                          : "not tuned here");
+                              supported.ok() ? "not tuned here" : HtmlEscaped(supported.message()));
   }
   const Choice& choice = *problem.chosen.choice;
   const bool won = choice.provenance == Provenance::kMeasured;
