@@ -27,7 +27,7 @@ void AddOptions(CLI::App& app, ChoiceOptions& options) {
 
 Status RunOn(const std::string& device, const std::function<Status(const Place&)>& run) {
   const LoadedBackends backends = LoadBackends();
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, device));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(backends, device));
   return run(place);
 }
 

@@ -93,8 +93,8 @@ class BackgroundTuner {
  public:
   static Result<std::unique_ptr<BackgroundTuner>> Open(const TunerSettings& settings) {
     std::unique_ptr<BackgroundTuner> tuner(new BackgroundTuner(settings));
-    tuner->backends_ = LazyBackends();
-    ATTUNE_ASSIGN_OR_RETURN(tuner->place_, FindPlace(tuner->backends_, settings.device));
+    tuner->backends_.list = LazyBackends();
+    ATTUNE_ASSIGN_OR_RETURN(tuner->place_, FindPlaceToMeasure(tuner->backends_, settings.device));
     // Told apart by people who wonder about a record: others were running beside.
     tuner->place_.environment["host.background"] = "yes";
     // Nobody waits for it, and what it has measured is worth more than its time.
@@ -141,7 +141,7 @@ class BackgroundTuner {
   }
 
   const TunerSettings settings_;
-  BackendList backends_;
+  LoadedBackends backends_;
   Place place_;
   std::unique_ptr<RecordStore> store_;
   std::unique_ptr<Evaluator> evaluator_;

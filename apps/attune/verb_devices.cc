@@ -30,14 +30,16 @@ Json DevicesJson(const LoadedBackends& loaded) {
                                     {"version", library.version},
                                     {"build_id", library.build_id},
                                     {"path", library.path},
-                                    {"missing", library.missing}});
+                                    {"missing", library.missing},
+                                    {"chosen_by", library.chosen_by}});
     }
     entry["environment"] = ToJson(backend->DescribeEnvironment());
     backends.push_back(std::move(entry));
   }
   Json refused = Json::array();
   for (const auto& refusal : loaded.refused) {
-    refused.push_back({{"plugin", refusal.plugin}, {"reason", refusal.reason}});
+    refused.push_back(
+        {{"plugin", refusal.plugin}, {"reason", refusal.reason}, {"chosen_by", refusal.chosen_by}});
   }
   return {{"backends", std::move(backends)}, {"refused_plugins", std::move(refused)}};
 }
@@ -61,6 +63,11 @@ void PrintDevices(const LoadedBackends& loaded, Output& out) {
   out.Print(table.Render(out.screen(), out.width()));
 }
 
+// Says whose wish it was, because that is where it is put right.
+std::string ChosenBy(const std::string& variable) {
+  return variable.empty() ? "" : fmt::format("{}: ", variable);
+}
+
 void PrintLibraries(const LoadedBackends& loaded, Output& out) {
   Table table({{"library"},
                {"backend"},
@@ -70,16 +77,19 @@ void PrintLibraries(const LoadedBackends& loaded, Output& out) {
     for (const LibraryReport& library : backend->Libraries()) {
       table.AddRow({library.name, std::string(backend->name()),
                     library.available ? library.version : "missing",
-                    Printable(library.available ? library.path : library.missing)},
+                    ChosenBy(library.chosen_by) +
+                        Printable(library.available ? library.path : library.missing)},
                    library.available ? Colour::kPlain : Colour::kYellow);
     }
   }
   if (!table.empty()) out.Print("\n" + table.Render(out.screen(), out.width()));
   for (const auto& refusal : loaded.refused) {
-    out.Print(Paint(out.screen(), Colour::kYellow,
-                    fmt::format("\nThe plug-in '{}' is not used: {}", refusal.plugin,
-                                Printable(refusal.reason))) +
-              "\n");
+    const std::string who = refusal.plugin.empty() ? "No plug-in is used"
+                                                   : fmt::format("The plug-in '{}' is not used",
+                                                                 Printable(refusal.plugin));
+    const std::string line =
+        fmt::format("\n{}{}: {}", ChosenBy(refusal.chosen_by), who, Printable(refusal.reason));
+    out.Print(Paint(out.screen(), Colour::kYellow, line) + "\n");
   }
 }
 

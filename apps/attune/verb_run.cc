@@ -167,7 +167,7 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
 Result<int> RunRun(Application& application, const RunVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseOneProblem(options.problem));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
+                          FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate,
                           options.candidate.empty()
                               ? BestCandidate(application, place, problem)

@@ -286,7 +286,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
+                          FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));

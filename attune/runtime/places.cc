@@ -2,22 +2,24 @@
 
 #include <sys/utsname.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "attune/base/variable.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/host_backend.h"
 
 namespace attune {
 namespace {
 
-void AddPlugin(const std::string& name, LoadedBackends& backends) {
+constexpr const char* kPluginsVariable = "ATTUNE_PLUGINS";
+
+void AddPlugin(const std::string& name, const std::string& chosen_by, LoadedBackends& backends) {
   const auto plugin = LoadPlugin(name);
   if (!plugin.ok()) {
-    backends.refused.push_back({name, plugin.error().message()});
+    backends.refused.push_back({name, plugin.error().message(), chosen_by});
   } else if ((*plugin)->make_backend != nullptr) {
     backends.list.push_back((*plugin)->make_backend());
   }
@@ -26,8 +28,7 @@ void AddPlugin(const std::string& name, LoadedBackends& backends) {
 // Names in ATTUNE_PLUGINS, separated by commas.
 std::vector<std::string> ExtraPlugins() {
   std::vector<std::string> names;
-  const char* listed = std::getenv("ATTUNE_PLUGINS");
-  std::istringstream list(listed == nullptr ? "" : listed);
+  std::istringstream list(VariableOr(kPluginsVariable, ""));
   for (std::string name; std::getline(list, name, ',');) {
     if (!name.empty()) names.push_back(name);
   }
@@ -66,7 +67,7 @@ class PluginBackend final : public Backend {
   const Backend* loaded() const {
     std::call_once(once_, [this] {
       LoadedBackends backends;
-      AddPlugin(plugin_, backends);
+      AddPlugin(plugin_, "", backends);
       if (!backends.list.empty()) backend_ = std::move(backends.list.front());
       if (!backends.refused.empty()) reason_ = backends.refused.front().reason;
     });
@@ -89,14 +90,30 @@ void AddHost(Environment& environment) {
   environment["host.kernel"] = fmt::format("{} {}", system.sysname, system.release);
 }
 
+// A variable that asks for something which is not to be had.
+Status NotHonoured(const std::string& variable, const std::string& reason) {
+  return FailedPrecondition(
+      fmt::format("Nothing is measured, because {} is '{}' and cannot be followed: {} Correct or "
+                  "unset it; 'attune devices' shows what is found.",
+                  variable, VariableOr(variable.c_str(), ""), reason));
+}
+
+// A folder of plug-ins that is none would look like a build without plug-ins.
+void CheckPluginFolder(LoadedBackends& backends) {
+  const std::string folder = VariableOr(kPluginPathVariable, "");
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  backends.refused.push_back({"", fmt::format("{} is not a folder.", folder), kPluginPathVariable});
+}
+
 }  // namespace
 
 LoadedBackends LoadBackends() {
   LoadedBackends backends;
+  CheckPluginFolder(backends);
   backends.list.push_back(MakeHostBackend());
-  AddPlugin("opencl", backends);
-  AddPlugin("cuda", backends);
-  for (const std::string& name : ExtraPlugins()) AddPlugin(name, backends);
+  for (const char* name : {"opencl", "cuda"}) AddPlugin(name, "", backends);
+  for (const std::string& name : ExtraPlugins()) AddPlugin(name, kPluginsVariable, backends);
   return backends;
 }
 
@@ -131,6 +148,18 @@ Result<Place> FindPlace(const BackendList& backends, const std::string& device_s
     return place;
   }
   return NotFound(fmt::format("There is no device '{}'.", device_spec));
+}
+
+Result<Place> FindPlaceToMeasure(const LoadedBackends& backends, const std::string& device_spec) {
+  for (const LoadedBackends::Refusal& refusal : backends.refused) {
+    if (!refusal.chosen_by.empty()) return NotHonoured(refusal.chosen_by, refusal.reason);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, device_spec));
+  for (const LibraryReport& library : place.backend->Libraries()) {
+    if (library.available || library.chosen_by.empty()) continue;
+    return NotHonoured(library.chosen_by, library.missing);
+  }
+  return place;
 }
 
 }  // namespace attune

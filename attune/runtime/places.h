@@ -17,8 +17,9 @@ namespace attune {
 struct LoadedBackends {
   BackendList list;
   struct Refusal {
-    std::string plugin;
+    std::string plugin;  // Empty: every one, because their folder is missing.
     std::string reason;
+    std::string chosen_by;  // The environment variable that asked for it; empty if none did.
   };
   std::vector<Refusal> refused;
 };
@@ -44,5 +45,10 @@ SelectOptions SelectionAt(const Place& place);
 // The place called `device_spec`; kNotFound lists the devices that exist, kUnavailable says why an
 // existing one cannot be used.
 Result<Place> FindPlace(const BackendList& backends, const std::string& device_spec);
+
+// The same for measuring there, which takes environment variables at their word:
+// kFailedPrecondition names one whose plug-in, library or folder cannot be used, rather than to
+// measure what was not meant.
+Result<Place> FindPlaceToMeasure(const LoadedBackends& backends, const std::string& device_spec);
 
 }  // namespace attune

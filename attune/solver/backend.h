@@ -15,17 +15,20 @@ namespace attune {
 
 // One line of `attune devices`: a library that was looked for.
 struct LibraryReport {
-  std::string name;          // "openblas"
+  std::string name;  // "openblas"
   bool available = false;
-  std::string version;       // "0.3.21"; empty if not available.
-  std::string build_id;      // What identifies the very build: file hash, commit, configuration string.
-  std::string path;          // Where it was loaded from.
-  std::string missing;       // If not available: why, and which package brings it.
+  std::string version;   // "0.3.21"; empty if not available.
+  std::string build_id;  // What identifies the very build: file hash, commit, configuration string.
+  std::string path;      // Where it was loaded from.
+  std::string missing;   // If not available: why, and which package brings it.
+  // The environment variable that names it in place of the usual one. A library that was chosen and
+  // is missing is an error where candidates are measured.
+  std::string chosen_by = "";
 };
 
 // One device that could be opened, or the reason why not.
 struct DeviceReport {
-  std::string spec;    // What `--device` takes: "cpu", "opencl:0".
+  std::string spec;  // What `--device` takes: "cpu", "opencl:0".
   Target target;
   std::string reason;  // Empty if usable.
 };

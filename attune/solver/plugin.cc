@@ -2,19 +2,21 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/variable.h"
 
 namespace attune {
 namespace {
 
 // Beside libattune.so; from bin/; from libexec/attune/.
 std::vector<std::filesystem::path> PluginFolders() {
-  if (const char* chosen = std::getenv("ATTUNE_PLUGIN_PATH")) return {chosen};
+  if (const std::string chosen = VariableOr(kPluginPathVariable, ""); !chosen.empty()) {
+    return {chosen};
+  }
   std::vector<std::filesystem::path> folders;
   if (const auto folder = FolderOfThisCode(); !folder.empty()) {
     folders = {folder / "attune", folder / "../lib/attune", folder / "../../lib/attune"};

@@ -14,7 +14,10 @@
 
 namespace attune {
 
-inline constexpr int kPluginApiVersion = 1;
+// 2: LibraryReport says which variable chose the library.
+inline constexpr int kPluginApiVersion = 2;
+
+inline constexpr const char* kPluginPathVariable = "ATTUNE_PLUGIN_PATH";
 
 // Either function may be null.
 struct PluginDescription {

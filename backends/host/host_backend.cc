@@ -1,11 +1,11 @@
 #include "backends/host/host_backend.h"
 
 #include <cassert>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/variable.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"
@@ -26,16 +26,13 @@ namespace attune {
 namespace host {
 namespace {
 
-std::string EnvironmentOr(const char* variable, std::string_view otherwise) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? std::string(otherwise) : std::string(value);
-}
-
 // `dialect` with the file of the option, or of the environment variable, in place of Debian's
 // names.
 BlasDialect Redirected(BlasDialect dialect, const std::string& path, const char* variable) {
-  const std::string chosen = path.empty() ? EnvironmentOr(variable, "") : path;
+  const std::string named = VariableOr(variable, "");
+  const std::string chosen = path.empty() ? named : path;
   if (!chosen.empty()) dialect.file_names = {chosen};
+  if (path.empty() && !named.empty()) dialect.chosen_by = variable;
   return dialect;
 }
 

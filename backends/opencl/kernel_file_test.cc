@@ -1,5 +1,6 @@
 #include "backends/opencl/kernel_file.h"
 
+#include <cstdlib>
 #include <functional>
 #include <set>
 
@@ -227,6 +228,25 @@ TEST(KernelLibraryTest, EarlierFolderReplacesAKernelOfTheSameName) {
   EXPECT_EQ(library.files[0].version, 7);
   ASSERT_EQ(library.reports.size(), 2u);  // The second file of the same folder is a mistake.
   EXPECT_THAT(library.reports[1].missing, HasSubstr("is the name of"));
+}
+
+TEST(KernelLibraryTest, AFolderThatTheUserNamedAndIsNotThereIsReported) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "attune_kernel_folder_test";
+  std::filesystem::create_directories(folder);
+  const std::string path = folder.string() + "::" + (folder / "absent").string();
+
+  ::setenv("ATTUNE_KERNEL_PATH", path.c_str(), 1);
+  const auto reports = MissingKernelFolders();
+  ::setenv("ATTUNE_KERNEL_PATH", "", 1);
+  const auto without = MissingKernelFolders();
+  ::unsetenv("ATTUNE_KERNEL_PATH");
+  std::filesystem::remove_all(folder);
+
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_FALSE(reports[0].available);
+  EXPECT_EQ(reports[0].chosen_by, "ATTUNE_KERNEL_PATH");
+  EXPECT_THAT(reports[0].missing, HasSubstr("absent cannot be read"));
+  EXPECT_TRUE(without.empty());
 }
 
 TEST(KernelPlanTest, ExpressionsBecomeNumbers) {

@@ -1,12 +1,12 @@
 #include "backends/opencl/kernel_library.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/variable.h"
 
 namespace attune::opencl {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxFilesPerFolder = 1000;
+constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -40,18 +41,37 @@ LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
   return report;
 }
 
+std::vector<fs::path> ChosenFolders() {
+  const std::string chosen = VariableOr(kKernelPathVariable, "");
+  std::vector<fs::path> folders;
+  for (std::string_view rest = chosen; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return folders;
+}
+
 }  // namespace
 
-std::vector<fs::path> KernelFolders() {
-  std::vector<fs::path> folders;
-  if (const char* chosen = std::getenv("ATTUNE_KERNEL_PATH")) {
-    std::string_view rest = chosen;
-    while (!rest.empty()) {
-      const size_t colon = std::min(rest.find(':'), rest.size());
-      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
-      rest.remove_prefix(std::min(colon + 1, rest.size()));
-    }
+std::vector<LibraryReport> MissingKernelFolders() {
+  std::vector<LibraryReport> reports;
+  for (const fs::path& folder : ChosenFolders()) {
+    std::error_code error;
+    fs::directory_iterator listing(folder, error);
+    if (!error) continue;
+    LibraryReport& report = reports.emplace_back();
+    report.name = "kernel folder";
+    report.path = folder.string();
+    report.missing =
+        fmt::format("The folder {} cannot be read: {}.", folder.string(), error.message());
+    report.chosen_by = kKernelPathVariable;
   }
+  return reports;
+}
+
+std::vector<fs::path> KernelFolders() {
+  std::vector<fs::path> folders = ChosenFolders();
   if (const fs::path here = FolderOfThisCode(); !here.empty()) {
     // From PREFIX/lib/attune, where the plug-in is, and from PREFIX/bin.
     folders.push_back(here / "../../share/attune/kernels");

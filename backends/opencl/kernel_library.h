@@ -21,6 +21,9 @@ struct KernelLibrary {
 // built from. Not all need to exist.
 std::vector<std::filesystem::path> KernelFolders();
 
+// One for each folder of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
+std::vector<LibraryReport> MissingKernelFolders();
+
 // Every *.json of `folders`. A name that an earlier folder has already is skipped: that is how a
 // user replaces a kernel. Two files of one folder with the same name are reported and the second is
 // left out.

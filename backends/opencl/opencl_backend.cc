@@ -115,7 +115,10 @@ class OpenClBackendImpl final : public Backend {
 
 std::unique_ptr<const Backend> OpenClBackend(
     const std::vector<std::filesystem::path>& kernel_folders) {
-  return std::make_unique<OpenClBackendImpl>(LoadKernelLibrary(kernel_folders));
+  KernelLibrary library = LoadKernelLibrary(kernel_folders);
+  const auto missing = MissingKernelFolders();
+  library.reports.insert(library.reports.begin(), missing.begin(), missing.end());
+  return std::make_unique<OpenClBackendImpl>(std::move(library));
 }
 
 }  // namespace attune::opencl

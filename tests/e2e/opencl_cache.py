@@ -40,6 +40,14 @@ def test_full_disk(attune):
     attune.run("explain", PROBLEM, "--device", "opencl:0", "--db", "full.db")
 
 
+def test_kernel_folder_that_is_not_there(attune):
+    nowhere = {"ATTUNE_KERNEL_PATH": "/nowhere/kernels"}
+    err = attune.run(*TUNE, "--db", "nowhere.db", status=1, **nowhere)[1]
+    program.check("ATTUNE_KERNEL_PATH is '/nowhere/kernels' and cannot be followed" in err, err)
+    out = attune.run("devices", **nowhere)[0]
+    program.check("ATTUNE_KERNEL_PATH: The folder /nowhere/kernels cannot be read" in out, out)
+
+
 def test(attune):
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
@@ -52,6 +60,7 @@ def test(attune):
     program.check(again, f"The runs have no candidate in common: {first} {second}")
     program.check(not any(again.values()), f"Compiled again: {again}")
     test_full_disk(attune)
+    test_kernel_folder_that_is_not_there(attune)
 
 
 program.main(test)

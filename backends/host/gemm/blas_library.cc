@@ -183,9 +183,15 @@ Result<BlasLibrary*> LazyBlas::Get() const {
 
 LibraryReport LazyBlas::Report() const {
   const Result<BlasLibrary*> library = Get();
-  if (!library.ok()) return MissingLibrary(dialect_.name, library.error().message());
-  const SharedLibrary& object = (*library)->object();
-  return FoundLibrary(dialect_.name, (*library)->version(), object.build_id(), object.path());
+  LibraryReport report;
+  if (library.ok()) {
+    const SharedLibrary& object = (*library)->object();
+    report = FoundLibrary(dialect_.name, (*library)->version(), object.build_id(), object.path());
+  } else {
+    report = MissingLibrary(dialect_.name, library.error().message());
+  }
+  report.chosen_by = dialect_.chosen_by;
+  return report;
 }
 
 }  // namespace attune::host

@@ -23,6 +23,7 @@ struct BlasDialect {
   const char* get_threads_symbol;       // int(); may be null.
   const char* version_symbol;           // char*()
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
+  std::string chosen_by = "";  // The environment variable that names the file, if one does.
 };
 BlasDialect OpenBlasDialect();
 BlasDialect BlisDialect();
