@@ -109,14 +109,19 @@ void Run(const Options& options) {
   const Quartiles face_time = QuartilesOf(face_ns);
   const Quartiles added = QuartilesOf(added_ns);
   if (options.json) {
-    const nlohmann::json summary = {{"size", options.size},
-                                    {"blocks", options.blocks},
-                                    {"direct_ns", direct_time.median},
-                                    {"face_ns", face_time.median},
-                                    {"blas_overhead_ns", added.median},
-                                    {"blas_overhead_low_ns", added.low},
-                                    {"blas_overhead_high_ns", added.high}};
-    fmt::print("{}\n", summary.dump(2));
+    nlohmann::ordered_json report;
+    report["summary"] = {{"size", options.size},
+                         {"blocks", options.blocks},
+                         {"direct_ns", direct_time.median},
+                         {"face_ns", face_time.median},
+                         {"blas_overhead_ns", added.median},
+                         {"blas_overhead_low_ns", added.low},
+                         {"blas_overhead_high_ns", added.high}};
+    report["rows"] = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < added_ns.size(); ++i) {
+      report["rows"].push_back({{"direct_ns", direct_ns[i]}, {"face_ns", face_ns[i]}});
+    }
+    fmt::print("{}\n", report.dump(2));
     return;
   }
   fmt::print(
