@@ -31,86 +31,72 @@ template <class T, class Int>
 using CblasGemv = void(int order, int trans, Int m, Int n, T alpha, const T* a, Int lda, const T* x,
                        Int incx, T beta, T* y, Int incy);
 
+// Whether attune has computed the call; `describe` makes a Product of its arguments and is called
+// only if attune wants the call.
+template <class Describer>
+ATTUNE_BLAS_INLINE bool TryToServe(RealSymbol& real, const void* caller,
+                                   const Describer& describe) {
+  Face& face = TheFace();
+  if (!face.Wants(real, caller)) return false;
+  Product product;
+  const Verdict verdict = describe(product);
+  return face.Serve(real, verdict, product);
+}
+
 }  // namespace
 }  // namespace attune::blas
 
 #define ATTUNE_BLAS_ENTRY extern "C" __attribute__((visibility("default"))) void
 
+// What every entry point begins with. Behind NAME stands what Describe() takes before the product:
+// a GemmCall or GemvCall, in C with the order in front.
+#define ATTUNE_BLAS_TRY(NAME, ...)                                              \
+  using namespace attune::blas;                                                 \
+  static constinit RealSymbol real(#NAME);                                      \
+  const void* caller = __builtin_return_address(0);                             \
+  const auto describe = [&](Product & product) __attribute__((always_inline)) { \
+    return Describe(__VA_ARGS__, product);                                      \
+  };                                                                            \
+  if (TryToServe(real, caller, describe)) return
+
 #define ATTUNE_FORTRAN_GEMM(NAME, T, INT)                                                         \
   ATTUNE_BLAS_ENTRY NAME(const char* trans_a, const char* trans_b, const INT* m, const INT* n,    \
                          const INT* k, const T* alpha, const T* a, const INT* lda, const T* b,    \
                          const INT* ldb, const T* beta, T* c, const INT* ldc) {                   \
-    using namespace attune::blas;                                                                 \
-    static constinit RealSymbol real(#NAME);                                                      \
-    const void* caller = __builtin_return_address(0);                                             \
-    Face& face = TheFace();                                                                       \
-    if (face.Wants(real, caller)) {                                                               \
-      Product product;                                                                            \
-      const Verdict verdict =                                                                     \
-          Describe(GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), *m, *n, *k,      \
-                               *alpha, a, *lda, b, *ldb, *beta, c, *ldc},                         \
-                   product);                                                                      \
-      if (face.Serve(real, verdict, product)) return;                                             \
-    }                                                                                             \
+    ATTUNE_BLAS_TRY(NAME, GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), *m, *n,   \
+                                      *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc});             \
     real.Get<FortranGemm<T, INT>>(caller)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, \
                                           c, ldc, kFlagLength, kFlagLength);                      \
   }
 
-#define ATTUNE_FORTRAN_GEMV(NAME, T, INT)                                                         \
-  ATTUNE_BLAS_ENTRY NAME(const char* trans, const INT* m, const INT* n, const T* alpha,           \
-                         const T* a, const INT* lda, const T* x, const INT* incx, const T* beta,  \
-                         T* y, const INT* incy) {                                                 \
-    using namespace attune::blas;                                                                 \
-    static constinit RealSymbol real(#NAME);                                                      \
-    const void* caller = __builtin_return_address(0);                                             \
-    Face& face = TheFace();                                                                       \
-    if (face.Wants(real, caller)) {                                                               \
-      Product product;                                                                            \
-      const Verdict verdict = Describe(                                                           \
-          GemvCall<T>{ParseTranspose(trans), *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy}, \
-          product);                                                                               \
-      if (face.Serve(real, verdict, product)) return;                                             \
-    }                                                                                             \
-    real.Get<FortranGemv<T, INT>>(caller)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy,     \
-                                          kFlagLength);                                           \
+#define ATTUNE_FORTRAN_GEMV(NAME, T, INT)                                                        \
+  ATTUNE_BLAS_ENTRY NAME(const char* trans, const INT* m, const INT* n, const T* alpha,          \
+                         const T* a, const INT* lda, const T* x, const INT* incx, const T* beta, \
+                         T* y, const INT* incy) {                                                \
+    ATTUNE_BLAS_TRY(NAME, GemvCall<T>{ParseTranspose(trans), *m, *n, *alpha, a, *lda, x, *incx,  \
+                                      *beta, y, *incy});                                         \
+    real.Get<FortranGemv<T, INT>>(caller)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy,    \
+                                          kFlagLength);                                          \
   }
 
-#define ATTUNE_CBLAS_GEMM(NAME, T, INT)                                                          \
-  ATTUNE_BLAS_ENTRY NAME(int order, int trans_a, int trans_b, INT m, INT n, INT k, T alpha,      \
-                         const T* a, INT lda, const T* b, INT ldb, T beta, T* c, INT ldc) {      \
-    using namespace attune::blas;                                                                \
-    static constinit RealSymbol real(#NAME);                                                     \
-    const void* caller = __builtin_return_address(0);                                            \
-    Face& face = TheFace();                                                                      \
-    if (face.Wants(real, caller)) {                                                              \
-      Product product;                                                                           \
-      const Verdict verdict =                                                                    \
-          Describe(order,                                                                        \
-                   GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), m, n, k, alpha, \
-                               a, lda, b, ldb, beta, c, ldc},                                    \
-                   product);                                                                     \
-      if (face.Serve(real, verdict, product)) return;                                            \
-    }                                                                                            \
-    real.Get<CblasGemm<T, INT>>(caller)(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, \
-                                        beta, c, ldc);                                           \
+#define ATTUNE_CBLAS_GEMM(NAME, T, INT)                                                           \
+  ATTUNE_BLAS_ENTRY NAME(int order, int trans_a, int trans_b, INT m, INT n, INT k, T alpha,       \
+                         const T* a, INT lda, const T* b, INT ldb, T beta, T* c, INT ldc) {       \
+    ATTUNE_BLAS_TRY(NAME, order,                                                                  \
+                    GemmCall<T>{ParseTranspose(trans_a), ParseTranspose(trans_b), m, n, k, alpha, \
+                                a, lda, b, ldb, beta, c, ldc});                                   \
+    real.Get<CblasGemm<T, INT>>(caller)(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb,  \
+                                        beta, c, ldc);                                            \
   }
 
-#define ATTUNE_CBLAS_GEMV(NAME, T, INT)                                                           \
-  ATTUNE_BLAS_ENTRY NAME(int order, int trans, INT m, INT n, T alpha, const T* a, INT lda,        \
-                         const T* x, INT incx, T beta, T* y, INT incy) {                          \
-    using namespace attune::blas;                                                                 \
-    static constinit RealSymbol real(#NAME);                                                      \
-    const void* caller = __builtin_return_address(0);                                             \
-    Face& face = TheFace();                                                                       \
-    if (face.Wants(real, caller)) {                                                               \
-      Product product;                                                                            \
-      const Verdict verdict = Describe(                                                           \
-          order, GemvCall<T>{ParseTranspose(trans), m, n, alpha, a, lda, x, incx, beta, y, incy}, \
-          product);                                                                               \
-      if (face.Serve(real, verdict, product)) return;                                             \
-    }                                                                                             \
-    real.Get<CblasGemv<T, INT>>(caller)(order, trans, m, n, alpha, a, lda, x, incx, beta, y,      \
-                                        incy);                                                    \
+#define ATTUNE_CBLAS_GEMV(NAME, T, INT)                                                      \
+  ATTUNE_BLAS_ENTRY NAME(int order, int trans, INT m, INT n, T alpha, const T* a, INT lda,   \
+                         const T* x, INT incx, T beta, T* y, INT incy) {                     \
+    ATTUNE_BLAS_TRY(                                                                         \
+        NAME, order,                                                                         \
+        GemvCall<T>{ParseTranspose(trans), m, n, alpha, a, lda, x, incx, beta, y, incy});    \
+    real.Get<CblasGemv<T, INT>>(caller)(order, trans, m, n, alpha, a, lda, x, incx, beta, y, \
+                                        incy);                                               \
   }
 
 ATTUNE_BLAS_NAMES(ATTUNE_FORTRAN_GEMM, ATTUNE_CBLAS_GEMM, ATTUNE_FORTRAN_GEMV, ATTUNE_CBLAS_GEMV)
