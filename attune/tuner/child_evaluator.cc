@@ -1,6 +1,5 @@
 #include "attune/tuner/child_evaluator.h"
 
-#include <fcntl.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -10,14 +9,15 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
-#include "attune/base/unique_fd.h"
 #include "attune/tuner/child_process.h"
+#include "attune/tuner/spare_children.h"
 #include "attune/verify/memory_limit.h"
 #include "attune/verify/problem_data.h"
 
@@ -28,6 +28,8 @@ constexpr const char* kProgramName = "attune-evaluator";
 // A child that does not come up says nothing about the candidate: the machine was busy, or out of
 // processes.
 constexpr int kStartAttempts = 3;
+// Of one problem that is not in heats: the race and the final each have one.
+constexpr size_t kTimingChildren = 2;
 
 int AvailableCores() {
   cpu_set_t set;
@@ -49,14 +51,18 @@ void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// Starts a child, again if need be.
-Result<ChildProcess> StartChild(const ChildOptions& options, int data_fd,
-                                const std::string& problem, const EvaluationTerms& terms) {
+// A child that has said it is ready; another one if need be.
+Result<ChildProcess> StartChild(SpareChildren& spares, const Assignment& assignment) {
   for (int attempt = 1;; ++attempt) {
-    auto child = ChildProcess::Start(options, data_fd, problem, terms);
-    if (child.ok() || attempt == kStartAttempts) return child;
+    // What killed one spare may have killed them all.
+    auto child = attempt == 1 ? spares.Take() : spares.StartAnother();
+    const Status ready = child.ok() ? child->Greet(assignment) : child.error();
+    if (ready.ok()) return child;
+    if (attempt == kStartAttempts) return ready;
   }
 }
+
+size_t JobsOf(const ChildOptions& options) { return static_cast<size_t>(options.jobs); }
 
 int64_t OperandBytes(const Problem& problem) {
   size_t sum_bytes = 0;
@@ -66,36 +72,35 @@ int64_t OperandBytes(const Problem& problem) {
 
 // A child that times holds the copies of the operands, too: the budget and the one that exceeds it,
 // and two more while they are made.
-ChildOptions WithRoomForCopies(ChildOptions options, const EvaluationTerms& terms,
-                               int64_t operand_bytes) {
-  if (terms.rotation_bytes > 0) {
-    options.memory_limit_bytes += terms.rotation_bytes + 3 * operand_bytes;
-  }
-  return options;
+Assignment WithRoomForCopies(Assignment assignment, int64_t operand_bytes) {
+  const int64_t rotation_bytes = assignment.terms.rotation_bytes;
+  if (rotation_bytes > 0) assignment.memory_limit_bytes += rotation_bytes + 3 * operand_bytes;
+  return assignment;
 }
 
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
 // out of the next.
 class ChildBlockTimer final : public BlockTimer {
  public:
-  ChildBlockTimer(const ChildOptions& options, int data_fd, std::string problem,
-                  EvaluationTerms terms, std::vector<Candidate> candidates,
-                  std::vector<BusyInterval>& busy)
-      : options_(options),
-        data_fd_(data_fd),
-        problem_(std::move(problem)),
-        terms_(terms),
+  ChildBlockTimer(SpareChildren& spares, Assignment assignment, std::vector<Candidate> candidates,
+                  std::vector<BusyInterval>& busy, std::optional<DyingChild>& ended)
+      : spares_(spares),
+        assignment_(std::move(assignment)),
         candidates_(std::move(candidates)),
-        busy_(busy) {}
+        busy_(busy),
+        ended_(ended) {}
 
-  ~ChildBlockTimer() override { CollectBusy(); }
+  ~ChildBlockTimer() override {
+    CollectBusy();
+    if (child_.has_value()) ended_.emplace(child_->End());
+  }
 
   // Starts a child and loads into it everything that is not banned.
   Status Restart() {
     CollectBusy();
     child_.reset();
     loaded_.assign(candidates_.size(), std::nullopt);
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(options_, data_fd_, problem_, terms_));
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
     child_.emplace(std::move(child));
     size_t next_index = 0;
     for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -154,12 +159,11 @@ class ChildBlockTimer final : public BlockTimer {
     if (child_.has_value()) Append(busy_, child_->TakeBusyIntervals());
   }
 
-  const ChildOptions options_;
-  const int data_fd_;
-  const std::string problem_;
-  const EvaluationTerms terms_;
+  SpareChildren& spares_;
+  const Assignment assignment_;
   const std::vector<Candidate> candidates_;
   std::vector<BusyInterval>& busy_;
+  std::optional<DyingChild>& ended_;
   std::optional<ChildProcess> child_;
   std::vector<std::optional<uint64_t>> loaded_;  // Index in the child, by index here.
   std::map<size_t, Failure> banned_;
@@ -169,15 +173,17 @@ class ChildBlockTimer final : public BlockTimer {
 
 class ChildEvaluator final : public Evaluator {
  public:
-  explicit ChildEvaluator(ChildOptions options) : options_(WithDefaults(std::move(options))) {}
+  explicit ChildEvaluator(ChildOptions options)
+      : options_(WithDefaults(std::move(options))),
+        spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
-    terms_ = terms;
     baseline_.reset();
+    timed_before_.reset();
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
     data_.emplace(std::move(data));
-    problem_text_ = Text(problem);
+    assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
     busy_.push_back({begin_ns, SteadyNowNs()});
     return Status::Ok();
@@ -185,16 +191,19 @@ class ChildEvaluator final : public Evaluator {
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
+    if (candidates.empty()) return std::vector<Qualified>();
     std::vector<std::optional<Qualified>> results(candidates.size());
+    std::stop_source all_taken;
     std::atomic<size_t> next = 0;
     std::mutex mutex;  // Guards busy_ and first_error.
     Status first_error;
     const auto work = [&] {
+      std::optional<DyingChild> before;
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
-        if (i > 0 && SteadyNowNs() >= deadline_ns) return;
+        if (i > 0 && SteadyNowNs() >= deadline_ns) break;
         std::vector<BusyInterval> busy;
-        auto outcome = QualifyOne(candidates[i], busy);
+        auto outcome = QualifyOne(candidates[i], before, busy);
         const std::lock_guard lock(mutex);
         Append(busy_, std::move(busy));
         if (outcome.ok()) {
@@ -203,11 +212,13 @@ class ChildEvaluator final : public Evaluator {
           first_error = outcome.error();
         }
       }
+      all_taken.request_stop();
     };
     {
       std::vector<std::jthread> workers;
-      const size_t count = std::min(candidates.size(), static_cast<size_t>(options_.jobs));
+      const size_t count = std::min(candidates.size(), JobsOf(options_));
       for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
+      spares_.Supply(candidates.size(), all_taken.get_token());
     }
     std::vector<Qualified> finished;
     for (auto& result : results) {
@@ -220,9 +231,11 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
+    timed_before_.reset();
+    spares_.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
-        WithRoomForCopies(options_, terms_, operand_bytes_), data_->fd(), problem_text_, terms_,
-        std::vector<Candidate>(candidates.begin(), candidates.end()), busy_);
+        spares_, WithRoomForCopies(assignment_, operand_bytes_),
+        std::vector<Candidate>(candidates.begin(), candidates.end()), busy_, timed_before_);
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
@@ -230,18 +243,23 @@ class ChildEvaluator final : public Evaluator {
   std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
 
  private:
-  Result<Qualified> QualifyOne(const Candidate& candidate, std::vector<BusyInterval>& busy) const {
+  // `before` is who was killed last by this thread: it is gone before the candidate begins, so that
+  // they are never in memory together, and leaves its place to this one.
+  Result<Qualified> QualifyOne(const Candidate& candidate, std::optional<DyingChild>& before,
+                               std::vector<BusyInterval>& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child,
-                            StartChild(options_, data_->fd(), problem_text_, terms_));
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
+    before.reset();
     QualifyRequest request{Text(candidate)};
-    if (terms_.output_check.has_value() && baseline_.has_value()) {
-      request.agreement = AgreementRequest{Text(*baseline_), *terms_.output_check};
+    const auto& output_check = assignment_.terms.output_check;
+    if (output_check.has_value() && baseline_.has_value()) {
+      request.agreement = AgreementRequest{Text(*baseline_), *output_check};
     }
     auto reply = child.Ask(request);
     busy = child.TakeBusyIntervals();
+    before.emplace(child.End());
     if (!reply) {
       result.trial.outcome = std::move(reply.error());
       return result;
@@ -264,11 +282,12 @@ class ChildEvaluator final : public Evaluator {
   }
 
   const ChildOptions options_;
+  SpareChildren spares_;
   std::optional<ProblemData> data_;
-  std::string problem_text_;
+  Assignment assignment_;
   int64_t operand_bytes_ = 0;
-  EvaluationTerms terms_;
-  std::optional<Candidate> baseline_;  // Who outputs are compared with.
+  std::optional<Candidate> baseline_;       // Who outputs are compared with.
+  std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
   std::vector<BusyInterval> busy_;
 };
 
@@ -295,9 +314,7 @@ Result<std::filesystem::path> FindEvaluatorProgram() {
 }
 
 Result<Peaks> MeasurePeaksInChild(const ChildOptions& options) {
-  const UniqueFd no_data(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child,
-                          ChildProcess::Spawn(WithDefaults(options), no_data.get()));
+  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(WithDefaults(options)));
   PeaksRequest request;
   request.device = options.device;
   const auto reply = child.Ask(request);

@@ -55,14 +55,13 @@ class SpawnSettings {
   }
 
   // Descriptors of the parent become those that the protocol names. REQUIRES: all above
-  // kProblemDataFd, so that no dup2 overwrites a source.
-  void Wire(int socket, int data, int output) {
+  // kEvaluationSocketFd, so that no dup2 overwrites a source.
+  void Wire(int socket, int output) {
     ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions_, output, 1);
     ::posix_spawn_file_actions_adddup2(&actions_, output, 2);
     ::posix_spawn_file_actions_adddup2(&actions_, socket, kEvaluationSocketFd);
-    ::posix_spawn_file_actions_adddup2(&actions_, data, kProblemDataFd);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kProblemDataFd + 1);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kEvaluationSocketFd + 1);
   }
 
   int Spawn(const std::string& program, pid_t* pid) {
@@ -78,7 +77,7 @@ class SpawnSettings {
 
 // Moves a descriptor above those that the protocol fixes.
 Result<UniqueFd> Raised(UniqueFd fd) {
-  const int raised = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, kProblemDataFd + 1);
+  const int raised = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, kEvaluationSocketFd + 1);
   if (raised < 0) return Unavailable(fmt::format("Cannot duplicate a file: {}.", strerror(errno)));
   return UniqueFd(raised);
 }
@@ -98,7 +97,7 @@ std::string DescribeExit(int wait_status) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options, int data_fd) {
+Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", strerror(errno)));
@@ -111,12 +110,9 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options, int data_f
   }
   UniqueFd output(pipe_ends[0]);
   ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_output, Raised(UniqueFd(pipe_ends[1])));
-  const int data = ::fcntl(data_fd, F_DUPFD_CLOEXEC, kProblemDataFd + 1);
-  if (data < 0) return Unavailable(fmt::format("Cannot share data: {}.", strerror(errno)));
-  const UniqueFd child_data(data);
 
   SpawnSettings settings;
-  settings.Wire(child_socket.get(), child_data.get(), child_output.get());
+  settings.Wire(child_socket.get(), child_output.get());
   pid_t pid = -1;
   const int error = settings.Spawn(options.program.string(), &pid);
   if (error != 0) {
@@ -126,26 +122,24 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options, int data_f
   return ChildProcess(options, pid, std::move(parent_socket), std::move(output));
 }
 
-Result<ChildProcess> ChildProcess::Start(const ChildOptions& options, int data_fd,
-                                         const std::string& problem_text,
-                                         const EvaluationTerms& terms) {
-  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, Spawn(options, data_fd));
+Status ChildProcess::Greet(const Assignment& assignment) {
+  options_.memory_limit_bytes = assignment.memory_limit_bytes;
   HelloRequest hello;
-  hello.device = options.device;
-  hello.problem = problem_text;
-  hello.rotation_bytes = terms.rotation_bytes;
-  hello.warm_up_launches = terms.warm_up_launches;
-  hello.warm_up_ns = terms.warm_up_ns;
-  const auto reply = child.Ask(hello);
+  hello.device = options_.device;
+  hello.problem = assignment.problem;
+  hello.rotation_bytes = assignment.terms.rotation_bytes;
+  hello.warm_up_launches = assignment.terms.warm_up_launches;
+  hello.warm_up_ns = assignment.terms.warm_up_ns;
+  const auto reply = Ask(hello, assignment.data_fd);
   if (!reply) {
     return Unavailable(fmt::format("The evaluator '{}' failed before its first candidate: {}",
-                                   options.program.string(), reply.error().message));
+                                   options_.program.string(), reply.error().message));
   }
   if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {
     return Unavailable(fmt::format("The evaluator refuses to work: {}", refused->message));
   }
-  child.TakeBusyIntervals();
-  return child;
+  TakeBusyIntervals();
+  return Status::Ok();
 }
 
 ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output)
@@ -161,6 +155,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       output_(std::move(other.output_)),
       received_(std::move(other.received_)),
       output_tail_(std::move(other.output_tail_)),
+      is_listening_(other.is_listening_),
       phase_(other.phase_),
       phase_begin_ns_(other.phase_begin_ns_),
       deadline_ns_(other.deadline_ns_),
@@ -175,6 +170,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   output_ = std::move(other.output_);
   received_ = std::move(other.received_);
   output_tail_ = std::move(other.output_tail_);
+  is_listening_ = other.is_listening_;
   phase_ = other.phase_;
   phase_begin_ns_ = other.phase_begin_ns_;
   deadline_ns_ = other.deadline_ns_;
@@ -184,11 +180,20 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 
 ChildProcess::~ChildProcess() { Kill(); }
 
-tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) {
+bool ChildProcess::AwaitListening() {
+  deadline_ns_ = SteadyNowNs() + kHelloDeadlineNs;
+  while (!is_listening_ && AwaitMessage()) {
+  }
+  return is_listening_;
+}
+
+tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) { return Ask(request, -1); }
+
+tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passed_fd) {
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
   phase_begin_ns_ = 0;
   deadline_ns_ = SteadyNowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
-  if (const Status sent = WriteFrame(socket_.get(), Encode(request)); !sent.ok()) {
+  if (const Status sent = WriteFrame(socket_.get(), Encode(request), passed_fd); !sent.ok()) {
     return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
   }
   return AwaitAnswer();
@@ -196,13 +201,22 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) {
 
 tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
   for (;;) {
+    auto reply = AwaitMessage();
+    const bool is_answer = !reply || !(std::holds_alternative<PhaseReply>(reply->content) ||
+                                       std::holds_alternative<ListeningReply>(reply->content));
+    if (is_answer) return reply;
+  }
+}
+
+tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
+  for (;;) {
     auto frame = TakeFrame(received_);
     if (!frame.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, frame.error().message()));
     if (frame->has_value()) {
       auto reply = DecodeReply(**frame);
       if (!reply.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, reply.error().message()));
       NotePhase(*reply);
-      if (std::holds_alternative<PhaseReply>(reply->content)) continue;
+      is_listening_ |= std::holds_alternative<ListeningReply>(reply->content);
       return std::move(*reply);
     }
     const int interval_ms =
@@ -300,17 +314,27 @@ bool ChildProcess::AwaitExit() {
   // The socket of a crashing process closes a moment before the process can be reaped, and a kill
   // in between would hide the signal that it died of.
   for (int waited_ms = 0; waited_ms < kExitPatienceMs; waited_ms += 5) {
-    siginfo_t info{};
-    const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (found == 0 && info.si_pid == pid_) return true;
+    if (HasEnded()) return true;
     ::poll(nullptr, 0, 5);
   }
   return false;
 }
 
-int ChildProcess::Kill() {
+bool ChildProcess::HasEnded() const {
+  siginfo_t info{};
+  const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return found == 0 && info.si_pid == pid_;
+}
+
+DyingChild ChildProcess::End() {
+  if (pid_ > 0) ::kill(-pid_, SIGKILL);
+  return DyingChild(std::exchange(pid_, -1));
+}
+
+int ChildProcess::Kill() { return End().AwaitEnd(); }
+
+int DyingChild::AwaitEnd() {
   if (pid_ <= 0) return 0;
-  ::kill(-pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

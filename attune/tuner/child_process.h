@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -15,21 +16,51 @@
 
 namespace attune {
 
+// What one child works on.
+struct Assignment {
+  std::string problem;  // Canonical text.
+  int data_fd = -1;     // See ProblemData::fd.
+  EvaluationTerms terms;
+  int64_t memory_limit_bytes = 0;  // As that of ChildOptions.
+};
+
+// A child that was killed and may not be gone yet. Move-only; the destructor waits for its end.
+class DyingChild {
+ public:
+  explicit DyingChild(pid_t pid) : pid_(pid) {}
+  DyingChild(DyingChild&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  DyingChild& operator=(DyingChild&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    return *this;
+  }
+  ~DyingChild() { AwaitEnd(); }
+
+  // Its wait status; 0 if that was asked for before.
+  int AwaitEnd();
+
+ private:
+  pid_t pid_ = -1;
+};
+
 // Move-only; the destructor kills the whole process group of the child and reaps it. Used by one
-// thread.
+// thread at a time. The system kills the child when the thread that started it ends.
 class ChildProcess {
  public:
-  // Starts the program of `options` with `data_fd` (see ProblemData::fd) and says hello.
-  // kUnavailable if it cannot be started or refuses.
-  static Result<ChildProcess> Start(const ChildOptions& options, int data_fd,
-                                    const std::string& problem_text, const EvaluationTerms& terms);
-
-  // Starts the program and says nothing. `data_fd` is any open file where the child needs no data.
-  static Result<ChildProcess> Spawn(const ChildOptions& options, int data_fd);
+  // Starts the program of `options` and says nothing; does not wait until it listens. kUnavailable
+  // if it cannot be started.
+  static Result<ChildProcess> Spawn(const ChildOptions& options);
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
+
+  // Waits until the child sleeps in wait for its first request. False if it does not come to that:
+  // it is killed then.
+  bool AwaitListening();
+
+  // Says hello: the first thing a child is asked that runs candidates. kUnavailable if it died
+  // before, or refuses.
+  Status Greet(const Assignment& assignment);
 
   // Sends `request` and waits for its answer, through as many phases as it has. A child that dies,
   // exceeds the deadline of a phase or the memory limit, or talks nonsense is killed and becomes a
@@ -37,6 +68,10 @@ class ChildProcess {
   tl::expected<Reply, Failure> Ask(const Request& request);
 
   bool alive() const { return pid_ > 0; }
+  // It is there no more, by its own doing.
+  bool HasEnded() const;
+  // Kills the whole process group and does not wait. alive() is then false.
+  DyingChild End();
 
   // When phases ran, since the last call.
   std::vector<BusyInterval> TakeBusyIntervals();
@@ -44,7 +79,11 @@ class ChildProcess {
  private:
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
 
+  // With `passed_fd`, see WriteFrame.
+  tl::expected<Reply, Failure> Ask(const Request& request, int passed_fd);
   tl::expected<Reply, Failure> AwaitAnswer();
+  // The next message, of any kind.
+  tl::expected<Reply, Failure> AwaitMessage();
   // Waits for something on either descriptor and reads it.
   enum class Arrival { kNothing, kMessage, kClosed };  // What came from the socket.
   Arrival ReadAvailable(int timeout_ms);
@@ -64,6 +103,7 @@ class ChildProcess {
   UniqueFd output_;  // Read end of the child's standard output and error.
   std::string received_;
   std::string output_tail_;
+  bool is_listening_ = false;
   Phase phase_ = Phase::kLoad;
   int64_t phase_begin_ns_ = 0;  // 0 while no phase runs.
   int64_t deadline_ns_ = 0;

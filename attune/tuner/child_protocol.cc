@@ -129,6 +129,30 @@ Result<Json> ParseMessage(std::string_view text) {
   return json;
 }
 
+// Room for one descriptor beside the bytes of a socket; the system closes what is sent beyond it.
+union FileControl {
+  cmsghdr alignment;
+  char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+// As send(), with a duplicate of `passed_fd` unless that is negative.
+ssize_t SendWithFile(int fd, std::string_view text, int passed_fd) {
+  if (passed_fd < 0) return ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+  iovec bytes{const_cast<char*>(text.data()), text.size()};
+  FileControl control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof passed_fd);
+  std::memcpy(CMSG_DATA(header), &passed_fd, sizeof passed_fd);
+  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
 Status SystemFailure(const char* what) {
   return Unavailable(fmt::format("Cannot {} the socket of a child: {}.", what, strerror(errno)));
 }
@@ -179,6 +203,7 @@ std::string Encode(const Reply& reply) {
   Json json;
   json["at_ns"] = reply.at_ns;
   std::visit(Overloaded{
+                 [&](const ListeningReply&) { json["type"] = "listening"; },
                  [&](const ReadyReply&) { json["type"] = "ready"; },
                  [&](const RefusedReply& refused) {
                    json["type"] = "refused";
@@ -257,7 +282,9 @@ Result<Reply> DecodeReply(std::string_view text) {
   const std::string type = reader.String("type");
   Reply reply;
   reply.at_ns = reader.Integer("at_ns");
-  if (type == "ready") {
+  if (type == "listening") {
+    reply.content = ListeningReply{};
+  } else if (type == "ready") {
     reply.content = ReadyReply{};
   } else if (type == "refused") {
     reply.content = RefusedReply{reader.String("message")};
@@ -289,7 +316,7 @@ Result<Reply> DecodeReply(std::string_view text) {
   return reply;
 }
 
-Status WriteFrame(int fd, std::string_view payload) {
+Status WriteFrame(int fd, std::string_view payload, int passed_fd) {
   if (payload.empty() || payload.size() > kMaxFrameBytes) {
     return InvalidArgument(fmt::format("A child message has {} bytes; the limit is {}.",
                                        payload.size(), kMaxFrameBytes));
@@ -300,12 +327,38 @@ Status WriteFrame(int fd, std::string_view payload) {
   frame += payload;
   std::string_view rest = frame;
   while (!rest.empty()) {
-    const ssize_t sent = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    const ssize_t sent = SendWithFile(fd, rest, passed_fd);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return SystemFailure("write to");
+    passed_fd = -1;  // It went with the first byte.
     rest.remove_prefix(static_cast<size_t>(sent));
   }
   return Status::Ok();
+}
+
+bool ReadFrames(int fd, std::string& buffer, UniqueFd& passed_fd) {
+  char chunk[4096];
+  iovec bytes{chunk, sizeof chunk};
+  FileControl control;
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) return false;
+  buffer.append(chunk, static_cast<size_t>(got));
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int received_fd = -1;
+    std::memcpy(&received_fd, CMSG_DATA(header), sizeof received_fd);
+    passed_fd.Reset(received_fd);
+  }
+  return true;
 }
 
 Result<std::optional<std::string>> TakeFrame(std::string& buffer) {

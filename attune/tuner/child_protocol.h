@@ -9,15 +9,17 @@
 #include <variant>
 
 #include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
 #include "attune/problem/target.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/output_check.h"
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 2;
+inline constexpr int kChildProtocolVersion = 3;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 
+// Travels with the descriptor of the problem's data, see WriteFrame.
 struct HelloRequest {
   int version = kChildProtocolVersion;
   std::string device;
@@ -59,6 +61,8 @@ struct Qualification {
   double quick_ns = 0;
 };
 
+// The first message of every child, unasked: it is started, and sleeps until a request comes.
+struct ListeningReply {};
 struct ReadyReply {};
 struct RefusedReply {
   std::string message;
@@ -83,8 +87,8 @@ struct FailedReply {
 
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
-  std::variant<ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply, TimedReply,
-               PeaksReply, FailedReply>
+  std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
+               TimedReply, PeaksReply, FailedReply>
       content;
 };
 
@@ -94,8 +98,13 @@ std::string Encode(const Reply& reply);
 Result<Request> DecodeRequest(std::string_view json);
 Result<Reply> DecodeReply(std::string_view json);
 
-// Writes one frame to a blocking descriptor. kUnavailable if the peer has closed.
-Status WriteFrame(int fd, std::string_view payload);
+// Writes one frame to a blocking socket, and with it a duplicate of `passed_fd` unless that is
+// negative. kUnavailable if the peer has closed.
+Status WriteFrame(int fd, std::string_view payload, int passed_fd = -1);
+
+// Waits for bytes of a socket and appends them to `buffer`; a descriptor that came with them
+// (close-on-exec) replaces `passed_fd`. False at the end of the stream.
+bool ReadFrames(int fd, std::string& buffer, UniqueFd& passed_fd);
 
 // Takes the first frame off `buffer` if it is complete; nothing if more bytes are needed; kDataLoss
 // if its length is 0 or above kMaxFrameBytes.

@@ -1,9 +1,12 @@
 #include "attune/tuner/child_protocol.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +111,51 @@ TEST(ChildProtocolTest, FrameIsTakenOnlyWhenComplete) {
 
   EXPECT_EQ(TakeFrame(buffer)->value(), "hello");
   EXPECT_EQ(buffer, "rest");
+}
+
+TEST(ChildProtocolTest, DescriptorTravelsWithTheFirstByteOfItsFrame) {
+  int sockets[2];
+  int pipe_ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  ASSERT_EQ(::pipe(pipe_ends), 0);
+  const UniqueFd writer(sockets[0]), reader(sockets[1]), out(pipe_ends[0]);
+  UniqueFd in(pipe_ends[1]);
+  const std::string payload(20'000, 'x');
+  std::string received;
+  UniqueFd passed;
+
+  ASSERT_TRUE(WriteFrame(writer.get(), payload, in.get()).ok());
+  in.Reset();
+  ASSERT_TRUE(ReadFrames(reader.get(), received, passed));
+  const UniqueFd first = std::move(passed);
+  while (received.size() < payload.size() + 4) {
+    ASSERT_TRUE(ReadFrames(reader.get(), received, passed));
+  }
+
+  EXPECT_EQ(TakeFrame(received)->value(), payload);
+  EXPECT_FALSE(passed.valid());
+  ASSERT_TRUE(first.valid());
+  EXPECT_NE(::fcntl(first.get(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_EQ(::write(first.get(), "y", 1), 1);
+  char echoed = 0;
+  EXPECT_EQ(::read(out.get(), &echoed, 1), 1);
+  EXPECT_EQ(echoed, 'y');
+}
+
+TEST(ChildProtocolTest, EndOfTheStreamIsToldFromBytes) {
+  int sockets[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  UniqueFd writer(sockets[0]);
+  const UniqueFd reader(sockets[1]);
+  ASSERT_TRUE(WriteFrame(writer.get(), "bye").ok());
+  writer.Reset();
+  std::string received;
+  UniqueFd passed;
+
+  EXPECT_TRUE(ReadFrames(reader.get(), received, passed));
+  EXPECT_FALSE(ReadFrames(reader.get(), received, passed));
+  EXPECT_EQ(TakeFrame(received)->value(), "bye");
+  EXPECT_FALSE(passed.valid());
 }
 
 TEST(ChildProtocolTest, FrameOfAbsurdLengthIsRefused) {

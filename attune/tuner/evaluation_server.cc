@@ -2,10 +2,8 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/base/unique_fd.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/tuner/candidate_runner.h"
@@ -37,6 +36,7 @@ class EvaluationServer {
 
   // Until the parent closes. The status says why the conversation broke, if it did.
   Status Serve() {
+    ATTUNE_RETURN_IF_ERROR(Send(ListeningReply{}));
     for (;;) {
       ATTUNE_ASSIGN_OR_RETURN(const std::optional<Request> request, NextRequest());
       if (!request.has_value()) return Status::Ok();
@@ -54,11 +54,7 @@ class EvaluationServer {
         ATTUNE_ASSIGN_OR_RETURN(Request request, DecodeRequest(*frame));
         return std::optional<Request>(std::move(request));
       }
-      char chunk[4096];
-      const ssize_t got = ::recv(socket_fd_, chunk, sizeof chunk, 0);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return std::optional<Request>();
-      received_.append(chunk, static_cast<size_t>(got));
+      if (!ReadFrames(socket_fd_, received_, passed_fd_)) return std::optional<Request>();
     }
   }
 
@@ -97,7 +93,9 @@ class EvaluationServer {
     ATTUNE_ASSIGN_OR_RETURN(problem_, ParseProblem(hello.problem));
     ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, hello.device));
     ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));
-    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, kProblemDataFd));
+    if (!passed_fd_.valid()) return InvalidArgument("No data of the problem came with the hello.");
+    const UniqueFd data_fd = std::move(passed_fd_);
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, data_fd.get()));
     data_.emplace(std::move(data));
     // A phase that cannot be reported has no reader any more; the next request ends the
     // conversation.
@@ -160,6 +158,7 @@ class EvaluationServer {
   std::unique_ptr<KernelCache> cache_;
   Builder builder_;
   std::string received_;
+  UniqueFd passed_fd_;  // The last that came.
   Problem problem_;
   std::unique_ptr<Device> device_;
   std::optional<ProblemData> data_;

@@ -5,14 +5,11 @@
 
 namespace attune {
 
-// Serves `socket_fd` until the parent closes it, computing with `backends`. Returns the exit status
-// for main(): 0 after an orderly end. The data of the problem arrives as inherited file
-// descriptors.
+// Says that it listens and serves `socket_fd` until the parent closes it, computing with
+// `backends`. Returns the exit status for main(): 0 after an orderly end.
 int ServeEvaluations(int socket_fd, const BackendList& backends);
 
 // The descriptor at which a spawned child finds its end of the socket pair.
 inline constexpr int kEvaluationSocketFd = 3;
-// The descriptor of the shared problem data.
-inline constexpr int kProblemDataFd = 4;
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Memory that processes share through an inherited descriptor.
+// Memory that processes share through a descriptor that one sends the other.
 #pragma once
 
 #include <cstddef>

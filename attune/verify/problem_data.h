@@ -14,7 +14,7 @@
 namespace attune {
 
 // Inputs and a reference output in one sealed, read-only memory file, which a child process maps
-// from an inherited descriptor instead of computing everything again. Immutable, so thread-safe;
+// from a descriptor that it is sent and need not compute again. Immutable, so thread-safe;
 // move-only.
 //
 // Inputs are uniform in [-1, 1], never zero: zeros are free on hardware that gates its multipliers,

@@ -1,0 +1,53 @@
+#include "attune/tuner/spare_children.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace attune {
+
+SpareChildren::SpareChildren(const ChildOptions& options, size_t kept, size_t ahead)
+    : options_(options), kept_(kept), most_(kept + ahead) {}
+
+SpareChildren::~SpareChildren() {
+  // All at once: each takes a moment to be gone.
+  std::vector<DyingChild> dying;
+  for (ChildProcess& spare : spares_) dying.push_back(spare.End());
+}
+
+Result<ChildProcess> SpareChildren::Take() {
+  {
+    const std::lock_guard lock(mutex_);
+    std::optional<ChildProcess> spare;
+    while (!spare.has_value() && !spares_.empty()) {
+      if (!spares_.front().HasEnded()) spare.emplace(std::move(spares_.front()));
+      spares_.pop_front();
+    }
+    taken_.notify_all();
+    if (spare.has_value()) return std::move(*spare);
+  }
+  return StartAnother();
+}
+
+void SpareChildren::Supply(size_t needed, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  size_t missing = needed + kept_ - std::min(spares_.size(), needed + kept_);
+  for (; missing > 0; --missing) {
+    taken_.wait(lock, stop, [this] { return spares_.size() < most_; });
+    if (stop.stop_requested()) return;
+    lock.unlock();
+    auto child = StartAnother();
+    if (!child.ok()) return;
+    lock.lock();
+    spares_.push_back(std::move(*child));
+  }
+}
+
+void SpareChildren::Settle() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(spares_,
+                [](ChildProcess& spare) { return !spare.AwaitListening() || spare.HasEnded(); });
+}
+
+}  // namespace attune

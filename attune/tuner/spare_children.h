@@ -1,0 +1,50 @@
+// Children that are started before they are needed, so that a candidate waits for a hello and not
+// for a program to be loaded.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <stop_token>
+
+#include "attune/base/status.h"
+#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/child_process.h"
+
+namespace attune {
+
+// Thread-safe, but for Supply: the system kills spares with the thread that started them, so they
+// are started by one thread that lives as long as this object is used. Ends all that are left.
+class SpareChildren {
+ public:
+  // Of which `kept` are left when all that were needed are taken, and before that up to `ahead`
+  // more.
+  SpareChildren(const ChildOptions& options, size_t kept, size_t ahead);
+  ~SpareChildren();
+
+  // A child that was asked nothing so far: a spare one, or, if there is none, one that is started
+  // by the calling thread. One that died is passed over. It need not listen yet.
+  Result<ChildProcess> Take();
+
+  // One that is started now by the calling thread: for who met a spare that was about to die.
+  Result<ChildProcess> StartAnother() { return ChildProcess::Spawn(options_); }
+
+  // Starts what is missing while `needed` of them are taken, until a stop is requested or none can
+  // be started: whoever needs one then is told why. Does not wait until they listen; the last ones
+  // are started before the last ones are taken, so that Settle after that rarely waits.
+  void Supply(size_t needed, const std::stop_token& stop);
+
+  // Waits until every spare sleeps, so that it disturbs nobody who is timed.
+  void Settle();
+
+ private:
+  const ChildOptions options_;
+  const size_t kept_;
+  const size_t most_;
+  std::mutex mutex_;  // Guards spares_.
+  std::condition_variable_any taken_;
+  std::deque<ChildProcess> spares_;  // The oldest first.
+};
+
+}  // namespace attune
