@@ -1,6 +1,7 @@
 """Kills a whole tuning run at random moments; what it reported as done is never lost, and the same
 command goes on until everything is tuned."""
 
+import collections
 import contextlib
 import random
 import re
@@ -16,7 +17,10 @@ SEED = 20261121
 TUNE = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "60ms")
 # "[3/12] 0s: gemm 10x10x8 nn f32: fake.tiled@1{...} 1.2 us, 2.00x over the default"; a line about a
 # problem that is still under way has a comma after its label.
-FINISHED_LINE = re.compile(r"\[\d+/\d+\] [^:]*: gemm (\d+)x(\d+)x(\d+) [^:,]*: fake\.")
+FINISHED_LINE = re.compile(r"\[\d+/\d+\] [^:]*: gemm (\d+)x(\d+)x(\d+) [^:,]*: fake\..*\n")
+# The end of such a line where the evidence of a --retune was worse than what stood: its set is not
+# finished then.
+KEPT = ", as measured before\n"
 
 
 def label_sizes(text):
@@ -31,16 +35,20 @@ def finished_problems(attune):
 
 
 def stored(attune):
-    """(trials, finished sets) in the database."""
+    """(trials, Counter of finished sets by the sizes of their problem) in the database."""
     path = attune.folder / "data" / "attune" / "attune.db"
     with contextlib.closing(sqlite3.connect(path)) as records:
+        finished = records.execute(
+            "SELECT problem.content FROM finished_set JOIN set_progress ON set_progress.id = set_id "
+            "JOIN measurement_set ON measurement_set.id = set_id "
+            "JOIN problem ON problem.id = problem_id WHERE finished = 1")
         return (records.execute("SELECT COUNT(*) FROM trial").fetchone()[0],
-                # A set whose evidence is worse than what stood is said to be done, and not finished.
-                records.execute("SELECT COUNT(*) FROM set_progress WHERE final_count > 0").fetchone()[0])
+                collections.Counter(label_sizes(content) for (content,) in finished))
 
 
 def kill_one_run(attune, moments, retune):
-    """Starts a run, kills it after a random delay; the problems that it said were done by then."""
+    """Starts a run, kills it after a random delay; sizes of the problems that it said were newly
+    measured by then, and of those that it said keep what stood."""
     run = attune.start(*TUNE, *(["--retune"] if retune else []))
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(run.stderr))
@@ -50,29 +58,37 @@ def kill_one_run(attune, moments, retune):
     run.wait()
     reader.join()
     run.stdout.close()
-    return [match.groups() for match in map(FINISHED_LINE.match, lines) if match]
+    said = [match for match in map(FINISHED_LINE.match, lines) if match]
+    kept = [match.groups() for match in said if match.group().endswith(KEPT)]
+    return [match.groups() for match in said if not match.group().endswith(KEPT)], kept
 
 
 def test(attune):
     attune.run("import", attune.write_problems(PROBLEMS), "--tag", "t")
     moments = random.Random(SEED)
-    finished, trials, sets, acknowledged = set(), 0, 0, 0
+    finished, trials, sets = set(), 0, collections.Counter()
+    measured_count, kept_count = 0, 0
     for number in range(attune.rounds):
-        said = kill_one_run(attune, moments, retune=len(finished) == PROBLEMS)
+        measured, kept = kill_one_run(attune, moments, retune=len(finished) == PROBLEMS)
         now_finished, (now_trials, now_sets) = finished_problems(attune), stored(attune)
-        lost = (finished | set(said)) - now_finished
+        lost = (finished | set(measured)) - now_finished
         program.check(not lost, f"round {number}: lost {sorted(lost)}")
-        program.check(now_sets >= sets + len(said),
-                      f"round {number}: {len(said)} said to be done, {now_sets - sets} sets decided")
+        unfinished = [sizes for sizes in measured if now_sets[sizes] <= sets[sizes]]
+        program.check(not unfinished, f"round {number}: said to be measured, without a set that was "
+                                      f"finished since: {sorted(unfinished)}")
+        baseless = set(kept) - finished
+        program.check(not baseless, f"round {number}: nothing stood of {sorted(baseless)}")
         program.check(trials <= now_trials, f"round {number}: {trials} trials became {now_trials}")
         finished, trials, sets = now_finished, now_trials, now_sets
-        acknowledged += len(said)
+        measured_count += len(measured)
+        kept_count += len(kept)
     # Without a line that was read before a kill nothing was checked.
-    program.check(acknowledged > 0, "No killed run said that a problem was done.")
+    program.check(measured_count > 0, "No killed run said that a problem was done.")
     summary = attune.json(*TUNE)
     program.check(summary["tuned"] + summary["already_tuned"] == PROBLEMS, summary)
     program.check(summary["already_tuned"] >= len(finished), summary)
-    print(f"{attune.rounds} kills, {acknowledged} problems acknowledged before them, none lost")
+    print(f"{attune.rounds} kills, {measured_count} problems said to be measured and {kept_count} to "
+          "keep what stood before them, none lost")
 
 
 program.main(test)
