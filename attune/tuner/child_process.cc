@@ -87,6 +87,11 @@ void AppendTail(std::string& tail, std::string_view text) {
   if (tail.size() > kOutputTailBytes) tail.erase(0, tail.size() - kOutputTailBytes);
 }
 
+void AppendSentence(std::string& text, std::string_view sentence) {
+  if (!text.empty()) text += ' ';
+  text += sentence;
+}
+
 std::string DescribeExit(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
@@ -305,8 +310,10 @@ Failure ChildProcess::Bury(FailureKind kind, std::string message) {
   ReadAvailable(0);
   const int status = Kill();
   Failure failure{kind, phase_, std::move(message)};
-  if (was_dying) failure.message += DescribeExit(status);
-  if (!output_tail_.empty()) failure.message += fmt::format(" Output: {}", output_tail_);
+  if (was_dying) AppendSentence(failure.message, DescribeExit(status));
+  if (!output_tail_.empty()) {
+    AppendSentence(failure.message, fmt::format("Output: {}", output_tail_));
+  }
   return failure;
 }
 

@@ -265,6 +265,18 @@ TEST_F(SpareChildrenTest, AnotherVersionOfTheProtocolIsRefusedByTheChild) {
   EXPECT_NE(refused->message.find("Install both from one build"), std::string::npos);
 }
 
+TEST_F(SpareChildrenTest, WhoEndedBeforeItIsAskedIsDescribedInSentences) {
+  options_.program = "/bin/true";
+  auto child = ChildProcess::Spawn(options_);
+  ASSERT_TRUE(child.ok());
+  ASSERT_TRUE(Eventually([&] { return child->HasEnded(); }));
+
+  const Status greeted = Greet(*child);
+
+  EXPECT_NE(greeted.message().find("Broken pipe. Ended with exit status 0."), std::string::npos)
+      << greeted.message();
+}
+
 TEST_F(SpareChildrenTest, AHelloWithoutDataIsRefused) {
   auto child = ChildProcess::Spawn(options_);
   ASSERT_TRUE(child.ok());
