@@ -7,17 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/addresses.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
 
 namespace attune::cuda {
 namespace {
-
-const void* ConstAddress(BufferView view) {
-  return static_cast<const std::byte*>(view.handle) + view.offset_bytes;
-}
-void* Address(BufferView view) { return static_cast<std::byte*>(view.handle) + view.offset_bytes; }
 
 class CublasLtExecutable final : public Executable {
  public:
@@ -35,10 +31,10 @@ class CublasLtExecutable final : public Executable {
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
-    const void* bias = has_bias_ ? ConstAddress(operands[2]) : nullptr;
-    return product_.Run(algorithm_.algo, arguments.alpha, arguments.beta, ConstAddress(operands[0]),
-                        ConstAddress(operands[1]), bias, Address(operands.back()),
-                        Address(arguments.workspace), algorithm_.workspaceSize, device_.stream());
+    const void* bias = has_bias_ ? AddressOf(operands[2]) : nullptr;
+    return product_.Run(algorithm_.algo, arguments.alpha, arguments.beta, AddressOf(operands[0]),
+                        AddressOf(operands[1]), bias, AddressOf(operands.back()),
+                        AddressOf(arguments.workspace), algorithm_.workspaceSize, device_.stream());
   }
 
  private:

@@ -6,6 +6,8 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/cudnn.h"
+#include "backends/cuda/cudnn_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
@@ -17,7 +19,10 @@ namespace {
 
 class CudaBackendImpl final : public Backend {
  public:
-  CudaBackendImpl() { solvers_.push_back(MakeCublasLtGemm(lt_)); }
+  CudaBackendImpl() {
+    solvers_.push_back(MakeCublasLtGemm(lt_));
+    solvers_.push_back(MakeCudnnConv(cudnn_));
+  }
 
   std::string_view name() const override { return "cuda"; }
   const SolverList& solvers() const override { return solvers_; }
@@ -31,7 +36,7 @@ class CudaBackendImpl final : public Backend {
   }
 
   std::vector<LibraryReport> Libraries() const override {
-    return {driver_.report, nvrtc_.Get().report, lt_.Get().report()};
+    return {driver_.report, nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()};
   }
 
   Environment DescribeEnvironment() const override {
@@ -39,7 +44,8 @@ class CudaBackendImpl final : public Backend {
     // Where nothing can run, the libraries say nothing about any measurement.
     if (inventory_.Devices().empty()) return environment;
     environment["driver.cuda"] = driver_.report.version;
-    for (const LibraryReport& report : {nvrtc_.Get().report, lt_.Get().report()}) {
+    for (const LibraryReport& report :
+         {nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()}) {
       if (report.available) environment["library." + report.name] = report.version;
     }
     return environment;
@@ -61,7 +67,8 @@ class CudaBackendImpl final : public Backend {
   const Driver driver_ = LoadDriver();
   const Inventory inventory_{driver_};  // Borrows the driver, as devices do.
   const Lazy<Nvrtc> nvrtc_;
-  const Lazy<CublasLt> lt_;  // Solvers borrow it.
+  const Lazy<CublasLt> lt_;  // Solvers borrow it, and the next.
+  const Lazy<Cudnn> cudnn_;
   SolverList solvers_;
 };
 

@@ -1,0 +1,72 @@
+// cuDNN's legacy convolutions, loaded at run time, and one handle of it for each context.
+#pragma once
+
+#include <cuda.h>
+#include <cudnn.h>
+
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/solver/backend.h"
+
+namespace attune::cuda {
+
+#define ATTUNE_CUDNN_FUNCTIONS(X)                   \
+  X(cudnnCreate)                                    \
+  X(cudnnGetVersion)                                \
+  X(cudnnGetErrorString)                            \
+  X(cudnnSetStream)                                 \
+  X(cudnnCreateTensorDescriptor)                    \
+  X(cudnnDestroyTensorDescriptor)                   \
+  X(cudnnSetTensorNdDescriptor)                     \
+  X(cudnnCreateFilterDescriptor)                    \
+  X(cudnnDestroyFilterDescriptor)                   \
+  X(cudnnSetFilterNdDescriptor)                     \
+  X(cudnnCreateConvolutionDescriptor)               \
+  X(cudnnDestroyConvolutionDescriptor)              \
+  X(cudnnSetConvolutionNdDescriptor)                \
+  X(cudnnSetConvolutionGroupCount)                  \
+  X(cudnnSetConvolutionMathType)                    \
+  X(cudnnGetConvolutionForwardAlgorithm_v7)         \
+  X(cudnnGetConvolutionForwardWorkspaceSize)        \
+  X(cudnnConvolutionForward)                        \
+  X(cudnnGetConvolutionBackwardDataAlgorithm_v7)    \
+  X(cudnnGetConvolutionBackwardDataWorkspaceSize)   \
+  X(cudnnConvolutionBackwardData)                   \
+  X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
+  X(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
+  X(cudnnConvolutionBackwardFilter)
+
+// Loaded by its constructor. Thread-safe.
+class Cudnn {
+ public:
+  Cudnn();
+
+  // cuDNN marks these deprecated in favour of graphs; they are candidates of their own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#define ATTUNE_CUDNN_DECLARE(NAME) decltype(&::NAME) NAME = nullptr;
+  ATTUNE_CUDNN_FUNCTIONS(ATTUNE_CUDNN_DECLARE)
+#undef ATTUNE_CUDNN_DECLARE
+#pragma GCC diagnostic pop
+
+  const LibraryReport& report() const { return report_; }
+  bool available() const { return report_.available; }
+
+  // The handle that computes on `stream`, whose context is current in this thread. Handles stay for
+  // the life of the process, as their contexts do.
+  Result<cudnnHandle_t> HandleOf(CUstream stream) const;
+
+  // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED.": kUnsupported for what it does not compute,
+  // kResourceExhausted if memory ran out, kInternal otherwise.
+  Status Check(cudnnStatus_t code, std::string_view what) const;
+
+ private:
+  LibraryReport report_;
+  mutable std::mutex mutex_;
+  mutable std::map<CUstream, cudnnHandle_t> handles_;
+};
+
+}  // namespace attune::cuda

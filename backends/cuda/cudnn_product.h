@@ -1,0 +1,63 @@
+// A Conv in cuDNN's words: descriptors, algorithms of its direction, and calls.
+#pragma once
+
+#include <cudnn.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/conv.h"
+#include "backends/cuda/cudnn.h"
+
+namespace attune::cuda {
+
+// Ok, or kUnsupported with what the legacy calls have no words for. Needs neither library nor
+// device.
+Status CheckCudnnTakes(const Conv& conv);
+
+// Names of the algorithms of `direction` in the order of cuDNN's enumeration ("implicit_gemm",
+// ...), without those that it never implemented. With `deterministic`, without those that add in
+// changing order.
+std::vector<std::string> CudnnAlgorithmNames(ConvDirection direction, bool deterministic);
+
+// Which units may multiply: "tensor", "fma". What `conv` demands comes first; a strict f32 has
+// "fma" alone.
+std::vector<std::string> CudnnMathNames(const Conv& conv);
+
+// One convolution with one kind of math. Immutable; used by one thread at a time.
+class CudnnProduct {
+ public:
+  // REQUIRES: CheckCudnnTakes(conv) is ok; `math` is out of CudnnMathNames.
+  static Result<CudnnProduct> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
+                                     std::string_view math);
+
+  struct Algorithm {
+    int code = 0;  // Of the enumeration of the direction.
+    size_t workspace_bytes = 0;
+  };
+
+  // What cudnnGetConvolution*Algorithm_v7 answers first. kUnsupported if it has no answer.
+  Result<Algorithm> FirstAnswer() const;
+  // The algorithm called `name`; kUnsupported if it does not compute this convolution.
+  Result<Algorithm> Named(std::string_view name) const;
+
+  // Enqueues the convolution; operands in the order of Operands(conv).
+  Status Run(const Algorithm& algorithm, const void* first, const void* second, void* output,
+             void* workspace, size_t workspace_bytes) const;
+
+ private:
+  struct Descriptors;
+
+  explicit CudnnProduct(std::shared_ptr<const Descriptors> descriptors)
+      : descriptors_(std::move(descriptors)) {}
+
+  Result<size_t> WorkspaceBytes(int code) const;
+
+  std::shared_ptr<const Descriptors> descriptors_;
+};
+
+}  // namespace attune::cuda
