@@ -7,6 +7,7 @@
 #include "attune/base/fingerprint.h"
 #include "attune/base/random.h"
 #include "attune/base/status.h"
+#include "attune/base/text.h"
 
 namespace attune {
 namespace {
@@ -19,6 +20,23 @@ Result<int> Half(int value) {
 Result<int> Quarter(int value) {
   ATTUNE_ASSIGN_OR_RETURN(const int half, Half(value));
   return Half(half);
+}
+
+TEST(TextTest, WhatIsCutEndsWithAWholeCharacter) {
+  EXPECT_EQ(FirstBytes("short", 5), "short");
+  EXPECT_EQ(FirstBytes("longer", 4), "long");
+  const std::string text = "a\u00e9\u20ac";  // One, two and three bytes.
+  EXPECT_EQ(FirstBytes(text, 6), text);
+  EXPECT_EQ(FirstBytes(text, 5), "a\u00e9");
+  EXPECT_EQ(FirstBytes(text, 4), "a\u00e9");
+  EXPECT_EQ(FirstBytes(text, 3), "a\u00e9");
+  EXPECT_EQ(FirstBytes(text, 2), "a");
+  EXPECT_EQ(FirstBytes(text, 0), "");
+}
+
+TEST(TextTest, WhatIsNoUtf8IsCutAnywhere) {
+  const std::string bytes(8, '\x80');
+  EXPECT_EQ(FirstBytes(bytes, 6), bytes.substr(0, 6));
 }
 
 TEST(StatusTest, ErrorsTravelThroughAssignOrReturn) {

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
 #include "attune/runtime/c_runtime.h"
 #include "attune/runtime/request.h"
 #include "attune/runtime/settings.h"
@@ -16,7 +18,9 @@
 namespace attune {
 namespace {
 
-thread_local std::string last_message;
+// No object with a destructor: those of the main thread run before the atexit handlers and the
+// static destructors of the program, whose calls may fail, too.
+thread_local constinit char last_message[ATTUNE_MESSAGE_BYTES] = {};
 
 // The operands of a call in the order of Operands(problem).
 struct OperandList {
@@ -108,7 +112,9 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
 }  // namespace
 
 attune_code Fail(const Status& status) {
-  last_message = status.message();
+  const std::string_view kept = FirstBytes(status.message(), sizeof last_message - 1);
+  std::memcpy(last_message, kept.data(), kept.size());
+  last_message[kept.size()] = '\0';
   return static_cast<attune_code>(status.code());
 }
 
@@ -132,7 +138,7 @@ extern "C" {
 
 int attune_api_version(void) { return ATTUNE_API_VERSION; }
 const char* attune_version(void) { return ATTUNE_VERSION; }
-const char* attune_last_message(void) { return attune::last_message.c_str(); }
+const char* attune_last_message(void) { return attune::last_message; }
 void attune_free(void* memory) { std::free(memory); }
 
 attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {

@@ -43,8 +43,11 @@ typedef enum attune_code {
 ATTUNE_API int attune_api_version(void);
 /* The release of the library that is loaded, as "0.1.0". */
 ATTUNE_API const char* attune_version(void);
+/* Room for any message, with the 0 at its end; what is longer is cut between two characters. */
+#define ATTUNE_MESSAGE_BYTES 8192
 /* What went wrong in the last call of this thread that failed; valid until its next call that
- * fails. */
+ * fails. UTF-8. Calls may fail, and be asked about, until the thread or the program has ended: in
+ * atexit handlers and static destructors, too. */
 ATTUNE_API const char* attune_last_message(void);
 
 /* ---- problems -----------------------------------------------------------------------------------

@@ -78,6 +78,16 @@ TEST(Exit, WhatWasToBeRecordedIsRecordedBefore) {
   EXPECT_EQ(ProblemsUnder(world.database(), "recorded"), 4u);
 }
 
+TEST(Exit, CallsThatFailDuringItAreExplained) {
+  RuntimeWorld world;
+
+  auto ended = CallerProcess({ATTUNE_FAILING_LEAVER}).Wait();
+
+  for (const char* place : {"main", "atexit_handler", "static_destructor"}) {
+    EXPECT_EQ(ended[place], ATTUNE_INVALID_ARGUMENT) << place;
+  }
+}
+
 TEST(Exit, ATunerEndsInTheMiddleOfItsProblemWhenItsProgramWasKilled) {
   RuntimeWorld world(kSlowScript);
   CallerProcess program(Leaver("deferred", 1, 60'000));

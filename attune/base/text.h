@@ -1,0 +1,21 @@
+// Parts of UTF-8 texts.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace attune {
+
+// The beginning of `text`, at most `max_bytes` long and never with half of a character at its end.
+constexpr std::string_view FirstBytes(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  const auto continues = [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+  };
+  // A character has at most three bytes after its first; what has more is no UTF-8.
+  size_t size = max_bytes;
+  for (int i = 0; i < 3 && size > 0 && continues(text[size]); ++i) --size;
+  return text.substr(0, continues(text[size]) ? max_bytes : size);
+}
+
+}  // namespace attune
