@@ -21,7 +21,6 @@ static_assert(static_cast<int>(ServerEvent::kSkipped) == ATTUNE_EVENT_SKIPPED);
 attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
                            const Option& option) {
   attune_solution solution{};
-  solution.struct_size = sizeof solution;
   std::string text = Text(option.candidate);
   if (text.size() >= sizeof solution.candidate) {
     text.resize(sizeof solution.candidate - 4);
@@ -38,6 +37,20 @@ attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
   return solution;
 }
 
+Status CheckSolutionSize(size_t struct_size) {
+  constexpr size_t kSmallest = offsetof(attune_solution, is_dynamic);
+  // More than any release will have: what is larger is no size but what was in the memory.
+  constexpr size_t kLargest = 4096;
+  if (struct_size >= kSmallest && struct_size <= kLargest &&
+      struct_size % alignof(attune_solution) == 0) {
+    return Status::Ok();
+  }
+  return InvalidArgument(
+      fmt::format("Field 'struct_size' of the first solution is {}; set it to "
+                  "sizeof(attune_solution), which is {} here.",
+                  struct_size, sizeof(attune_solution)));
+}
+
 Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solution* solutions,
                      size_t capacity, size_t* count) {
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
@@ -47,16 +60,15 @@ Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solut
                                                      Breadth::kEverything));
   *count = decision.options.size();
   if (capacity == 0) return Status::Ok();
-  // The caller's structs may be of an older, smaller release.
+  // The caller's structs may be of an older release and smaller, or of a later one and larger.
   const size_t stride = solutions[0].struct_size;
-  if (stride < offsetof(attune_solution, is_dynamic)) {
-    return InvalidArgument(fmt::format(
-        "Field 'struct_size' of the first solution is {}; set it to sizeof(attune_solution).",
-        stride));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckSolutionSize(stride));
   auto* bytes = reinterpret_cast<std::byte*>(solutions);
   for (size_t i = 0; i < std::min(capacity, *count); ++i) {
-    const attune_solution solution = SolutionOf(server.dispatcher(), problem, decision.options[i]);
+    attune_solution solution = SolutionOf(server.dispatcher(), problem, decision.options[i]);
+    // The caller's, who may bring the same array again.
+    solution.struct_size = stride;
+    std::memset(bytes + i * stride, 0, stride);
     std::memcpy(bytes + i * stride, &solution, std::min(stride, sizeof solution));
   }
   return Status::Ok();

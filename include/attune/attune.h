@@ -248,7 +248,7 @@ typedef struct attune_solution {
 } attune_solution;
 
 /* Up to `capacity` ways to compute this, best first; `count` gets how many there are. Set
- * struct_size of the first element. */
+ * struct_size of the first element; those that are written get the same. */
 ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
                                              int alpha_class, int beta_class,
                                              attune_solution* solutions, size_t capacity,

@@ -1,0 +1,98 @@
+// Structs of programs that were compiled with an older or a later header, and structs whose size
+// was never set.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/runtime_world.h"
+
+namespace attune {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr size_t kCapacity = 2;
+constexpr auto kCanary = std::byte{0x5a};
+
+// An array of solutions as a program has it whose struct is `struct_size` bytes long, with canaries
+// behind it.
+class Solutions {
+ public:
+  explicit Solutions(size_t struct_size)
+      : struct_size_(struct_size),
+        bytes_(kCapacity * struct_size + 2 * sizeof(attune_solution), kCanary) {
+    std::memcpy(bytes_.data(), &struct_size, sizeof struct_size);
+  }
+
+  attune_code Ask(attune_runtime* runtime, const attune_gemm& gemm) {
+    size_t count = 0;
+    return attune_gemm_solutions(
+        runtime, &gemm, 1, 0, reinterpret_cast<attune_solution*>(bytes_.data()), kCapacity, &count);
+  }
+
+  size_t StructSize(size_t i) const {
+    size_t size = 0;
+    std::memcpy(&size, bytes_.data() + i * struct_size_, sizeof size);
+    return size;
+  }
+  std::string CandidateOf(size_t i) const {
+    return reinterpret_cast<const char*>(bytes_.data() + i * struct_size_ +
+                                         offsetof(attune_solution, candidate));
+  }
+  std::vector<std::byte> Behind() const {
+    return {bytes_.begin() + static_cast<std::ptrdiff_t>(kCapacity * struct_size_), bytes_.end()};
+  }
+
+ private:
+  const size_t struct_size_;
+  std::vector<std::byte> bytes_;
+};
+
+attune_gemm Square(int64_t size) {
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = size;
+  return gemm;
+}
+
+TEST(StructSize, SolutionsOfAnySizeCanBeAskedForTwiceWithTheSameArray) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  constexpr size_t kOldest = offsetof(attune_solution, is_dynamic);
+
+  for (const size_t size : {kOldest, sizeof(attune_solution), sizeof(attune_solution) + 64}) {
+    Solutions solutions(size);
+    for (int call = 0; call < 2; ++call) {
+      ASSERT_EQ(solutions.Ask(runtime.get(), Square(16)), ATTUNE_OK) << attune_last_message();
+      for (size_t i = 0; i < kCapacity; ++i) {
+        EXPECT_EQ(solutions.StructSize(i), size) << i;
+        EXPECT_THAT(solutions.CandidateOf(i), HasSubstr("fake.")) << i;
+      }
+      EXPECT_THAT(solutions.Behind(), Each(kCanary));
+    }
+  }
+}
+
+TEST(StructSize, OfSolutionsHasToBeASize) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  attune_solution solutions[kCapacity] = {};
+  size_t count = 0;
+  const attune_gemm gemm = Square(16);
+
+  for (const size_t size : {size_t{0}, size_t{8}, sizeof(attune_solution) + 1, size_t{1} << 40}) {
+    solutions[0].struct_size = size;
+    EXPECT_EQ(attune_gemm_solutions(runtime.get(), &gemm, 1, 0, solutions, kCapacity, &count),
+              ATTUNE_INVALID_ARGUMENT);
+    EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size'"));
+  }
+}
+
+}  // namespace
+}  // namespace attune
