@@ -42,6 +42,18 @@ bool HasBias(const Problem& problem) {
   return conv != nullptr && conv->bias;
 }
 
+// Nothing of a struct is read that the caller may not have.
+bool IsTooSmall(const attune_arguments& arguments) {
+  return arguments.struct_size < sizeof arguments;
+}
+
+Status WrongArgumentsSize(const attune_arguments& arguments) {
+  return InvalidArgument(
+      fmt::format("Field 'struct_size' of the arguments is {}, less than {}; set it with "
+                  "ATTUNE_ARGUMENTS_INIT.",
+                  arguments.struct_size, sizeof arguments));
+}
+
 Status WrongOperands(const Problem& problem, const attune_arguments& arguments) {
   if (arguments.a == nullptr || arguments.b == nullptr || arguments.c == nullptr) {
     return InvalidArgument("An operand is null: a, b and c are needed.");
@@ -160,6 +172,8 @@ attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
   if (runtime == nullptr || gemm == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_run_gemm"));
   }
+  if (attune::IsTooSmall(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongArgumentsSize(*arguments));
   const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
                                        attune::ScalarClassOf(arguments->beta),
                                        attune::IsWide(*arguments)};
@@ -171,6 +185,8 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
   if (runtime == nullptr || conv == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_run_conv"));
   }
+  if (attune::IsTooSmall(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongArgumentsSize(*arguments));
   const attune::CallClasses classes = {1, 0, attune::IsWide(*arguments)};
   return attune::RunCall(*runtime, *conv, classes, *arguments);
 }
@@ -250,6 +266,8 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
   if (plan == nullptr || arguments == nullptr) {
     return attune::Fail(attune::NullArgument("attune_plan_run"));
   }
+  if (attune::IsTooSmall(*arguments)) [[unlikely]]
+    return attune::Fail(attune::WrongArgumentsSize(*arguments));
   if (plan->alpha_class >= 0 && (attune::ScalarClassOf(arguments->alpha) != plan->alpha_class ||
                                  attune::ScalarClassOf(arguments->beta) != plan->beta_class)) {
     return attune::Fail(attune::WrongScalars(*plan, *arguments));

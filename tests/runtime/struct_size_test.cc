@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -92,6 +94,36 @@ TEST(StructSize, OfSolutionsHasToBeASize) {
               ATTUNE_INVALID_ARGUMENT);
     EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size'"));
   }
+}
+
+TEST(StructSize, OfArgumentsIsLookedAtBeforeTheyAreRead) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const std::vector<float> ones(64, 1);
+  std::vector<float> c(64);
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = arguments.b = ones.data();
+  arguments.c = c.data();
+  const attune_gemm gemm = Square(8);
+  const attune_conv conv{};
+  attune_plan* plan = nullptr;
+  ASSERT_EQ(attune_plan_gemm(runtime.get(), &gemm, 1, 0, ATTUNE_NO_LIMIT, &plan), ATTUNE_OK);
+  const std::unique_ptr<attune_plan, decltype(&attune_plan_release)> held(plan,
+                                                                          attune_plan_release);
+
+  for (const size_t size : {size_t{0}, size_t{8}, sizeof arguments - 8}) {
+    arguments.struct_size = size;
+    EXPECT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_INVALID_ARGUMENT);
+    EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
+    EXPECT_EQ(attune_run_conv(runtime.get(), &conv, &arguments), ATTUNE_INVALID_ARGUMENT);
+    EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
+    EXPECT_EQ(attune_plan_run(plan, &arguments), ATTUNE_INVALID_ARGUMENT);
+    EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
+  }
+  arguments.struct_size = sizeof arguments + 8;
+  EXPECT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_OK);
+  EXPECT_EQ(c[0], 8);
 }
 
 }  // namespace
