@@ -30,6 +30,9 @@ constexpr const char* kProgramName = "attune-evaluator";
 constexpr int kStartAttempts = 3;
 // Of one problem that is not in heats: the race and the final each have one.
 constexpr size_t kTimingChildren = 2;
+// A launch this much slower than the one that qualified hangs: others ran beside that one, and not
+// beside those that are timed.
+constexpr double kSlowestLaunch = 10;
 
 int AvailableCores() {
   cpu_set_t set;
@@ -78,14 +81,27 @@ Assignment WithRoomForCopies(Assignment assignment, int64_t operand_bytes) {
   return assignment;
 }
 
+// How long a block may take.
+struct Pace {
+  int64_t run_deadline_ns = 0;
+  std::map<Candidate, double> quick_ns;  // Of a launch, as qualifying saw it.
+
+  double QuickNs(const Candidate& candidate) const {
+    const auto found = quick_ns.find(candidate);
+    return found == quick_ns.end() ? 0 : found->second;
+  }
+};
+
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
 // out of the next.
 class ChildBlockTimer final : public BlockTimer {
  public:
-  ChildBlockTimer(SpareChildren& spares, Assignment assignment, std::vector<Candidate> candidates,
-                  std::vector<BusyInterval>& busy, std::optional<DyingChild>& ended)
+  ChildBlockTimer(SpareChildren& spares, Assignment assignment, Pace pace,
+                  std::vector<Candidate> candidates, std::vector<BusyInterval>& busy,
+                  std::optional<DyingChild>& ended)
       : spares_(spares),
         assignment_(std::move(assignment)),
+        pace_(std::move(pace)),
         candidates_(std::move(candidates)),
         busy_(busy),
         ended_(ended) {}
@@ -124,6 +140,8 @@ class ChildBlockTimer final : public BlockTimer {
       return tl::unexpected(
           Failure{FailureKind::kCrashed, Phase::kMeasure, "No child to measure in: " + broken_});
     }
+    child_->SetRunDeadline(BlockDeadlineNs(pace_.run_deadline_ns, request.launches,
+                                           pace_.QuickNs(candidates_[index])));
     auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
     if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
     const auto* timed = std::get_if<TimedReply>(&reply->content);
@@ -161,6 +179,7 @@ class ChildBlockTimer final : public BlockTimer {
 
   SpareChildren& spares_;
   const Assignment assignment_;
+  const Pace pace_;
   const std::vector<Candidate> candidates_;
   std::vector<BusyInterval>& busy_;
   std::optional<DyingChild>& ended_;
@@ -180,6 +199,7 @@ class ChildEvaluator final : public Evaluator {
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
     baseline_.reset();
     timed_before_.reset();
+    quick_ns_.clear();
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
     data_.emplace(std::move(data));
@@ -222,7 +242,11 @@ class ChildEvaluator final : public Evaluator {
     }
     std::vector<Qualified> finished;
     for (auto& result : results) {
-      if (result.has_value()) finished.push_back(std::move(*result));
+      if (!result.has_value()) continue;
+      if (result->trial.failure() == nullptr) {
+        quick_ns_.insert_or_assign(result->trial.candidate, result->quick_ns);
+      }
+      finished.push_back(std::move(*result));
     }
     // What did finish counts, whatever happened to a neighbour.
     if (finished.empty()) ATTUNE_RETURN_IF_ERROR(first_error);
@@ -235,6 +259,7 @@ class ChildEvaluator final : public Evaluator {
     spares_.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
         spares_, WithRoomForCopies(assignment_, operand_bytes_),
+        Pace{options_.run_deadline_ns, quick_ns_},
         std::vector<Candidate>(candidates.begin(), candidates.end()), busy_, timed_before_);
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
@@ -286,12 +311,19 @@ class ChildEvaluator final : public Evaluator {
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
+  std::map<Candidate, double> quick_ns_;    // Of those that qualified.
   std::optional<Candidate> baseline_;       // Who outputs are compared with.
   std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
   std::vector<BusyInterval> busy_;
 };
 
 }  // namespace
+
+int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns) {
+  // One launch more: it warms up, and is not counted.
+  const double slowest_ns = kSlowestLaunch * (launches + 1.0) * quick_ns;
+  return std::max(run_deadline_ns, static_cast<int64_t>(slowest_ns));
+}
 
 Result<std::filesystem::path> FindEvaluatorProgram() {
   if (const char* chosen = std::getenv("ATTUNE_EVALUATOR")) {

@@ -23,8 +23,14 @@ struct ChildOptions {
   int64_t memory_limit_bytes = 0;
   int64_t build_deadline_ns = 60'000'000'000;
   int64_t load_deadline_ns = 20'000'000'000;
-  int64_t run_deadline_ns = 20'000'000'000;  // Also of one timed block.
+  // Also of one timed block, unless its launches are known to take long: see BlockDeadlineNs.
+  int64_t run_deadline_ns = 20'000'000'000;
 };
+
+// Of a block of `launches` by a candidate whose launches took `quick_ns` when it qualified (0 if
+// that is unknown), in nanoseconds: ten times what the block and the launch before it would take
+// at that pace, and never less than `run_deadline_ns`.
+int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns);
 
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder
 // in a build tree), or $ATTUNE_EVALUATOR. kNotFound lists what was tried.

@@ -62,6 +62,9 @@ class ChildProcess {
   // before, or refuses.
   Status Greet(const Assignment& assignment);
 
+  // What it is asked from now on may run for so long, instead of the deadline of the options.
+  void SetRunDeadline(int64_t run_deadline_ns) { options_.run_deadline_ns = run_deadline_ns; }
+
   // Sends `request` and waits for its answer, through as many phases as it has. A child that dies,
   // exceeds the deadline of a phase or the memory limit, or talks nonsense is killed and becomes a
   // Failure: alive() is then false.

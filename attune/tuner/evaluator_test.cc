@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/tuner/child_evaluator.h"
+
 namespace attune {
 namespace {
 
@@ -13,6 +15,15 @@ TEST(UnionLengthTest, OverlappingWorkCountsOnce) {
 
 TEST(UnionLengthTest, EmptyAndReversedIntervalsCountNothing) {
   EXPECT_EQ(UnionLengthNs({{5, 5}, {9, 3}}), 0);
+}
+
+TEST(BlockDeadlineTest, LongLaunchesMayTakeTenTimesWhatQualifyingSaw) {
+  constexpr int64_t kSecondNs = 1'000'000'000;
+
+  EXPECT_EQ(BlockDeadlineNs(20 * kSecondNs, 1, 0), 20 * kSecondNs);
+  EXPECT_EQ(BlockDeadlineNs(20 * kSecondNs, 100, 1e6), 20 * kSecondNs);
+  EXPECT_EQ(BlockDeadlineNs(20 * kSecondNs, 1, 12e9), 240 * kSecondNs);
+  EXPECT_EQ(BlockDeadlineNs(20 * kSecondNs, 9, 1e9), 100 * kSecondNs);
 }
 
 }  // namespace

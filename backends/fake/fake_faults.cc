@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,6 +50,9 @@ Status HogMemory(int limit_mib) {
 
 Status CommitProcessFault(const FakeBehaviour& behaviour) {
   switch (behaviour.fault) {
+    case FakeFault::kSlowLaunch:
+      std::this_thread::sleep_for(std::chrono::milliseconds(behaviour.delay_ms));
+      return Status::Ok();
     case FakeFault::kLaunchFails:
       return Internal("The fake device rejects the launch, as its script says.");
     case FakeFault::kCrash:

@@ -19,6 +19,7 @@ constexpr std::array<std::pair<FakeFault, std::string_view>, 17> kFaults = {{
     {FakeFault::kCrash, "crash"},
     {FakeFault::kAbort, "abort"},
     {FakeFault::kExit, "exit"},
+    {FakeFault::kSlowLaunch, "slow_launch"},
     {FakeFault::kHang, "hang"},
     {FakeFault::kSpin, "spin"},
     {FakeFault::kWrongResult, "wrong_result"},

@@ -18,6 +18,7 @@ enum class FakeFault {
   kBuildFails,        // "build_fails": the compiler rejects the source.
   kLoadFails,         // "load_fails"
   kSlowLoad,          // "slow_load": loading takes delay_ms of real time.
+  kSlowLaunch,        // "slow_launch": every launch takes delay_ms of real time.
   kLaunchFails,       // "launch_fails": Run returns an error.
   kCrash,             // "crash": SIGSEGV
   kAbort,             // "abort": SIGABRT
@@ -46,7 +47,7 @@ struct FakeBehaviour {
   // The launch of a loaded candidate from which on the fault shows, counted from 1. Verification is
   // the first one, so a larger number shows up while measuring.
   int fault_at_launch = 1;
-  int delay_ms = 0;          // Of slow_load.
+  int delay_ms = 0;          // Of slow_load and slow_launch.
   int hog_limit_mib = 4096;  // Of memory_hog: bounded in case nobody watches.
 
   friend bool operator==(const FakeBehaviour&, const FakeBehaviour&) = default;

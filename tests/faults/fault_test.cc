@@ -154,6 +154,26 @@ TEST_F(FaultTest, HangEndsAtTheDeadlineOfItsPhase) {
       << failure.message;
 }
 
+// Verified within the deadline; a block, which warms up first, is not.
+TEST_F(FaultTest, CandidateWithLongLaunchesIsTimedAsLongAsQualifyingSaw) {
+  constexpr int64_t kLaunchMs = kDeadlineNs * 6 / 10 / 1'000'000;
+  Script(fmt::format("fake.library fault=slow_launch delay_ms={} time_ns={}", kLaunchMs,
+                     kLaunchMs * 1'000'000));
+  const auto library = ParseCandidate("fake.library@1{}");
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  ASSERT_TRUE(evaluator_->Begin(kProblem, 1, {}).ok());
+  const auto qualified = evaluator_->Qualify({&*library, 1}, clock_.NowNs());
+  ASSERT_TRUE(qualified.ok()) << qualified.status().message();
+  ASSERT_EQ(qualified->front().trial.failure(), nullptr)
+      << qualified->front().trial.failure()->message;
+  const auto timer = evaluator_->StartTiming({&*library, 1});
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+
+  const auto time_ns = (*timer)->TimeBlock(0, {.launches = 1});
+
+  EXPECT_TRUE(time_ns.has_value()) << time_ns.error().message;
+}
+
 TEST_F(FaultTest, SpinEndsAtTheDeadlineOfItsPhase) {
   EXPECT_EQ(FailureOf("spin").kind, FailureKind::kTimedOut);
 }
