@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 17> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 18> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kLoadFails, "load_fails"},
