@@ -31,6 +31,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   children.device = place.device_spec;
   children.jobs = limits.jobs;
   children.memory_limit_bytes = limits.memory_limit_bytes;
+  ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
   if (const auto peaks = MeasurePeaksInChild(children); peaks.ok()) {
     workshop->peaks_ = *peaks;
   } else {

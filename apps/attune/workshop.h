@@ -26,8 +26,9 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 
 class Workshop {
  public:
-  // Measures the peaks of the device, which takes a fraction of a second. Without them tuning goes
-  // on, and peaks() are zeros.
+  // kInvalidArgument if the memory limit leaves no room for any candidate. Measures the peaks of
+  // the device, which takes a fraction of a second. Without them tuning goes on, and peaks() are
+  // zeros.
   static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits);
 
   // What a Tuner that keeps its records in `store` works with; valid as long as this object.

@@ -345,8 +345,30 @@ Result<std::filesystem::path> FindEvaluatorProgram() {
                   places[0].string(), places[1].string()));
 }
 
+Status CheckMemoryLimit(const ChildOptions& options) {
+  if (options.memory_limit_bytes <= 0) return Status::Ok();
+  const Problem smallest = Normalized(PackedGemm(1, 1, 1));
+  ATTUNE_ASSIGN_OR_RETURN(const ProblemData data, ProblemData::Create(smallest, 1));
+  auto child = ChildProcess::Spawn(options);
+  const auto all_bytes = static_cast<int64_t>(MemoryLimitBytes());
+  if (!child.ok() || !child->Greet({Text(smallest), data.fd(), {}, all_bytes}).ok()) {
+    return Status::Ok();
+  }
+  const int64_t needed_bytes = child->PeakResidentBytes();
+  if (needed_bytes <= options.memory_limit_bytes) return Status::Ok();
+  // From one start to the next it varies by some pages.
+  const int64_t least_mib = (needed_bytes >> 20) + 2;
+  return InvalidArgument(fmt::format(
+      "The memory limit (--memory-limit, {} bytes) is below what a process takes on device '{}' "
+      "before it runs any candidate: {} bytes. Give at least {}MiB, and beyond that what operands "
+      "and workspaces take.",
+      options.memory_limit_bytes, options.device, needed_bytes, least_mib));
+}
+
 Result<Peaks> MeasurePeaksInChild(const ChildOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(WithDefaults(options)));
+  ChildOptions alone = options;
+  alone.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes());
+  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(alone));
   PeaksRequest request;
   request.device = options.device;
   const auto reply = child.Ask(request);

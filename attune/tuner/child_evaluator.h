@@ -18,8 +18,8 @@ struct ChildOptions {
   std::filesystem::path program;  // The evaluator executable, see FindEvaluatorProgram().
   std::string device;             // `cpu`, `opencl:0`, ...: opened by the child.
   int jobs = 0;                   // Children that qualify at once; 0 means one for each core.
-  // Resident size past which a child is killed; 0 means an equal share of what this process may
-  // use.
+  // Resident size past which a child is killed, at any moment; 0 means an equal share of what this
+  // process may use.
   int64_t memory_limit_bytes = 0;
   int64_t build_deadline_ns = 60'000'000'000;
   int64_t load_deadline_ns = 20'000'000'000;
@@ -36,8 +36,14 @@ int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns);
 // in a build tree), or $ATTUNE_EVALUATOR. kNotFound lists what was tried.
 Result<std::filesystem::path> FindEvaluatorProgram();
 
+// kInvalidArgument, with the least that could do, if a child exceeds the memory limit of `options`
+// before it runs its first candidate. Ok where no limit is given, and if no child comes up: whoever
+// needs one says why.
+Status CheckMemoryLimit(const ChildOptions& options);
+
 // Of the device of `options`, in a child of its own: to measure is to compile and to launch, and
-// what a driver does then must not end this process. kUnavailable says what became of the child.
+// what a driver does then must not end this process. It is no candidate, so that their memory limit
+// is not its own. kUnavailable says what became of the child.
 Result<Peaks> MeasurePeaksInChild(const ChildOptions& options);
 
 std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options);

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,6 +30,7 @@ constexpr int kWatchIntervalWhileMeasuringMs = 250;
 constexpr int64_t kHelloDeadlineNs = 20'000'000'000;
 constexpr int kExitPatienceMs = 1000;
 constexpr int kMaxOutputReads = 64;
+constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
 // Attributes and descriptors of a spawn, released on every path.
 class SpawnSettings {
@@ -207,9 +208,13 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passe
 tl::expected<Reply, Failure> ChildProcess::AwaitAnswer() {
   for (;;) {
     auto reply = AwaitMessage();
-    const bool is_answer = !reply || !(std::holds_alternative<PhaseReply>(reply->content) ||
-                                       std::holds_alternative<ListeningReply>(reply->content));
-    if (is_answer) return reply;
+    if (!reply) return reply;
+    const bool is_answer = !(std::holds_alternative<PhaseReply>(reply->content) ||
+                             std::holds_alternative<ListeningReply>(reply->content));
+    if (!is_answer) continue;
+    // Whoever answers between two looks at its size may have been too large all the same.
+    if (auto failure = BuryIfTooLarge()) return tl::unexpected(std::move(*failure));
+    return reply;
   }
 }
 
@@ -235,11 +240,7 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
                                  fmt::format("Phase {} took longer than its deadline ({} ms).",
                                              Name(phase_), DeadlineNs(phase_) / 1'000'000)));
     }
-    if (ExceedsMemory()) {
-      return tl::unexpected(Bury(FailureKind::kOutOfMemory,
-                                 fmt::format("The resident size exceeds the limit ({} bytes).",
-                                             options_.memory_limit_bytes)));
-    }
+    if (auto failure = BuryIfTooLarge()) return tl::unexpected(std::move(*failure));
   }
 }
 
@@ -292,15 +293,26 @@ int64_t ChildProcess::DeadlineNs(Phase phase) const {
   return options_.run_deadline_ns;
 }
 
-bool ChildProcess::ExceedsMemory() const {
-  const std::string path = fmt::format("/proc/{}/statm", pid_);
-  FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return false;
-  long long total_pages = 0;
-  long long resident_pages = 0;
-  const int fields = std::fscanf(file, "%lld %lld", &total_pages, &resident_pages);
-  std::fclose(file);
-  return fields == 2 && resident_pages * ::sysconf(_SC_PAGESIZE) > options_.memory_limit_bytes;
+int64_t ChildProcess::PeakResidentBytes() const {
+  // In kB: the most that it ever had, so that no moment between two looks is missed.
+  constexpr std::string_view kPeak = "VmHWM:";
+  std::ifstream status(fmt::format("/proc/{}/status", pid_));
+  for (std::string name; status >> name; status.ignore(kLongestLine, '\n')) {
+    int64_t peak_kib = 0;
+    if (name == kPeak && status >> peak_kib) return peak_kib * 1024;
+  }
+  return 0;
+}
+
+std::optional<Failure> ChildProcess::BuryIfTooLarge() {
+  const int64_t peak_bytes = PeakResidentBytes();
+  const int64_t limit_bytes = options_.memory_limit_bytes;
+  if (peak_bytes <= limit_bytes) return std::nullopt;
+  return Bury(FailureKind::kOutOfMemory,
+              fmt::format("Its process grew to {} bytes ({} MiB), above its memory limit of {} "
+                          "bytes ({} MiB). A larger --memory-limit of 'attune tune' lets it run; "
+                          "where none is given, fewer --jobs leave more for each.",
+                          peak_bytes, peak_bytes >> 20, limit_bytes, limit_bytes >> 20));
 }
 
 Failure ChildProcess::Bury(FailureKind kind, std::string message) {

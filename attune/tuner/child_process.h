@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,9 @@ class ChildProcess {
   // Kills the whole process group and does not wait. alive() is then false.
   DyingChild End();
 
+  // The most memory that it had resident at any moment so far; 0 if the system does not say.
+  int64_t PeakResidentBytes() const;
+
   // When phases ran, since the last call.
   std::vector<BusyInterval> TakeBusyIntervals();
 
@@ -92,7 +96,8 @@ class ChildProcess {
   Arrival ReadAvailable(int timeout_ms);
   void ReadOutput();
   void NotePhase(const Reply& reply);
-  bool ExceedsMemory() const;
+  // Nothing while it keeps to its memory limit.
+  std::optional<Failure> BuryIfTooLarge();
   int64_t DeadlineNs(Phase phase) const;
   Failure Bury(FailureKind kind, std::string message);
   // True if the child ends by itself within a second.

@@ -31,7 +31,7 @@ class FaultTest : public testing::Test {
     options.program = ATTUNE_FAKE_EVALUATOR;
     options.device = "fake";
     options.jobs = 2;
-    options.memory_limit_bytes = int64_t{512} << 20;
+    options.memory_limit_bytes = kMemoryLimitBytes;
     options.build_deadline_ns = kDeadlineNs;
     options.load_deadline_ns = kDeadlineNs;
     options.run_deadline_ns = kDeadlineNs;
@@ -94,6 +94,7 @@ class FaultTest : public testing::Test {
     return found == failures.end() ? Failure{} : found->second;
   }
 
+  static constexpr int64_t kMemoryLimitBytes = int64_t{512} << 20;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   // Half a gigabyte with its shadow takes a loaded machine seconds to touch.
   static constexpr int64_t kDeadlineNs = 6'000'000'000;
@@ -197,7 +198,37 @@ TEST_F(FaultTest, MemoryHogIsStoppedAtTheLimit) {
   const Failure failure = FailureOf("memory_hog");
 
   EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
-  EXPECT_NE(failure.message.find("536870912"), std::string::npos) << failure.message;
+  EXPECT_NE(failure.message.find("limit of 536870912 bytes"), std::string::npos) << failure.message;
+  EXPECT_NE(failure.message.find("--memory-limit"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, WhoWasTooLargeForAMomentOnlyIsFoundWhenItAnswers) {
+  // Above the limit for a moment: the allocation ends there and is given back before the answer.
+  const Failure failure = FailureOf("memory_hog hog_limit_mib=520");
+
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
+  EXPECT_NE(failure.message.find("Its process grew to"), std::string::npos) << failure.message;
+}
+
+TEST_F(FaultTest, AMemoryLimitBelowThatOfAnIdleChildIsRefusedWithTheLeast) {
+  Script("");
+  ChildOptions options;
+  options.program = ATTUNE_FAKE_EVALUATOR;
+  options.device = "fake";
+  EXPECT_TRUE(CheckMemoryLimit(options).ok());
+  options.memory_limit_bytes = kMemoryLimitBytes;
+  EXPECT_TRUE(CheckMemoryLimit(options).ok());
+  options.memory_limit_bytes = 1 << 20;
+
+  const Status status = CheckMemoryLimit(options);
+
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("--memory-limit, 1048576 bytes"), std::string::npos)
+      << status.message();
+  const size_t least = status.message().find("at least ");
+  ASSERT_NE(least, std::string::npos) << status.message();
+  options.memory_limit_bytes = std::stoll(status.message().substr(least + 9)) << 20;
+  EXPECT_TRUE(CheckMemoryLimit(options).ok());
 }
 
 TEST_F(FaultTest, CrashWhileMeasuringCostsTheCulpritOnly) {
