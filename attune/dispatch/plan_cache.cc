@@ -241,12 +241,6 @@ PlanCache::Slots PlanCache::AllSlots() const {
   return ring_;
 }
 
-bool PlanCache::Contains(const PlanKey& key) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = slots_.find(&key);
-  return found != slots_.end() && found->second->current() != nullptr;
-}
-
 size_t PlanCache::size() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return slots_.size();

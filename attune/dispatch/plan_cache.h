@@ -46,9 +46,6 @@ class PlanCache {
   // A plan was at hand, though Find did not know it.
   void CountHit();
 
-  // Whether `key` has a slot with a plan; remembers nothing.
-  bool Contains(const PlanKey& key) const;
-
   // Memory of this thread out of `reserve`, at least `size_bytes`, kept for its next call on this
   // cache. A larger wish replaces it.
   Result<BufferView> Workspace(WorkspaceReserve& reserve, size_t size_bytes);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <optional>
 #include <thread>
@@ -32,6 +33,14 @@ class LiveExecutable final : public Executable {
   std::atomic<int>& live_;
 };
 
+// Other than Find, it remembers nothing.
+bool HasPlan(const PlanCache& cache, const PlanKey& key) {
+  const PlanCache::Slots slots = cache.AllSlots();
+  return std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
+    return slot->key() == key && slot->current() != nullptr;
+  });
+}
+
 class PlanCacheTest : public ::testing::Test {
  protected:
   std::unique_ptr<Plan> NewPlan() {
@@ -59,7 +68,7 @@ TEST_F(PlanCacheTest, ASlotWithoutAPlanIsNotFound) {
   cache.FindOrAdd(Key(1));
 
   EXPECT_EQ(cache.Find(Key(1)), nullptr);
-  EXPECT_FALSE(cache.Contains(Key(1)));
+  EXPECT_FALSE(HasPlan(cache, Key(1)));
 }
 
 TEST_F(PlanCacheTest, WhatWasAddedIsFoundAndCounted) {
@@ -69,7 +78,7 @@ TEST_F(PlanCacheTest, WhatWasAddedIsFoundAndCounted) {
   EXPECT_EQ(cache.Find(Key(1)), slot.get());
   EXPECT_EQ(cache.Find(Key(1)), slot.get());
   EXPECT_EQ(cache.hits(), 2U);
-  EXPECT_TRUE(cache.Contains(Key(1)));
+  EXPECT_TRUE(HasPlan(cache, Key(1)));
 }
 
 TEST_F(PlanCacheTest, AllOfManySlotsAreFoundByTheirThread) {
@@ -127,13 +136,13 @@ TEST_F(PlanCacheTest, ASlotWithoutUseIsEvictedBeforeOneWithUse) {
   AddPlan(cache, 2);
   AddPlan(cache, 3);  // Takes the second chance of all away and evicts one.
   cache.Find(Key(3));
-  const bool one_is_left = cache.Contains(Key(1));
+  const bool one_is_left = HasPlan(cache, Key(1));
   cache.Find(Key(one_is_left ? 1 : 2));
   AddPlan(cache, 4);
   AddPlan(cache, 5);
 
   EXPECT_EQ(cache.size(), 2U);
-  EXPECT_TRUE(cache.Contains(Key(5)));
+  EXPECT_TRUE(HasPlan(cache, Key(5)));
 }
 
 TEST_F(PlanCacheTest, AnEvictedSlotIsServedNoMore) {
@@ -168,7 +177,7 @@ TEST_F(PlanCacheTest, APinnedSlotStaysHoweverManyCome) {
   for (uint64_t i = 1; i < 500; ++i) AddPlan(cache, i);
 
   EXPECT_FALSE(pinned->is_retired());
-  EXPECT_TRUE(cache.Contains(Key(0)));
+  EXPECT_TRUE(HasPlan(cache, Key(0)));
 }
 
 TEST_F(PlanCacheTest, PinnedSlotsMayExceedTheCapacityUntilTheyAreGivenBack) {
@@ -203,7 +212,7 @@ TEST_F(PlanCacheTest, APinnedSlotIsNotRemoved) {
   cache.Remove(*pinned);
 
   EXPECT_FALSE(pinned->is_retired());
-  EXPECT_TRUE(cache.Contains(Key(1)));
+  EXPECT_TRUE(HasPlan(cache, Key(1)));
 }
 
 TEST_F(PlanCacheTest, AThreadThatEndsGivesItsPlansBackAndItsHitsStay) {

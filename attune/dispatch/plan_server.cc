@@ -274,9 +274,19 @@ bool PlanServer::StopBackground(std::chrono::nanoseconds timeout) {
   return reserve_.Stop(TimeUntil(deadline_ns)) && tunings_ended && loads_ended;
 }
 
-std::optional<std::string> PlanServer::WouldStall(const PlanKey& key, const Problem& problem,
+// Not by key: calls have the words of their structs for keys, which no problem tells.
+bool PlanServer::HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const {
+  const PlanCache::Slots slots = cache_.AllSlots();
+  return std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
+    const Plan* plan = slot->current();
+    return plan != nullptr && plan->workspace_limit_bytes() == workspace_limit_bytes &&
+           plan->problem() == problem;
+  });
+}
+
+std::optional<std::string> PlanServer::WouldStall(const Problem& problem,
                                                   uint64_t workspace_limit_bytes) const {
-  if (cache_.Contains(key)) return std::nullopt;
+  if (HasPlanFor(problem, workspace_limit_bytes)) return std::nullopt;
   const auto decision =
       dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
   if (!decision.ok()) return std::nullopt;

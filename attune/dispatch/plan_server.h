@@ -84,7 +84,7 @@ class PlanServer {
   bool StopBackground(std::chrono::nanoseconds timeout);
 
   // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
-  std::optional<std::string> WouldStall(const PlanKey& key, const Problem& problem,
+  std::optional<std::string> WouldStall(const Problem& problem,
                                         uint64_t workspace_limit_bytes) const;
 
   ServerCounters counters() const;
@@ -98,6 +98,7 @@ class PlanServer {
 
   // For how long the background should leave the cores to the callers.
   std::chrono::nanoseconds HoldOf(std::chrono::nanoseconds waited) const;
+  bool HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const;
   void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
             uint64_t workspace_limit_bytes);

@@ -140,9 +140,7 @@ attune_code attune_would_stall(attune_runtime* runtime, const char* text, int* s
     if (!runtime || !text || !stalls) return attune::NullArgument("attune_would_stall");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
-    const auto reason =
-        here->server().WouldStall(attune::KeyOfProblem(problem, attune::kNoWorkspaceLimit), problem,
-                                  attune::kNoWorkspaceLimit);
+    const auto reason = here->server().WouldStall(problem, attune::kNoWorkspaceLimit);
     *stalls = reason.has_value() ? 1 : 0;
     if (reason.has_value()) attune::Fail(attune::FailedPrecondition(*reason));
     return attune::Status::Ok();

@@ -261,7 +261,8 @@ ATTUNE_API attune_code attune_conv_solutions(attune_runtime* runtime, const attu
  * given back with attune_free. */
 ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
 /* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
- * message. */
+ * message. A call whose operands all start at multiples of 64 bytes asks for the problem with
+ * alignment 64, unless its struct says another one. */
 ATTUNE_API attune_code attune_would_stall(attune_runtime* runtime, const char* problem,
                                           int* stalls);
 /* The canonical text of a problem; to be given back with attune_free. */

@@ -186,5 +186,35 @@ TEST(Serving, TheSummaryIsOneLineOnRequest) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
+TEST(Serving, AShapeThatWasCalledStallsNoMore) {
+  RuntimeWorld world;
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  options.policy = ATTUNE_INLINE;
+  options.per_problem_ms = 500;
+  const RuntimeHandle runtime = MakeRuntime(options);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = 16;
+  gemm.alignment_bytes = 4;
+  char* text = nullptr;
+  ASSERT_EQ(attune_gemm_text(&gemm, 1, 0, &text), ATTUNE_OK);
+  const std::unique_ptr<char, decltype(&attune_free)> problem(text, attune_free);
+  int stalls = -1;
+  ASSERT_EQ(attune_would_stall(runtime.get(), text, &stalls), ATTUNE_OK);
+  ASSERT_EQ(stalls, 1);
+  const std::vector<float> ones(256, 1);
+  std::vector<float> c(256);
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = arguments.b = ones.data();
+  arguments.c = c.data();
+
+  // Whether or not the tuning finds anything that wins.
+  world.Set("ATTUNE_TUNER", "/nowhere");
+  ASSERT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_OK);
+
+  EXPECT_EQ(attune_would_stall(runtime.get(), text, &stalls), ATTUNE_OK);
+  EXPECT_EQ(stalls, 0) << attune_last_message();
+}
+
 }  // namespace
 }  // namespace attune
