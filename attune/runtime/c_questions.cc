@@ -74,6 +74,10 @@ Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solut
   return Status::Ok();
 }
 
+// A hundred years: longer than any program runs, and a time from now that nanoseconds can say.
+constexpr int64_t kLongestWaitMs =
+    std::chrono::milliseconds(std::chrono::hours(24 * 36525)).count();
+
 attune_counters CountersOf(const ServerCounters& counters) {
   attune_counters result{};
   result.struct_size = sizeof result;
@@ -214,7 +218,8 @@ attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime) return attune::NullArgument("attune_wait_idle");
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
-    if (here->WaitIdle(std::chrono::milliseconds(timeout_ms))) {
+    const int64_t wait_ms = std::clamp<int64_t>(timeout_ms, 0, attune::kLongestWaitMs);
+    if (here->WaitIdle(std::chrono::milliseconds(wait_ms))) {
       return attune::Status::Ok();
     }
     return attune::DeadlineExceeded(

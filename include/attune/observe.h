@@ -22,7 +22,7 @@ typedef struct attune_counters {
   uint64_t builds_in_caller, builds_in_background;
   uint64_t miss_ns, tuning_ns; /* Time spent. */
 } attune_counters;
-#define ATTUNE_COUNTERS_INIT                                                            \
+#define ATTUNE_COUNTERS_INIT \
   { sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
 /* The same as Prometheus text; to be given back with attune_free. */
@@ -42,7 +42,8 @@ typedef void (*attune_listener)(void* context, attune_event event, const char* p
 ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener,
                                            void* context);
 
-/* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`. */
+/* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`: not at
+ * all if that is negative, and for good with INT64_MAX. */
 ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
 
 #ifdef __cplusplus

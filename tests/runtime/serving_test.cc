@@ -1,5 +1,6 @@
 // What a call gets, and what happens behind it, under each policy.
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -214,6 +215,14 @@ TEST(Serving, AShapeThatWasCalledStallsNoMore) {
 
   EXPECT_EQ(attune_would_stall(runtime.get(), text, &stalls), ATTUNE_OK);
   EXPECT_EQ(stalls, 0) << attune_last_message();
+}
+
+TEST(Serving, AWaitMayBeAsLongAsANumberCanSay) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_EQ(attune_wait_idle(runtime.get(), std::numeric_limits<int64_t>::max()), ATTUNE_OK);
 }
 
 }  // namespace
