@@ -46,6 +46,27 @@ Status CreateFolder(const std::filesystem::path& folder) {
   return SyncFolder(folder.parent_path());
 }
 
+// The nearest folder on the way to `folder`, itself included, that is not there.
+std::filesystem::path FirstMissing(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::path missing = folder;
+  while (missing.has_relative_path() && !std::filesystem::exists(missing.parent_path(), ignored)) {
+    missing = missing.parent_path();
+  }
+  return missing;
+}
+
+Status CheckFolder(const std::filesystem::path& path) {
+  struct stat info {};
+  const std::filesystem::path folder = path.parent_path();
+  if (::stat(folder.c_str(), &info) == 0) return Status::Ok();
+  if (errno != ENOENT) return FileFailure("look at folder", folder, errno);
+  return FailedPrecondition(
+      fmt::format("Cannot make the database '{}': there is no folder '{}'. Correct the path, or "
+                  "make the folder first.",
+                  path.string(), FirstMissing(folder).string()));
+}
+
 // Removes the file and what SQLite puts beside it.
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
@@ -107,11 +128,14 @@ Result<std::filesystem::path> DatabasePath(const std::string& url_or_path) {
   return absolute;
 }
 
-Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options) {
+Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
+                       MissingFolder missing_folder) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) return Status::Ok();
   if (errno != ENOENT) return FileFailure("open database", path, errno);
-  ATTUNE_RETURN_IF_ERROR(CreateFolder(path.parent_path()));
+  ATTUNE_RETURN_IF_ERROR(missing_folder == MissingFolder::kCreated
+                             ? CreateFolder(path.parent_path())
+                             : CheckFolder(path));
   std::filesystem::path made = path;
   made += fmt::format(".new.{}", NewSetId());
   Status status = MakeTables(made, options);

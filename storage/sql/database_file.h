@@ -18,9 +18,14 @@ inline constexpr int64_t kCheckedAtOpenBytes = int64_t{4} << 20;
 // The path in "PATH", "sqlite:PATH" or "sqlite://PATH". kUnsupported for another scheme.
 Result<std::filesystem::path> DatabasePath(const std::string& url_or_path);
 
+// What happens to the folders of a new database that are missing.
+enum class MissingFolder { kCreated, kRefused };
+
 // Makes the database `path` with all tables if there is no such file. It appears complete or not at
-// all, and the one of a concurrent process is left as it is.
-Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options);
+// all, and the one of a concurrent process is left as it is. kFailedPrecondition for a folder that
+// is refused.
+Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
+                       MissingFolder missing_folder);
 
 // How this process may read the database `path`: as a writer would if it has the right to write.
 // kNotFound if there is no such file.

@@ -338,6 +338,13 @@ Status ReadEverything(RecordStore& store) {
   return store.Visit({}, [](const RecordedSet&) { return Status::Ok(); });
 }
 
+// The folder of the default database is nobody's choice; one that a person names and that is not
+// there is a mistyped path.
+MissingFolder MissingFolderAt(const std::filesystem::path& path) {
+  const auto usual = DefaultDatabasePath();
+  return usual.ok() && path == *usual ? MissingFolder::kCreated : MissingFolder::kRefused;
+}
+
 }  // namespace
 }  // namespace sql
 
@@ -348,7 +355,8 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
   if (options.use == StoreUse::kRead) {
     ATTUNE_ASSIGN_OR_RETURN(connection_options.access, sql::FindReadAccess(path));
   } else {
-    ATTUNE_RETURN_IF_ERROR(sql::CreateIfMissing(path, connection_options));
+    ATTUNE_RETURN_IF_ERROR(
+        sql::CreateIfMissing(path, connection_options, sql::MissingFolderAt(path)));
   }
   ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path, connection_options));
   std::error_code error;

@@ -29,14 +29,16 @@ struct SqlStoreOptions {
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
 };
 
-// Opens the store at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database and its folder if
-// there is none, and brings an older one to this program's schema, unless `use` is kRead.
+// Opens the store at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database if there
+// is none, with its folder if that is the default one's, and brings an older one to this program's
+// schema, unless `use` is kRead.
 //
 //   kInvalidArgument     The path is empty or cannot be one.
 //   kUnsupported         The scheme is of a database that this build cannot talk to.
 //   kNotFound            There is no database, and it is only to be read.
 //   kFailedPrecondition  The schema is newer than this program, too old to be read as it is, or
-//                        another program's; or what is only to be read is to be written.
+//                        another program's; or what is only to be read is to be written; or the
+//                        folder of a new database, not the default one, is missing.
 //   kDataLoss            The file is damaged, empty or no database. Table, row and column are named
 //                        where they can be.
 //   kResourceExhausted   The disk is full. What was acknowledged before is kept.

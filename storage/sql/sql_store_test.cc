@@ -78,14 +78,27 @@ TEST_F(SqlStoreTest, ContentSurvivesReopening) {
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
-TEST_F(SqlStoreTest, FoldersAreMadeForTheOwnerAlone) {
-  path_ = folder_.path() / "a" / "b" / "attune.db";
+TEST_F(SqlStoreTest, FoldersOfTheDefaultAreMadeForTheOwnerAlone) {
+  ::setenv("XDG_DATA_HOME", (folder_.path() / "a").c_str(), 1);
+  path_ = DefaultDatabasePath().value();
 
   Open();
+  ::unsetenv("XDG_DATA_HOME");
 
   struct stat info {};
-  ASSERT_EQ(::stat((folder_.path() / "a" / "b").c_str(), &info), 0);
+  ASSERT_EQ(::stat((folder_.path() / "a" / "attune").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(SqlStoreTest, AFolderThatIsNotThereIsAMistypedPath) {
+  path_ = folder_.path() / "a" / "b" / "attune.db";
+
+  const Status status = OpenStatus();
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(),
+              HasSubstr("there is no folder '" + (folder_.path() / "a").string() + "'"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "a"));
 }
 
 TEST_F(SqlStoreTest, UrlsNameTheSameDatabaseAsPaths) {
