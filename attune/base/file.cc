@@ -1,6 +1,7 @@
 #include "attune/base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -71,15 +72,15 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
   return Status::Ok();
 }
 
-Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return SystemError("open", path);
+namespace {
+
+Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t max_bytes) {
   std::string content;
   constexpr size_t kChunkBytes = 1 << 16;
   for (;;) {
     const size_t old_size = content.size();
     content.resize(old_size + kChunkBytes);
-    const ssize_t got = ::read(fd.get(), content.data() + old_size, kChunkBytes);
+    const ssize_t got = ::read(fd, content.data() + old_size, kChunkBytes);
     if (got < 0 && errno == EINTR) {
       content.resize(old_size);
       continue;
@@ -92,6 +93,26 @@ Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes
                                            path.string(), max_bytes));
     }
   }
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", path);
+  return ReadAll(fd.get(), path, max_bytes);
+}
+
+Result<std::string> ReadFileAtOnce(const std::filesystem::path& path, size_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return SystemError("open", path);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return SystemError("examine", path);
+  if (S_ISFIFO(info.st_mode)) {
+    return InvalidArgument(fmt::format(
+        "'{}' is a pipe, which may never have anything to read. Name a file.", path.string()));
+  }
+  return ReadAll(fd.get(), path, max_bytes);
 }
 
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {

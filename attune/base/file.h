@@ -17,6 +17,11 @@ inline constexpr size_t kLargestFileBytes = size_t{1} << 30;
 Result<std::string> ReadFile(const std::filesystem::path& path,
                              size_t max_bytes = kLargestFileBytes);
 
+// The same without waiting for anybody: a pipe, which may never have anything to read, is refused
+// with kInvalidArgument. For files whose names nobody has just typed.
+Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
+                                   size_t max_bytes = kLargestFileBytes);
+
 // Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the
 // umask. A symbolic link stays and the file that it names is replaced. What exists and is no
 // regular file (a device, a pipe, an open file of a process) is opened and written as it is.

@@ -1,12 +1,15 @@
 // What looks like a file: links, pipes, devices; and what never ends.
 #include "attune/base/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <future>
 
 #include <gtest/gtest.h>
+
+#include "attune/base/unique_fd.h"
 
 namespace attune {
 namespace {
@@ -72,6 +75,22 @@ TEST_F(SpecialFileTest, AFolderIsRefused) {
 
   EXPECT_FALSE(status.ok());
   EXPECT_TRUE(fs::is_directory(folder_));
+}
+
+TEST_F(SpecialFileTest, AtOnceAPipeIsRefusedWhoeverIsAtItsOtherEnd) {
+  const fs::path path = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "file", "content").ok());
+
+  const auto without_writer = ReadFileAtOnce(path);
+  const UniqueFd writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const auto with_writer = ReadFileAtOnce(path);
+
+  ASSERT_FALSE(without_writer.ok());
+  EXPECT_EQ(without_writer.error().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(with_writer.ok());
+  EXPECT_EQ(*ReadFileAtOnce(folder_ / "file"), "content");
+  EXPECT_EQ(*ReadFileAtOnce("/dev/null"), "");
 }
 
 TEST_F(SpecialFileTest, WhatIsLongerThanTheLimitIsNotRead) {

@@ -118,7 +118,7 @@ fs::path FolderKernelCache::PathOf(const BuildRecipe& recipe) const {
 std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {
   const Fingerprint key = KernelCacheKey(recipe);
   const fs::path path = PathOf(recipe);
-  Result<std::string> content = ReadFile(path);
+  Result<std::string> content = ReadFileAtOnce(path);
   std::optional<std::string> payload;
   if (content.ok()) payload = DecodeKernelEntry(key, *std::move(content));
   const bool corrupt = content.ok() && !payload;

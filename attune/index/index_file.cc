@@ -29,7 +29,8 @@ IndexFile::~IndexFile() {
 }
 
 Result<std::unique_ptr<const IndexFile>> IndexFile::Map(const std::filesystem::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not to wait for a writer if it is a pipe.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return CannotRead(path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return CannotRead(path, errno);

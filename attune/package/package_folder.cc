@@ -53,7 +53,7 @@ Result<std::vector<std::string>> FilesIn(const fs::path& folder) {
 }
 
 Status CheckFile(const fs::path& folder, const std::string& path, const PackagedFile& expected) {
-  const auto content = ReadFile(folder / path);
+  const auto content = ReadFileAtOnce(folder / path);
   if (!content.ok()) return DataLoss(content.error().message());
   if (static_cast<int64_t>(content->size()) != expected.size_bytes ||
       Sha256Hex(*content) != expected.sha256) {
@@ -89,7 +89,7 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
 Result<Manifest> OpenPackage(const PackageReference& reference) {
   const std::string name = reference.folder.string();
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(reference.folder / kManifestName, kLargestManifestBytes));
+                          ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes));
   const std::string hash = Sha256Hex(text);
   if (!reference.sha256.empty() && hash != reference.sha256) {
     return FailedPrecondition(
@@ -147,7 +147,7 @@ Result<std::string> SealPackage(const fs::path& folder, Manifest manifest) {
   ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(folder));
   for (const std::string& path : paths) {
     if (!error) fs::permissions(folder / path, kReadable, error);
-    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(folder / path));
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(folder / path));
     manifest.files[path] = {static_cast<int64_t>(content.size()), Sha256Hex(content)};
   }
   if (error) {

@@ -273,7 +273,7 @@ void TunableContext::LogReport(const std::string& path, const LoadReport& report
 
 Result<LoadReport> TunableContext::ReadResults(const std::filesystem::path& path) {
   const std::string name = path.empty() ? results_filename() : path.string();
-  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(name));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(name));
   LoadReport report = LoadResults(content, parts_.here, choices_->table());
   LogReport(name, report);
   return report;

@@ -16,7 +16,9 @@ void WriteLogLine(const std::string& destination, std::string_view line) {
   if (destination == "out") {
     fd = STDOUT_FILENO;
   } else if (destination != "err") {
-    file.Reset(::open(destination.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+    // Not to wait for a reader if it is a pipe.
+    constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK;
+    file.Reset(::open(destination.c_str(), kFlags, 0644));
     if (!file.valid()) return;
     fd = file.get();
   }

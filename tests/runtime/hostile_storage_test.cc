@@ -344,5 +344,21 @@ TEST(HostileStorage, ARecordOfALostSolverIsSkippedCountedAndMeasuredAgain) {
   EXPECT_EQ(counters.swaps, 1u);
 }
 
+// Nobody will ever write into these pipes: whoever waits for that never ends.
+TEST(HostileStorage, APipeInThePlaceOfAFileIsNotWaitedFor) {
+  for (const char* suffix : {".index", ""}) {
+    RuntimeWorld world;
+    const std::string pipe = world.database() + suffix;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+
+    const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+
+    ASSERT_NE(runtime, nullptr) << attune_last_message();
+    EXPECT_TRUE(Multiply(runtime.get(), 16)) << attune_last_message();
+    EXPECT_TRUE(IsIdle(runtime.get()));
+    EXPECT_THAT(Explanation(runtime.get()), HasSubstr("not used")) << pipe;
+  }
+}
+
 }  // namespace
 }  // namespace attune

@@ -1,6 +1,8 @@
 // The switches of TunableOp's kind on libattune.so: what they ask for is what the database shows.
 #include "attune/tunable.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -362,6 +364,15 @@ TEST_F(TunableRuntime, ACheckThatCannotBeReadIsNoRunTime) {
 
   EXPECT_EQ(MakeRuntime(ATTUNE_DEFERRED), nullptr);
   EXPECT_THAT(attune_last_message(), HasSubstr("NUMERICAL_CHECK"));
+}
+
+TEST_F(TunableRuntime, APipeInThePlaceOfTheResultsIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo((world_.folder() / "results0.csv").c_str(), 0600), 0);
+
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  EXPECT_TRUE(Multiply(runtime.get(), 16)) << attune_last_message();
 }
 
 }  // namespace
