@@ -22,7 +22,9 @@ constexpr double kLongestNs = 365.0 * 24 * 3600e9;
 
 Status BadDuration(std::string_view text) {
   return InvalidArgument(
-      fmt::format("'{}' is not a duration. Write a number and a unit: 500ms, 2s, 3m or 1h.", text));
+      fmt::format("'{}' is not a duration. Write a number and a unit: 500ms, 2s, 3m or 1h; "
+                  "only 0 needs none.",
+                  text));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The `attune` command line: parses, runs one verb, turns its outcome into an exit status.
 
 #include <exception>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,9 @@ namespace {
 
 constexpr const char* kFooter =
     "\nEvery verb has its own --help with examples.\n"
-    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done in part.\n"
+    "Exit status: 0 done; 1 failed, or a device, solver, tag or file that is named does not "
+    "exist;\n"
+    "2 wrong usage: an option, problem or candidate that cannot be read; 3 done in part.\n"
     "\nExamples:\n"
     "  attune devices\n"
     "  attune import tests/data/driver/resnet50.txt --tag resnet50 --batch-size 4\n"
@@ -80,6 +83,42 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddPackageVerb(program, invocation);
 }
 
+constexpr const char* kEmptyValue =
+    "The value is empty, as that of a shell variable that is not set. Give one, or leave the "
+    "option out.";
+
+// An empty value is a shell variable that is not set: to take it for an option that was left out
+// would work on the wrong database. Only the words after 'attune blas --' are the program's own.
+void RefuseEmptyValues(CLI::App& app) {
+  const auto check = [](const std::string& value) -> std::string {
+    return value.empty() ? kEmptyValue : "";
+  };
+  for (CLI::Option* option : app.get_options()) {
+    const bool is_flag = option->get_items_expected_max() == 0;
+    const bool is_command = option->get_positional() && option->get_items_expected_max() > 1;
+    if (!is_flag && !is_command) option->check(check, "");
+  }
+  for (CLI::App* verb : app.get_subcommands(nullptr)) RefuseEmptyValues(*verb);
+}
+
+// "--db=", for which the parser would take the next word.
+void CheckEqualSigns(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    if (!word.starts_with("--") || !word.ends_with('=')) continue;
+    throw CLI::ValidationError(std::string(word.substr(0, word.size() - 1)), kEmptyValue);
+  }
+}
+
+// --help and --version, in which a failed write counts as in everything else.
+int PrintAskedFor(Application& application, const CLI::App& program, const CLI::Success& asked) {
+  std::ostringstream text;
+  program.exit(asked, text, text);
+  application.out().Print(text.str());
+  const Status written = application.out().Finish();
+  return written.ok() ? kExitDone : PrintFailure(application.err(), program, written);
+}
+
 int Run(int argc, char** argv) {
   Application application;
   Invocation invocation;
@@ -93,12 +132,14 @@ int Run(int argc, char** argv) {
           "Database file, before or after the verb (default: $XDG_DATA_HOME/attune/attune.db)")
       ->type_name("FILE");
   AddVerbs(program, invocation);
+  RefuseEmptyValues(program);
   const std::string unknown = UnknownVerb(program, argc, argv);
   if (!unknown.empty()) return PrintUnknownVerb(application.err(), program, unknown);
   try {
+    CheckEqualSigns(argc, argv);
     program.parse(argc, argv);
   } catch (const CLI::Success& asked_for_text) {
-    return program.exit(asked_for_text);
+    return PrintAskedFor(application, program, asked_for_text);
   } catch (const CLI::ParseError& error) {
     return PrintUsageError(application.err(), program, error);
   }

@@ -314,9 +314,9 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
       ->capture_default_str();
   AddDurationOption(verb, "--budget", options.run.budget_ns,
                     "Time for the whole run; a problem that was begun is finished "
-                    "(default: no limit)");
+                    "(default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
-                    "Time for each problem (default: 2s)");
+                    "Time for each problem (default: 2s); 0: the least that one comparison takes");
   std::vector<std::string> searchers;
   for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
