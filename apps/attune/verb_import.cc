@@ -1,5 +1,7 @@
 // attune import: reads a list of problems into the database.
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
@@ -11,8 +13,10 @@
 namespace attune {
 namespace {
 
+constexpr const char* kStandardInput = "-";
+
 struct ImportOptions {
-  std::string file;
+  std::string file;  // Or kStandardInput.
   std::string tag;
   int64_t batch_size = 0;  // 0: as the list says.
   bool json = false;
@@ -33,13 +37,20 @@ Json ImportJson(const ProblemList& list) {
 
 const char* Plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
+std::string SourceOf(const ImportOptions& options) {
+  return options.file == kStandardInput ? "standard input" : Printable(options.file);
+}
+
 void PrintImport(const ProblemList& list, const ImportOptions& options, Application& application) {
   Output& out = application.out();
-  out.Print(fmt::format("{}: {} line{} read, {} imported, {} duplicate{}, {} rejected.\n",
-                        Printable(options.file), list.read, Plural(list.read), list.imported,
-                        list.duplicates, Plural(list.duplicates), list.rejected.size()));
-  out.Print(fmt::format("{} problem{} under the tag '{}'.\n", list.problems.size(),
-                        Plural(list.problems.size()), Printable(options.tag)));
+  const std::string source = SourceOf(options);
+  out.Print(fmt::format("{}: {} line{} read, {} imported, {} duplicate{}, {} rejected.\n", source,
+                        list.read, Plural(list.read), list.imported, list.duplicates,
+                        Plural(list.duplicates), list.rejected.size()));
+  if (!list.problems.empty()) {
+    out.Print(fmt::format("{} problem{} under the tag '{}'.\n", list.problems.size(),
+                          Plural(list.problems.size()), Printable(options.tag)));
+  }
   if (list.unsupported > 0) {
     out.Print(fmt::format(
         "{} imported line{} name{} problems that nothing here computes, or only a plain "
@@ -49,13 +60,22 @@ void PrintImport(const ProblemList& list, const ImportOptions& options, Applicat
   }
   out.Flush();
   for (const RejectedLine& line : list.rejected) {
-    application.err().Print(fmt::format("{}:{}:{}: {}\n", Printable(options.file), line.line,
-                                        line.column, Printable(line.reason)));
+    application.err().Print(
+        fmt::format("{}:{}:{}: {}\n", source, line.line, line.column, Printable(line.reason)));
   }
 }
 
+Result<std::string> ReadContent(const ImportOptions& options) {
+  auto content = options.file == kStandardInput ? ReadAll(STDIN_FILENO, SourceOf(options))
+                                                : ReadFile(options.file);
+  if (content.ok()) return content;
+  return Status(content.error().code(),
+                fmt::format("{} The list is a file that may be read, or - for standard input.",
+                            content.error().message()));
+}
+
 Result<ProblemList> ReadList(Application& application, const ImportOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(options.file));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadContent(options));
   const SupportCheck support(application.backends().list);
   ProblemListOptions reading;
   if (options.batch_size > 0) reading.batch_size = options.batch_size;
@@ -79,6 +99,13 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
   } else {
     PrintImport(list, options, application);
   }
+  if (list.problems.empty()) {
+    // Said with --json too: whoever goes on to tune the tag has none.
+    return FailedPrecondition(
+        fmt::format("{} holds no problem that can be imported, so nothing was put under the tag "
+                    "'{}'. 'attune import --help' shows what a list may hold.",
+                    SourceOf(options), options.tag));
+  }
   return list.rejected.empty() ? kExitDone : kExitPartly;
 }
 
@@ -91,8 +118,12 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       "Read problems: MIOpenDriver commands, TunableOp CSVs, canonical texts, mixed at will",
       "  attune import tests/data/driver/resnet50.txt --tag resnet50\n"
       "  attune import tests/data/driver/resnet50.txt --tag resnet50-b4 --batch-size 4\n"
-      "  attune import tests/data/tunableop/untuned.csv --tag llm --json");
-  verb->add_option("file", options->file, "The list")->required()->type_name("FILE");
+      "  attune import tests/data/tunableop/untuned.csv --tag llm --json\n"
+      "  grep -rh MIOpenDriver logs | attune import - --tag logs\n\n"
+      "Exit status: 0 if every line was read, 3 if some were rejected, 1 if there was no problem.");
+  verb->add_option("file", options->file, "The list, or - for standard input")
+      ->required()
+      ->type_name("FILE");
   verb->add_option("--tag", options->tag, "Name of the list in the database")->required();
   verb->add_option("--batch-size", options->batch_size,
                    "Batch size of every problem that has one, instead of what the list says")

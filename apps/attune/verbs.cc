@@ -43,9 +43,16 @@ void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
 }
 
 Status WriteResult(Application& application, const std::string& file, std::string_view content) {
-  if (file != "-") return WriteFileAtomically(file, content);
-  application.out().Print(content);
-  return Status::Ok();
+  if (file == "-") {
+    application.out().Print(content);
+    return Status::Ok();
+  }
+  const Status written = WriteFileAtomically(file, content);
+  if (written.ok()) return written;
+  return Status(written.code(),
+                fmt::format("{} After -o goes a file in a folder that exists and may be written "
+                            "to, or - for standard output.",
+                            written.message()));
 }
 
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,

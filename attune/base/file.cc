@@ -34,9 +34,10 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
   temporary += fmt::format(".tmp.{}", ::getpid());
   {
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!fd.valid()) return SystemError("create", temporary);
-    Status status = WriteAll(fd.get(), content, temporary);
-    if (status.ok() && ::fsync(fd.get()) != 0) status = SystemError("sync", temporary);
+    // What is said names `path`: nobody has heard of the temporary one.
+    if (!fd.valid()) return SystemError("create", path);
+    Status status = WriteAll(fd.get(), content, path);
+    if (status.ok() && ::fsync(fd.get()) != 0) status = SystemError("sync", path);
     if (!status.ok()) {
       ::unlink(temporary.c_str());
       return status;
@@ -72,8 +73,6 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
   return Status::Ok();
 }
 
-namespace {
-
 Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t max_bytes) {
   std::string content;
   constexpr size_t kChunkBytes = 1 << 16;
@@ -94,8 +93,6 @@ Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t ma
     }
   }
 }
-
-}  // namespace
 
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

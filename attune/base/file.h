@@ -22,6 +22,10 @@ Result<std::string> ReadFile(const std::filesystem::path& path,
 Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
                                    size_t max_bytes = kLargestFileBytes);
 
+// The rest of the open file `fd`, which `path` names in the message. Fails as ReadFile() does.
+Result<std::string> ReadAll(int fd, const std::filesystem::path& path,
+                            size_t max_bytes = kLargestFileBytes);
+
 // Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the
 // umask. A symbolic link stays and the file that it names is replaced. What exists and is no
 // regular file (a device, a pipe, an open file of a process) is opened and written as it is.

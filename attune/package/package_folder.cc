@@ -88,8 +88,14 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
 
 Result<Manifest> OpenPackage(const PackageReference& reference) {
   const std::string name = reference.folder.string();
-  ATTUNE_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes));
+  const auto read = ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes);
+  if (!read.ok()) {
+    return Status(read.error().code(),
+                  fmt::format("'{}' cannot be read as a package. {} 'attune package create' makes "
+                              "packages.",
+                              name, read.error().message()));
+  }
+  const std::string& text = *read;
   const std::string hash = Sha256Hex(text);
   if (!reference.sha256.empty() && hash != reference.sha256) {
     return FailedPrecondition(
