@@ -20,6 +20,14 @@ std::optional<std::string> Chosen(const char* text, const char* name,
   return ValueOf(variables, name);
 }
 
+// A preset of the program says a policy, too, and goes before the environment with it.
+std::optional<std::string> PolicyOfUser(const attune_options& options,
+                                        const ProcessVariables& variables) {
+  const bool has_preset = options.preset != nullptr && *options.preset != '\0';
+  if (has_preset) return std::nullopt;
+  return ValueOf(variables, "ATTUNE_POLICY");
+}
+
 Status ReadPolicy(const attune_options& options, const ProcessVariables& variables,
                   RuntimeOptions& result) {
   const auto preset_name = Chosen(options.preset, "ATTUNE_PRESET", variables);
@@ -41,7 +49,7 @@ Status ReadPolicy(const attune_options& options, const ProcessVariables& variabl
   }
   if (options.policy != ATTUNE_POLICY_DEFAULT) {
     result.server.policy = static_cast<MissPolicy>(options.policy - ATTUNE_NEVER);
-  } else if (const auto name = ValueOf(variables, "ATTUNE_POLICY")) {
+  } else if (const auto name = PolicyOfUser(options, variables)) {
     const auto policy = ParseMissPolicy(*name);
     if (!policy.has_value()) {
       return InvalidArgument(fmt::format(

@@ -75,6 +75,23 @@ TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
   EXPECT_EQ(options->scope, Scope::kDynamic);
 }
 
+TEST(Settings, APresetOfTheProgramGoesBeforeAPolicyOfTheEnvironment) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.database = "";
+  said.preset = "fast";
+  auto options = ReadSettings(&said, {{"ATTUNE_POLICY", "inline"}, {"ATTUNE_PRESET", "hybrid"}});
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->server.policy, MissPolicy::kNever);
+
+  // None of its own: the environment's, of which the policy wins.
+  for (const char* none : {static_cast<const char*>(nullptr), ""}) {
+    said.preset = none;
+    options = ReadSettings(&said, {{"ATTUNE_POLICY", "record"}, {"ATTUNE_PRESET", "fast"}});
+    ASSERT_TRUE(options.ok()) << MessageOf(options);
+    EXPECT_EQ(options->server.policy, MissPolicy::kRecord);
+  }
+}
+
 TEST(Settings, MistakesNameTheFieldAndItsValue) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.tuning_cpu_share = 2;
