@@ -53,6 +53,15 @@ void EndWithReader() {
   }).detach();
 }
 
+// Goes on in a process that is nobody's child: a program that waits for children of any kind must
+// not find one that it did not start, or wait for one that never ends. It stays in its process
+// group, by which the run time can still end it. Call before any thread is started.
+void LeaveParent() {
+  const pid_t pid = ::fork();
+  // Where no process can be made, being a child has to do.
+  if (pid > 0) ::_exit(0);
+}
+
 // Everybody else goes first: a thread under SCHED_IDLE runs where nobody wants to.
 void StepBack() {
   const sched_param none{};
@@ -182,6 +191,7 @@ int Serve(const TunerSettings& settings) {
 int main(int argc, char** argv) {
   attune::SetThreadWaitPolicy(argv);
   std::signal(SIGPIPE, SIG_IGN);
+  attune::LeaveParent();
   attune::EndWithReader();
   attune::StepBack();
   CLI::App program("Tunes problems for a running program; reads requests from its input.");

@@ -58,6 +58,13 @@ int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
   return error;
 }
 
+// Whether nobody holds the other end of `socket`, or comes to within `wait_ms`.
+bool HasHungUp(int socket, int wait_ms) {
+  pollfd end{socket, 0, 0};
+  if (::poll(&end, 1, wait_ms) <= 0) return false;
+  return (end.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
 Status StatusOf(const std::string& line) {
   const auto answer = nlohmann::json::parse(line, nullptr, false);
   if (!answer.is_object()) {
@@ -102,28 +109,33 @@ void TunerClient::Stop() {
   End();
 }
 
+// Whether what was started is gone. REQUIRES: process_mutex_ is held.
+bool TunerClient::ReapStarter() {
+  // If the program waits for children of any kind, it may have been first.
+  if (!is_reaped_) is_reaped_ = ::waitpid(group_, nullptr, WNOHANG) != 0;
+  return is_reaped_;
+}
+
 // REQUIRES: process_mutex_ is held.
 void TunerClient::End() {
-  if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
-  if (pid_ <= 0) return;
-  const pid_t pid = std::exchange(pid_, -1);
-  siginfo_t info{};
-  // If the program waits for children of any kind, this one may be gone and its number another's.
-  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  if (group_ <= 0) return;
+  // While somebody holds the other end, the group exists, so its number is not another's.
+  const bool was_alive = !HasHungUp(socket_.get(), 0) || !ReapStarter();
   // What it has stored is on the disk, so there is nothing to say goodbye to.
-  ::kill(-pid, SIGKILL);
+  if (was_alive) ::kill(-group_, SIGKILL);
   // It dies when it next gets a processor, which at its priority may take a while.
   constexpr int kPolls = 250;
-  constexpr std::chrono::milliseconds kPoll{4};
-  for (int i = 0; i < kPolls && ::waitpid(pid, nullptr, WNOHANG) == 0; ++i) {
-    std::this_thread::sleep_for(kPoll);
+  constexpr int kPollMs = 4;
+  for (int i = 0; i < kPolls && !(HasHungUp(socket_.get(), kPollMs) && ReapStarter()); ++i) {
   }
+  group_ = -1;
+  ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 Status TunerClient::Start() {
   const std::lock_guard<std::mutex> lock(process_mutex_);
   if (is_stopped_) return Unavailable("The run time is being closed.");
-  if (pid_ > 0) return Status::Ok();
+  if (group_ > 0) return Status::Ok();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", std::strerror(errno)));
@@ -141,9 +153,10 @@ Status TunerClient::Start() {
                                               fmt::format("{}ms", options_.per_problem_ms),
                                               "--cpu-share",
                                               fmt::format("{}", options_.cpu_share)};
-  const int error = Spawn(arguments, theirs.get(), &pid_);
+  is_reaped_ = false;
+  const int error = Spawn(arguments, theirs.get(), &group_);
   if (error == 0) return Status::Ok();
-  pid_ = -1;
+  group_ = -1;
   return Unavailable(
       fmt::format("Cannot start '{}': {}.", options_.program.string(), std::strerror(error)));
 }
@@ -184,13 +197,19 @@ Status TunerClient::Ask(const TunerRequest& request) {
   return StatusOf(received_.substr(0, received_.find('\n')));
 }
 
+bool TunerClient::AwaitsStarter() {
+  const std::lock_guard<std::mutex> lock(process_mutex_);
+  return group_ > 0 && !ReapStarter();
+}
+
 Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
   while (received_.find('\n') == std::string::npos) {
     const int64_t left_ms = (deadline_ns - SteadyNowNs()) / 1'000'000;
     if (left_ms <= 0) return DeadlineExceeded("The tuner did not answer in time and was killed.");
     pollfd ready{socket_.get(), POLLIN, 0};
-    constexpr int64_t kLongestPollMs = 60'000;
-    if (::poll(&ready, 1, static_cast<int>(std::min(left_ms, kLongestPollMs))) <= 0) continue;
+    // What was started ends within milliseconds, and nobody else tells when.
+    const int64_t longest_ms = AwaitsStarter() ? 5 : 60'000;
+    if (::poll(&ready, 1, static_cast<int>(std::min(left_ms, longest_ms))) <= 0) continue;
     char buffer[4096];
     const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -55,6 +55,8 @@ class TunerClient {
   Status Ask(const TunerRequest& request);
   Status AwaitAnswer(int64_t deadline_ns);
   void End();
+  bool ReapStarter();
+  bool AwaitsStarter();
 
   const TunerClientOptions options_;
   std::mutex mutex_;  // Held during Tune; guards the next three.
@@ -63,7 +65,10 @@ class TunerClient {
   std::string received_;      // Of the answer so far.
   std::mutex process_mutex_;  // Guards everything below.
   UniqueFd socket_;
-  int pid_ = -1;
+  // The process group of the tuner, named after the process that was started. That one ends as soon
+  // as the tuner has left it (see apps/attune/tuner_main.cc), and is reaped then.
+  int group_ = -1;
+  bool is_reaped_ = false;
   bool is_stopped_ = false;
 };
 

@@ -82,7 +82,7 @@ TEST(Serving, NeverDoesNothingBehindTheCaller) {
 
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 0u);
   EXPECT_FALSE(std::filesystem::exists(world.database()));
-  EXPECT_TRUE(ChildrenCalled("attune-tuner").empty());
+  EXPECT_TRUE(ProcessesCalled("attune-tuner", world.database()).empty());
 }
 
 TEST(Serving, RecordNotesTheProblemUnderItsTag) {

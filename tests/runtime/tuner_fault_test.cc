@@ -1,6 +1,9 @@
 // A tuner that dies, hangs, is missing or is in the way.
 #include <signal.h>
+#include <sys/wait.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -24,12 +27,15 @@ using Clock = std::chrono::steady_clock;
 // Tuning under this script takes seconds, in which a test can do its worst.
 constexpr const char* kSlowScript = "fake.tiled fault=slow_load delay_ms=3000";
 
-// The tuner of this process, once it runs; -1 if none came within half a minute.
-pid_t AwaitTuner(pid_t other_than = -1) {
+// The tuner of the world's database, once it runs; -1 if none came within half a minute.
+pid_t AwaitTuner(const RuntimeWorld& world, pid_t other_than = -1) {
   const auto give_up = Clock::now() + std::chrono::seconds(30);
   while (Clock::now() < give_up) {
-    for (const pid_t pid : ChildrenCalled("attune-tuner")) {
-      if (pid != other_than) return pid;
+    // What was started is our child and ends at once; the tuner is what it leaves behind.
+    const std::vector<pid_t> starters = ChildrenCalled("attune-tuner");
+    for (const pid_t pid : ProcessesCalled("attune-tuner", world.database())) {
+      const bool is_starter = std::find(starters.begin(), starters.end(), pid) != starters.end();
+      if (pid != other_than && !is_starter) return pid;
     }
     std::this_thread::yield();
   }
@@ -53,7 +59,7 @@ TEST(TunerFaults, AfterAKilledTunerTheNextShapeGetsANewOne) {
   log.Listen(runtime.get());
   ASSERT_TRUE(Multiply(runtime.get(), 16));
 
-  const pid_t first = AwaitTuner();
+  const pid_t first = AwaitTuner(world);
   ASSERT_GT(first, 0);
   ::kill(first, SIGKILL);
   ASSERT_TRUE(IsIdle(runtime.get()));
@@ -63,7 +69,7 @@ TEST(TunerFaults, AfterAKilledTunerTheNextShapeGetsANewOne) {
               AnyOf(HasSubstr("ended before it answered"), HasSubstr("Cannot talk to the tuner")));
 
   ASSERT_TRUE(Multiply(runtime.get(), 17));
-  const pid_t second = AwaitTuner(first);
+  const pid_t second = AwaitTuner(world, first);
   EXPECT_GT(second, 0);
   ASSERT_TRUE(IsIdle(runtime.get()));
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u) << log.Message(ATTUNE_EVENT_TUNING_FAILED);
@@ -126,13 +132,32 @@ TEST(TunerFaults, ARunTimeIsDestroyedInTheMiddleOfATuningWithinSeconds) {
   RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
   ASSERT_TRUE(Multiply(runtime.get(), 16));
-  ASSERT_GT(AwaitTuner(), 0);
+  ASSERT_GT(AwaitTuner(world), 0);
 
   const auto begin = Clock::now();
   runtime = nullptr;
 
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
-  EXPECT_TRUE(ChildrenCalled("attune-tuner").empty());
+  EXPECT_TRUE(ProcessesCalled("attune-tuner", world.database()).empty());
+}
+
+TEST(TunerFaults, AProgramThatWaitsForEveryChildIsNotHeldBackByATuner) {
+  RuntimeWorld world(kSlowScript);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_TRUE(Multiply(runtime.get(), 16));
+  ASSERT_GT(AwaitTuner(world), 0);
+
+  const auto begin = Clock::now();
+  while (::wait(nullptr) > 0) {
+  }
+
+  EXPECT_EQ(errno, ECHILD);
+  // The tuner is in the middle of its three seconds.
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_FALSE(ProcessesCalled("attune-tuner", world.database()).empty());
+  ASSERT_TRUE(IsIdle(runtime.get()));
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
 }
 
 TEST(TunerFaults, AProgramThatReapsOurChildDoesNotMakeUsKillAStranger) {
@@ -145,7 +170,7 @@ TEST(TunerFaults, AProgramThatReapsOurChildDoesNotMakeUsKillAStranger) {
   ignore.sa_handler = SIG_IGN;
   ASSERT_EQ(::sigaction(SIGCHLD, &ignore, &before), 0);
   ASSERT_TRUE(Multiply(runtime.get(), 16));
-  const pid_t tuner = AwaitTuner();
+  const pid_t tuner = AwaitTuner(world);
   ASSERT_GT(tuner, 0);
 
   ::kill(tuner, SIGKILL);
