@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/runtime/places.h"
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
+#include "attune/runtime/places.h"
 #include "attune/tuner/local_evaluator.h"
 
 extern char** environ;
@@ -100,7 +100,7 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, plan.device));
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
   const auto evaluator = MakeLocalEvaluator(place.backend->solvers(), *device);
-  ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, {}));
+  ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, {}, {}));
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
                           evaluator->Qualify(plan.candidates, std::numeric_limits<int64_t>::max()));
   std::vector<Candidate> sound;

@@ -212,6 +212,15 @@ TEST(ProgressTest, BothLinesSayHowFarAndHowLong) {
   EXPECT_THAT(PlainLine(HalfWay(problem)), HasSubstr("[5/10] 1m00s, 1m01s left: gemm 512"));
 }
 
+TEST(ProgressTest, TheReferenceIsAStageWithAShareOfItsOwn) {
+  const Problem problem = Normalized(PackedGemm(512, 512, 512));
+  RunProgress progress = HalfWay(problem);
+  progress.tune.stage = TuneProgress::Stage::kReference;
+  progress.tune.reference_share = 0.42;
+  EXPECT_THAT(LiveLine(progress, 120), HasSubstr("reference: 42%"));
+  EXPECT_THAT(PlainLine(progress), HasSubstr("reference: 42%"));
+}
+
 Record Screened(const char* solver, double median_ns, bool is_default) {
   Record record;
   record.trial.candidate.solver.name = solver;

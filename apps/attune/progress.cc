@@ -20,6 +20,9 @@ std::string Bar(const RunProgress& progress) {
 }
 
 std::string StageText(const TuneProgress& tune) {
+  if (tune.stage == TuneProgress::Stage::kReference) {
+    return fmt::format("{}: {:.0f}%", Name(tune.stage), 100 * tune.reference_share);
+  }
   std::string text = fmt::format("{}: {} right", Name(tune.stage), tune.qualified);
   if (tune.failed > 0) text += fmt::format(", {} failed", tune.failed);
   if (tune.timed > 0) text += fmt::format(", {} timed", tune.timed);

@@ -97,7 +97,7 @@ tl::expected<Measurement, Failure> Sample(BlockTimer& timer, CacheState cache, i
 Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candidate& candidate,
                         const RunVerbOptions& options) {
   Evaluator& evaluator = workshop.evaluator();
-  ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed, {}));
+  ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed, {}, {}));
   constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
                           evaluator.Qualify(std::span(&candidate, 1), kNoDeadline));

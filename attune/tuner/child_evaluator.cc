@@ -196,12 +196,13 @@ class ChildEvaluator final : public Evaluator {
       : options_(WithDefaults(std::move(options))),
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)) {}
 
-  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
+  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
+               const ReferenceTerms& reference) override {
     baseline_.reset();
     timed_before_.reset();
     quick_ns_.clear();
     const int64_t begin_ns = SteadyNowNs();
-    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed));
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed, reference));
     data_.emplace(std::move(data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);

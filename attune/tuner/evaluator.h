@@ -12,6 +12,7 @@
 #include "attune/problem/problem.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/output_check.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 
@@ -55,8 +56,9 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   // Makes inputs and reference of `problem` from `seed`; replaces those of the problem before.
-  // `terms` hold until the next Begin.
-  virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) = 0;
+  // `terms` hold until the next Begin. kDeadlineExceeded if `reference` said stop.
+  virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
+                       const ReferenceTerms& reference) = 0;
 
   // Builds, loads, verifies and briefly runs each candidate, several at once where that is
   // possible. One result for each, in order. Candidates not started by `deadline_ns` (steady clock)

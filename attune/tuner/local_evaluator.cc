@@ -34,13 +34,14 @@ class LocalEvaluator final : public Evaluator {
   LocalEvaluator(const SolverList& solvers, Device& device)
       : solvers_(solvers), device_(device), builder_(cache_) {}
 
-  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms) override {
+  Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
+               const ReferenceTerms& reference) override {
     runner_.reset();
     terms_ = terms;
     baseline_.reset();
     problem_ = problem;
     const int64_t begin_ns = SteadyNowNs();
-    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed));
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference));
     data_.emplace(std::move(data));
     busy_.push_back({begin_ns, SteadyNowNs()});
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,

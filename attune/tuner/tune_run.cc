@@ -82,10 +82,15 @@ class Run {
 
   Result<ProblemOutcome> TuneOne(const Problem& problem) {
     progress_.problem = &problem;
-    auto report = tuner_.Tune(problem, [this](const TuneProgress& tune) {
-      progress_.tune = tune;
-      Tell();
-    });
+    TuneBounds bounds;
+    bounds.stop_requested = options_.stop_requested;
+    auto report = tuner_.Tune(
+        problem,
+        [this](const TuneProgress& tune) {
+          progress_.tune = tune;
+          Tell();
+        },
+        bounds);
     ProblemOutcome outcome;
     outcome.problem = problem;
     if (report.ok()) {
@@ -97,6 +102,8 @@ class Run {
       failed_in_a_row_ = 0;
     } else if (EndsTheRun(report.error())) {
       return report.error();
+    } else if (report.error().code() == StatusCode::kDeadlineExceeded) {
+      outcome.message = report.error().message();
     } else {
       outcome.kind = report.error().code() == StatusCode::kUnsupported
                          ? ProblemOutcome::Kind::kUnsupported
@@ -129,6 +136,8 @@ class Run {
     } else {
       progress_.eta_ns =
           tuner_.options().per_problem_ns * static_cast<int64_t>(progress_.problem_count);
+      // Who takes longer than was thought says no more than how long it took.
+      progress_.eta_ns = std::max<int64_t>(progress_.eta_ns - progress_.elapsed_ns, 0);
     }
     if (options_.budget_ns > 0) {
       progress_.eta_ns =

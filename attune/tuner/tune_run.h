@@ -19,7 +19,8 @@ struct RunOptions {
       0;                // Of the whole run; 0 means no limit. A problem that was begun is finished.
   bool retune = false;  // Also what has a finished, valid set.
   std::function<bool()>
-      stop_requested;  // Asked between problems: SIGINT ends a run in order. May be null.
+      stop_requested;  // Asked between problems, and while a reference is computed, which is then
+                       // given up: SIGINT ends a run in order. May be null.
   // Whose turn it is where other processes tune the same problems; null if there are none. What
   // another one tunes is left for the end, and then usually tuned.
   ProblemTurns* turns = nullptr;
@@ -31,7 +32,8 @@ struct ProblemOutcome {
   Problem problem;
   Kind kind = Kind::kNotReached;
   TuneReport report;    // kTuned only.
-  std::string message;  // kUnsupported and kFailed: why. Also where another process was at it.
+  std::string message;  // kUnsupported and kFailed: why. Also where another process was at it,
+                        // and where the run was stopped.
 };
 std::string_view Name(ProblemOutcome::Kind kind);
 

@@ -121,13 +121,14 @@ Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& proble
                                  choice.message(), baseline.id().name));
 }
 
-Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener) {
+Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
+                               const TuneBounds& bounds) {
   ATTUNE_RETURN_IF_ERROR(Check(options_));
   ATTUNE_ASSIGN_OR_RETURN(const auto participants, FindParticipants(problem));
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TuningSession session(parts_, options_, problem, listener);
   if (standing.has_value()) session.Challenge(std::move(*standing));
-  return session.Run(participants);
+  return session.Run(participants, bounds);
 }
 
 }  // namespace attune

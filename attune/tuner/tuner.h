@@ -50,7 +50,8 @@ struct TuneProgress {
   int64_t considered = 0;  // Candidates asked for so far.
   int64_t qualified = 0;   // Of these, built and verified.
   int64_t failed = 0;
-  int64_t timed = 0;  // In the race.
+  int64_t timed = 0;           // In the race.
+  double reference_share = 0;  // Of the reference, in [0, 1]: what is computed.
 };
 std::string_view Name(TuneProgress::Stage stage);
 
@@ -66,6 +67,12 @@ struct TuneReport {
   int64_t busy_ns = 0;             // Of it, building, verifying or measuring a candidate.
   std::string stop_reason;         // Why the race ended.
   std::vector<std::string> notes;  // What was left out on the way, and why.
+};
+
+// What the run that a tuning belongs to allows it.
+struct TuneBounds {
+  // Asked while the reference is computed. May be null.
+  std::function<bool()> stop_requested;
 };
 
 // What a tuner works with; everything is borrowed and outlives it.
@@ -95,11 +102,13 @@ class Tuner {
   Result<std::optional<Choice>> FindStanding(const Problem& problem) const;
 
   // kInvalidArgument for options that contradict each other; kUnsupported if nobody takes part or
-  // the problem cannot be checked; kInternal if candidates cannot be evaluated; every other code is
-  // the store's. Every trial is stored before this returns; stages are stored as they end, so that
-  // an interruption loses nothing that was appended.
+  // the problem cannot be checked; kDeadlineExceeded if `bounds` stopped it; kInternal if
+  // candidates cannot be evaluated; every other code is the store's. Every trial is stored before
+  // this returns; stages are stored as they end, so that an interruption loses nothing that was
+  // appended.
   using Listener = std::function<void(const TuneProgress&)>;
-  Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr);
+  Result<TuneReport> Tune(const Problem& problem, const Listener& listener = nullptr,
+                          const TuneBounds& bounds = {});
 
   // Recorded with every set from now on.
   void SetPeaks(const Peaks& peaks) { parts_.peaks = peaks; }

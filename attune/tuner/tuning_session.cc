@@ -54,7 +54,9 @@ std::vector<TimingCost> CostsOf(const Runners& runners) {
 // Failures of evaluating one problem get a code of their own, so that nobody takes them for
 // failures of the store, which end a whole run.
 Status EvaluationStatus(const Status& status) {
-  if (status.ok() || status.code() == StatusCode::kUnsupported) return status;
+  const bool is_plain = status.ok() || status.code() == StatusCode::kUnsupported ||
+                        status.code() == StatusCode::kDeadlineExceeded;
+  if (is_plain) return status;
   return Internal(status.message());
 }
 
@@ -66,7 +68,8 @@ TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options
 
 void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing); }
 
-Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers) {
+Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
+                                      const TuneBounds& bounds) {
   begin_ns_ = parts_.clock->NowNs();
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
@@ -84,9 +87,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
     // What has crashed since it was chosen stands no more.
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
-  Report(Stage::kReference);
-  ATTUNE_RETURN_IF_ERROR(
-      EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms)));
+  ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
   search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
@@ -96,6 +97,17 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers)
   }
   ATTUNE_RETURN_IF_ERROR(Conclude());
   return report_;
+}
+
+Status TuningSession::MakeReference(const TuneBounds& bounds) {
+  Report(Stage::kReference);
+  ReferenceTerms terms;
+  terms.go_on = [&](double done) {
+    progress_.reference_share = done;
+    Report(Stage::kReference);
+    return !bounds.stop_requested || !bounds.stop_requested();
+  };
+  return EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms, terms));
 }
 
 uint64_t TuningSession::DataSeed() const {

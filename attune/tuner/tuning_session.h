@@ -29,7 +29,7 @@ class TuningSession {
   void Challenge(Choice standing);
 
   // `solvers` apply; the default config of the first is the default candidate.
-  Result<TuneReport> Run(const std::vector<const Solver*>& solvers);
+  Result<TuneReport> Run(const std::vector<const Solver*>& solvers, const TuneBounds& bounds);
 
  private:
   using Stage = TuneProgress::Stage;
@@ -47,6 +47,7 @@ class TuningSession {
     double max_error = 0;
   };
 
+  Status MakeReference(const TuneBounds& bounds);
   Status BeginSet();
   void NoteTerms(Environment& environment) const;
   Status QualifyAll(CandidateSource& source);

@@ -82,7 +82,14 @@ class ScriptedEvaluator final : public Evaluator {
   ScriptedEvaluator(LaunchTime time_ns, uint64_t seed, FakeClock& clock)
       : time_ns_(std::move(time_ns)), seed_(seed), random_(seed), clock_(clock) {}
 
-  Status Begin(const Problem&, uint64_t, const EvaluationTerms&) override { return Status::Ok(); }
+  Status Begin(const Problem&, uint64_t, const EvaluationTerms&,
+               const ReferenceTerms& reference) override {
+    for (int step = 0; step < reference_steps_; ++step) {
+      clock_.Advance(1'000'000'000);
+      if (!reference.go_on(1.0 * step / reference_steps_)) return DeadlineExceeded("Stopped.");
+    }
+    return Status::Ok();
+  }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
     batches_.push_back(candidates.size());
@@ -113,6 +120,8 @@ class ScriptedEvaluator final : public Evaluator {
 
   // From now on config `p` takes so long to create, while the others are qualified beside it.
   void CreateSlowly(int64_t p, int64_t load_ns) { load_ns_[p] = load_ns; }
+  // From now on a reference takes so many seconds.
+  void ComputeReferencesFor(int seconds) { reference_steps_ = seconds; }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -127,6 +136,7 @@ class ScriptedEvaluator final : public Evaluator {
   LaunchTime time_ns_;
   std::map<int64_t, int64_t> load_ns_;
   bool all_fail_ = false;
+  int reference_steps_ = 0;
   std::vector<size_t> batches_;
   uint64_t seed_;
   Random random_;
@@ -443,6 +453,31 @@ TEST_F(SharedListTest, WhatSomebodyElseTunesComesLastAndIsNotMeasuredAgain) {
   EXPECT_EQ(ProblemsOfSets().size(), 2u);
   ASSERT_GE(other.asked().size(), 2u);
   EXPECT_EQ(other.asked()[1], problems_[1].problem);
+}
+
+TEST_F(SharedListTest, ARunThatIsStoppedGivesUpTheReferenceThatItComputes) {
+  evaluator_.ComputeReferencesFor(1000);
+  RunOptions run;
+  run.stop_requested = [this] { return clock_.NowNs() >= 3'000'000'000; };
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kNotReached, Kind::kNotReached}));
+  EXPECT_TRUE(ProblemsOfSets().empty());
+}
+
+TEST_F(SharedListTest, AReferenceThatTakesLongShowsHowFarItIs) {
+  evaluator_.ComputeReferencesFor(10);
+  RunProgress last;
+  const auto listen = [&](const RunProgress& progress) {
+    if (progress.tune.stage == TuneProgress::Stage::kReference) last = progress;
+  };
+  Tuner tuner(parts_, options_);
+
+  ASSERT_TRUE(TuneAll(tuner, {problems_.data(), 1}, {}, listen).ok());
+
+  EXPECT_EQ(last.tune.reference_share, 0.9);
+  EXPECT_EQ(last.elapsed_ns, 10'000'000'000);
 }
 
 TEST_F(SharedListTest, WhatSomebodyElseGaveUpIsTunedHere) {

@@ -330,16 +330,16 @@ class WeightsFromImages final : public ConvSource {
 }  // namespace
 
 void ComputeConvReference(const Conv& conv, std::span<const OperandValues> inputs,
-                          std::span<double> output) {
+                          std::span<double> output, WorkWatch& watch) {
   const Precision precision =
       conv.type == DataType::kF64 ? Precision::kDoubleDouble : Precision::kDouble;
   const bool transposed = conv.mode == ConvMode::kTransposed;
   if (conv.direction == ConvDirection::kBackwardWeights) {
-    ComputeProducts(WeightsFromImages(conv, inputs, output), precision);
+    ComputeProducts(WeightsFromImages(conv, inputs, output), precision, watch);
   } else if ((conv.direction == ConvDirection::kForward) != transposed) {
-    ComputeProducts(SmallFromLarge(conv, inputs, output), precision);
+    ComputeProducts(SmallFromLarge(conv, inputs, output), precision, watch);
   } else {
-    ComputeProducts(LargeFromSmall(conv, inputs, output), precision);
+    ComputeProducts(LargeFromSmall(conv, inputs, output), precision, watch);
   }
 }
 

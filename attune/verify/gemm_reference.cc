@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "attune/verify/problem_data.h"
 #include "attune/verify/product.h"
 #include "attune/verify/reference.h"
 
@@ -26,9 +27,12 @@ double Activate(Activation activation, double x) {
 
 class GemmSource final : public ProductSource {
  public:
-  GemmSource(const Gemm& gemm, std::span<const OperandValues> inputs, double alpha, double beta,
-             std::span<double> output)
-      : gemm_(gemm), inputs_(inputs), alpha_(alpha), beta_(beta), output_(output) {
+  GemmSource(const Gemm& gemm, std::span<const OperandValues> inputs, std::span<double> output)
+      : gemm_(gemm),
+        inputs_(inputs),
+        alpha_(AlphaValue(gemm.alpha)),
+        beta_(BetaValue(gemm.beta)),
+        output_(output) {
     size_t next = 2;
     if (gemm.bias != Bias::kNone) bias_ = inputs[next++].data();
     if (gemm.beta != ScalarClass::kZero) initial_ = inputs[next++].data();
@@ -96,11 +100,11 @@ class GemmSource final : public ProductSource {
 
 }  // namespace
 
-void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs, double alpha,
-                          double beta, std::span<double> output) {
+void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs,
+                          std::span<double> output, WorkWatch& watch) {
   const bool widest = gemm.type == DataType::kF64;
-  ComputeProducts(GemmSource(gemm, inputs, alpha, beta, output),
-                  widest ? Precision::kDoubleDouble : Precision::kDouble);
+  ComputeProducts(GemmSource(gemm, inputs, output),
+                  widest ? Precision::kDoubleDouble : Precision::kDouble, watch);
 }
 
 }  // namespace attune

@@ -62,10 +62,14 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
 // Double-double arithmetic costs this many times as much as plain f64.
 constexpr double kDoubleDoubleCost = 10;
 
+double MultiplyAdds(const Problem& problem, const Operand& output) {
+  return static_cast<double>(ElementCount(output.tensor)) *
+         static_cast<double>(ReductionLength(problem));
+}
+
 // Refused before anything is computed: nobody waits a day for an answer to compare with.
 Status CheckWork(const Problem& problem, const Operand& output) {
-  const double multiply_adds = static_cast<double>(ElementCount(output.tensor)) *
-                               static_cast<double>(ReductionLength(problem));
+  const double multiply_adds = MultiplyAdds(problem, output);
   const bool widest = output.tensor.type == DataType::kF64;
   const double limit = ProblemData::kMaxReferenceMultiplyAdds / (widest ? kDoubleDoubleCost : 1);
   if (multiply_adds <= limit) return Status::Ok();
@@ -140,11 +144,12 @@ void ForEachRun(const TensorDesc& tensor, const Visit& visit) {
   }
 }
 
-void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory) {
+void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory, WorkWatch& watch) {
   const bool has_gaps = SpanElements(tensor) != ElementCount(tensor);
   if (!has_gaps) {
     const int64_t count = SpanElements(tensor);
     ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+      if (!watch.Note(0)) return;
       const int64_t first = slice * kSlice;
       GenerateElements(tensor.type, seed, first, std::min(kSlice, count - first), memory);
     });
@@ -156,11 +161,12 @@ void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory)
   });
 }
 
-OperandValues DecodeOperand(const TensorDesc& tensor, const std::byte* memory) {
+OperandValues DecodeOperand(const TensorDesc& tensor, const std::byte* memory, WorkWatch& watch) {
   OperandValues values(static_cast<size_t>(SpanElements(tensor)));
   const auto count = static_cast<int64_t>(values.size());
   const auto element_bytes = static_cast<int64_t>(SizeBytes(tensor.type));
   ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+    if (!watch.Note(0)) return;
     const int64_t first = slice * kSlice;
     const auto length = static_cast<size_t>(std::min(kSlice, count - first));
     Decode(tensor.type,
@@ -196,7 +202,8 @@ ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
   return header;
 }
 
-Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
+Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
+                                        const ReferenceTerms& terms) {
   ATTUNE_RETURN_IF_ERROR(Validate(problem));
   const std::vector<Operand> operands = Operands(problem);
   ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, operands));
@@ -205,8 +212,9 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
   const Footprint footprint = FootprintOf(operands, header.file_size);
   ATTUNE_RETURN_IF_ERROR(CheckSize(footprint));
   ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Create(header.file_size));
+  WorkWatch watch(terms.go_on, MultiplyAdds(problem, operands.back()));
   try {
-    Compute(problem, header, file.writable_bytes().data());
+    Compute(problem, header, file.writable_bytes().data(), watch);
   } catch (const std::bad_alloc&) {
     // What fits into the machine may still exceed a limit that was set on this process.
     return ResourceExhausted(fmt::format(
@@ -214,11 +222,16 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed) {
         "bytes of inputs and reference. Raise the limits of this process (ulimit -v).",
         footprint.decoded_bytes, footprint.file_bytes));
   }
+  if (watch.stopped()) {
+    return DeadlineExceeded(
+        fmt::format("Stopped, as asked, while the reference of {} was computed.", Text(problem)));
+  }
   ATTUNE_RETURN_IF_ERROR(file.Seal());
   return ProblemData(std::move(file));
 }
 
-void ProblemData::Compute(const Problem& problem, const Header& header, std::byte* memory) {
+void ProblemData::Compute(const Problem& problem, const Header& header, std::byte* memory,
+                          WorkWatch& watch) {
   std::memcpy(memory, &header, sizeof(header));
   const std::vector<Operand> operands = Operands(problem);
   std::vector<OperandValues> inputs;
@@ -226,16 +239,17 @@ void ProblemData::Compute(const Problem& problem, const Header& header, std::byt
   for (size_t i = 0; i < operands.size(); ++i) {
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
-    GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i]);
-    inputs.push_back(DecodeOperand(operands[i].tensor, memory + header.offsets[i]));
+    GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
+    inputs.push_back(DecodeOperand(operands[i].tensor, memory + header.offsets[i], watch));
+    if (watch.stopped()) return;
   }
   const std::span reference(reinterpret_cast<double*>(memory + header.reference_offset),
                             header.reference_count);
   std::fill(reference.begin(), reference.end(), std::numeric_limits<double>::quiet_NaN());
   if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    ComputeGemmReference(*gemm, inputs, header.alpha, header.beta, reference);
+    ComputeGemmReference(*gemm, inputs, reference, watch);
   } else {
-    ComputeConvReference(std::get<Conv>(problem), inputs, reference);
+    ComputeConvReference(std::get<Conv>(problem), inputs, reference, watch);
   }
 }
 

@@ -10,8 +10,14 @@
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/verify/memory_file.h"
+#include "attune/verify/work_watch.h"
 
 namespace attune {
+
+// How far the making of a reference may go.
+struct ReferenceTerms {
+  GoOn go_on;  // The share is that of the reference; 0 while inputs are made.
+};
 
 // Inputs and a reference output in one sealed, read-only memory file, which a child process maps
 // from a descriptor that it is sent and need not compute again. Immutable, so thread-safe;
@@ -30,8 +36,10 @@ class ProblemData {
   // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
   // each 1e9 multiply-adds. kUnsupported for an OtherOp, for an element type other than f64, f32,
   // f16 and bf16, and above kMaxReferenceMultiplyAdds; kResourceExhausted, with the bytes, if it
-  // does not fit into memory together with the operands of one candidate.
-  static Result<ProblemData> Create(const Problem& problem, uint64_t seed);
+  // does not fit into memory together with the operands of one candidate; kDeadlineExceeded if
+  // `terms` said stop.
+  static Result<ProblemData> Create(const Problem& problem, uint64_t seed,
+                                    const ReferenceTerms& terms = {});
 
   // Maps what Create made for the same problem out of `fd`, which is duplicated. kDataLoss if it
   // holds something else.
@@ -57,8 +65,9 @@ class ProblemData {
   struct Header;
   explicit ProblemData(MemoryFile file) : file_(std::move(file)) {}
   static Header Layout(const Problem& problem, uint64_t seed);
-  // Fills `memory` of header.file_size bytes. Throws std::bad_alloc.
-  static void Compute(const Problem& problem, const Header& header, std::byte* memory);
+  // Fills `memory` of header.file_size bytes, until `watch` says stop. Throws std::bad_alloc.
+  static void Compute(const Problem& problem, const Header& header, std::byte* memory,
+                      WorkWatch& watch);
   const Header& header() const;
 
   MemoryFile file_;

@@ -52,6 +52,39 @@ TEST(ProblemDataTest, MappedInAChildItIsTheSame) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(ProblemDataTest, WhoWaitsForAReferenceMayStopItEarly) {
+  const Problem problem = *ParseProblem("gemm@1{m=4000,n=4000,k=4000}");
+  double stopped_at = 0;
+  int asked_since = 0;
+
+  const Status status = ProblemData::Create(problem, 1, {[&](double done) {
+                                              asked_since += stopped_at > 0 ? 1 : 0;
+                                              if (done > 0 && stopped_at == 0) stopped_at = done;
+                                              return stopped_at == 0;
+                                            }})
+                            .status();
+
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_GT(stopped_at, 0);
+  EXPECT_LT(stopped_at, 0.1);
+  EXPECT_EQ(asked_since, 0);
+}
+
+TEST(ProblemDataTest, WhoWaitsLearnsWhichShareIsDone) {
+  double last = 0;
+  bool grows = true;
+  const auto go_on = [&](double done) {
+    grows = grows && done >= last && done <= 1;
+    last = done;
+    return true;
+  };
+
+  ASSERT_TRUE(ProblemData::Create(*ParseProblem("gemm@1{m=600,n=600,k=300}"), 1, {go_on}).ok());
+
+  EXPECT_TRUE(grows);
+  EXPECT_GT(last, 0.2);
+}
+
 TEST(ProblemDataTest, NobodyCanWriteToIt) {
   const ProblemData data = *ProblemData::Create(StridedGemm(), 1);
 

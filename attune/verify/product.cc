@@ -120,8 +120,10 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // One chunk of the output of one product, computed by one thread.
 class Chunk {
  public:
-  Chunk(const ProductSource& source, Precision precision, TileFunction multiply, int64_t m)
+  Chunk(const ProductSource& source, Precision precision, TileFunction multiply, int64_t m,
+        WorkWatch& watch)
       : source_(source),
+        watch_(watch),
         multiply_(multiply),
         k_(source.shape().k),
         panel_a_(std::min(k_, kChunkK) * kRowA),
@@ -135,6 +137,8 @@ class Chunk {
       source_.GatherA(which, ks, ms, panel_a_.data(), kRowA);
       source_.GatherB(which, ks, ns, panel_b_.data(), kRowB);
       MultiplyPanels(ks.size(), ms.size(), ns.size());
+      const auto outputs = static_cast<double>(ms.size() * ns.size());
+      if (!watch_.Note(outputs * static_cast<double>(ks.size()))) return;
     }
     for (size_t i = 0; i < errors_.size(); ++i) sums_[i] += errors_[i];
     source_.Store(which, ms, ns, sums_.data(), kRowB);
@@ -154,6 +158,7 @@ class Chunk {
   }
 
   const ProductSource& source_;
+  WorkWatch& watch_;
   TileFunction multiply_;
   int64_t k_;
   std::vector<double> panel_a_;
@@ -164,7 +169,7 @@ class Chunk {
 
 }  // namespace
 
-void ComputeProducts(const ProductSource& source, Precision precision) {
+void ComputeProducts(const ProductSource& source, Precision precision, WorkWatch& watch) {
   const ProductSource::Shape shape = source.shape();
   const TileFunction multiply = ChooseTile(precision);
   // Small products are cut finer, so that every core has something to do.
@@ -179,11 +184,13 @@ void ComputeProducts(const ProductSource& source, Precision precision) {
   const int64_t chunks_m = CeilDiv(shape.m, chunk_m);
   const int64_t chunks_n = CeilDiv(shape.n, chunk_n);
   ParallelFor(tasks(), [&](int64_t task) {
+    if (watch.stopped()) return;
     const int64_t m0 = task % chunks_m * chunk_m;
     const int64_t n0 = task / chunks_m % chunks_n * chunk_n;
     const ProductSource::Range ms{m0, std::min(m0 + chunk_m, shape.m)};
     const ProductSource::Range ns{n0, std::min(n0 + chunk_n, shape.n)};
-    Chunk(source, precision, multiply, ms.size()).Compute(task / (chunks_m * chunks_n), ms, ns);
+    Chunk(source, precision, multiply, ms.size(), watch)
+        .Compute(task / (chunks_m * chunks_n), ms, ns);
   });
 }
 

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "attune/verify/work_watch.h"
+
 namespace attune {
 
 // `count` independent products out(m, n) = sum over k of a(k, m) * b(k, n).
@@ -46,7 +48,8 @@ enum class Precision {
   kDoubleDouble,  // Twice that: the compensated dot product of Ogita, Rump and Oishi (2005).
 };
 
-// Computes everything and stores it, on every core.
-void ComputeProducts(const ProductSource& source, Precision precision);
+// Computes everything and stores it, on every core. `watch` counts multiply-adds; once it says
+// stop, nothing more is stored.
+void ComputeProducts(const ProductSource& source, Precision precision, WorkWatch& watch);
 
 }  // namespace attune

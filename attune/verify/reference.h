@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attune/problem/problem.h"
+#include "attune/verify/work_watch.h"
 
 namespace attune {
 
@@ -13,13 +14,14 @@ using OperandValues = std::vector<double>;
 
 // C = activation(alpha op(A) op(B) + beta C + bias) in f64, in double-double for an f64 problem.
 // `inputs` are in the order of Operands(problem), the initial C included where beta is not zero.
-// Writes the elements of C's span and leaves its gaps alone. REQUIRES: gemm is valid, `output` is
-// SpanElements long.
-void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs, double alpha,
-                          double beta, std::span<double> output);
+// alpha and beta are AlphaValue and BetaValue of their classes. Writes the elements of C's span and
+// leaves its gaps alone; `watch` counts multiply-adds, and where it says stop elements stay
+// unwritten. REQUIRES: gemm is valid, `output` is SpanElements long.
+void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs,
+                          std::span<double> output, WorkWatch& watch);
 
 // The same for a convolution of any direction, mode, rank, layout and number of groups.
 void ComputeConvReference(const Conv& conv, std::span<const OperandValues> inputs,
-                          std::span<double> output);
+                          std::span<double> output, WorkWatch& watch);
 
 }  // namespace attune

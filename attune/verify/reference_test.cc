@@ -103,7 +103,10 @@ TEST(ReferenceTest, F64SumsAreRightWhereDoublesLoseEverything) {
   const std::vector<OperandValues> inputs = {{1e17, 1, -1e17}, {1, 1, 1}};
   std::vector<double> output(1);
 
-  ComputeGemmReference(Normalized(gemm), inputs, 1, 0, output);
+  const GoOn always;
+  WorkWatch watch(always, 3);
+
+  ComputeGemmReference(Normalized(gemm), inputs, output, watch);
 
   EXPECT_EQ(output[0], 1);
 }

@@ -162,7 +162,7 @@ TEST_F(FaultTest, CandidateWithLongLaunchesIsTimedAsLongAsQualifyingSaw) {
                      kLaunchMs * 1'000'000));
   const auto library = ParseCandidate("fake.library@1{}");
   ASSERT_TRUE(library.ok()) << library.status().message();
-  ASSERT_TRUE(evaluator_->Begin(kProblem, 1, {}).ok());
+  ASSERT_TRUE(evaluator_->Begin(kProblem, 1, {}, {}).ok());
   const auto qualified = evaluator_->Qualify({&*library, 1}, clock_.NowNs());
   ASSERT_TRUE(qualified.ok()) << qualified.status().message();
   ASSERT_EQ(qualified->front().trial.failure(), nullptr)

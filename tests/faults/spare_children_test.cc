@@ -99,7 +99,7 @@ class SpareChildrenTest : public testing::Test {
   // may be done before one is started.
   std::unique_ptr<Evaluator> UsedEvaluator() {
     auto evaluator = MakeChildEvaluator(options_);
-    EXPECT_TRUE(evaluator->Begin(problem_, 1, {}).ok());
+    EXPECT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
     EXPECT_TRUE(Eventually([&] {
       EXPECT_EQ(CountPassed(*evaluator), 3u);
       return ChildrenOfThis().size() > 1;
@@ -298,7 +298,7 @@ TEST_F(SpareChildrenTest, AnOldEvaluatorThatNeverListensSaysWhyItRefuses) {
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   options_.program = program;
   const auto evaluator = MakeChildEvaluator(options_);
-  ASSERT_TRUE(evaluator->Begin(problem_, 1, {}).ok());
+  ASSERT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
 
   const auto results = evaluator->Qualify(Candidates(), INT64_MAX);
 
