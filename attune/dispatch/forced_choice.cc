@@ -77,6 +77,7 @@ Status ReadProblem(std::string_view entry, std::string_view text, ForcedChoices:
 
 Result<ForcedChoices> ForcedChoices::Parse(std::string_view text, const SolverList& solvers) {
   ForcedChoices choices;
+  const std::string_view whole = text;
   while (!text.empty()) {
     const size_t end = text.find(';');
     const std::string_view entry = Trimmed(text.substr(0, end));
@@ -93,6 +94,7 @@ Result<ForcedChoices> ForcedChoices::Parse(std::string_view text, const SolverLi
     }
     choices.entries_.push_back(std::move(read));
   }
+  if (choices.empty() && !whole.empty()) return Wrong(whole, "there is no choice in it.");
   return choices;
 }
 

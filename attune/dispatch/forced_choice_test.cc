@@ -33,8 +33,19 @@ constexpr const char* kHowTo =
 
 TEST_F(ForcedChoicesTest, NoTextForcesNothing) {
   EXPECT_EQ(Forced("", problem_), "nothing");
-  EXPECT_EQ(Forced(" ; ;\n", problem_), "nothing");
-  EXPECT_TRUE(ForcedChoices::Parse(";", machine_.solvers)->empty());
+  EXPECT_TRUE(ForcedChoices::Parse("", machine_.solvers)->empty());
+}
+
+TEST_F(ForcedChoicesTest, ATextWithoutAnyChoiceIsAnError) {
+  for (const std::string text : {";;", " ", " ; ;\n"}) {
+    const auto choices = ForcedChoices::Parse(text, machine_.solvers);
+
+    ASSERT_FALSE(choices.ok());
+    EXPECT_EQ(
+        choices.error().message(),
+        "The forced choice '" + text + "' cannot be honoured: there is no choice in it." + kHowTo);
+  }
+  EXPECT_EQ(Forced(" ; test.plain-gemm ;\n", problem_), "test.plain-gemm");
 }
 
 TEST_F(ForcedChoicesTest, ASolverAloneIsForEveryProblemOfItsOperatorByItsDefault) {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "attune/runtime/variable_names.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -156,6 +158,9 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   result.force = ValueOf(variables, "ATTUNE_FORCE").value_or("");
   ATTUNE_ASSIGN_OR_RETURN(const bool deterministic, Switch("ATTUNE_DETERMINISTIC", variables));
   result.server.deterministic = options.deterministic != 0 || deterministic;
+  for (std::string& note : NotesOnUnknownVariables(variables)) {
+    result.notes.push_back(std::move(note));
+  }
   ATTUNE_ASSIGN_OR_RETURN(result.prints_summary, Switch("ATTUNE_SUMMARY", variables));
   return result;
 }

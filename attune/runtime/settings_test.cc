@@ -92,6 +92,15 @@ TEST(Settings, APresetOfTheProgramGoesBeforeAPolicyOfTheEnvironment) {
   }
 }
 
+TEST(Settings, AVariableThatNothingReadsIsNamedInTheNotes) {
+  const auto options = ReadSettings(nullptr, {{"ATTUNE_DB", "/tmp/x.db"},
+                                              {"ATTUNE_POLCY", "never"},
+                                              {"ATTUNE_TUNABLE_ENABELD", "1"},
+                                              {"ATTUNEMENT", "1"}});
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_THAT(options->notes, ElementsAre(HasSubstr("variable ATTUNE_POLCY is ignored")));
+}
+
 TEST(Settings, MistakesNameTheFieldAndItsValue) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.tuning_cpu_share = 2;
