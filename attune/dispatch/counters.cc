@@ -26,10 +26,10 @@ std::string PrometheusText(const ServerCounters& counters) {
       "# HELP attune_misses_total Calls whose plan had to be looked for, by what served them.\n"
       "# TYPE attune_misses_total counter\n";
   for (int i = 0; i < kOriginCount; ++i) {
-    fmt::format_to(std::back_inserter(text), "attune_misses_total{{origin=\"{}\"}} {}\n",
+    fmt::format_to(std::back_inserter(text), "attune_misses_total{{provenance=\"{}\"}} {}\n",
                    Name(static_cast<Origin>(i)), counters.misses_by_origin[static_cast<size_t>(i)]);
   }
-  fmt::format_to(std::back_inserter(text), "attune_misses_total{{origin=\"none\"}} {}\n",
+  fmt::format_to(std::back_inserter(text), "attune_misses_total{{provenance=\"none\"}} {}\n",
                  counters.failures);
   AppendMetric(text, "stand_ins", "Misses served while the better candidate was made ready.",
                counters.stand_ins);

@@ -33,13 +33,13 @@ TEST(CountersTest, ThePrometheusTextHasEveryCounterWithItsHelpAndType) {
 attune_hits_total 1000
 # HELP attune_misses_total Calls whose plan had to be looked for, by what served them.
 # TYPE attune_misses_total counter
-attune_misses_total{origin="forced"} 0
-attune_misses_total{origin="measured"} 5
-attune_misses_total{origin="compatible"} 0
-attune_misses_total{origin="nearest"} 3
-attune_misses_total{origin="predicted"} 0
-attune_misses_total{origin="default"} 2
-attune_misses_total{origin="none"} 2
+attune_misses_total{provenance="forced"} 0
+attune_misses_total{provenance="measured"} 5
+attune_misses_total{provenance="compatible"} 0
+attune_misses_total{provenance="nearest"} 3
+attune_misses_total{provenance="predicted"} 0
+attune_misses_total{provenance="default"} 2
+attune_misses_total{provenance="none"} 2
 # HELP attune_stand_ins_total Misses served while the better candidate was made ready.
 # TYPE attune_stand_ins_total counter
 attune_stand_ins_total 4

@@ -96,6 +96,8 @@ attune_counters CountersOf(const ServerCounters& counters) {
   result.builds_in_background = counters.builds_in_background;
   result.miss_ns = static_cast<uint64_t>(counters.miss_ns);
   result.tuning_ns = static_cast<uint64_t>(counters.tuning_ns);
+  result.none = counters.failures;
+  result.tunings_dropped = counters.tunings_dropped;
   return result;
 }
 

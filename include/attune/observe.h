@@ -21,9 +21,11 @@ typedef struct attune_counters {
   uint64_t swaps, evictions;
   uint64_t builds_in_caller, builds_in_background;
   uint64_t miss_ns, tuning_ns; /* Time spent. */
+  uint64_t none;               /* Misses that nothing could serve; in no by_provenance. */
+  uint64_t tunings_dropped;    /* Tunings and recordings that found the queue full. */
 } attune_counters;
 #define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
 /* The same as Prometheus text; to be given back with attune_free. */
 ATTUNE_API attune_code attune_metrics(attune_runtime* runtime, char** text);

@@ -126,5 +126,36 @@ TEST(StructSize, OfArgumentsIsLookedAtBeforeTheyAreRead) {
   EXPECT_EQ(c[0], 8);
 }
 
+TEST(StructSize, CountersOfAnOlderReleaseAreWrittenAsFarAsTheyGo) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_TRUE(Multiply(runtime.get(), 8)) << attune_last_message();
+  constexpr size_t kBefore = offsetof(attune_counters, none);
+  attune_counters counters = ATTUNE_COUNTERS_INIT;
+  counters.struct_size = kBefore;
+  counters.none = counters.tunings_dropped = 77;
+
+  ASSERT_EQ(attune_get_counters(runtime.get(), &counters), ATTUNE_OK) << attune_last_message();
+
+  EXPECT_EQ(counters.struct_size, kBefore);
+  EXPECT_EQ(counters.misses, 1u);
+  EXPECT_EQ(counters.none, 77u);
+  EXPECT_EQ(counters.tunings_dropped, 77u);
+}
+
+TEST(StructSize, CountersSayWhatNothingCouldServe) {
+  RuntimeWorld world;
+  world.Set("ATTUNE_FORCE", "gemm@1{m=8,n=8,k=8} -> fake.tiled@1{broken=1}");
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_FALSE(Multiply(runtime.get(), 8));
+
+  EXPECT_EQ(CountersOf(runtime.get()).misses, 1u);
+  EXPECT_EQ(CountersOf(runtime.get()).none, 1u);
+  EXPECT_EQ(CountersOf(runtime.get()).tunings_dropped, 0u);
+}
+
 }  // namespace
 }  // namespace attune
