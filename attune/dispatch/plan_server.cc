@@ -148,8 +148,9 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
 void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                        const Serving& serving) {
   if (serving.is_stand_in && !options_.deterministic) ImproveLater(slot);
-  if (serving.is_tuned) return;
+  // A list is to have every problem of the program, also those that were tuned before.
   if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) RecordLater(problem);
+  if (serving.is_tuned) return;
   // What could not be swapped in would be tuned for nobody.
   if (options_.policy == MissPolicy::kDeferred && !options_.deterministic) TuneLater(problem);
 }

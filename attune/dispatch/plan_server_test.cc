@@ -319,6 +319,16 @@ TEST_F(PlanServerTest, RecordNotesTheProblemOnceAndTunesNothing) {
   EXPECT_EQ(server.tunings(), 0);
 }
 
+TEST_F(PlanServerTest, RecordNotesProblemsThatAreTunedAsWell) {
+  machine_.choices->Add(problem_, ChoiceOf({machine_.quick->At(1)}));
+  TestServer server = Server(MissPolicy::kRecord);
+
+  EXPECT_EQ(server.Call(problem_)->option().origin, Origin::kMeasured);
+  ASSERT_TRUE(server.WaitIdle());
+
+  EXPECT_THAT(server.recorded(), ElementsAre(Text(problem_)));
+}
+
 TEST_F(PlanServerTest, NeverNeitherTunesNorNotes) {
   TestServer server = Server(MissPolicy::kNever);
 

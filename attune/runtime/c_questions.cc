@@ -222,7 +222,7 @@ attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms) {
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     const int64_t wait_ms = std::clamp<int64_t>(timeout_ms, 0, attune::kLongestWaitMs);
     if (here->WaitIdle(std::chrono::milliseconds(wait_ms))) {
-      return attune::Status::Ok();
+      return here->recorded();
     }
     return attune::DeadlineExceeded(
         fmt::format("The background is still at work after {} ms.", timeout_ms));

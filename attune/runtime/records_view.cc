@@ -229,6 +229,13 @@ void RecordsView::RefreshIndexFile(RecordStore& store, int64_t last_revision) {
 }
 
 Status RecordsView::WritePending() {
+  Status written = TryWritePending();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_ = written;
+  return written;
+}
+
+Status RecordsView::TryWritePending() {
   ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(location_.database));
   while (!pending_.empty()) {
     const auto& [tag, problems] = *pending_.begin();
@@ -240,10 +247,23 @@ Status RecordsView::WritePending() {
 }
 
 Status RecordsView::Note(std::string_view tag, const Problem& problem) {
-  if (location_.database.empty()) {
-    return FailedPrecondition("This run time has no database to record problems in.");
-  }
   const std::lock_guard<std::mutex> update(update_mutex_);
+  const Status noted = NoteLocked(tag, problem);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!noted.ok() && given_up_.ok()) given_up_ = noted;
+  return noted;
+}
+
+Status RecordsView::noted() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return given_up_.ok() ? waiting_ : given_up_;
+}
+
+Status RecordsView::NoteLocked(std::string_view tag, const Problem& problem) {
+  if (location_.database.empty()) {
+    return FailedPrecondition(
+        "This run time has no database to record problems in; ATTUNE_DB or the option names one.");
+  }
   if (pending_count_ >= kMaxPending) {
     return ResourceExhausted(fmt::format(
         "{} problems wait to be recorded already, because '{}' cannot be written; {} is not "

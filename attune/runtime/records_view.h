@@ -56,12 +56,16 @@ class RecordsView {
   // be written, up to kMaxPending problems wait for the next Update.
   Status Note(std::string_view tag, const Problem& problem);
   static constexpr size_t kMaxPending = 4096;
+  // Why a noted problem is not in the database: it waits, or was given up once. Ok: all are.
+  Status noted() const;
 
  private:
   Result<RecordStore*> Store();
   Result<bool> ReadNews();
   void RefreshIndexFile(RecordStore& store, int64_t last_revision);
+  Status NoteLocked(std::string_view tag, const Problem& problem);
   Status WritePending();
+  Status TryWritePending();
   bool MapIndex();
   void ForgetIndex();
   void Publish();
@@ -71,9 +75,11 @@ class RecordsView {
   const SelectOptions select_;
   // Shared with the layers that set it, which callers may still be reading.
   const std::shared_ptr<std::atomic<bool>> is_damaged_;
-  mutable std::mutex mutex_;  // Guards choices_ and notes_.
+  mutable std::mutex mutex_;  // Guards the next four.
   std::shared_ptr<const ChoiceSource> choices_;
   std::vector<std::string> notes_;
+  Status waiting_;                      // Why problems wait to be written; ok: none does.
+  Status given_up_;                     // Why the first problem that is in no list will be in none.
   std::mutex update_mutex_;             // Guards everything below: one update at a time.
   std::unique_ptr<RecordStore> store_;  // To read.
   FileStamp store_file_;

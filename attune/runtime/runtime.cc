@@ -274,9 +274,16 @@ Status Runtime::Tune(const Problem& problem) {
   return tunable_->TuneMiss(problem, TakeDynamic(problem)).status();
 }
 
+bool Runtime::IsTuned(const Problem& problem) const {
+  const auto decision = server_->dispatcher().Decide(problem, *server_->choices(),
+                                                     kNoWorkspaceLimit, Breadth::kEnough);
+  return decision.ok() && decision->is_tuned;
+}
+
 // A miss, under the policy to tune later.
 Status Runtime::Record(const Problem& problem) {
-  if (tunable_->actions().record_on_miss) {
+  // TunableOp's list is of problems that have no result.
+  if (tunable_->actions().record_on_miss && !IsTuned(problem)) {
     ATTUNE_RETURN_IF_ERROR(tunable_->RecordMiss(problem).status());
   }
   return records_->Note(options_.record_tag, problem);
@@ -335,6 +342,8 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
     watch_changed_.wait_for(lock, options_.refresh_interval, [&] { return is_closing_; });
   }
 }
+
+Status Runtime::recorded() const { return records_->noted(); }
 
 std::vector<std::string> Runtime::notes() const {
   std::vector<std::string> notes = notes_;

@@ -69,6 +69,8 @@ class Runtime {
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
+  // Why a problem that was to be recorded is not in the database; ok if all are.
+  Status recorded() const;
   // Ends the tuner and the threads of the background; calls are served on with what is known.
   // Whether they ended within `timeout`; those that did not end as soon as they can.
   bool StopBackground(std::chrono::nanoseconds timeout);
@@ -85,6 +87,7 @@ class Runtime {
   std::shared_ptr<const ChoiceSource> Choices() const;
   Status Tune(const Problem& problem);
   Status Record(const Problem& problem);
+  bool IsTuned(const Problem& problem) const;
   Status TuneElsewhere(const Problem& problem);
   // What the records of this run time chose for `problem`.
   Result<TunedCandidate> TunedFor(const Problem& problem) const;

@@ -179,11 +179,9 @@ bool Face::Serve(RealSymbol& symbol, Verdict verdict, const Product& product) {
   return true;
 }
 
-void Face::AwaitRecords() {
+bool Face::AwaitRecords() {
   const Computing computing(is_computing_);
-  if (library_.wait_idle(runtime_, kRecordPatienceMs) != ATTUNE_OK) {
-    Say("Not every recorded problem reached the database: %s", library_.last_message());
-  }
+  return library_.wait_idle(runtime_, kRecordPatienceMs) == ATTUNE_OK;
 }
 
 // What is registered last runs first at exit. The database library makes objects when it is used
@@ -191,7 +189,8 @@ void Face::AwaitRecords() {
 // waited for before the end is registered.
 void Face::CloseOnceRecorded() {
   if (has_recorded_.exchange(true)) return;
-  AwaitRecords();
+  // What cannot be written now is tried again, and told, at the end.
+  (void)AwaitRecords();
   std::atexit(CloseAtExit);
 }
 
@@ -199,7 +198,8 @@ void Face::CloseAtExit() {
   Face& face = TheFace();
   State serving = State::kServing;
   if (!face.state_.compare_exchange_strong(serving, State::kClosed)) return;
-  if (face.is_recording_) face.AwaitRecords();
+  if (!face.is_recording_ || face.AwaitRecords()) return;
+  Say("Not every recorded problem reached the database: %s", face.library_.last_message());
 }
 
 // The child has none of the threads of the run time, and OpenMP libraries do not survive a fork, so

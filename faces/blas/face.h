@@ -47,7 +47,8 @@ class Face {
   // Runs before the libraries of the run time are taken down: late products go to the real BLAS,
   // and recorded problems reach the database, for at most a few seconds.
   static void CloseAtExit();
-  void AwaitRecords();
+  // Whether all are in the database; last_message of the library says why not.
+  bool AwaitRecords();
   void CloseOnceRecorded();
 
   static constinit thread_local bool is_computing_;

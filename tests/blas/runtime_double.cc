@@ -1,7 +1,7 @@
 // A run time for tests of the preload library: computes by the definition, or by a library opened
 // for it, and fails when it is told to. Its behaviour comes from the environment:
 //
-//   DOUBLE_FAILS=create|run   that call fails
+//   DOUBLE_FAILS=WHAT         create, run or wait: that call fails
 //   DOUBLE_LIBRARY=PATH       computes with cblas_sgemm and cblas_dgemm of that library, opened so
 //                             that its own calls may come back through the preload library
 //   DOUBLE_SAYS=1             says on standard error with which options it was created
@@ -106,6 +106,8 @@ attune_code attune_run_gemm(attune_runtime*, const attune_gemm* gemm,
   return ATTUNE_OK;
 }
 
-attune_code attune_wait_idle(attune_runtime*, int64_t) { return ATTUNE_OK; }
+attune_code attune_wait_idle(attune_runtime*, int64_t) {
+  return Is("DOUBLE_FAILS", "wait") ? ATTUNE_UNAVAILABLE : ATTUNE_OK;
+}
 
 }  // extern "C"

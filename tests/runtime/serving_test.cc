@@ -1,8 +1,10 @@
 // What a call gets, and what happens behind it, under each policy.
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -146,6 +148,26 @@ TEST(Serving, ASpentBudgetLeavesTheRestToTheDefault) {
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
   EXPECT_EQ(CountersOf(runtime.get()).tuning_failures, 2u);
   EXPECT_THAT(log.Message(ATTUNE_EVENT_TUNING_FAILED), HasSubstr("1 ms"));
+}
+
+TEST(Serving, RecordSaysAfterAWaitWhatIsNotInTheDatabase) {
+  RuntimeWorld world;
+  std::filesystem::create_directory(world.folder() / "folder");
+  for (const auto& [database, reason] :
+       {std::pair<std::string, const char*>("", "no database"),
+        std::pair<std::string, const char*>((world.folder() / "folder").string(), "folder")}) {
+    world.Set("ATTUNE_DB", database);
+    const RuntimeHandle runtime = MakeRuntime(ATTUNE_RECORD);
+    ASSERT_NE(runtime, nullptr) << attune_last_message();
+    EXPECT_EQ(attune_wait_idle(runtime.get(), 60'000), ATTUNE_OK) << attune_last_message();
+
+    ASSERT_TRUE(Multiply(runtime.get(), 16));
+
+    const attune_code code = attune_wait_idle(runtime.get(), 60'000);
+    EXPECT_NE(code, ATTUNE_OK);
+    EXPECT_NE(code, ATTUNE_DEADLINE_EXCEEDED);
+    EXPECT_THAT(attune_last_message(), HasSubstr(reason));
+  }
 }
 
 TEST(Serving, AnUnknownForcedChoiceFailsBeforeTheFirstCall) {
