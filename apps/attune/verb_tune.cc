@@ -107,10 +107,11 @@ Json SummaryJson(const RunSummary& summary) {
 // What went wrong, one line each, bounded: a run of thousands may fail for one reason.
 void PrintTroubles(const RunSummary& summary, Output& err) {
   constexpr int kShown = 20;
-  for (const Kind kind : {Kind::kFailed, Kind::kUnsupported}) {
+  for (const Kind kind : {Kind::kFailed, Kind::kUnsupported, Kind::kNotReached}) {
     int shown = 0;
     for (const ProblemOutcome& outcome : summary.outcomes) {
-      if (outcome.kind != kind || ++shown > kShown) continue;
+      const bool is_silent = kind == Kind::kNotReached && outcome.message.empty();
+      if (outcome.kind != kind || is_silent || ++shown > kShown) continue;
       err.Print(fmt::format("{}: {}: {}\n", Name(kind), Text(outcome.problem),
                             Printable(outcome.message)));
     }
@@ -313,8 +314,9 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
   verb.add_option("--device", options.device, "Where candidates run, as 'attune devices' lists it")
       ->capture_default_str();
   AddDurationOption(verb, "--budget", options.run.budget_ns,
-                    "Time for the whole run; a problem that was begun is finished "
-                    "(default: 0, no limit)");
+                    "Time for the whole run; a problem that was begun is finished, unless its "
+                    "reference would take "
+                    "longer (default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
                     "Time for each problem (default: 2s); 0: the least that one comparison takes");
   std::vector<std::string> searchers;

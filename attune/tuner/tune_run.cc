@@ -24,6 +24,9 @@ Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
 // So many problems in a row that could not be evaluated are the machine's fault, not theirs.
 constexpr int kPatience = 3;
 
+// So long a reference may take however little time is left.
+constexpr int64_t kShortReferenceNs = 1'000'000'000;
+
 bool EndsTheRun(const Status& status) {
   switch (status.code()) {
     // The store's (see Tuner::Tune): the next problem would meet the same.
@@ -84,6 +87,11 @@ class Run {
     progress_.problem = &problem;
     TuneBounds bounds;
     bounds.stop_requested = options_.stop_requested;
+    // A problem that was begun may take its own time beyond the budget, and not much more.
+    if (options_.budget_ns > 0) {
+      bounds.reference_ns = std::max(
+          {options_.budget_ns - ElapsedNs(), tuner_.options().per_problem_ns, kShortReferenceNs});
+    }
     auto report = tuner_.Tune(
         problem,
         [this](const TuneProgress& tune) {

@@ -73,6 +73,8 @@ struct TuneReport {
 struct TuneBounds {
   // Asked while the reference is computed. May be null.
   std::function<bool()> stop_requested;
+  // Inputs and reference of a problem that are expected to take longer are given up; 0: no limit.
+  int64_t reference_ns = 0;
 };
 
 // What a tuner works with; everything is borrowed and outlives it.

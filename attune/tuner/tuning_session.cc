@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +13,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/tuner/quarantine.h"
+#include "attune/tuner/reference_bound.h"
 
 namespace attune {
 namespace {
@@ -101,13 +103,23 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
 
 Status TuningSession::MakeReference(const TuneBounds& bounds) {
   Report(Stage::kReference);
+  ReferenceBound bound(parts_.clock->NowNs(), bounds.reference_ns);
+  bool fits = true;
   ReferenceTerms terms;
   terms.go_on = [&](double done) {
     progress_.reference_share = done;
     Report(Stage::kReference);
-    return !bounds.stop_requested || !bounds.stop_requested();
+    fits = bound.Admits(done, parts_.clock->NowNs());
+    return fits && !(bounds.stop_requested && bounds.stop_requested());
   };
-  return EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms, terms));
+  const Status made =
+      EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms, terms));
+  if (fits || made.code() != StatusCode::kDeadlineExceeded) return made;
+  return DeadlineExceeded(fmt::format(
+      "The reference that candidates are compared with takes about {:.0f} s or more, and {:.0f} s "
+      "are left for it. A larger budget lets the problem be tuned, as does none.",
+      std::ceil(static_cast<double>(bound.expected_ns()) / 1e9),
+      static_cast<double>(bounds.reference_ns) / 1e9));
 }
 
 uint64_t TuningSession::DataSeed() const {
