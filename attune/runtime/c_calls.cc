@@ -1,10 +1,13 @@
 // The C functions that create run times and compute.
 
+#include <pthread.h>
+
 #include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,7 +23,26 @@ namespace {
 
 // No object with a destructor: those of the main thread run before the atexit handlers and the
 // static destructors of the program, whose calls may fail, too.
-thread_local constinit char last_message[ATTUNE_MESSAGE_BYTES] = {};
+// Nor the buffer itself: a library that is opened late has no room for it among its thread-locals.
+thread_local constinit char* last_message = nullptr;
+
+void ForgetMessage(void* message) {
+  last_message = nullptr;
+  std::free(message);
+}
+
+// Of this thread until it ends, but for the main thread's, which stays. Null without memory.
+char* MessageBuffer() {
+  if (last_message != nullptr) return last_message;
+  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
+    pthread_key_t made = 0;
+    if (::pthread_key_create(&made, ForgetMessage) != 0) return std::nullopt;
+    return made;
+  }();
+  last_message = static_cast<char*>(std::malloc(ATTUNE_MESSAGE_BYTES));
+  if (last_message != nullptr && key.has_value()) ::pthread_setspecific(*key, last_message);
+  return last_message;
+}
 
 // The operands of a call in the order of Operands(problem).
 struct OperandList {
@@ -124,9 +146,11 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
 }  // namespace
 
 attune_code Fail(const Status& status) {
-  const std::string_view kept = FirstBytes(status.message(), sizeof last_message - 1);
-  std::memcpy(last_message, kept.data(), kept.size());
-  last_message[kept.size()] = '\0';
+  if (char* buffer = MessageBuffer()) {
+    const std::string_view kept = FirstBytes(status.message(), ATTUNE_MESSAGE_BYTES - 1);
+    std::memcpy(buffer, kept.data(), kept.size());
+    buffer[kept.size()] = '\0';
+  }
   return static_cast<attune_code>(status.code());
 }
 
@@ -150,7 +174,9 @@ extern "C" {
 
 int attune_api_version(void) { return ATTUNE_API_VERSION; }
 const char* attune_version(void) { return ATTUNE_VERSION; }
-const char* attune_last_message(void) { return attune::last_message; }
+const char* attune_last_message(void) {
+  return attune::last_message == nullptr ? "" : attune::last_message;
+}
 void attune_free(void* memory) { std::free(memory); }
 
 attune_code attune_runtime_create(const attune_options* options, attune_runtime** out) {
