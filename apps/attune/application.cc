@@ -1,5 +1,9 @@
 #include "apps/attune/application.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "attune/record/memory_store.h"
@@ -12,6 +16,13 @@ std::string Joined(const std::vector<std::pair<std::string, int64_t>>& tags) {
   std::string text;
   for (const auto& [tag, count] : tags) text += fmt::format("{}{}", text.empty() ? "" : ", ", tag);
   return text;
+}
+
+// Zeros for what is not there.
+FileIdentity IdentityOf(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
 }
 
 }  // namespace
@@ -32,7 +43,19 @@ Result<RecordStore*> Application::store() {
   if (store_) return store_.get();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(path));
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
+  opened_ = IdentityOf(file);
   return store_.get();
+}
+
+Status Application::CheckDatabaseIsKept() const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
+  if (IdentityOf(file) == opened_) return Status::Ok();
+  return DataLoss(
+      fmt::format("The database '{}' was removed or replaced during the run, and what was measured "
+                  "is lost with it. Restore the file, or run the same command again.",
+                  file.string()));
 }
 
 Result<RecordStore*> Application::StoreToRead() {

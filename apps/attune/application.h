@@ -1,6 +1,8 @@
 // What main() builds and hands to the verbs: streams, backends, the record store.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,14 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitPartly = 3;
+
+// Which file a path names: the same for as long as it is neither removed nor replaced.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+};
 
 // Not thread-safe. Loads and opens on first use, because `import` needs no OpenCL and `devices` no
 // database.
@@ -41,6 +51,9 @@ class Application {
   Result<RecordStore*> StoreToRead();
   // What store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
+  // kDataLoss if the database that store() opened was removed or replaced since: what was written
+  // to it is gone.
+  Status CheckDatabaseIsKept() const;
   // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
 
@@ -50,6 +63,7 @@ class Application {
   std::string database_;
   std::unique_ptr<LoadedBackends> backends_;
   std::unique_ptr<RecordStore> store_;
+  FileIdentity opened_;  // Of the database, once store() opened it.
 };
 
 // "attune 0.1.0".

@@ -90,10 +90,17 @@ Json SetJson(const RecordedSet& recorded, bool used) {
   return json;
 }
 
+// Why there is no choice; empty if there is one.
+std::string ReasonForNone(const Evidence& evidence) {
+  if (evidence.choice) return "";
+  return evidence.supported.ok() ? "nothing valid here was measured; 'attune tune' does it."
+                                 : evidence.supported.message();
+}
+
 Json EvidenceJson(const Evidence& evidence) {
   Json json = {{"problem", Text(evidence.problem)},
                {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
-               {"reason", evidence.supported.message()},
+               {"reason", ReasonForNone(evidence)},
                {"baseline_note", evidence.baseline_note},
                {"roofline_note", evidence.roofline_note},
                {"notes", evidence.notes},
@@ -111,9 +118,7 @@ void PrintChoice(const Evidence& evidence, Output& out) {
                         Printable(evidence.place.target.device), evidence.place.target.arch,
                         evidence.place.target.compute_units));
   if (!evidence.choice) {
-    out.Print(evidence.supported.ok()
-                  ? "Choice   none: nothing valid here was measured; 'attune tune' does it.\n"
-                  : fmt::format("Choice   none: {}\n", Printable(evidence.supported.message())));
+    out.Print(fmt::format("Choice   none: {}\n", Printable(ReasonForNone(evidence))));
     return;
   }
   const Choice& choice = *evidence.choice;

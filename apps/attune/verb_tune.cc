@@ -65,7 +65,7 @@ int ExitStatus(const RunSummary& summary) {
   return complete ? kExitDone : kExitPartly;
 }
 
-Json OutcomeJson(const ProblemOutcome& outcome) {
+Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   Json json = {{"problem", Text(outcome.problem)},
                {"outcome", Name(outcome.kind)},
                {"message", outcome.message}};
@@ -73,6 +73,8 @@ Json OutcomeJson(const ProblemOutcome& outcome) {
   const TuneReport& report = outcome.report;
   json["set_id"] = report.set_id;
   json["choice"] = report.choice ? ToJson(*report.choice) : Json(nullptr);
+  json["roofline_note"] =
+      report.choice ? RooflineNote(outcome.problem, report.choice->roofline_fraction, peaks) : "";
   json["considered"] = report.considered;
   json["qualified"] = report.qualified;
   json["timed"] = report.timed;
@@ -88,7 +90,7 @@ Json OutcomeJson(const ProblemOutcome& outcome) {
   return json;
 }
 
-Json SummaryJson(const RunSummary& summary) {
+Json SummaryJson(const RunSummary& summary, const Peaks& peaks) {
   Json json = {{"tuned", CountOf(summary, Kind::kTuned)},
                {"already_tuned", CountOf(summary, Kind::kAlreadyTuned)},
                {"unsupported", CountOf(summary, Kind::kUnsupported)},
@@ -99,7 +101,7 @@ Json SummaryJson(const RunSummary& summary) {
                {"useful_share", UsefulShare(summary)},
                {"problems", Json::array()}};
   for (const ProblemOutcome& outcome : summary.outcomes) {
-    json["problems"].push_back(OutcomeJson(outcome));
+    json["problems"].push_back(OutcomeJson(outcome, peaks));
   }
   return json;
 }
@@ -297,8 +299,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
                           RunAll(application, options, *workshop, *store, problems));
   if (options.json) {
-    application.out().Print(Dump(SummaryJson(summary)));
+    application.out().Print(Dump(SummaryJson(summary, workshop->peaks())));
     PrintInVain(summary, application.err());
+    ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
     return ExitStatus(summary);
   }
   ATTUNE_ASSIGN_OR_RETURN(
@@ -306,6 +309,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
       ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
   PrintWinners(chosen, summary, application);
   PrintInVain(summary, application.err());
+  ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
   return ExitStatus(summary);
 }
 
