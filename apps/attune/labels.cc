@@ -206,8 +206,7 @@ std::string FormatMoment(int64_t unix_ns) {
 
 std::string FormatSpread(const Measurement& measurement) {
   if (measurement.median_ns <= 0) return "";
-  const double half = (measurement.high_ns - measurement.low_ns) / 2 / measurement.median_ns;
-  return fmt::format("±{:.1f}%", 100 * half);
+  return fmt::format("±{:.1f}%", 100 * RelativeSpread(measurement));
 }
 
 }  // namespace attune

@@ -85,6 +85,7 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   }
   json["wall_ns"] = report.wall_ns;
   json["busy_ns"] = report.busy_ns;
+  json["is_steady"] = report.is_steady;
   json["stop_reason"] = report.stop_reason;
   json["notes"] = report.notes;
   return json;
@@ -119,6 +120,19 @@ void PrintTroubles(const RunSummary& summary, Output& err) {
     }
     if (shown > kShown) err.Print(fmt::format("... and {} more.\n", shown - kShown));
   }
+}
+
+// The times of problems on which the machine, or a tiny --per-problem, left no trust.
+void PrintIfUnsteady(const RunSummary& summary, Output& err) {
+  const auto count =
+      std::count_if(summary.outcomes.begin(), summary.outcomes.end(),
+                    [](const ProblemOutcome& outcome) { return !outcome.report.is_steady; });
+  if (count == 0) return;
+  err.Print(fmt::format(
+      "attune tune: The machine seems busy: the default or the winner of {} of {} problems tuned "
+      "has an interval wider than ±{:.0f} %. With --retune, on an idle machine or with a longer "
+      "--per-problem, they are measured again.\n",
+      count, CountOf(summary, Kind::kTuned), 100 * kMostSteadySpread));
 }
 
 std::string CandidateLine(const RunSummary& summary) {
@@ -308,6 +322,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
       const auto chosen,
       ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
   PrintWinners(chosen, summary, application);
+  PrintIfUnsteady(summary, application.err());
   PrintInVain(summary, application.err());
   ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
   return ExitStatus(summary);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -108,6 +109,15 @@ bool IsCredible(const Measurement& measurement, CacheState cache) {
          std::all_of(measurement.samples_ns.begin(), measurement.samples_ns.end(), IsPositive);
 }
 
+double RelativeSpread(const Measurement& measurement) {
+  if (!IsPositive(measurement.median_ns)) return std::numeric_limits<double>::infinity();
+  return (measurement.high_ns - measurement.low_ns) / 2 / measurement.median_ns;
+}
+
+bool IsSteady(const Measurement& measurement) {
+  return RelativeSpread(measurement) <= kMostSteadySpread;
+}
+
 std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& options) {
   const Finalists finalists = FinalistsOf(set);
   if (finalists.default_trial == nullptr) return std::nullopt;
@@ -140,6 +150,7 @@ bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOption
   if (again == nullptr) return true;
   if (!IsCredible(*again, set.set.cache)) return false;
   if (choice->doubt <= std::max(1.0, standing.doubt) * (1 + options.margin)) return true;
+  if (!IsSteady(choice->measurement)) return false;
   const RatioEstimate over_standing = PairedRatio(again->samples_ns, choice->measurement.samples_ns,
                                                   FinalConfidence(options.confidence));
   return over_standing.confidence >= FinalConfidence(options.confidence) &&

@@ -11,7 +11,9 @@
 // if
 //
 //   1. the standing choice failed: crashed, computed something wrong, ran out of memory; or
-//   2. the new choice beat the standing one in these rounds, by the margin and with confidence; or
+//   2. the new choice beat the standing one in these rounds, by the margin and with confidence, and
+//      is steady (IsSteady): where something else ran beside, rounds that hit one candidate harder
+//      than the other prove nothing; or
 //   3. the new final is as sure of its choice as the standing one was of its own: by `doubt`, the
 //      factor by which somebody else in the final may still be faster, up to the margin.
 //
@@ -89,6 +91,15 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
 // Whether `measurement` can have been measured in a set with caches in state `cache`: a time of
 // zero, below, or without end never was, whatever recorded it. False without samples.
 bool IsCredible(const Measurement& measurement, CacheState cache);
+
+// Half the width of the interval of `measurement` over its median: 0.05 is ±5 %. Infinity without a
+// positive median.
+double RelativeSpread(const Measurement& measurement);
+
+// Whether that is within what an idle machine shows. Wider intervals are of a machine on which
+// something else ran, or of a handful of samples.
+inline constexpr double kMostSteadySpread = 0.25;
+bool IsSteady(const Measurement& measurement);
 
 // Each rate the higher of two measurements of one machine: a peak is what a machine can do, and
 // what was measured while others used it is too low.

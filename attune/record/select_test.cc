@@ -435,6 +435,35 @@ TEST(Replaces, WhoBeatsTheStandingChoiceInOneFinalDoesHoweverUnsureTheRestIs) {
                         Final(blis, Scattered(600, 0.5, kRounds))}));
 }
 
+TEST(Replaces, WhoBeatsTheStandingChoiceOnABusyMachineDoesNot) {
+  // Something else ran beside: the standing choice is five times as slow as it was, and whoever
+  // beat it has no time of its own worth the name.
+  const Candidate blis{{"host.blis-gemm", 1}, {}};
+  Measurement busy = Timed(900);
+  busy.low_ns = 400;
+  busy.high_ns = 1500;
+  const auto records = [&](const Measurement& eigen) {
+    return std::vector<Record>{FinalDefault(9000), Final(OneDnn(), Timed(2500)),
+                               Final(Eigen(), eigen), Final(blis, Scattered(2000, 0.4, kRounds))};
+  };
+
+  EXPECT_FALSE(ReplacesStanding(records(busy)));
+  EXPECT_TRUE(ReplacesStanding(records(Timed(900))));
+}
+
+TEST(IsSteady, TheIntervalCountsAgainstTheMedian) {
+  Measurement measurement = Timed(1000);
+  EXPECT_TRUE(IsSteady(measurement));
+  measurement.low_ns = 750;
+  measurement.high_ns = 1250;
+  EXPECT_DOUBLE_EQ(RelativeSpread(measurement), 0.25);
+  EXPECT_TRUE(IsSteady(measurement));
+  measurement.high_ns = 1300;
+  EXPECT_FALSE(IsSteady(measurement));
+  measurement.median_ns = 0;
+  EXPECT_FALSE(IsSteady(measurement));
+}
+
 TEST(Replaces, AFinalWithoutTheStandingChoiceDoesNot) {
   EXPECT_FALSE(ReplacesStanding({FinalDefault(1000)}));
   EXPECT_FALSE(ReplacesStanding({FinalDefault(1000), Final(Eigen(), Timed(700))}));

@@ -66,6 +66,7 @@ struct TuneReport {
   int64_t wall_ns = 0;
   int64_t busy_ns = 0;             // Of it, building, verifying or measuring a candidate.
   std::string stop_reason;         // Why the race ended.
+  bool is_steady = true;           // The default's and the new choice's final times are: IsSteady.
   std::vector<std::string> notes;  // What was left out on the way, and why.
 };
 

@@ -533,6 +533,7 @@ Status TuningSession::Decide() {
             !Replaces(recorded, *standing_, options_.select);
     return Status::Ok();
   }));
+  if (report_.choice.has_value()) NoteUnsteady(*report_.choice);
   if (!stays) return parts_.store->FinishSet(set_id_);
   report_.choice = standing_;
   report_.notes.push_back(fmt::format(
@@ -540,6 +541,19 @@ Status TuningSession::Decide() {
       "little time to be as sure, or did not reach {}; more time for each problem helps.",
       standing_->set_id, Text(standing_->candidate)));
   return Status::Ok();
+}
+
+void TuningSession::NoteUnsteady(const Choice& choice) {
+  const Measurement& of_default = choice.default_measurement;
+  report_.is_steady = IsSteady(of_default) && IsSteady(choice.measurement);
+  if (report_.is_steady) return;
+  const bool is_default = RelativeSpread(of_default) >= RelativeSpread(choice.measurement);
+  report_.notes.push_back(fmt::format(
+      "The interval of {} is ±{:.0f} %, wider than the ±{:.0f} % of an idle machine: something "
+      "else "
+      "ran beside, or each problem has too little time.",
+      Text(is_default ? choice.default_candidate : choice.candidate),
+      100 * RelativeSpread(is_default ? of_default : choice.measurement), 100 * kMostSteadySpread));
 }
 
 Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_default,

@@ -1,0 +1,149 @@
+// Candidates whose times a test makes up, on a fake clock: for tests of whole tunings.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attune/base/random.h"
+#include "attune/measure/block_timer.h"
+#include "attune/measure/fake_clock.h"
+#include "attune/measure/synthetic_timer.h"
+#include "attune/solver/solver.h"
+#include "attune/tuner/evaluator.h"
+
+namespace attune {
+
+// A space of `size` configs and nothing to run.
+class SpaceOnlySolver final : public Solver {
+ public:
+  explicit SpaceOnlySolver(int64_t size) {
+    parameter_.name = "p";
+    for (int64_t i = 0; i < size; ++i) parameter_.values.emplace_back(i);
+  }
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem&, const Target&) const override { return Status::Ok(); }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override {
+    return ConfigSpace::Create({parameter_}, {});
+  }
+  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
+    return BuildRecipe{};
+  }
+  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact{}; }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
+                                           Device&) const override {
+    return Unsupported("Never loaded.");
+  }
+
+ private:
+  SolverId id_{"test.scripted", 1};
+  SolverTraits traits_;
+  Parameter parameter_;
+};
+
+// The time of one launch of config `p`.
+using LaunchTime = std::function<double(int64_t p)>;
+
+// Warms up as evaluators do, at the cost of time on the clock.
+class WarmingTimer final : public BlockTimer {
+ public:
+  WarmingTimer(std::vector<double> times_ns, double sigma, uint64_t seed, FakeClock& clock)
+      : times_ns_(times_ns),
+        warmed_(times_ns.size(), false),
+        clock_(clock),
+        timer_(std::move(times_ns), {.sigma = sigma, .spike_probability = 0.005}, seed, clock) {}
+
+  tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
+    if (!warmed_[index] || times_ns_[index] <= kLongLaunchNs) {
+      clock_.Advance(std::llround(times_ns_[index]));
+    }
+    warmed_[index] = true;
+    return timer_.TimeBlock(index, request);
+  }
+  int generation() const override { return 0; }
+
+ private:
+  std::vector<double> times_ns_;
+  std::vector<bool> warmed_;
+  FakeClock& clock_;
+  SyntheticTimer timer_;
+};
+
+// Qualifies two at once: each verified by one launch and timed by another, which takes up to 1.2
+// times as long as it would alone.
+class ScriptedEvaluator final : public Evaluator {
+ public:
+  ScriptedEvaluator(LaunchTime time_ns, uint64_t seed, FakeClock& clock)
+      : time_ns_(std::move(time_ns)), seed_(seed), random_(seed), clock_(clock) {}
+
+  Status Begin(const Problem&, uint64_t, const EvaluationTerms&,
+               const ReferenceTerms& reference) override {
+    for (int step = 0; step < reference_steps_; ++step) {
+      clock_.Advance(1'000'000'000);
+      if (!reference.go_on(1.0 * step / reference_steps_)) return DeadlineExceeded("Stopped.");
+    }
+    return Status::Ok();
+  }
+  Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
+                                         int64_t deadline_ns) override {
+    batches_.push_back(candidates.size());
+    std::vector<Qualified> results;
+    for (const Candidate& candidate : candidates) {
+      if (!results.empty() && clock_.NowNs() >= deadline_ns) break;
+      const double time_ns = TimeOf(candidate);
+      clock_.Advance(std::llround(2 * time_ns / 2));
+      Qualified& result = results.emplace_back();
+      result.trial.candidate = candidate;
+      result.trial.role = TrialRole::kQualify;
+      result.quick_ns = time_ns * (1 + 0.2 * random_.Uniform());
+      const auto slow = load_ns_.find(IntegerAt(candidate.config, "p"));
+      if (slow != load_ns_.end()) result.trial.load_ns = slow->second;
+      if (all_fail_) {
+        result.trial.outcome = Failure{FailureKind::kRunFailed, Phase::kRun, "As told."};
+      }
+    }
+    return results;
+  }
+  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
+    std::vector<double> times_ns;
+    for (const Candidate& candidate : candidates) times_ns.push_back(TimeOf(candidate));
+    return std::unique_ptr<BlockTimer>(
+        std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_));
+  }
+  std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
+
+  // From now on config `p` takes so long to create, while the others are qualified beside it.
+  void CreateSlowly(int64_t p, int64_t load_ns) { load_ns_[p] = load_ns; }
+  // From now on a reference takes so many seconds.
+  void ComputeReferencesFor(int seconds) { reference_steps_ = seconds; }
+  // From now on times scatter by the factor e^sigma: something runs beside.
+  void Disturb(double sigma) { sigma_ = sigma; }
+  // From now on nothing qualifies.
+  void FailAll() { all_fail_ = true; }
+
+  // How many candidates each call of Qualify had.
+  const std::vector<size_t>& batches() const { return batches_; }
+
+ private:
+  double TimeOf(const Candidate& candidate) const {
+    return time_ns_(IntegerAt(candidate.config, "p"));
+  }
+
+  LaunchTime time_ns_;
+  std::map<int64_t, int64_t> load_ns_;
+  bool all_fail_ = false;
+  int reference_steps_ = 0;
+  double sigma_ = 0.02;
+  std::vector<size_t> batches_;
+  uint64_t seed_;
+  Random random_;
+  FakeClock& clock_;
+};
+
+}  // namespace attune
