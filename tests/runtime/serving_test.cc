@@ -52,8 +52,10 @@ TEST(Serving, WhatOneProcessTunedServesTheNextOne) {
 
   EXPECT_EQ(first["default"], 1);
   EXPECT_EQ(first["tunings"], 1);
-  // At once if the winner is a library, behind a stand-in if its kernel has to be loaded first.
-  EXPECT_EQ(second["record"] + second["swaps"], 1);
+  // At once if the winner is a library; behind a stand-in, which may be the next best of the same
+  // record, if its kernel has to be loaded first.
+  EXPECT_GE(second["record"] + second["swaps"], 1);
+  EXPECT_LE(second["swaps"], 1);
   EXPECT_EQ(second["tunings"], 0);
 }
 
