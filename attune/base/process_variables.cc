@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 
 namespace attune {
 
@@ -21,6 +22,11 @@ std::optional<std::string> ValueOf(const ProcessVariables& variables, std::strin
   const auto found = variables.find(name);
   if (found == variables.end()) return std::nullopt;
   return found->second;
+}
+
+std::string VariableOr(const char* name, std::string_view otherwise) {
+  const char* const value = std::getenv(name);
+  return std::string(value == nullptr || *value == '\0' ? otherwise : value);
 }
 
 }  // namespace attune

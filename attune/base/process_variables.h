@@ -18,4 +18,7 @@ ProcessVariables VariablesOfProcess();
 // The value of `name`; nothing if it is not set.
 std::optional<std::string> ValueOf(const ProcessVariables& variables, std::string_view name);
 
+// What this process has for `name` now; `otherwise` if that is not set, or to nothing.
+std::string VariableOr(const char* name, std::string_view otherwise);
+
 }  // namespace attune

@@ -70,7 +70,7 @@ class Solver {
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
 
   // Configs beyond Space() that the library of an opened device lists for an applicable problem, best
-  // guess first. Empty unless traits().listed_on_device. Asked in a child, as Load is.
+  // guess first. Empty unless traits().listed_on_device. It needs the device as Load does.
   virtual Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const {
     (void)device;
     (void)problem;

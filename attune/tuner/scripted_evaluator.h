@@ -14,38 +14,9 @@
 #include "attune/measure/block_timer.h"
 #include "attune/measure/fake_clock.h"
 #include "attune/measure/synthetic_timer.h"
-#include "attune/solver/solver.h"
 #include "attune/tuner/evaluator.h"
 
 namespace attune {
-
-// A space of `size` configs and nothing to run.
-class SpaceOnlySolver final : public Solver {
- public:
-  explicit SpaceOnlySolver(int64_t size) {
-    parameter_.name = "p";
-    for (int64_t i = 0; i < size; ++i) parameter_.values.emplace_back(i);
-  }
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-  Status IsApplicable(const Problem&, const Target&) const override { return Status::Ok(); }
-  Result<ConfigSpace> Space(const Problem&, const Target&) const override {
-    return ConfigSpace::Create({parameter_}, {});
-  }
-  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
-    return BuildRecipe{};
-  }
-  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact{}; }
-  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
-                                           Device&) const override {
-    return Unsupported("Never loaded.");
-  }
-
- private:
-  SolverId id_{"test.scripted", 1};
-  SolverTraits traits_;
-  Parameter parameter_;
-};
 
 // The time of one launch of config `p`.
 using LaunchTime = std::function<double(int64_t p)>;

@@ -10,6 +10,7 @@
 #include "attune/measure/fake_clock.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/scripted_evaluator.h"
+#include "attune/tuner/space_only_solver.h"
 #include "attune/tuner/tune_run.h"
 #include "attune/tuner/tuner.h"
 
@@ -29,7 +30,7 @@ Outcome Tune(int64_t candidates, int64_t per_problem_ns, uint64_t seed, const La
   ScriptedEvaluator evaluator(time_ns, seed, clock);
   MemoryStore store;
   SolverList solvers;
-  solvers.push_back(std::make_unique<const SpaceOnlySolver>(candidates));
+  solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", candidates));
   TunerParts parts;
   parts.solvers = &solvers;
   parts.store = &store;
@@ -113,7 +114,7 @@ TEST(TuningSessionTest, LaunchesThatFitTheBudgetFourTimesStillFindAGrossDifferen
 class RetuningTest : public ::testing::Test {
  protected:
   RetuningTest() {
-    solvers_.push_back(std::make_unique<const SpaceOnlySolver>(12));
+    solvers_.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", 12));
     parts_.solvers = &solvers_;
     parts_.store = &store_;
     parts_.evaluator = &evaluator_;
@@ -260,7 +261,7 @@ TEST_F(RetuningTest, WhatStandsElsewhereDoesNotHinderAHurriedOneHere) {
 class SharedListTest : public ::testing::Test {
  protected:
   SharedListTest() {
-    solvers_.push_back(std::make_unique<const SpaceOnlySolver>(3));
+    solvers_.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", 3));
     parts_.solvers = &solvers_;
     parts_.store = &store_;
     parts_.evaluator = &evaluator_;

@@ -47,7 +47,7 @@ class CublasLtExecutable final : public Executable {
 class CublasLtGemm final : public Solver {
  public:
   explicit CublasLtGemm(const Lazy<CublasLt>& lt) : lt_(lt) {
-    traits_.description = "cuBLASLt: its first answer, all others, and the space behind them.";
+    traits_.description = "cuBLASLt: its first answer, all others, and the space behind them";
     traits_.operator_name = "gemm";
     traits_.instant = true;
     traits_.listed_on_device = true;
@@ -72,7 +72,7 @@ class CublasLtGemm final : public Solver {
   Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }
 
   Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Opened(device));
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(*cuda, problem));
     return ListAlgorithms(lt_.Get(), product);
   }
@@ -84,7 +84,7 @@ class CublasLtGemm final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device& device) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Opened(device));
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(*cuda, problem));
     cublasLtMatmulHeuristicResult_t algorithm = {};
     if (config.empty()) {
@@ -99,12 +99,6 @@ class CublasLtGemm final : public Solver {
   }
 
  private:
-  static Result<CudaDevice*> Opened(Device& device) {
-    auto* cuda = dynamic_cast<CudaDevice*>(&device);
-    if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");
-    return cuda;
-  }
-
   Result<CublasLtProduct> ProductOn(CudaDevice& device, const Problem& problem) const {
     ATTUNE_RETURN_IF_ERROR(device.Enter());
     ATTUNE_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, lt_.Get().HandleOf(device.context()));

@@ -22,7 +22,8 @@ inline constexpr size_t kCublasLtWorkspaceBytes = size_t{32} << 20;
 // Ok, or kUnsupported with what cuBLASLt has no words for. Needs neither library nor device.
 Status CheckCublasLtTakes(const Gemm& gemm);
 
-// The descriptors of one product. Immutable but for SetBias; used by one thread at a time.
+// The descriptors of one product. Run() points the operation at its bias, so one thread
+// at a time uses it.
 class CublasLtProduct {
  public:
   // REQUIRES: CheckCublasLtTakes(gemm) is ok.

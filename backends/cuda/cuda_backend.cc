@@ -58,8 +58,7 @@ class CudaBackendImpl final : public Backend {
   }
 
   Result<Peaks> MeasurePeaks(Device& device) const override {
-    auto* cuda = dynamic_cast<CudaDevice*>(&device);
-    if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     return MeasureCudaPeaks(nvrtc_.Get(), *cuda);
   }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/addresses.h"
 #include "backends/cuda/sample.h"
 
 namespace attune::cuda {
@@ -14,8 +15,8 @@ namespace {
 
 constexpr size_t kLeastDisplacerBytes = size_t{64} << 20;
 
-CUdeviceptr AddressOf(BufferView view) {
-  return reinterpret_cast<CUdeviceptr>(view.handle) + view.offset_bytes;
+CUdeviceptr DriverAddressOf(BufferView view) {
+  return reinterpret_cast<CUdeviceptr>(AddressOf(view));
 }
 
 class CudaBuffer final : public Buffer {
@@ -91,7 +92,7 @@ Status CudaDevice::Upload(std::span<const std::byte> from, BufferView to) {
   if (from.empty()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(Enter());
   ATTUNE_RETURN_IF_ERROR(
-      Check(driver_.cuMemcpyHtoDAsync(AddressOf(to), from.data(), from.size(), stream_),
+      Check(driver_.cuMemcpyHtoDAsync(DriverAddressOf(to), from.data(), from.size(), stream_),
             "Cannot upload"));
   return Synchronize();
 }
@@ -100,7 +101,7 @@ Status CudaDevice::Download(BufferView from, std::span<std::byte> to) {
   if (to.empty()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(Enter());
   ATTUNE_RETURN_IF_ERROR(
-      Check(driver_.cuMemcpyDtoHAsync(to.data(), AddressOf(from), to.size(), stream_),
+      Check(driver_.cuMemcpyDtoHAsync(to.data(), DriverAddressOf(from), to.size(), stream_),
             "Cannot download"));
   return Synchronize();
 }
@@ -128,7 +129,7 @@ Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& argum
     ATTUNE_RETURN_IF_ERROR(EnsureDisplacer());
     plan.displace = [this] {
       constexpr uint32_t kPattern = 0x5A5A5A5A;
-      return Check(driver_.cuMemsetD32Async(AddressOf(displacer_->View(0)), kPattern,
+      return Check(driver_.cuMemsetD32Async(DriverAddressOf(displacer_->View(0)), kPattern,
                                             displacer_->size_bytes() / sizeof kPattern, stream_),
                    "Cannot displace the caches");
     };
@@ -139,6 +140,12 @@ Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& argum
 Status CudaDevice::AwaitQuiescence(int64_t) {
   // Times are the device's own, so what host threads do does not matter; its queue must be empty.
   return Synchronize();
+}
+
+Result<CudaDevice*> CudaDeviceOf(Device& device) {
+  auto* cuda = dynamic_cast<CudaDevice*>(&device);
+  if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");
+  return cuda;
 }
 
 }  // namespace attune::cuda

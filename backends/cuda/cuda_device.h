@@ -54,4 +54,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
 };
 
+// `device` as what it is; kInvalidArgument if another backend opened it.
+Result<CudaDevice*> CudaDeviceOf(Device& device);
+
 }  // namespace attune::cuda

@@ -71,10 +71,11 @@ class CudnnConv final : public Solver {
 
   // Which algorithms compute a convolution depends on all of it, and on the device.
   Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     const Conv& conv = std::get<Conv>(problem);
     std::vector<Config> configs;
     for (const std::string& math : CudnnMathNames(conv)) {
-      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(device, conv, math));
+      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(*cuda, conv, math));
       for (const std::string& name : CudnnAlgorithmNames(conv.direction, conv.deterministic)) {
         if (!product.Named(name).ok()) continue;
         configs.push_back({{"algorithm", name}, {"math", math}});
@@ -90,21 +91,21 @@ class CudnnConv final : public Solver {
 
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
                                            const Config& config, Device& device) const override {
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
-                            ProductOn(device, std::get<Conv>(problem), StringAt(config, "math")));
+                            ProductOn(*cuda, std::get<Conv>(problem), StringAt(config, "math")));
     const std::string& name = StringAt(config, "algorithm");
     ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
                             name == kFirst ? product.FirstAnswer() : product.Named(name));
-    return std::unique_ptr<Executable>(std::make_unique<CudnnExecutable>(
-        dynamic_cast<CudaDevice&>(device), std::move(product), algorithm));
+    return std::unique_ptr<Executable>(
+        std::make_unique<CudnnExecutable>(*cuda, std::move(product), algorithm));
   }
 
  private:
-  Result<CudnnProduct> ProductOn(Device& device, const Conv& conv, std::string_view math) const {
-    auto* cuda = dynamic_cast<CudaDevice*>(&device);
-    if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");
-    ATTUNE_RETURN_IF_ERROR(cuda->Enter());
-    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(cuda->stream()));
+  Result<CudnnProduct> ProductOn(CudaDevice& device, const Conv& conv,
+                                 std::string_view math) const {
+    ATTUNE_RETURN_IF_ERROR(device.Enter());
+    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
     return CudnnProduct::Create(cudnn_.Get(), handle, conv, math);
   }
 

@@ -40,7 +40,6 @@ namespace attune::cuda {
   X(cuStreamEndCapture)                 \
   X(cuEventCreate)                      \
   X(cuEventDestroy)                     \
-  X(cuEventRecord)                      \
   X(cuEventRecordWithFlags)             \
   X(cuEventElapsedTime)                 \
   X(cuGraphInstantiate)                 \

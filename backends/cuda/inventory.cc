@@ -8,7 +8,7 @@ namespace attune::cuda {
 namespace {
 
 constexpr int kMaxNameBytes = 256;
-// The first with asynchronous copies into shared memory, which our own kernels and NVRTC 13 expect.
+// The oldest that NVRTC 13 still builds for.
 constexpr int kLeastMajor = 7;
 constexpr int kLeastMinor = 5;
 

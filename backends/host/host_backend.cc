@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/variable.h"
+#include "attune/base/process_variables.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"

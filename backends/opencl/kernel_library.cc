@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
-#include "attune/base/variable.h"
+#include "attune/base/process_variables.h"
 
 namespace attune::opencl {
 namespace {
