@@ -270,13 +270,40 @@ TEST(DriverCommandTest, ErrorsHaveTheColumnOfTheirCause) {
 }
 
 TEST(DriverCommandTest, ValuesOutsideOfTheirRangeAreRefused) {
-  for (const char* flags :
-       {"-n 0",    "-n -5",   "-n 2147483648", "-n 1.", "-n +1",     "-F 8",  "-F -1",
-        "-F 1.",   "-_ 1",    "-_ 4",          "-p -1", "-u 0",      "-g -1", "-m convolution",
-        "-z full", "-I NCWH", "-L 3",          "-Z 1",  "-i 0",      "-V x",  "-U fp64",
-        "-h 1",    "-? 1",    "--help 1",      "-g 2",  "-k 5 -g 3", "-M 2"}) {
+  for (const char* flags : {"-n 0",           "-n -5",   "-n 2147483648", "-n 2147483648.0",
+                            "-F 8",           "-F 8.",   "-F -1",         "-_ 1",
+                            "-_ 4",           "-p -1",   "-u 0",          "-g -1",
+                            "-m convolution", "-z full", "-I NCWH",       "-L 3",
+                            "-Z 1",           "-i 0",    "-V x",          "-U fp64",
+                            "-h 1",           "-? 1",    "--help 1",      "-g 2",
+                            "-k 5 -g 3",      "-M 2"}) {
     ErrorOf(std::string("MIOpenDriver conv ") + flags);
   }
+}
+
+TEST(DriverCommandTest, AnIntegerMayHaveAPlusAndAPointWithZeros) {
+  const std::string plain = OnlyText("MIOpenDriver conv -n 5 -p 0 -F 1");
+  for (const char* flags : {"-n 5. -p 0. -F 1.", "-n 5.0 -p 0.000 -F 1.00", "-n +5 -p -0 -F +1.",
+                            "-n 05 -p +0.0 -F 01.", "-n 5 -p 0 -F 1 -t 1. -i 10.0"}) {
+    EXPECT_EQ(OnlyText(std::string("MIOpenDriver conv ") + flags), plain) << flags;
+  }
+  EXPECT_EQ(OnlyText("MIOpenDriver gemm -m 5. -u 1.0 -A +1. -B +0"),
+            OnlyText("MIOpenDriver gemm -m 5 -u 1 -A 1 -B 0"));
+  EXPECT_EQ(OnlyText("MIOpenDriver pool -n +5."), OnlyText("MIOpenDriver pool -n 5"));
+}
+
+TEST(DriverCommandTest, AnIntegerWithoutOneMeaningIsRefused) {
+  for (const char* value :
+       {"1.5", "1.05", "1e3", "1.e0", "1.0e3", "0x10", "1,",   "1.0.", "1..", ".",
+        ".0",  "+",    "-",   "+-1",  "-+1",   "++1",  "1.0x", "5x",   "abc", "nan"}) {
+    const std::string reason = ErrorOf(std::string("MIOpenDriver conv -n ") + value).reason;
+    EXPECT_EQ(reason, "Flag -n has the value '" + std::string(value) +
+                          "'; it takes an integer in [1, 2147483647].");
+    ErrorOf(std::string("MIOpenDriver conv -t ") + value);
+  }
+  EXPECT_EQ(ErrorOf("MIOpenDriver conv -n 12 -F 1.5").column, 28u);
+  ErrorOf("MIOpenDriver gemm -A +-1");
+  ErrorOf("MIOpenDriver gemm -A +");
 }
 
 TEST(DriverCommandTest, MessagesSayWhatIsExpected) {

@@ -86,14 +86,25 @@ Parsed<T> ReadFlags(const DriverLine& line, std::span<const DriverFlagRule<T>> r
   return target;
 }
 
-// A decimal integer of 32 bits, all of `text`: what the driver's own int flags hold.
+// `text` without the '+' of a positive number, which std::from_chars does not take.
+inline std::string_view WithoutPlus(std::string_view text) {
+  const bool positive = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  return positive ? text.substr(1) : text;
+}
+
+// An integer of 32 bits, all of `text`: digits, before them a sign or nothing, behind them nothing
+// or a point with any number of zeros. The driver's own reader, atoi, stops at what is no digit;
+// this takes of it what has one value whichever way it is read: "1." and "1.0" but not "1.5".
 inline bool ReadDriverInteger(std::string_view text, int64_t low, int64_t high, int64_t& value) {
+  text = WithoutPlus(text);
   int32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || number < low || number > high) return false;
-  value = number;
-  return true;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < low || number > high) return false;
+  const std::string_view rest = text.substr(static_cast<size_t>(stop - text.data()));
+  const bool whole =
+      rest.empty() || (rest[0] == '.' && rest.find_first_not_of('0', 1) == rest.npos);
+  if (whole) value = number;
+  return whole;
 }
 
 inline bool IsDriverInteger(std::string_view text) {
@@ -103,6 +114,7 @@ inline bool IsDriverInteger(std::string_view text) {
 }
 
 inline bool ReadDriverReal(std::string_view text, double& value) {
+  text = WithoutPlus(text);
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && stop == end;
