@@ -9,6 +9,7 @@
 
 #include "attune/base/process_variables.h"
 #include "attune/solver/plugin.h"
+#include "backends/host/execution_environment.h"
 #include "backends/host/host_backend.h"
 
 namespace attune {
@@ -90,12 +91,23 @@ void AddHost(Environment& environment) {
   environment["host.kernel"] = fmt::format("{} {}", system.sysname, system.release);
 }
 
-// A variable that asks for something which is not to be had.
-Status NotHonoured(const std::string& variable, const std::string& reason) {
+// A variable that asks for something which is not to be had; `remedy` ends the sentence that begins
+// with "Correct or unset it".
+Status NotHonoured(const std::string& variable, const std::string& reason,
+                   std::string_view remedy = "; 'attune devices' shows what is found.") {
   return FailedPrecondition(
       fmt::format("Nothing is measured, because {} is '{}' and cannot be followed: {} Correct or "
-                  "unset it; 'attune devices' shows what is found.",
-                  variable, VariableOr(variable.c_str(), ""), reason));
+                  "unset it{}",
+                  variable, VariableOr(variable.c_str(), ""), reason, remedy));
+}
+
+// An OpenMP runtime that cannot read the variable goes on as if it were unset, and spins.
+Status CheckWaitPolicy(const Environment& environment) {
+  if (!environment.contains(host::kWaitPolicyField)) return Status::Ok();  // No matter there.
+  const std::string value = VariableOr(host::kWaitPolicyVariable, "");
+  if (value.empty() || host::WaitPolicyOf(value).has_value()) return Status::Ok();
+  return NotHonoured(host::kWaitPolicyVariable, "Threads of OpenMP wait 'active' or 'passive'.",
+                     ".");
 }
 
 // A folder of plug-ins that is none would look like a build without plug-ins.
@@ -155,6 +167,7 @@ Result<Place> FindPlaceToMeasure(const LoadedBackends& backends, const std::stri
     if (!refusal.chosen_by.empty()) return NotHonoured(refusal.chosen_by, refusal.reason);
   }
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, device_spec));
+  ATTUNE_RETURN_IF_ERROR(CheckWaitPolicy(place.environment));
   for (const LibraryReport& library : place.backend->Libraries()) {
     if (library.available || library.chosen_by.empty()) continue;
     return NotHonoured(library.chosen_by, library.missing);

@@ -47,8 +47,8 @@ SelectOptions SelectionAt(const Place& place);
 Result<Place> FindPlace(const BackendList& backends, const std::string& device_spec);
 
 // The same for measuring there, which takes environment variables at their word:
-// kFailedPrecondition names one whose plug-in, library or folder cannot be used, rather than to
-// measure what was not meant.
+// kFailedPrecondition names one whose plug-in, library or folder cannot be used, or which is no
+// policy of waiting, rather than to measure what was not meant.
 Result<Place> FindPlaceToMeasure(const LoadedBackends& backends, const std::string& device_spec);
 
 }  // namespace attune

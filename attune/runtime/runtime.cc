@@ -14,6 +14,7 @@
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/solution_names.h"
 #include "backends/host/cpu.h"
+#include "backends/host/execution_environment.h"
 #include "backends/host/thread_wait_policy.h"
 
 namespace attune {
@@ -78,7 +79,7 @@ Status Runtime::OpenPlace() {
 // the difference made records worthless, nothing would ever count as tuned here; so how this
 // process waits is unknown to the rules, and told to people.
 void Runtime::NoteOwnOpenMp(std::string_view name) {
-  const auto policy = place_.environment.find("policy.omp_wait");
+  const auto policy = place_.environment.find(host::kWaitPolicyField);
   if (policy == place_.environment.end()) return;  // Not a device of this process's threads.
   policy->second = "unknown";
   place_.environment["host.omp_loaded_before"] = name;

@@ -1,13 +1,15 @@
 #include "backends/host/execution_environment.h"
 
+#include <strings.h>
 #include <sys/utsname.h>
 
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "attune/base/process_variables.h"
 
 namespace attune::host {
 namespace {
@@ -16,7 +18,7 @@ constexpr const char* kUnknown = "unknown";
 
 // Field and environment variable.
 constexpr std::array<std::pair<const char*, const char*>, 5> kVariables = {{
-    {"policy.omp_wait", "OMP_WAIT_POLICY"},
+    {kWaitPolicyField, kWaitPolicyVariable},
     {"policy.gomp_spincount", "GOMP_SPINCOUNT"},
     {"policy.omp_proc_bind", "OMP_PROC_BIND"},
     {"policy.openblas_thread_timeout", "OPENBLAS_THREAD_TIMEOUT"},
@@ -31,6 +33,19 @@ std::string FirstLine(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> WaitPolicyOf(std::string_view value) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const size_t begin = value.find_first_not_of(kBlanks);
+  if (begin == value.npos) return std::nullopt;
+  const std::string_view word = value.substr(begin, value.find_last_not_of(kBlanks) + 1 - begin);
+  for (const std::string_view policy : {"active", "passive"}) {
+    const bool is_same = word.size() == policy.size() &&
+                         ::strncasecmp(word.data(), policy.data(), policy.size()) == 0;
+    if (is_same) return policy;
+  }
+  return std::nullopt;
+}
 
 std::string FrequencyGovernor(const std::filesystem::path& root) {
   const std::string governor = FirstLine(root / "cpu0/cpufreq/scaling_governor");
@@ -48,9 +63,11 @@ std::string FrequencyBoost(const std::filesystem::path& root) {
 Environment DescribeExecution() {
   Environment environment;
   for (const auto& [field, variable] : kVariables) {
-    const char* value = std::getenv(variable);
-    environment[field] = value == nullptr ? "unset" : value;
+    environment[field] = VariableOr(variable, "unset");
   }
+  // Spellings of one policy are no difference.
+  std::string& waiting = environment[kWaitPolicyField];
+  waiting = WaitPolicyOf(waiting).value_or(waiting);
   const std::filesystem::path processors = "/sys/devices/system/cpu";
   environment["policy.frequency"] = FrequencyGovernor(processors);
   environment["policy.boost"] = FrequencyBoost(processors);

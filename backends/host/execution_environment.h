@@ -3,15 +3,27 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "attune/problem/target.h"
 
 namespace attune::host {
 
+// How idle threads of OpenMP wait.
+inline constexpr const char* kWaitPolicyVariable = "OMP_WAIT_POLICY";
+// Its field: every device whose times the processor's threads decide has it.
+inline constexpr const char* kWaitPolicyField = "policy.omp_wait";
+
+// What OpenMP runtimes take `value` of OMP_WAIT_POLICY for, "active" or "passive", whatever its
+// case and the blanks around it; nothing if it is neither, which they ignore.
+std::optional<std::string_view> WaitPolicyOf(std::string_view value);
+
 // "policy.*": how threads of the usual runtimes wait, whether they are bound, and how the frequency
 // of the processor is governed. "host.*": the machine's name and its kernel. Every environment
-// variable that is not set is "unset", every fact that the system does not tell "unknown".
+// variable that is not set, or to nothing, is "unset", every fact that the system does not tell
+// "unknown".
 Environment DescribeExecution();
 
 // What governs the frequency of core 0 ("performance"), and whether cores may exceed their nominal

@@ -25,6 +25,22 @@ class Processors : public ::testing::Test {
   std::filesystem::path root_;
 };
 
+TEST(WaitPolicyTest, BothWordsAreReadInAnyCaseAndWithBlanksAround) {
+  for (const char* text : {"active", "ACTIVE", "Active", " active", "active\t "}) {
+    EXPECT_EQ(WaitPolicyOf(text), "active") << text;
+  }
+  for (const char* text : {"passive", "PASSIVE", "pasSive", "\n passive "}) {
+    EXPECT_EQ(WaitPolicyOf(text), "passive") << text;
+  }
+}
+
+TEST(WaitPolicyTest, EverythingElseIsNone) {
+  for (const char* text :
+       {"", " ", "bogus", "activ", "actives", "active passive", "0", "passive,"}) {
+    EXPECT_EQ(WaitPolicyOf(text), std::nullopt) << text;
+  }
+}
+
 TEST_F(Processors, WithoutFrequencyFilesNothingIsKnown) {
   EXPECT_EQ(FrequencyGovernor(root_), "unknown");
   EXPECT_EQ(FrequencyBoost(root_), "unknown");

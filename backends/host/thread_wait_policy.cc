@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attune/base/process_variables.h"
+#include "backends/host/execution_environment.h"
+
 namespace attune::host {
 namespace {
 
@@ -17,15 +20,18 @@ struct Setting {
 // enough to stay awake between calls that follow each other, where the default 2^26 spins for 20
 // ms.
 // OMP_PROC_BIND is said aloud, because libxsmm says TRUE where nobody has spoken.
-constexpr Setting kSettings[] = {
-    {"OMP_WAIT_POLICY", "passive"}, {"OMP_PROC_BIND", "false"}, {"OPENBLAS_THREAD_TIMEOUT", "20"}};
+constexpr Setting kSettings[] = {{kWaitPolicyVariable, "passive"},
+                                 {"OMP_PROC_BIND", "false"},
+                                 {"OPENBLAS_THREAD_TIMEOUT", "20"}};
+
+bool IsSet(const char* variable) { return !VariableOr(variable, "").empty(); }
 
 bool SetAllBut(const char* left_out) {
   bool changed = false;
   for (const Setting& setting : kSettings) {
     const bool is_left_out = left_out != nullptr && std::strcmp(setting.name, left_out) == 0;
-    if (is_left_out || std::getenv(setting.name) != nullptr) continue;
-    ::setenv(setting.name, setting.value, 0);
+    if (is_left_out || IsSet(setting.name)) continue;
+    ::setenv(setting.name, setting.value, 1);
     changed = true;
   }
   return changed;
@@ -50,10 +56,9 @@ std::optional<std::string_view> LoadedOpenMp() {
 bool SetThreadWaitPolicy() { return SetAllBut(nullptr); }
 
 std::optional<std::string_view> SetThreadWaitPolicyInProgram() {
-  constexpr const char* kWaiting = "OMP_WAIT_POLICY";
   const auto loaded = LoadedOpenMp();
-  const bool has_read_nothing = loaded.has_value() && std::getenv(kWaiting) == nullptr;
-  SetAllBut(has_read_nothing ? kWaiting : nullptr);
+  const bool has_read_nothing = loaded.has_value() && !IsSet(kWaitPolicyVariable);
+  SetAllBut(has_read_nothing ? kWaitPolicyVariable : nullptr);
   return has_read_nothing ? loaded : std::nullopt;
 }
 

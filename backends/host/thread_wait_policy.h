@@ -13,9 +13,9 @@ namespace attune::host {
 std::optional<std::string_view> LoadedOpenMp();
 
 // Sets OMP_WAIT_POLICY=passive, OMP_PROC_BIND=false and OPENBLAS_THREAD_TIMEOUT=20 where the user
-// has not spoken, for this process and its children. True if that changed anything. A runtime that
-// is loaded already has read its settings: they stay what they were for it. Call while no other
-// thread reads the environment.
+// has not spoken (a variable set to nothing is not set), for this process and its children. True if
+// that changed anything. A runtime that is loaded already has read its settings: they stay what
+// they were for it. Call while no other thread reads the environment.
 bool SetThreadWaitPolicy();
 
 // The same from within somebody's program, which may have loaded an OpenMP runtime before. If it

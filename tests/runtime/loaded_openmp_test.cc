@@ -48,6 +48,14 @@ TEST_F(LoadedOpenMpTest, ThePolicyThatNobodySaidInTimeIsNotClaimed) {
   EXPECT_THAT(Explanation(runtime.get()), HasSubstr(kNote));
 }
 
+TEST_F(LoadedOpenMpTest, APolicySetToNothingWasNotSaid) {
+  world_.Set(kWaiting, "");
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_THAT(Explanation(runtime.get()), HasSubstr(kNote));
+}
+
 TEST_F(LoadedOpenMpTest, ASecondRunTimeSaysTheSame) {
   const RuntimeHandle first = MakeRuntime(ATTUNE_NEVER);
   const RuntimeHandle second = MakeRuntime(ATTUNE_NEVER);
