@@ -47,7 +47,7 @@ Parsed<FieldList> SplitFields(std::string_view text) {
   FieldList list;
   list.name = text.substr(0, at);
   const std::string_view version = text.substr(at + 1, open - at - 1);
-  if (!ReadInteger(version, 1'000'000, list.version) || list.version == 0) {
+  if (!ReadInteger(version, 1, 1'000'000, list.version)) {
     return ErrorAtOffset(at + 1,
                          fmt::format("Version {} is not a positive integer.", Quoted(version)));
   }

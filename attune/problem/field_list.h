@@ -31,13 +31,14 @@ struct FieldList {
 };
 Parsed<FieldList> SplitFields(std::string_view text);
 
-// A decimal integer in [0, high], all of `text`.
+// A decimal integer in [low, high], all of `text`; `low` is not negative.
 template <class Integer>
-bool ReadInteger(std::string_view text, int64_t high, Integer& value) {
+bool ReadInteger(std::string_view text, int64_t low, int64_t high, Integer& value) {
   int64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || text.front() == '-' || number > high) return false;
+  if (error != std::errc() || stop != end || text.front() == '-') return false;
+  if (number < low || number > high) return false;
   value = static_cast<Integer>(number);
   return true;
 }

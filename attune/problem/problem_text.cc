@@ -14,8 +14,18 @@ namespace {
 
 constexpr int kVersion = 1;
 
-constexpr std::string_view kExtent = "an integer in [0, 2147483647]";
+// What Validate() lets through: the limits of the numbers as people are told them.
+constexpr std::string_view kExtent = "an integer in [1, 2147483647]";
+constexpr std::string_view kPad = "an integer in [0, 2147483647]";
+constexpr std::string_view kOutputPad =
+    "an integer from 0 to one less than the stride, and only 0 without mode=trans";
+constexpr std::string_view kGroups = "an integer in [1, 2147483647] that divides c and k";
+constexpr std::string_view kLeading =
+    "an integer from its stored rows to 2147483647, or 0 for the stored rows";
 constexpr std::string_view kStride = "an integer in [0, 1099511627775]";
+constexpr std::string_view kStrideOfC =
+    "an integer in [1, 1099511627775], or 0 for matrices one after the other";
+constexpr std::string_view kAlignment = "a power of two from the size of an element to 4096";
 constexpr std::string_view kFlag = "0 or 1";
 constexpr std::string_view kTransposeWord = "n or t";
 constexpr std::string_view kTypeWord = "f64, f32, f16, bf16, i32, i8, f8e4m3 or f8e5m2";
@@ -170,7 +180,11 @@ struct ConvFields {
 };
 
 bool ReadExtent(std::string_view text, int64_t& value) {
-  return ReadInteger(text, kMaxExtent, value);
+  return ReadInteger(text, 1, kMaxExtent, value);
+}
+
+bool ReadPad(std::string_view text, int64_t& value) {
+  return ReadInteger(text, 0, kMaxExtent, value);
 }
 
 template <int64_t Gemm::*kMember>
@@ -178,9 +192,15 @@ bool GemmExtent(std::string_view text, GemmFields& fields) {
   return ReadExtent(text, fields.gemm.*kMember);
 }
 
+// 0 is what Normalized() replaces.
+template <int64_t Gemm::*kMember>
+bool GemmLeading(std::string_view text, GemmFields& fields) {
+  return ReadInteger(text, 0, kMaxExtent, fields.gemm.*kMember);
+}
+
 template <int64_t Gemm::*kMember>
 bool GemmStride(std::string_view text, GemmFields& fields) {
-  return ReadInteger(text, kMaxOperandElements, fields.gemm.*kMember);
+  return ReadInteger(text, 0, kMaxOperandElements, fields.gemm.*kMember);
 }
 
 using View = std::string_view;
@@ -193,13 +213,13 @@ constexpr FieldRule<GemmFields> kGemmRules[] = {
      kTransposeWord},
     {"tb", [](View t, GemmFields& f) { return ReadName(t, kTransposeNames, f.gemm.trans_b); },
      kTransposeWord},
-    {"lda", GemmExtent<&Gemm::lda>, kExtent},
-    {"ldb", GemmExtent<&Gemm::ldb>, kExtent},
-    {"ldc", GemmExtent<&Gemm::ldc>, kExtent},
+    {"lda", GemmLeading<&Gemm::lda>, kLeading},
+    {"ldb", GemmLeading<&Gemm::ldb>, kLeading},
+    {"ldc", GemmLeading<&Gemm::ldc>, kLeading},
     {"batch", GemmExtent<&Gemm::batch_count>, kExtent},
     {"sa", GemmStride<&Gemm::stride_a>, kStride},
     {"sb", GemmStride<&Gemm::stride_b>, kStride},
-    {"sc", GemmStride<&Gemm::stride_c>, kStride},
+    {"sc", GemmStride<&Gemm::stride_c>, kStrideOfC},
     {"type", [](View t, GemmFields& f) { return Assign(ParseDataType(t), f.gemm.type); },
      kTypeWord},
     {"ctype", [](View t, GemmFields& f) { return Assign(ParseDataType(t), f.c_type); }, kTypeWord},
@@ -215,9 +235,9 @@ constexpr FieldRule<GemmFields> kGemmRules[] = {
      "none, relu, gelu, tanh or sigmoid"},
     {"align",
      [](View t, GemmFields& f) {
-       return ReadInteger(t, kMaxAlignmentBytes, f.gemm.alignment_bytes);
+       return ReadInteger(t, 1, kMaxAlignmentBytes, f.gemm.alignment_bytes);
      },
-     "a power of two up to 4096"},
+     kAlignment},
     {"det", [](View t, GemmFields& f) { return ReadFlag(t, f.gemm.deterministic); }, kFlag},
 };
 
@@ -240,6 +260,11 @@ bool ConvSpatial(std::string_view text, ConvFields& fields) {
   return ReadExtent(text, (fields.conv.*kMember)[kAxis]);
 }
 
+template <Spatial Conv::*kMember, size_t kAxis>
+bool ConvPad(std::string_view text, ConvFields& fields) {
+  return ReadPad(text, (fields.conv.*kMember)[kAxis]);
+}
+
 bool ReadConvMode(std::string_view text, ConvFields& fields) {
   fields.conv.mode = text == "trans" ? ConvMode::kTransposed : ConvMode::kConvolution;
   return text == "trans" || text == "conv";
@@ -258,19 +283,19 @@ constexpr FieldRule<ConvFields> kConvRules[] = {
     {"d", ConvSpatial<&Conv::in, 0>, kExtent},
     {"fd", ConvSpatial<&Conv::filter, 0>, kExtent},
     {"mode", ReadConvMode, "conv or trans"},
-    {"g", ConvExtent<&Conv::groups>, kExtent},
-    {"pd", ConvSpatial<&Conv::pad, 0>, kExtent},
-    {"ph", ConvSpatial<&Conv::pad, 1>, kExtent},
-    {"pw", ConvSpatial<&Conv::pad, 2>, kExtent},
+    {"g", ConvExtent<&Conv::groups>, kGroups},
+    {"pd", ConvPad<&Conv::pad, 0>, kPad},
+    {"ph", ConvPad<&Conv::pad, 1>, kPad},
+    {"pw", ConvPad<&Conv::pad, 2>, kPad},
     {"sd", ConvSpatial<&Conv::stride, 0>, kExtent},
     {"sh", ConvSpatial<&Conv::stride, 1>, kExtent},
     {"sw", ConvSpatial<&Conv::stride, 2>, kExtent},
     {"dd", ConvSpatial<&Conv::dilation, 0>, kExtent},
     {"dh", ConvSpatial<&Conv::dilation, 1>, kExtent},
     {"dw", ConvSpatial<&Conv::dilation, 2>, kExtent},
-    {"opd", ConvSpatial<&Conv::output_pad, 0>, kExtent},
-    {"oph", ConvSpatial<&Conv::output_pad, 1>, kExtent},
-    {"opw", ConvSpatial<&Conv::output_pad, 2>, kExtent},
+    {"opd", ConvPad<&Conv::output_pad, 0>, kOutputPad},
+    {"oph", ConvPad<&Conv::output_pad, 1>, kOutputPad},
+    {"opw", ConvPad<&Conv::output_pad, 2>, kOutputPad},
     {"layout", [](View t, ConvFields& f) { return Assign(ParseLayout(t), f.in_layout); },
      kLayoutWord},
     {"wlayout", [](View t, ConvFields& f) { return Assign(ParseLayout(t), f.weights_layout); },
@@ -284,9 +309,9 @@ constexpr FieldRule<ConvFields> kConvRules[] = {
     {"bias", [](View t, ConvFields& f) { return ReadFlag(t, f.conv.bias); }, kFlag},
     {"align",
      [](View t, ConvFields& f) {
-       return ReadInteger(t, kMaxAlignmentBytes, f.conv.alignment_bytes);
+       return ReadInteger(t, 1, kMaxAlignmentBytes, f.conv.alignment_bytes);
      },
-     "a power of two up to 4096"},
+     kAlignment},
     {"det", [](View t, ConvFields& f) { return ReadFlag(t, f.conv.deterministic); }, kFlag},
 };
 

@@ -1,5 +1,7 @@
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -98,11 +100,105 @@ TEST(ProblemTextTest, ErrorsHaveTheColumnOfTheirCause) {
 
 TEST(ProblemTextTest, MissingKeysAndImpossibleValuesAreNamed) {
   EXPECT_EQ(ErrorOf("gemm@1{m=1,n=2}").reason, "gemm@1 needs the key k.");
-  EXPECT_EQ(ErrorOf("gemm@1{m=0,n=2,k=1}").reason,
-            "m of the gemm is 0, outside of [1, 2147483647].");
   EXPECT_EQ(ErrorOf("gemm@1{m=1,n=2,k=3,ta=x}").reason,
             "Key ta has the value 'x'; it takes n or t.");
   EXPECT_NE(ParseProblem("gemm@1{m=1}").status().message().find("Column 1:"), std::string::npos);
+}
+
+// A number of a text that lies outside of its limits, and the limits that its message must state.
+struct LimitCase {
+  const char* key;
+  const char* refused;
+  const char* expected;
+};
+
+void ExpectLimits(const std::string& before, const std::vector<LimitCase>& cases) {
+  for (const LimitCase& each : cases) {
+    const std::string key = each.key;
+    const std::string text = before + key + "=" + each.refused + "}";
+    const TextError error = ErrorOf(text);
+    EXPECT_EQ(error.reason, "Key " + key + " has the value '" + each.refused + "'; it takes " +
+                                each.expected + ".");
+    EXPECT_EQ(error.column, before.size() + key.size() + 2) << text;
+  }
+}
+
+TEST(ProblemTextTest, NumbersOfAGemmOutsideOfTheirLimitsAreToldThem) {
+  const char* const extent = "an integer in [1, 2147483647]";
+  const char* const leading =
+      "an integer from its stored rows to 2147483647, or 0 for the stored rows";
+  const char* const stride = "an integer in [0, 1099511627775]";
+  const char* const stride_of_c =
+      "an integer in [1, 1099511627775], or 0 for matrices one after the other";
+  const char* const alignment = "a power of two from the size of an element to 4096";
+  ExpectLimits("gemm@1{", {{"m", "0", extent},
+                           {"m", "2147483648", extent},
+                           {"n", "0", extent},
+                           {"k", "0", extent},
+                           {"k", "-1", extent}});
+  ExpectLimits("gemm@1{m=4,n=4,k=4,batch=2,", {{"lda", "-1", leading},
+                                               {"ldb", "2147483648", leading},
+                                               {"ldc", "2147483648", leading},
+                                               {"sa", "-1", stride},
+                                               {"sb", "1099511627776", stride},
+                                               {"sc", "1099511627776", stride_of_c},
+                                               {"align", "0", alignment},
+                                               {"align", "8192", alignment}});
+  ExpectLimits("gemm@1{m=4,n=4,k=4,", {{"batch", "0", extent}, {"batch", "2147483648", extent}});
+}
+
+TEST(ProblemTextTest, NumbersOfAConvOutsideOfTheirLimitsAreToldThem) {
+  const char* const extent = "an integer in [1, 2147483647]";
+  const char* const pad = "an integer in [0, 2147483647]";
+  const char* const output_pad =
+      "an integer from 0 to one less than the stride, and only 0 without mode=trans";
+  const char* const groups = "an integer in [1, 2147483647] that divides c and k";
+  for (const char* key : {"n", "c", "d", "h", "w", "k", "fd", "fh", "fw"}) {
+    std::string before = "conv@1{dir=fwd,";
+    for (const char* other : {"n", "c", "d", "h", "w", "k", "fd", "fh", "fw"}) {
+      if (std::string_view(other) != key) before += std::string(other) + "=4,";
+    }
+    ExpectLimits(before, {{key, "0", extent}, {key, "2147483648", extent}});
+  }
+  const std::string before = "conv@1{dir=fwd,n=1,c=4,d=9,h=9,w=9,k=4,fd=3,fh=3,fw=3,";
+  for (const char* key : {"sd", "sh", "sw", "dd", "dh", "dw"}) {
+    ExpectLimits(before, {{key, "0", extent}, {key, "2147483648", extent}});
+  }
+  for (const char* key : {"pd", "ph", "pw"}) {
+    ExpectLimits(before, {{key, "-1", pad}, {key, "2147483648", pad}});
+  }
+  for (const char* key : {"opd", "oph", "opw"}) ExpectLimits(before, {{key, "-1", output_pad}});
+  ExpectLimits(before, {{"g", "0", groups},
+                        {"align", "0", "a power of two from the size of an element to 4096"}});
+}
+
+TEST(ProblemTextTest, LimitsThatOtherKeysSetAreNamedWithThem) {
+  EXPECT_EQ(ErrorOf("gemm@1{m=4,n=4,k=4,ldc=3}").reason,
+            "Leading dimension 3 of C in the gemm is outside of [4 (its stored rows), "
+            "2147483647].");
+  const std::string conv = "conv@1{n=1,c=4,h=9,w=9,k=4,fh=3,fw=3,sh=2,dir=fwd,";
+  EXPECT_EQ(ErrorOf(conv + "oph=1}").reason,
+            "output_pad (height) of the conv is 1, outside of [0, 0].");
+  EXPECT_EQ(ErrorOf(conv + "mode=trans,oph=2}").reason,
+            "output_pad (height) of the conv is 2, outside of [0, 1].");
+  EXPECT_EQ(ErrorOf(conv + "g=3}").reason,
+            "3 groups of the conv do not divide 4 input and 4 output channels.");
+  EXPECT_EQ(ErrorOf("gemm@1{m=4,n=4,k=4,align=2}").reason,
+            "The alignment of the gemm is 2 bytes; it must be a power of two from 4 (one f32 "
+            "element) to 4096.");
+}
+
+TEST(ProblemTextTest, BothEndsOfEveryLimitAreTaken) {
+  for (const char* text :
+       {"gemm@1{m=2147483647,n=1,k=1}", "gemm@1{m=1,n=1,k=1,batch=2147483647}",
+        "gemm@1{m=4,n=4,k=4,lda=0,ldb=4,ldc=2147483647}",
+        "gemm@1{m=4,n=4,k=4,batch=2,sa=0,sb=1099511627000,sc=0}", "gemm@1{m=4,n=4,k=4,align=4}",
+        "gemm@1{m=4,n=4,k=4,align=4096}",
+        "conv@1{dir=fwd,n=1,c=1,h=2147483647,w=1,k=1,fh=1,fw=1,pw=0}",
+        "conv@1{dir=fwd,n=1,c=1,h=1,w=1,k=1,fh=1,fw=1,sh=2147483647,dw=2147483647,g=1}",
+        "conv@1{dir=fwd,mode=trans,n=1,c=1,h=9,w=9,k=1,fh=3,fw=3,sh=2,oph=1,opw=0}"}) {
+    EXPECT_TRUE(ReadProblem(text).has_value()) << text;
+  }
 }
 
 TEST(ProblemTextTest, HostileBytesAreEscapedInMessages) {
