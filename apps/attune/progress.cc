@@ -43,12 +43,13 @@ std::string OutcomeText(const ProblemOutcome& outcome) {
   }
   if (!outcome.report.choice) return label + ": no candidate could be timed";
   const Choice& choice = *outcome.report.choice;
-  return fmt::format("{}: {} {}, {}{}", label, Text(choice.candidate),
+  return fmt::format("{}: {} {}, {}{}{}{}", label, Text(choice.candidate),
                      FormatTime(choice.measurement.median_ns),
                      choice.provenance == Provenance::kDefault
                          ? "the default stays"
                          : FormatSpeedup(choice.speedup) + " over the default",
-                     choice.set_id == outcome.report.set_id ? "" : ", as measured before");
+                     choice.set_id == outcome.report.set_id ? "" : ", as measured before",
+                     outcome.message.empty() ? "" : "; ", outcome.message);
 }
 
 }  // namespace

@@ -156,6 +156,16 @@ std::string CandidateLine(const RunSummary& summary) {
   return text + ".\n";
 }
 
+// Problems that were tuned before, in less time.
+std::string AgainLine(const RunSummary& summary) {
+  const auto again = std::count_if(
+      summary.outcomes.begin(), summary.outcomes.end(), [](const ProblemOutcome& outcome) {
+        return outcome.kind == Kind::kTuned && !outcome.message.empty();
+      });
+  if (again == 0) return "";
+  return fmt::format("Measured again, because they had less time before: {}.\n", again);
+}
+
 // Problems that were measured again, and whose earlier evidence is better.
 std::string KeptLine(const RunSummary& summary) {
   const auto kept = std::count_if(
@@ -184,7 +194,7 @@ std::string SummaryLines(const RunSummary& summary) {
     text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
                         100 * UsefulShare(summary));
   }
-  return text + ".\n" + KeptLine(summary) + CandidateLine(summary);
+  return text + ".\n" + AgainLine(summary) + KeptLine(summary) + CandidateLine(summary);
 }
 
 void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& summary,
@@ -337,7 +347,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
                     "reference would take "
                     "longer (default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
-                    "Time for each problem (default: 2s); 0: the least that one comparison takes");
+                    "Time for each problem (default: 2s); 0: the least that one comparison takes. "
+                    "What had less before is measured again");
   std::vector<std::string> searchers;
   for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
@@ -378,8 +389,8 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<TuneVerbOptions>();
   CLI::App* verb = AddVerb(
       program, "tune",
-      "Find the fastest candidate of each problem. What is tuned already is kept; "
-      "an interrupted run goes on with the same command",
+      "Find the fastest candidate of each problem. What is tuned already is kept, unless it had "
+      "less time; an interrupted run goes on with the same command",
       "  attune tune --tag resnet50 --budget 3m\n"
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
       "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n\n"

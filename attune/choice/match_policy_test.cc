@@ -86,6 +86,14 @@ TEST(MatchPolicy, DriversAndPoliciesMatterToEverybodyAndTheRestInforms) {
   EXPECT_EQ(kPolicy.KindOf("driverless", solver), MatchKind::kInformational);
 }
 
+TEST(MatchPolicy, TermsOfTheMeasurementDecideNothing) {
+  const Environment hurried = {{"tuning.per_problem_ns", "0"}};
+  const Environment careful = {{"tuning.per_problem_ns", "60000000000"}};
+
+  EXPECT_THAT(Mismatch({Solver("host.eigen-gemm"), {}}, hurried, careful), IsEmpty());
+  EXPECT_THAT(Mismatch({Solver("host.eigen-gemm"), {}}, hurried, {}), IsEmpty());
+}
+
 TEST(MatchPolicy, EqualEnvironmentsMatch) {
   const Environment environment = {{"library.eigen", "3.4"}, {"policy.omp_wait", "passive"}};
 

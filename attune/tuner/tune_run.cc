@@ -2,27 +2,22 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <utility>
 
-#include "attune/base/fingerprint.h"
+#include <fmt/format.h>
+
+#include "attune/tuner/past_tuning.h"
 
 namespace attune {
 namespace {
 
-// Problems of `problems` that have a finished set which is valid here.
-Result<std::set<Fingerprint>> FindTuned(const Tuner& tuner,
-                                        std::span<const TaggedProblem> problems) {
-  std::set<Fingerprint> tuned;
-  for (const TaggedProblem& tagged : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(const auto standing, tuner.FindStanding(tagged.problem));
-    if (standing.has_value()) tuned.insert(KeyOf(tagged.problem));
-  }
-  return tuned;
-}
-
 // So many problems in a row that could not be evaluated are the machine's fault, not theirs.
 constexpr int kPatience = 3;
+
+// Whether a run leaves a problem as it is.
+bool IsTuned(const PastTuning& past, const Tuner& tuner, const RunOptions& options) {
+  return !options.retune && past.Suffices(tuner.options().per_problem_ns);
+}
 
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
@@ -67,14 +62,11 @@ class Run {
       ATTUNE_ASSIGN_OR_RETURN(turn, options_.turns->TryTake(tagged.problem));
       if (turn == nullptr) return std::optional<ProblemOutcome>();
     }
+    ATTUNE_ASSIGN_OR_RETURN(const PastTuning past, FindPastTuning(tuner_, tagged.problem));
     ProblemOutcome outcome;
     outcome.problem = tagged.problem;
-    std::set<Fingerprint> tuned;
-    if (turn != nullptr && !options_.retune) {
-      ATTUNE_ASSIGN_OR_RETURN(tuned, FindTuned(tuner_, {&tagged, 1}));
-    }
-    if (tuned.empty()) {
-      ATTUNE_ASSIGN_OR_RETURN(outcome, TuneOne(tagged.problem));
+    if (!IsTuned(past, tuner_, options_)) {
+      ATTUNE_ASSIGN_OR_RETURN(outcome, TuneOne(tagged.problem, past));
     } else {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
       outcome.message = "another process tuned it meanwhile";
@@ -83,7 +75,7 @@ class Run {
     return std::optional<ProblemOutcome>(std::move(outcome));
   }
 
-  Result<ProblemOutcome> TuneOne(const Problem& problem) {
+  Result<ProblemOutcome> TuneOne(const Problem& problem, const PastTuning& past) {
     progress_.problem = &problem;
     TuneBounds bounds;
     bounds.stop_requested = options_.stop_requested;
@@ -105,7 +97,12 @@ class Run {
       outcome.report = std::move(*report);
       outcome.kind = outcome.report.choice.has_value() ? ProblemOutcome::Kind::kTuned
                                                        : ProblemOutcome::Kind::kFailed;
-      if (!outcome.report.choice.has_value()) outcome.message = "No candidate could be timed.";
+      if (!outcome.report.choice.has_value()) {
+        outcome.message = "No candidate could be timed.";
+      } else if (!options_.retune && past.is_decided) {
+        outcome.message = fmt::format("measured again, because it had only {:.3g} s before",
+                                      static_cast<double>(past.most_time_ns) / 1e9);
+      }
       busy_ns_ += outcome.report.busy_ns;
       failed_in_a_row_ = 0;
     } else if (EndsTheRun(report.error())) {
@@ -183,6 +180,16 @@ std::string_view Name(ProblemOutcome::Kind kind) {
 
 namespace {
 
+// In the order of the list.
+Result<std::vector<PastTuning>> FindAllPast(const Tuner& tuner,
+                                            std::span<const TaggedProblem> problems) {
+  std::vector<PastTuning> all;
+  for (const TaggedProblem& tagged : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(all.emplace_back(), FindPastTuning(tuner, tagged.problem));
+  }
+  return all;
+}
+
 // Problems that other processes were tuning when it was their turn, by position in the list.
 Status TuneLeftovers(Run& run, std::span<const TaggedProblem> problems, std::vector<size_t> left,
                      ProblemTurns& turns, std::vector<ProblemOutcome>& outcomes) {
@@ -208,33 +215,31 @@ Status TuneLeftovers(Run& run, std::span<const TaggedProblem> problems, std::vec
 Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
                            const RunOptions& options,
                            const std::function<void(const RunProgress&)>& listener) {
-  std::set<Fingerprint> tuned;
-  if (!options.retune) {
-    ATTUNE_ASSIGN_OR_RETURN(tuned, FindTuned(tuner, problems));
-  }
-  const auto is_open = [&](const Problem& problem) {
-    return !tuned.contains(KeyOf(problem)) && tuner.FindParticipants(problem).ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<PastTuning> past, FindAllPast(tuner, problems));
+  const auto is_tuned = [&](size_t i) { return IsTuned(past[i], tuner, options); };
+  const auto is_open = [&](size_t i) {
+    return !is_tuned(i) && tuner.FindParticipants(problems[i].problem).ok();
   };
-  const auto open_count =
-      std::count_if(problems.begin(), problems.end(),
-                    [&](const TaggedProblem& tagged) { return is_open(tagged.problem); });
-  Run run(tuner, options, listener, static_cast<size_t>(open_count));
+  size_t open_count = 0;
+  for (size_t i = 0; i < problems.size(); ++i) open_count += is_open(i) ? 1 : 0;
+  Run run(tuner, options, listener, open_count);
   RunSummary summary;
+  summary.outcomes.resize(problems.size());
   std::vector<size_t> left;
-  for (const TaggedProblem& tagged : problems) {
-    ProblemOutcome& outcome = summary.outcomes.emplace_back();
-    outcome.problem = tagged.problem;
-    if (tuned.contains(KeyOf(tagged.problem))) {
+  for (size_t i = 0; i < problems.size(); ++i) {
+    ProblemOutcome& outcome = summary.outcomes[i];
+    outcome.problem = problems[i].problem;
+    if (is_tuned(i)) {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
-    } else if (!is_open(tagged.problem)) {
-      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(tagged.problem));
+    } else if (!is_open(i)) {
+      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problems[i].problem, past[i]));
     } else if (run.MayBeginAnother()) {
-      ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(tagged));
+      ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(problems[i]));
       if (tried.has_value()) {
         outcome = std::move(*tried);
       } else {
         outcome.message = "another process tunes it";
-        left.push_back(summary.outcomes.size() - 1);
+        left.push_back(i);
       }
     }
   }

@@ -1,4 +1,5 @@
-// Tunes a list of problems within a budget, skipping what is tuned already.
+// Tunes a list of problems within a budget, skipping what is tuned already: what has a finished,
+// valid set, and had as much time in a final as it would have in this run.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct RunOptions {
   int64_t budget_ns =
       0;  // Of the whole run; 0 means no limit. A problem that was begun is finished, unless its
           // reference is expected to take longer than what is left and than a problem has.
-  bool retune = false;  // Also what has a finished, valid set.
+  bool retune = false;  // Also what is tuned already.
   std::function<bool()>
       stop_requested;  // Asked between problems, and while a reference is computed, which is then
                        // given up: SIGINT ends a run in order. May be null.
@@ -34,7 +35,7 @@ struct ProblemOutcome {
   Kind kind = Kind::kNotReached;
   TuneReport report;    // kTuned only.
   std::string message;  // kUnsupported and kFailed: why. Also where another process was at it,
-                        // and where the run was stopped.
+                        // where the run was stopped, and why what was tuned before was not enough.
 };
 std::string_view Name(ProblemOutcome::Kind kind);
 

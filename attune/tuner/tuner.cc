@@ -57,25 +57,34 @@ bool Tuner::Excludes(const Solver& solver) const {
   return !CheckNotExcluded(solver, options_.excluded_libraries).ok();
 }
 
-Result<std::optional<Choice>> Tuner::FindStanding(const Problem& problem) const {
+Result<std::vector<RecordedSet>> Tuner::FindFinals(const Problem& problem) const {
+  RecordQuery query;
+  query.problem = problem;
+  query.backend = parts_.target.backend;
+  query.roles = {TrialRole::kFinal};
+  std::vector<RecordedSet> finals;
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
+    const bool has_final = !recorded.records.empty();
+    if (has_final && recorded.set.cache == options_.cache) finals.push_back(recorded);
+    return Status::Ok();
+  }));
+  return finals;
+}
+
+std::optional<Choice> Tuner::Select(std::span<const RecordedSet> finals) const {
   SelectOptions select = options_.select;
   // A record that rests on a solver that may not take part decides nothing.
   select.known_solvers.clear();
   for (const auto& solver : *parts_.solvers) {
     if (!Excludes(*solver)) select.known_solvers.push_back(solver->id());
   }
-  RecordQuery query;
-  query.problem = problem;
-  query.backend = parts_.target.backend;
-  query.roles = {TrialRole::kFinal};
-  query.finished_only = true;
-  std::vector<RecordedSet> sets;
-  ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
-    if (recorded.set.cache == options_.cache) sets.push_back(recorded);
-    return Status::Ok();
-  }));
-  return SelectBest(sets, parts_.target, parts_.environment, MatchPolicy::Default(), select,
+  return SelectBest(finals, parts_.target, parts_.environment, MatchPolicy::Default(), select,
                     nullptr);
+}
+
+Result<std::optional<Choice>> Tuner::FindStanding(const Problem& problem) const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<RecordedSet> finals, FindFinals(problem));
+  return Select(finals);
 }
 
 Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {

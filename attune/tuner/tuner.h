@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,8 +101,13 @@ class Tuner {
 
   bool Excludes(const Solver& solver) const;
 
-  // What the records say is best for `problem` here, with the caches of the options and by solvers
-  // that are not excluded (SelectBest); nothing if no valid set has decided it.
+  // The measurement sets of `problem` with a final, under the caches of the options, oldest first,
+  // wherever they were measured and whether they decided or not.
+  Result<std::vector<RecordedSet>> FindFinals(const Problem& problem) const;
+  // The best by those of `finals` that hold here and rest on solvers that are not excluded
+  // (SelectBest).
+  std::optional<Choice> Select(std::span<const RecordedSet> finals) const;
+  // What the records say is best for `problem` here; nothing if no valid set has decided it.
   Result<std::optional<Choice>> FindStanding(const Problem& problem) const;
 
   // kInvalidArgument for options that contradict each other; kUnsupported if nobody takes part or

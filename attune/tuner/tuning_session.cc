@@ -146,12 +146,14 @@ Status TuningSession::BeginSet() {
   return parts_.store->BeginSet(set);
 }
 
-// For who reads the record: none of them decides whether it is valid.
+// None of them decides whether the record is valid.
 void TuningSession::NoteTerms(Environment& environment) const {
   const EvaluationTerms& terms = options_.terms;
   const auto note = [&](const char* name, int64_t value) {
     if (value > 0) environment[name] = std::to_string(value);
   };
+  // Also 0, which is the least that there is.
+  environment[std::string(kPerProblemTerm)] = std::to_string(options_.per_problem_ns);
   note("tuning.rotation_bytes", terms.rotation_bytes);
   note("tuning.warm_up_launches", terms.warm_up_launches);
   note("tuning.warm_up_ns", terms.warm_up_ns);

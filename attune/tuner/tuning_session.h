@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -17,6 +18,9 @@
 #include "attune/tuner/tuner.h"
 
 namespace attune {
+
+// Of the environment that a set is recorded with: the time that its problem had, in nanoseconds.
+inline constexpr std::string_view kPerProblemTerm = "tuning.per_problem_ns";
 
 class TuningSession {
  public:

@@ -20,7 +20,7 @@ def test(attune):
     tuned = attune.json("tune", "--tag", "tiny", "--per-problem", "300ms")
     program.check(tuned["failed"] == tuned["not_reached"] == 0, tuned)
     program.check(tuned["tuned"] >= 2 and tuned["unsupported"] >= 1, tuned)
-    again = attune.json("tune", "--tag", "tiny")
+    again = attune.json("tune", "--tag", "tiny", "--per-problem", "300ms")
     program.check(again["tuned"] == 0 and again["already_tuned"] == tuned["tuned"], again)
 
     best = attune.json("best", "--tag", "tiny")

@@ -1,0 +1,39 @@
+#include "attune/tuner/past_tuning.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "attune/tuner/tuning_session.h"
+
+namespace attune {
+namespace {
+
+// What the problem had in `set`.
+int64_t TimeNs(const MeasurementSet& set) {
+  const auto noted = set.environment.find(std::string(kPerProblemTerm));
+  if (noted == set.environment.end()) return PastTuning::kUnknownTimeNs;
+  const std::string& text = noted->second;
+  int64_t time_ns = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), time_ns);
+  const bool is_time = error == std::errc() && rest == text.data() + text.size() && time_ns >= 0;
+  return is_time ? time_ns : PastTuning::kUnknownTimeNs;
+}
+
+}  // namespace
+
+Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<RecordedSet> sets, tuner.FindFinals(problem));
+  PastTuning past;
+  past.is_decided = tuner.Select(sets).has_value();
+  for (RecordedSet& recorded : sets) {
+    // What it chose, had it been the first of the problem.
+    recorded.finished = true;
+    if (!tuner.Select({&recorded, 1}).has_value()) continue;
+    past.most_time_ns = std::max(past.most_time_ns, TimeNs(recorded.set));
+  }
+  return past;
+}
+
+}  // namespace attune

@@ -1,0 +1,32 @@
+// What the records tell a run about the earlier tunings of its problems.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+// Of one problem, over the sets whose final gives a choice that would be valid here, whether they
+// decided or what stood before them stayed (Tuner::Select).
+struct PastTuning {
+  // Of a set from before the time was recorded (kPerProblemTerm): no run gives more.
+  static constexpr int64_t kUnknownTimeNs = std::numeric_limits<int64_t>::max();
+
+  bool is_decided = false;   // A choice stands.
+  int64_t most_time_ns = 0;  // The most that the problem had in one of the sets.
+
+  // Whether a tuning with `per_problem_ns` has nothing to add. A set that ended undecided counts as
+  // one that decided: as much time again would find no more.
+  bool Suffices(int64_t per_problem_ns) const {
+    return is_decided && most_time_ns >= per_problem_ns;
+  }
+};
+
+// Fails as the store does.
+Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem);
+
+}  // namespace attune
