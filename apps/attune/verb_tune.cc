@@ -376,7 +376,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
   verb.add_option("--solver", options.tune.solver_filter,
                   "Only solvers whose name contains this; may be repeated")
       ->allow_extra_args(false);
-  verb.add_flag("--retune", options.run.retune, "Measure again what is tuned already");
+  verb.add_flag("--retune", options.run.retune,
+                "Measure again what is tuned already, first what was measured longest ago");
   verb.add_flag("--retry-quarantined", options.tune.retry_quarantined,
                 "Try again what crashed, hung or corrupted memory before");
   AddLimitOptions(verb, options.limits);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -32,8 +33,18 @@ Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
     recorded.finished = true;
     if (!tuner.Select({&recorded, 1}).has_value()) continue;
     past.most_time_ns = std::max(past.most_time_ns, TimeNs(recorded.set));
+    past.newest_unix_ns = std::max(past.newest_unix_ns, recorded.set.started_unix_ns);
   }
   return past;
+}
+
+std::vector<size_t> LongestAgoFirst(std::span<const PastTuning> past) {
+  std::vector<size_t> order(past.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return past[a].newest_unix_ns < past[b].newest_unix_ns;
+  });
+  return order;
 }
 
 }  // namespace attune

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
@@ -16,8 +18,9 @@ struct PastTuning {
   // Of a set from before the time was recorded (kPerProblemTerm): no run gives more.
   static constexpr int64_t kUnknownTimeNs = std::numeric_limits<int64_t>::max();
 
-  bool is_decided = false;   // A choice stands.
-  int64_t most_time_ns = 0;  // The most that the problem had in one of the sets.
+  bool is_decided = false;     // A choice stands.
+  int64_t most_time_ns = 0;    // The most that the problem had in one of the sets.
+  int64_t newest_unix_ns = 0;  // When the newest set began; 0 if there is none.
 
   // Whether a tuning with `per_problem_ns` has nothing to add. A set that ended undecided counts as
   // one that decided: as much time again would find no more.
@@ -28,5 +31,9 @@ struct PastTuning {
 
 // Fails as the store does.
 Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem);
+
+// Positions in `past`, of what was measured longest ago first, and before that, as they stand, of
+// what never was.
+std::vector<size_t> LongestAgoFirst(std::span<const PastTuning> past);
 
 }  // namespace attune

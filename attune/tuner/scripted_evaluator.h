@@ -1,6 +1,7 @@
 // Candidates whose times a test makes up, on a fake clock: for tests of whole tunings.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -53,8 +54,11 @@ class ScriptedEvaluator final : public Evaluator {
   ScriptedEvaluator(LaunchTime time_ns, uint64_t seed, FakeClock& clock)
       : time_ns_(std::move(time_ns)), seed_(seed), random_(seed), clock_(clock) {}
 
-  Status Begin(const Problem&, uint64_t, const EvaluationTerms&,
+  Status Begin(const Problem& problem, uint64_t, const EvaluationTerms&,
                const ReferenceTerms& reference) override {
+    if (std::find(refused_.begin(), refused_.end(), problem) != refused_.end()) {
+      return Internal("As told.");
+    }
     for (int step = 0; step < reference_steps_; ++step) {
       clock_.Advance(1'000'000'000);
       if (!reference.go_on(1.0 * step / reference_steps_)) return DeadlineExceeded("Stopped.");
@@ -95,6 +99,8 @@ class ScriptedEvaluator final : public Evaluator {
   void ComputeReferencesFor(int seconds) { reference_steps_ = seconds; }
   // From now on times scatter by the factor e^sigma: something runs beside.
   void Disturb(double sigma) { sigma_ = sigma; }
+  // From now on `problem` cannot be evaluated.
+  void Refuse(Problem problem) { refused_.push_back(std::move(problem)); }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -109,6 +115,7 @@ class ScriptedEvaluator final : public Evaluator {
   LaunchTime time_ns_;
   std::map<int64_t, int64_t> load_ns_;
   bool all_fail_ = false;
+  std::vector<Problem> refused_;
   int reference_steps_ = 0;
   double sigma_ = 0.02;
   std::vector<size_t> batches_;

@@ -1,7 +1,9 @@
 #include "attune/tuner/tune_run.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,8 +13,19 @@
 namespace attune {
 namespace {
 
-// So many problems in a row that could not be evaluated are the machine's fault, not theirs.
-constexpr int kPatience = 3;
+// Problems in a row that could not be evaluated are the machine's fault, not theirs. Those that
+// were never measured come first in a run that measures again, and some of them may never be: they
+// prove nothing about those that were.
+class Patience {
+ public:
+  bool IsOver(bool was_measured) const { return failures_[was_measured] >= kMostFailures; }
+  void NoteFailure(bool was_measured) { ++failures_[was_measured]; }
+  void NoteSuccess() { failures_ = {}; }
+
+ private:
+  static constexpr int kMostFailures = 3;
+  std::array<int, 2> failures_ = {};  // In a row, of those that were never measured and of others.
+};
 
 // Whether a run leaves a problem as it is.
 bool IsTuned(const PastTuning& past, const Tuner& tuner, const RunOptions& options) {
@@ -48,9 +61,9 @@ class Run {
     progress_.problem_count = problem_count;
   }
 
-  bool MayBeginAnother() const {
+  bool MayBegin(const PastTuning& past) const {
     if (options_.stop_requested && options_.stop_requested()) return false;
-    if (failed_in_a_row_ >= kPatience) return false;
+    if (patience_.IsOver(WasMeasured(past))) return false;
     return options_.budget_ns <= 0 || ElapsedNs() < options_.budget_ns;
   }
 
@@ -104,7 +117,7 @@ class Run {
                                       static_cast<double>(past.most_time_ns) / 1e9);
       }
       busy_ns_ += outcome.report.busy_ns;
-      failed_in_a_row_ = 0;
+      patience_.NoteSuccess();
     } else if (EndsTheRun(report.error())) {
       return report.error();
     } else if (report.error().code() == StatusCode::kDeadlineExceeded) {
@@ -114,7 +127,7 @@ class Run {
                          ? ProblemOutcome::Kind::kUnsupported
                          : ProblemOutcome::Kind::kFailed;
       outcome.message = report.error().message();
-      if (outcome.kind == ProblemOutcome::Kind::kFailed) ++failed_in_a_row_;
+      if (outcome.kind == ProblemOutcome::Kind::kFailed) patience_.NoteFailure(WasMeasured(past));
     }
     return outcome;
   }
@@ -131,6 +144,8 @@ class Run {
   int64_t busy_ns() const { return busy_ns_; }
 
  private:
+  static bool WasMeasured(const PastTuning& past) { return past.newest_unix_ns > 0; }
+
   void Tell() {
     if (!listener_) return;
     progress_.elapsed_ns = ElapsedNs();
@@ -157,7 +172,7 @@ class Run {
   const int64_t begin_ns_;
   RunProgress progress_;
   int64_t busy_ns_ = 0;
-  int failed_in_a_row_ = 0;
+  Patience patience_;
 };
 
 }  // namespace
@@ -180,24 +195,39 @@ std::string_view Name(ProblemOutcome::Kind kind) {
 
 namespace {
 
-// In the order of the list.
-Result<std::vector<PastTuning>> FindAllPast(const Tuner& tuner,
-                                            std::span<const TaggedProblem> problems) {
-  std::vector<PastTuning> all;
+// A list with what is known of each of its problems.
+struct Backlog {
+  std::span<const TaggedProblem> problems;
+  std::vector<PastTuning> past;
+};
+
+Result<Backlog> BacklogOf(const Tuner& tuner, std::span<const TaggedProblem> problems) {
+  Backlog backlog{problems, {}};
   for (const TaggedProblem& tagged : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(all.emplace_back(), FindPastTuning(tuner, tagged.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const PastTuning past, FindPastTuning(tuner, tagged.problem));
+    backlog.past.push_back(past);
   }
-  return all;
+  return backlog;
+}
+
+// Positions of the list, in the order in which they are tuned. Where everything is measured again,
+// a run that ends early is gone on with by the next one.
+std::vector<size_t> OrderOf(const Backlog& backlog, const RunOptions& options) {
+  if (options.retune) return LongestAgoFirst(backlog.past);
+  std::vector<size_t> order(backlog.problems.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  return order;
 }
 
 // Problems that other processes were tuning when it was their turn, by position in the list.
-Status TuneLeftovers(Run& run, std::span<const TaggedProblem> problems, std::vector<size_t> left,
+Status TuneLeftovers(Run& run, const Backlog& backlog, std::vector<size_t> left,
                      ProblemTurns& turns, std::vector<ProblemOutcome>& outcomes) {
-  while (!left.empty() && run.MayBeginAnother()) {
+  const auto may_begin = [&](size_t i) { return run.MayBegin(backlog.past[i]); };
+  while (std::any_of(left.begin(), left.end(), may_begin)) {
     std::vector<size_t> still_left;
     for (const size_t i : left) {
-      if (!run.MayBeginAnother()) break;
-      ATTUNE_ASSIGN_OR_RETURN(auto outcome, run.TuneInTurn(problems[i]));
+      if (!may_begin(i)) continue;
+      ATTUNE_ASSIGN_OR_RETURN(auto outcome, run.TuneInTurn(backlog.problems[i]));
       if (outcome.has_value()) {
         outcomes[i] = std::move(*outcome);
       } else {
@@ -215,25 +245,25 @@ Status TuneLeftovers(Run& run, std::span<const TaggedProblem> problems, std::vec
 Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems,
                            const RunOptions& options,
                            const std::function<void(const RunProgress&)>& listener) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<PastTuning> past, FindAllPast(tuner, problems));
-  const auto is_tuned = [&](size_t i) { return IsTuned(past[i], tuner, options); };
+  ATTUNE_ASSIGN_OR_RETURN(const Backlog backlog, BacklogOf(tuner, problems));
+  const auto is_tuned = [&](size_t i) { return IsTuned(backlog.past[i], tuner, options); };
   const auto is_open = [&](size_t i) {
     return !is_tuned(i) && tuner.FindParticipants(problems[i].problem).ok();
   };
-  size_t open_count = 0;
-  for (size_t i = 0; i < problems.size(); ++i) open_count += is_open(i) ? 1 : 0;
-  Run run(tuner, options, listener, open_count);
+  const std::vector<size_t> order = OrderOf(backlog, options);
+  const auto open_count = std::count_if(order.begin(), order.end(), is_open);
+  Run run(tuner, options, listener, static_cast<size_t>(open_count));
   RunSummary summary;
   summary.outcomes.resize(problems.size());
   std::vector<size_t> left;
-  for (size_t i = 0; i < problems.size(); ++i) {
+  for (const size_t i : order) {
     ProblemOutcome& outcome = summary.outcomes[i];
     outcome.problem = problems[i].problem;
     if (is_tuned(i)) {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
     } else if (!is_open(i)) {
-      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problems[i].problem, past[i]));
-    } else if (run.MayBeginAnother()) {
+      ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problems[i].problem, backlog.past[i]));
+    } else if (run.MayBegin(backlog.past[i])) {
       ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(problems[i]));
       if (tried.has_value()) {
         outcome = std::move(*tried);
@@ -245,7 +275,7 @@ Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems
   }
   if (options.turns != nullptr) {
     ATTUNE_RETURN_IF_ERROR(
-        TuneLeftovers(run, problems, std::move(left), *options.turns, summary.outcomes));
+        TuneLeftovers(run, backlog, std::move(left), *options.turns, summary.outcomes));
   }
   summary.wall_ns = run.ElapsedNs();
   summary.busy_ns = run.busy_ns();

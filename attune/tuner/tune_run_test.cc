@@ -319,6 +319,81 @@ TEST_F(SharedListTest, TimeOfSolversThatMayNotTakePartDoesNotCount) {
   EXPECT_EQ(TuneListFor(1000 * kMillisecondNs), kBothTuned);
 }
 
+// Runs that measure everything again and are stopped early.
+class StoppedRetuneTest : public SharedListTest {
+ protected:
+  // Retunes until `count` more problems are begun; these problems.
+  std::vector<Problem> Retune(const std::vector<TaggedProblem>& problems, size_t count) {
+    const size_t before = ProblemsOfSets().size();
+    std::vector<Problem> begun;
+    RunOptions run;
+    run.retune = true;
+    run.stop_requested = [&] { return begun.size() >= count; };
+    Tuner tuner(parts_, options_);
+    const auto summary = TuneAll(tuner, problems, run, [&](const RunProgress& progress) {
+      if (progress.finished != nullptr) begun.push_back(progress.finished->problem);
+    });
+    EXPECT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_LE(ProblemsOfSets().size(), before + count);
+    for (size_t i = 0; summary.ok() && i < problems.size(); ++i) {
+      EXPECT_EQ(summary->outcomes[i].problem, problems[i].problem);
+    }
+    return begun;
+  }
+
+  const Problem a_ = PackedGemm(8, 8, 8);
+  const Problem b_ = PackedGemm(16, 16, 16);
+  const Problem c_ = PackedGemm(24, 24, 24);
+  const std::vector<TaggedProblem> list_ = {{a_, 1}, {b_, 1}, {c_, 1}};
+};
+
+TEST_F(StoppedRetuneTest, TheSameCommandGoesOn) {
+  EXPECT_EQ(Retune(list_, 2), (std::vector<Problem>{a_, b_}));
+  EXPECT_EQ(Retune(list_, 2), (std::vector<Problem>{c_, a_}));
+  EXPECT_EQ(Retune(list_, 2), (std::vector<Problem>{b_, c_}));
+}
+
+TEST_F(StoppedRetuneTest, WhatEndedUndecidedWasMeasured) {
+  time_ns_ = [](int64_t p) { return p == 1 ? 32e6 : 40e6; };
+  options_.per_problem_ns = 4000 * kMillisecondNs;
+  ASSERT_EQ(Retune(list_, 3), (std::vector<Problem>{a_, b_, c_}));
+  options_.per_problem_ns = 200 * kMillisecondNs;
+  ASSERT_EQ(Retune(list_, 1), (std::vector<Problem>{a_}));
+  size_t unfinished = 0;
+  const Status visited = store_.Visit({}, [&](const RecordedSet& set) {
+    unfinished += set.finished ? 0 : 1;
+    return Status::Ok();
+  });
+  ASSERT_TRUE(visited.ok());
+  ASSERT_EQ(unfinished, 1u);
+
+  EXPECT_EQ(Retune(list_, 1), (std::vector<Problem>{b_}));
+}
+
+TEST_F(StoppedRetuneTest, WhatCanNeverBeMeasuredKeepsNobodyFromTheirTurn) {
+  std::vector<TaggedProblem> list = list_;
+  for (int64_t size = 1; size <= 4; ++size) {
+    list.push_back({PackedGemm(size, 1, 1), 1});
+    evaluator_.Refuse(list.back().problem);
+  }
+  ASSERT_EQ(Retune(list_, 3), (std::vector<Problem>{a_, b_, c_}));
+
+  const std::vector<Problem> begun = Retune(list, 100);
+
+  // Three of those in a row, and then the others.
+  EXPECT_EQ(begun.size(), 6u);
+  EXPECT_EQ(std::vector<Problem>(begun.end() - 3, begun.end()), (std::vector<Problem>{a_, b_, c_}));
+}
+
+TEST_F(StoppedRetuneTest, AMachineThatCannotEvaluateAnyMoreEndsTheRun) {
+  std::vector<TaggedProblem> list = list_;
+  list.push_back({PackedGemm(32, 32, 32), 1});
+  ASSERT_EQ(Retune(list, 4).size(), 4u);
+  for (const TaggedProblem& tagged : list) evaluator_.Refuse(tagged.problem);
+
+  EXPECT_EQ(Retune(list, 100).size(), 3u);
+}
+
 // As sets were before they said so, or as a later release may write it.
 class UnknownTimeTest : public SharedListTest, public ::testing::WithParamInterface<const char*> {
  protected:
