@@ -112,6 +112,7 @@ class BackgroundTuner {
     ChildOptions children;
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
     children.device = settings.device;
+    children.share_children = tuner->place_.backend->IsCostlyToOpen();
     children.jobs = 0;  // Under SCHED_IDLE all of them are nobody's burden.
     tuner->evaluator_ = MakeChildEvaluator(std::move(children));
     ATTUNE_ASSIGN_OR_RETURN(tuner->options_.per_problem_ns, ParseDurationNs(settings.per_problem));

@@ -23,18 +23,19 @@ class ExhaustiveSearcher final : public Searcher {
   uint64_t next_ = 0;
 };
 
-// The default, then every other index in a random order.
+// The first `head` indices, then every other one in a random order.
 class RandomSearcher final : public Searcher {
  public:
-  RandomSearcher(uint64_t size, uint64_t seed) : order_(size, seed) {}
+  RandomSearcher(uint64_t size, uint64_t seed, uint64_t head) : head_(head), order_(size, seed) {}
   std::vector<uint64_t> Ask(size_t max_count) override;
   void Tell(uint64_t, std::optional<double>) override {}
   bool Done() const override { return asked_ == order_.size(); }
 
  private:
+  const uint64_t head_;
   Permutation order_;
   uint64_t next_ = 0;   // Position in the order.
-  uint64_t asked_ = 0;  // The default comes out of its turn, so this runs ahead by one until then.
+  uint64_t asked_ = 0;  // The head comes out of its turn, so this runs ahead until then.
 };
 
 }  // namespace attune

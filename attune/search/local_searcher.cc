@@ -15,9 +15,9 @@ constexpr int kNearTries = 16;
 
 }  // namespace
 
-LocalSearcher::LocalSearcher(const ConfigSpace& space, uint64_t seed)
+LocalSearcher::LocalSearcher(const ConfigSpace& space, uint64_t seed, uint64_t head)
     : space_(space), random_(seed), order_(space.size(), seed) {
-  queue_.push_back(0);
+  while (head > 0) queue_.push_back(--head);
 }
 
 std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {

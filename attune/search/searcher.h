@@ -15,8 +15,8 @@
 namespace attune {
 
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
-// index 0 (the default) first, asks for no index twice, and is deterministic: the same space, seed
-// and answers give the same questions. Not thread-safe.
+// what it is told to begin with (the default, index 0) first, asks for no index twice, and is
+// deterministic: the same space, seed and answers give the same questions. Not thread-safe.
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -32,15 +32,17 @@ class Searcher {
   virtual bool Done() const = 0;
 };
 
-// The searcher called `name` over `space` (copied; copies share their table). Names, and what they
-// do:
+// The searcher called `name` over `space` (copied; copies share their table). It begins with the
+// first `head` indices, in order: the default alone, or what somebody else thinks is good. Names,
+// and what they do:
 //   exhaustive  every config in index order
 //   random      every config in a random order, in constant memory
 //   local       greedy descent over neighbours with random restarts, for spaces too large to
 //   exhaust
-// kInvalidArgument lists the names if there is none called `name`.
+// REQUIRES: 1 <= head <= space.size(). kInvalidArgument lists the names if there is none called
+// `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,
-                                               uint64_t seed);
+                                               uint64_t seed, uint64_t head = 1);
 
 // The names above, in that order.
 std::vector<std::string_view> SearcherNames();

@@ -77,6 +77,18 @@ TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
   EXPECT_TRUE(searcher->Ask(5).empty());
 }
 
+TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher(GetParam(), space, 42, 9);
+
+  const std::vector<uint64_t> asked = Drive(*searcher, space, 4, 10'000);
+
+  ASSERT_EQ(asked.size(), space.size());
+  EXPECT_EQ(std::vector<uint64_t>(asked.begin(), asked.begin() + 9),
+            (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
+}
+
 TEST_P(EverySearcherTest, EqualSeedsAndAnswersGiveEqualQuestions) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
   const auto first = *MakeSearcher(GetParam(), space, 7);

@@ -45,6 +45,9 @@ class Backend {
   virtual Environment DescribeEnvironment() const = 0;
   // Opens the device called `spec`; kNotFound lists the specs that exist.
   virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
+  // Whether opening a device costs a process so much (a context, of half a second or so) that
+  // candidates share one, as long as none of them fails. They are tried one at a time, then.
+  virtual bool IsCostlyToOpen() const { return false; }
   // Measures the best rates of an opened device: a fraction of a second.
   virtual Result<Peaks> MeasurePeaks(Device& device) const = 0;
 };

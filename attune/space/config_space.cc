@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/space/config_list.h"
 #include "attune/space/space_builder.h"
 
 namespace attune {
@@ -50,6 +51,17 @@ struct ConfigSpace::Impl {
   std::vector<Component> components;
   std::vector<Place> places;  // Parameters with a choice, in order.
   uint64_t size = 1;
+  // Of a space that keeps the order of a list, where it is not the depth-first one: the place of
+  // each index in depth-first order, and the inverse. Empty otherwise.
+  std::vector<uint64_t> place_of_index;
+  std::vector<uint64_t> index_of_place;
+
+  uint64_t PlaceOf(uint64_t index) const {
+    return place_of_index.empty() ? index : place_of_index[index];
+  }
+  uint64_t IndexOfPlace(uint64_t place) const {
+    return index_of_place.empty() ? place : index_of_place[place];
+  }
 
   std::vector<Range> FullRanges() const {
     std::vector<Range> ranges;
@@ -71,6 +83,10 @@ struct ConfigSpace::Impl {
 
   // One position in each component's ranks -> index.
   uint64_t IndexOfPositions(const std::vector<uint64_t>& positions) const {
+    return IndexOfPlace(DepthFirstPlace(positions));
+  }
+
+  uint64_t DepthFirstPlace(const std::vector<uint64_t>& positions) const {
     std::vector<Range> ranges = FullRanges();
     uint64_t index = 0;
     uint64_t remaining = size;  // Product of the sizes of `ranges`.
@@ -89,6 +105,7 @@ struct ConfigSpace::Impl {
   }
 
   std::vector<uint64_t> PositionsOf(uint64_t index) const {
+    index = PlaceOf(index);
     std::vector<Range> ranges = FullRanges();
     uint64_t remaining = size;
     for (const Place& place : places) {
@@ -181,6 +198,21 @@ Result<ConfigSpace> ConfigSpace::Create(std::vector<Parameter> parameters,
                           BuildComponents(impl->parameters, constraints, constants));
   ATTUNE_ASSIGN_OR_RETURN(impl->size, ProductOfSizes(impl->components));
   impl->places = PlacesOf(impl->parameters, impl->components);
+  return ConfigSpace(std::move(impl));
+}
+
+Result<ConfigSpace> ConfigSpace::FromConfigs(const std::vector<Config>& configs) {
+  auto impl = std::make_shared<Impl>();
+  ATTUNE_ASSIGN_OR_RETURN(impl->parameters, ParametersOf(configs));
+  ATTUNE_ASSIGN_OR_RETURN(ListedComponent listed, ListComponent(impl->parameters, configs));
+  impl->size = configs.size();
+  if (!listed.component.parameters.empty()) impl->components.push_back(std::move(listed.component));
+  impl->places = PlacesOf(impl->parameters, impl->components);
+  impl->place_of_index = std::move(listed.place_of_config);
+  impl->index_of_place.resize(impl->place_of_index.size());
+  for (uint64_t index = 0; index < impl->place_of_index.size(); ++index) {
+    impl->index_of_place[impl->place_of_index[index]] = index;
+  }
   return ConfigSpace(std::move(impl));
 }
 

@@ -45,6 +45,11 @@ class ConfigSpace {
   static Result<ConfigSpace> Create(std::vector<Parameter> parameters,
                                     std::vector<Constraint> constraints, Config constants = {});
 
+  // Exactly these configs, each at its position in the list: what a library enumerated. Neighbours
+  // differ in one parameter, whose values are adjacent in ascending order. kInvalidArgument if there
+  // is none, one repeats another, or one has other parameters than the first.
+  static Result<ConfigSpace> FromConfigs(const std::vector<Config>& configs);
+
   const std::vector<Parameter>& parameters() const;
   // Number of valid configs.
   uint64_t size() const;

@@ -64,6 +64,19 @@ CandidateRunner::CandidateRunner(const SolverList& solvers, Device& device, cons
       on_phase_(std::move(on_phase)),
       operands_(std::move(operands)) {}
 
+tl::expected<std::vector<Config>, Failure> CandidateRunner::List(const SolverId& id) {
+  const Solver* solver = FindSolver(solvers_, id);
+  if (solver == nullptr) {
+    return tl::unexpected(Failure{FailureKind::kNotApplicable, Phase::kLoad,
+                                  fmt::format("There is no solver {} here.", Text(id))});
+  }
+  on_phase_(Phase::kLoad);
+  auto configs = solver->ListOn(device_, problem_);
+  if (configs.ok()) return std::move(*configs);
+  return tl::unexpected(Failure{KindOf(configs.error(), FailureKind::kLoadFailed), Phase::kLoad,
+                                configs.error().message()});
+}
+
 tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::MakeReady(
     const Candidate& candidate, Qualification& qualification) {
   const auto fail = [&](FailureKind kind, Phase phase, std::string message) {

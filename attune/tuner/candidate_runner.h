@@ -45,6 +45,9 @@ class CandidateRunner {
                                         Builder& builder, const EvaluationTerms& terms,
                                         PhaseListener on_phase);
 
+  // The configs that `solver` lists on the device, best guess first.
+  tl::expected<std::vector<Config>, Failure> List(const SolverId& solver);
+
   // Builds, loads, verifies, compares with another candidate if there is an agreement, and times
   // briefly; keeps nothing.
   tl::expected<Qualification, FailedCandidate> Qualify(

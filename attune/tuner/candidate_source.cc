@@ -36,16 +36,26 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                    space.error().message()));
       continue;
     }
-    std::unique_ptr<Searcher> searcher;
-    if (space->size() > kExhaustiveSize) {
-      // Each solver gets its own stream, so that adding one does not change what another tries.
-      const uint64_t seed = options.seed ^ FingerprintOf(Text(solver->id())).low;
-      ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options.searcher, *space, seed));
-    }
-    source.arms_.push_back(
-        {solver->id(), std::move(*space), std::move(searcher), 0, 0, std::nullopt});
+    ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(*space), 1));
   }
   return source;
+}
+
+Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64_t head) {
+  std::unique_ptr<Searcher> searcher;
+  if (space.size() > kExhaustiveSize) {
+    // Each solver gets its own stream, so that adding one does not change what another tries.
+    const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
+    ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, seed, head));
+  }
+  arms_.push_back({solver, std::move(space), std::move(searcher), 0, 0, std::nullopt});
+  return Status::Ok();
+}
+
+Status CandidateSource::AddListed(const SolverId& solver, const std::vector<Config>& configs) {
+  if (configs.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(ConfigSpace space, ConfigSpace::FromConfigs(configs));
+  return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()));
 }
 
 std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
@@ -77,16 +87,16 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
 }
 
 void CandidateSource::Tell(const Candidate& candidate, std::optional<double> time_ns) {
-  const auto arm = std::find_if(arms_.begin(), arms_.end(), [&](const Arm& candidate_arm) {
-    return candidate_arm.solver == candidate.solver;
-  });
-  if (arm == arms_.end()) return;
-  if (time_ns.has_value() && (!arm->best_ns.has_value() || *time_ns < *arm->best_ns)) {
-    arm->best_ns = time_ns;
+  for (Arm& arm : arms_) {
+    if (arm.solver != candidate.solver) continue;
+    const std::optional<uint64_t> index = arm.space.IndexOf(candidate.config);
+    if (!index.has_value()) continue;
+    if (time_ns.has_value() && (!arm.best_ns.has_value() || *time_ns < *arm.best_ns)) {
+      arm.best_ns = time_ns;
+    }
+    if (!arm.whole()) arm.searcher->Tell(*index, time_ns);
+    return;
   }
-  if (arm->whole()) return;
-  const std::optional<uint64_t> index = arm->space.IndexOf(candidate.config);
-  if (index.has_value()) arm->searcher->Tell(*index, time_ns);
 }
 
 std::optional<double> CandidateSource::BestNs() const {

@@ -35,6 +35,10 @@ class CandidateSource {
                                         const std::vector<const Solver*>& solvers,
                                         const Options& options, std::vector<std::string>* notes);
 
+  // Further configs of `solver`, which the device listed, best guess first: the guesses are asked
+  // next. kInvalidArgument if the list is no space (ConfigSpace::FromConfigs); empty ones are none.
+  Status AddListed(const SolverId& solver, const std::vector<Config>& configs);
+
   // At most `max_count` candidates that were not asked before; empty when there is nothing more to
   // try.
   std::vector<Candidate> Ask(size_t max_count);
@@ -45,7 +49,7 @@ class CandidateSource {
  private:
   struct Arm {
     SolverId solver;
-    ConfigSpace space;
+    ConfigSpace space;  // A solver that is listed on the device has two arms with different spaces.
     std::unique_ptr<Searcher> searcher;  // Null for a space that is listed whole.
     uint64_t next_index = 0;             // Of a space that is listed whole.
     int64_t asked = 0;
@@ -57,11 +61,15 @@ class CandidateSource {
   };
 
   explicit CandidateSource(Options options) : options_(std::move(options)) {}
+  // Of the first `head` configs somebody thinks that they are good.
+  Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head);
   bool IsHopeless(const Arm& arm) const;
   std::optional<double> BestNs() const;
 
   static constexpr double kHopelessRatio = 4.0;
   static constexpr int64_t kChancesBeforeHopeless = 6;
+  // Of a list: no library has ever given more answers of its own.
+  static constexpr uint64_t kGuesses = 8;
 
   Options options_;
   std::vector<Arm> arms_;

@@ -73,6 +73,67 @@ TEST(CandidateSourceTest, HopelessSolverIsAskedNoMore) {
   EXPECT_LT(asked_slow, 30);
 }
 
+std::vector<Config> Listed(int64_t count) {
+  std::vector<Config> configs;
+  for (int64_t i = 0; i < count; ++i) configs.push_back({{"id", i % 16}, {"tile", i / 16}});
+  return configs;
+}
+
+TEST(CandidateSourceTest, ListedConfigsComeAfterTheDefaultsAndBeginWithTheGuesses) {
+  const SpaceOnlySolver a("t.a", 1);
+  std::vector<std::string> notes;
+  auto source = Source({&a}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+  ASSERT_TRUE(source->AddListed({"t.a", 1}, Listed(600)).ok());
+
+  const auto all = AskAll(*source, 100.0);
+
+  ASSERT_EQ(all.size(), 601u);
+  EXPECT_EQ(Text(all[0]), "t.a@1{p=0}");
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(all[i + 1].config, Listed(600)[i]);
+  EXPECT_EQ(std::set<Candidate>(all.begin(), all.end()).size(), 601u);
+}
+
+TEST(CandidateSourceTest, AListIsSearchedByTheTimesOfItsConfigs) {
+  const SpaceOnlySolver a("t.a", 1);
+  std::vector<std::string> notes;
+  auto source = Source({&a}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+  ASSERT_TRUE(source->AddListed({"t.a", 1}, Listed(16 * 200)).ok());
+  const Config best = {{"id", int64_t{9}}, {"tile", int64_t{120}}};
+  const auto time_ns = [](const Candidate& candidate) {
+    if (!candidate.config.contains("id")) return 1e3;
+    const double id = static_cast<double>(IntegerAt(candidate.config, "id")) - 9;
+    const double tile = static_cast<double>(IntegerAt(candidate.config, "tile")) - 120;
+    return 500 + id * id + tile * tile / 100;
+  };
+  size_t asked = 0;
+  bool found = false;
+
+  while (!found && asked < 16 * 200) {
+    for (const Candidate& candidate : source->Ask(16)) {
+      ++asked;
+      found = found || candidate.config == best;
+      source->Tell(candidate, time_ns(candidate));
+    }
+  }
+
+  EXPECT_TRUE(found);
+  EXPECT_LT(asked, 16u * 200 / 4);
+}
+
+TEST(CandidateSourceTest, AListThatIsNoSpaceIsRefused) {
+  const SpaceOnlySolver a("t.a", 1);
+  std::vector<std::string> notes;
+  auto source = Source({&a}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+
+  EXPECT_TRUE(source->AddListed({"t.a", 1}, {}).ok());
+  EXPECT_EQ(source->AddListed({"t.a", 1}, {Config(), Config()}).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(AskAll(*source, 1.0).size(), 1u);
+}
+
 TEST(CandidateSourceTest, SolverWithoutASpaceIsNotedAndLeftOut) {
   const SpaceOnlySolver good("t.good", 1), broken("t.broken", 1, false);
   std::vector<std::string> notes;

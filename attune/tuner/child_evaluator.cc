@@ -42,7 +42,7 @@ int AvailableCores() {
 }
 
 ChildOptions WithDefaults(ChildOptions options) {
-  if (options.jobs <= 0) options.jobs = AvailableCores();
+  if (options.jobs <= 0) options.jobs = options.share_children ? 1 : AvailableCores();
   if (options.memory_limit_bytes <= 0) {
     // Every child at its limit at once, with room for the parent and the page cache.
     options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
@@ -62,6 +62,28 @@ Result<ChildProcess> StartChild(SpareChildren& spares, const Assignment& assignm
     const Status ready = child.ok() ? child->Greet(assignment) : child.error();
     if (ready.ok()) return child;
     if (attempt == kStartAttempts) return ready;
+  }
+}
+
+// Page by page: a library may list more than one message holds.
+Result<std::vector<Config>> AskForList(ChildProcess& child, const SolverId& solver) {
+  std::vector<Config> configs;
+  for (;;) {
+    const auto reply = child.Ask(ListRequest{Text(solver), configs.size()});
+    if (!reply) return Unavailable(reply.error().message);
+    if (const auto* failed = std::get_if<FailedReply>(&reply->content)) {
+      return Unavailable(failed->failure.message);
+    }
+    const auto* page = std::get_if<ListedReply>(&reply->content);
+    if (page == nullptr) {
+      return Internal(
+          "The evaluator answered a request for a list with a message of another kind.");
+    }
+    for (const std::string& text : page->configs) {
+      ATTUNE_ASSIGN_OR_RETURN(Config config, ParseConfig(text));
+      configs.push_back(std::move(config));
+    }
+    if (configs.size() >= page->total || page->configs.empty()) return configs;
   }
 }
 
@@ -210,6 +232,13 @@ class ChildEvaluator final : public Evaluator {
     return Status::Ok();
   }
 
+  Result<std::vector<Config>> List(const SolverId& solver) override {
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
+    auto configs = AskForList(child, solver);
+    Append(busy_, child.TakeBusyIntervals());
+    return configs;
+  }
+
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
     if (candidates.empty()) return std::vector<Qualified>();
@@ -219,12 +248,12 @@ class ChildEvaluator final : public Evaluator {
     std::mutex mutex;  // Guards busy_ and first_error.
     Status first_error;
     const auto work = [&] {
-      std::optional<DyingChild> before;
+      Bench bench;
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
         if (i > 0 && SteadyNowNs() >= deadline_ns) break;
         std::vector<BusyInterval> busy;
-        auto outcome = QualifyOne(candidates[i], before, busy);
+        auto outcome = QualifyOn(bench, candidates[i], busy);
         const std::lock_guard lock(mutex);
         Append(busy_, std::move(busy));
         if (outcome.ok()) {
@@ -269,23 +298,49 @@ class ChildEvaluator final : public Evaluator {
   std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
 
  private:
-  // `before` is who was killed last by this thread: it is gone before the candidate begins, so that
-  // they are never in memory together, and leaves its place to this one.
-  Result<Qualified> QualifyOne(const Candidate& candidate, std::optional<DyingChild>& before,
-                               std::vector<BusyInterval>& busy) {
+  // Where one thread qualifies.
+  struct Bench {
+    // Who was killed last: it is gone before the next candidate begins, so that they are never in
+    // memory together, and leaves its place to that one.
+    std::optional<DyingChild> before;
+    std::optional<ChildProcess> child;  // All that it was asked so far passed.
+  };
+
+  Result<Qualified> QualifyOn(Bench& bench, const Candidate& candidate,
+                              std::vector<BusyInterval>& busy) {
+    const bool is_shared = bench.child.has_value();
+    ATTUNE_ASSIGN_OR_RETURN(Qualified result, QualifyOnce(bench, candidate, busy));
+    const Failure* failure = result.trial.failure();
+    // Those before may have left something behind that it stumbled over.
+    const bool is_innocent = failure != nullptr && is_shared &&
+                             failure->kind != FailureKind::kNotApplicable &&
+                             failure->kind != FailureKind::kTimedOut;
+    return is_innocent ? QualifyOnce(bench, candidate, busy) : Result<Qualified>(std::move(result));
+  }
+
+  Result<Qualified> QualifyOnce(Bench& bench, const Candidate& candidate,
+                                std::vector<BusyInterval>& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
-    before.reset();
+    if (!bench.child.has_value()) {
+      ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, StartChild(spares_, assignment_));
+      bench.child.emplace(std::move(started));
+    }
+    bench.before.reset();
+    ChildProcess& child = *bench.child;
     QualifyRequest request{Text(candidate)};
     const auto& output_check = assignment_.terms.output_check;
     if (output_check.has_value() && baseline_.has_value()) {
       request.agreement = AgreementRequest{Text(*baseline_), *output_check};
     }
     auto reply = child.Ask(request);
-    busy = child.TakeBusyIntervals();
-    before.emplace(child.End());
+    Append(busy, child.TakeBusyIntervals());
+    const bool passed = reply && std::holds_alternative<QualifiedReply>(reply->content);
+    if (!passed || !options_.share_children) {
+      bench.before.emplace(child.End());
+      bench.child.reset();
+    }
     if (!reply) {
       result.trial.outcome = std::move(reply.error());
       return result;

@@ -17,7 +17,11 @@ namespace attune {
 struct ChildOptions {
   std::filesystem::path program;  // The evaluator executable, see FindEvaluatorProgram().
   std::string device;             // `cpu`, `opencl:0`, ...: opened by the child.
-  int jobs = 0;                   // Children that qualify at once; 0 means one for each core.
+  // Children that qualify at once; 0 means one for each core, or one where candidates share it.
+  int jobs = 0;
+  // A child qualifies one candidate after another until one fails; who fails behind others is tried
+  // again in a child of its own, unless it hung. Backend::IsCostlyToOpen.
+  bool share_children = false;
   // Resident size past which a child is killed, at any moment; 0 means an equal share of what this
   // process may use.
   int64_t memory_limit_bytes = 0;

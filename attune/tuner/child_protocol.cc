@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -71,12 +72,26 @@ class FieldReader {
 
   bool Has(const char* name) const { return Find(name) != nullptr; }
 
-  // 0 if it is not there.
-  int64_t CountOrZero(const char* name) {
-    if (!Has(name)) return 0;
+  uint64_t Count(const char* name) {
     const int64_t count = Integer(name);
     if (count < 0) Fail(name, "zero or more");
-    return count;
+    return static_cast<uint64_t>(std::max<int64_t>(count, 0));
+  }
+
+  // 0 if it is not there.
+  int64_t CountOrZero(const char* name) {
+    return Has(name) ? static_cast<int64_t>(Count(name)) : 0;
+  }
+
+  std::vector<std::string> Strings(const char* name) {
+    const Json* field = Find(name);
+    std::vector<std::string> texts;
+    if (field == nullptr || !field->is_array()) return Fail(name, "an array of strings"), texts;
+    for (const Json& element : *field) {
+      if (!element.is_string()) return Fail(name, "an array of strings"), texts;
+      texts.push_back(element.get<std::string>());
+    }
+    return texts;
   }
 
   double Tolerance(const char* name) {
@@ -189,6 +204,11 @@ std::string Encode(const Request& request) {
                    json["launches"] = time.launches;
                    json["cache"] = Name(time.cache);
                  },
+                 [&](const ListRequest& list) {
+                   json["type"] = "list";
+                   json["solver"] = list.solver;
+                   json["first"] = list.first;
+                 },
                  [&](const PeaksRequest& peaks) {
                    json["type"] = "peaks";
                    json["version"] = peaks.version;
@@ -221,6 +241,11 @@ std::string Encode(const Reply& reply) {
                  [&](const TimedReply& timed) {
                    json["type"] = "timed";
                    json["ns"] = timed.ns;
+                 },
+                 [&](const ListedReply& listed) {
+                   json["type"] = "listed";
+                   json["configs"] = listed.configs;
+                   json["total"] = listed.total;
                  },
                  [&](const PeaksReply& measured) {
                    json["type"] = "peaks";
@@ -264,6 +289,8 @@ Result<Request> DecodeRequest(std::string_view text) {
     time.launches = static_cast<int>(reader.Integer("launches"));
     time.cache = reader.Named("cache", &ParseCacheState);
     request = time;
+  } else if (type == "list") {
+    request = ListRequest{reader.String("solver"), reader.Count("first")};
   } else if (type == "peaks") {
     PeaksRequest peaks;
     peaks.version = static_cast<int>(reader.Integer("version"));
@@ -296,6 +323,8 @@ Result<Reply> DecodeReply(std::string_view text) {
     reply.content = LoadedReply{};
   } else if (type == "timed") {
     reply.content = TimedReply{reader.Number("ns")};
+  } else if (type == "listed") {
+    reply.content = ListedReply{reader.Strings("configs"), reader.Count("total")};
   } else if (type == "peaks") {
     Peaks peaks;
     peaks.f32_flops = reader.Number("f32_flops");

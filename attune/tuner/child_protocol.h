@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
@@ -16,8 +17,10 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 3;
+inline constexpr int kChildProtocolVersion = 4;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
+// Of one ListedReply; the rest is asked for page by page.
+inline constexpr size_t kConfigsPerPage = 2048;
 
 // Travels with the descriptor of the problem's data, see WriteFrame.
 struct HelloRequest {
@@ -45,12 +48,18 @@ struct TimeRequest {
   int launches = 1;
   CacheState cache = CacheState::kWarm;
 };
+// Which configs the library of the device lists for the problem: those from `first` on.
+struct ListRequest {
+  std::string solver;  // Text of its id.
+  uint64_t first = 0;
+};
 // Instead of a hello, and all that this child is asked.
 struct PeaksRequest {
   int version = kChildProtocolVersion;
   std::string device;
 };
-using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, PeaksRequest>;
+using Request =
+    std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest, PeaksRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -77,6 +86,10 @@ struct LoadedReply {};
 struct TimedReply {
   double ns = 0;
 };
+struct ListedReply {
+  std::vector<std::string> configs;  // Texts, at most kConfigsPerPage.
+  uint64_t total = 0;
+};
 struct PeaksReply {
   Peaks peaks;
 };
@@ -88,7 +101,7 @@ struct FailedReply {
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
-               TimedReply, PeaksReply, FailedReply>
+               TimedReply, ListedReply, PeaksReply, FailedReply>
       content;
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,23 @@ class EvaluationServer {
     return Send(LoadedReply{});
   }
 
+  Status Answer(const ListRequest& request) {
+    ATTUNE_ASSIGN_OR_RETURN(const Candidate of_solver, ParseForRunner(request.solver + "{}"));
+    if (of_solver.solver != listed_solver_) {
+      auto configs = runner_->List(of_solver.solver);
+      if (!configs) return SendFailure({std::move(configs.error()), {}});
+      listed_solver_ = of_solver.solver;
+      listed_ = std::move(*configs);
+    }
+    ListedReply reply;
+    reply.total = listed_.size();
+    for (size_t i = request.first; i < listed_.size(); ++i) {
+      if (reply.configs.size() == kConfigsPerPage) break;
+      reply.configs.push_back(Text(listed_[i]));
+    }
+    return Send(std::move(reply));
+  }
+
   Status Answer(const TimeRequest& request) {
     if (!runner_.has_value() || request.index >= loaded_count_ || request.launches < 1) {
       return InvalidArgument(fmt::format("Request to time candidate {} of {} with {} launches.",
@@ -164,6 +182,8 @@ class EvaluationServer {
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
   size_t loaded_count_ = 0;
+  SolverId listed_solver_ = {"", 0};  // Whose list `listed_` is.
+  std::vector<Config> listed_;
 };
 
 }  // namespace

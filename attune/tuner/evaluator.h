@@ -60,6 +60,10 @@ class Evaluator {
   virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                        const ReferenceTerms& reference) = 0;
 
+  // The configs that `solver` lists on the device for the problem (Solver::ListOn), best guess
+  // first.
+  virtual Result<std::vector<Config>> List(const SolverId& solver) = 0;
+
   // Builds, loads, verifies and briefly runs each candidate, several at once where that is
   // possible. One result for each, in order. Candidates not started by `deadline_ns` (steady clock)
   // are left out at the end. A Status means that evaluation itself is impossible (no child can be

@@ -51,6 +51,12 @@ class LocalEvaluator final : public Evaluator {
     return Status::Ok();
   }
 
+  Result<std::vector<Config>> List(const SolverId& solver) override {
+    auto configs = runner_->List(solver);
+    if (configs) return std::move(*configs);
+    return Unavailable(configs.error().message);
+  }
+
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
     std::vector<Qualified> results;

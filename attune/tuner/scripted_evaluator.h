@@ -65,6 +65,7 @@ class ScriptedEvaluator final : public Evaluator {
     }
     return Status::Ok();
   }
+  Result<std::vector<Config>> List(const SolverId&) override { return listed_; }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          int64_t deadline_ns) override {
     batches_.push_back(candidates.size());
@@ -101,6 +102,8 @@ class ScriptedEvaluator final : public Evaluator {
   void Disturb(double sigma) { sigma_ = sigma; }
   // From now on `problem` cannot be evaluated.
   void Refuse(Problem problem) { refused_.push_back(std::move(problem)); }
+  // From now on the device lists `configs` for every solver that asks it.
+  void ListOnDevice(std::vector<Config> configs) { listed_ = std::move(configs); }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -114,6 +117,7 @@ class ScriptedEvaluator final : public Evaluator {
 
   LaunchTime time_ns_;
   std::map<int64_t, int64_t> load_ns_;
+  std::vector<Config> listed_;
   bool all_fail_ = false;
   std::vector<Problem> refused_;
   int reference_steps_ = 0;

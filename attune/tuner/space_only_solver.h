@@ -13,8 +13,8 @@ namespace attune {
 // A solver of which only the space matters.
 class SpaceOnlySolver final : public Solver {
  public:
-  SpaceOnlySolver(std::string name, int64_t values, bool has_space = true)
-      : id_{std::move(name), 1}, has_space_(has_space) {
+  SpaceOnlySolver(std::string name, int64_t values, bool has_space = true, SolverTraits traits = {})
+      : id_{std::move(name), 1}, traits_(std::move(traits)), has_space_(has_space) {
     parameter_.name = "p";
     for (int64_t i = 0; i < values; ++i) parameter_.values.emplace_back(i);
   }

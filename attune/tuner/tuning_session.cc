@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/fingerprint.h"
+#include "attune/tuner/device_listing.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/reference_bound.h"
 
@@ -90,6 +91,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
   ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
+  AddListed(solvers, *parts_.evaluator, source, report_.notes);
   search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   ATTUNE_RETURN_IF_ERROR(QualifyAll(source));

@@ -57,6 +57,8 @@ class CudaBackendImpl final : public Backend {
     return std::unique_ptr<Device>(std::move(device));
   }
 
+  bool IsCostlyToOpen() const override { return true; }
+
   Result<Peaks> MeasurePeaks(Device& device) const override {
     ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     return MeasureCudaPeaks(nvrtc_.Get(), *cuda);

@@ -16,6 +16,8 @@
 namespace attune {
 namespace {
 
+std::atomic<int> loads = 0;  // Of candidates, in this process.
+
 // Without the handlers of a sanitizer, so that the parent sees the signal.
 [[noreturn]] void DieBy(int signal) {
   ::signal(signal, SIG_DFL);
@@ -48,6 +50,8 @@ Status HogMemory(int limit_mib) {
 
 }  // namespace
 
+void NoteLoad() { ++loads; }
+
 Status CommitProcessFault(const FakeBehaviour& behaviour) {
   switch (behaviour.fault) {
     case FakeFault::kSlowLaunch:
@@ -57,6 +61,9 @@ Status CommitProcessFault(const FakeBehaviour& behaviour) {
       return Internal("The fake device rejects the launch, as its script says.");
     case FakeFault::kCrash:
       DieBy(SIGSEGV);
+    case FakeFault::kCrashBehindOthers:
+      if (loads > 1) DieBy(SIGSEGV);
+      return Status::Ok();
     case FakeFault::kAbort:
       DieBy(SIGABRT);
     case FakeFault::kExit:

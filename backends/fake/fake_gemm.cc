@@ -130,11 +130,15 @@ class FakeGemmExecutable final : public FakeExecutable {
 class FakeSolver final : public Solver {
  public:
   FakeSolver(std::string name, bool compiles, std::vector<Parameter> parameters,
-             const FakeScript& script)
-      : id_{std::move(name), 1}, parameters_(std::move(parameters)), script_(script) {
+             const FakeScript& script, int listed = 0)
+      : id_{std::move(name), 1},
+        parameters_(std::move(parameters)),
+        script_(script),
+        listed_(listed) {
     traits_.description = "Does what a script says, for tests";
     traits_.operator_name = "gemm";
     traits_.compiles = compiles;
+    traits_.listed_on_device = listed > 0;
   }
 
   const SolverId& id() const override { return id_; }
@@ -159,6 +163,12 @@ class FakeSolver final : public Solver {
   Result<ConfigSpace> Space(const Problem&, const Target&) const override {
     if (parameters_.empty()) return ConfigSpace();
     return ConfigSpace::Create(parameters_, {});
+  }
+
+  Result<std::vector<Config>> ListOn(Device&, const Problem&) const override {
+    std::vector<Config> configs;
+    for (int64_t i = 0; i < listed_; ++i) configs.push_back({{"id", i % 16}, {"tile", i / 16}});
+    return configs;
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config& config, const Target&) const override {
@@ -192,6 +202,7 @@ class FakeSolver final : public Solver {
     if (behaviour.fault == FakeFault::kSlowLoad) {
       std::this_thread::sleep_for(std::chrono::milliseconds(behaviour.delay_ms));
     }
+    NoteLoad();
     const double time_ns =
         behaviour.time_ns > 0 ? behaviour.time_ns : FakeModelTimeNs(problem, {id_, config});
     return std::make_unique<FakeGemmExecutable>(std::get<Gemm>(problem), behaviour, time_ns);
@@ -206,6 +217,7 @@ class FakeSolver final : public Solver {
   SolverTraits traits_;
   std::vector<Parameter> parameters_;
   FakeScript script_;
+  int listed_;
 };
 
 Parameter IntegerParameter(std::string name, std::initializer_list<int64_t> values) {
@@ -237,6 +249,10 @@ SolverList MakeFakeSolvers(const FakeScript& script) {
   add("fake.tiled", true,
       {IntegerParameter("tile", {4, 8, 16, 32}), IntegerParameter("unroll", {1, 2, 4}),
        IntegerParameter("threads", {1, 2})});
+  if (script.listed() > 0) {
+    solvers.push_back(std::make_unique<const FakeSolver>(
+        "fake.listed", false, std::vector<Parameter>(), script, script.listed()));
+  }
   add("fake.reference", false, {});
   return solvers;
 }

@@ -10,13 +10,14 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 18> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 19> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kLoadFails, "load_fails"},
     {FakeFault::kSlowLoad, "slow_load"},
     {FakeFault::kLaunchFails, "launch_fails"},
     {FakeFault::kCrash, "crash"},
+    {FakeFault::kCrashBehindOthers, "crash_behind_others"},
     {FakeFault::kAbort, "abort"},
     {FakeFault::kExit, "exit"},
     {FakeFault::kSlowLaunch, "slow_launch"},
@@ -119,7 +120,9 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   const auto& [key, value] = setting;
   if (key == "seed") return ParseNumber<uint64_t>(key, value, 0, UINT64_MAX, seed_);
   if (key == "drift") return ParseNumber(key, value, 0.0, 0.9, drift_);
-  return InvalidArgument(fmt::format("The device has no setting '{}'; it has seed, drift.", key));
+  if (key == "listed") return ParseNumber(key, value, 0, 1'000'000, listed_);
+  return InvalidArgument(
+      fmt::format("The device has no setting '{}'; it has seed, drift, listed.", key));
 }
 
 Status FakeScript::Apply(const Setting& setting, FakeBehaviour& behaviour) {

@@ -14,23 +14,24 @@ namespace attune {
 
 // How a candidate misbehaves. All of these are real: a process really dies, hangs or grows.
 enum class FakeFault {
-  kNone,              // "none"
-  kBuildFails,        // "build_fails": the compiler rejects the source.
-  kLoadFails,         // "load_fails"
-  kSlowLoad,          // "slow_load": loading takes delay_ms of real time.
-  kSlowLaunch,        // "slow_launch": every launch takes delay_ms of real time.
-  kLaunchFails,       // "launch_fails": Run returns an error.
-  kCrash,             // "crash": SIGSEGV
-  kAbort,             // "abort": SIGABRT
-  kExit,              // "exit": the process ends with status 3 and says nothing.
-  kHang,              // "hang": sleeps without end.
-  kSpin,              // "spin": computes without end.
-  kWrongResult,       // "wrong_result": leaves the last term of every sum out.
-  kNan,               // "nan": one NaN.
-  kWritePastEnd,      // "write_past_end": one element behind the output.
-  kWriteBeforeStart,  // "write_before_start"
-  kOverwriteInput,    // "overwrite_input": changes one element of A.
-  kOverwriteGap,      // "overwrite_gap": writes one element behind every column of C.
+  kNone,               // "none"
+  kBuildFails,         // "build_fails": the compiler rejects the source.
+  kLoadFails,          // "load_fails"
+  kSlowLoad,           // "slow_load": loading takes delay_ms of real time.
+  kSlowLaunch,         // "slow_launch": every launch takes delay_ms of real time.
+  kLaunchFails,        // "launch_fails": Run returns an error.
+  kCrash,              // "crash": SIGSEGV
+  kCrashBehindOthers,  // "crash_behind_others": SIGSEGV if this process has loaded others before.
+  kAbort,              // "abort": SIGABRT
+  kExit,               // "exit": the process ends with status 3 and says nothing.
+  kHang,               // "hang": sleeps without end.
+  kSpin,               // "spin": computes without end.
+  kWrongResult,        // "wrong_result": leaves the last term of every sum out.
+  kNan,                // "nan": one NaN.
+  kWritePastEnd,       // "write_past_end": one element behind the output.
+  kWriteBeforeStart,   // "write_before_start"
+  kOverwriteInput,     // "overwrite_input": changes one element of A.
+  kOverwriteGap,       // "overwrite_gap": writes one element behind every column of C.
   kMemoryHog,  // "memory_hog": allocates and touches memory up to hog_limit_mib, then gives up.
 };
 std::string_view Name(FakeFault fault);
@@ -56,8 +57,9 @@ struct FakeBehaviour {
 // Lines of `candidate key=value ...`, `#` comments and blank lines; `;` may stand for a line break.
 // The candidate is a solver name, with or without some parameters: `fake.tiled{tile=8}
 // fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
-// in order. The line `device key=value ...` sets what all candidates share: seed, and drift
-// (amplitude of the slow change of speed, a fraction).
+// in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
+// of the slow change of speed, a fraction), and listed, how many configs the device lists for
+// fake.listed, a solver that is there if it lists any.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -68,6 +70,7 @@ class FakeScript {
   FakeBehaviour BehaviourOf(const Candidate& candidate) const;
   uint64_t seed() const { return seed_; }
   double drift() const { return drift_; }
+  int listed() const { return listed_; }
 
  private:
   struct Setting {
@@ -88,6 +91,7 @@ class FakeScript {
   std::vector<Rule> rules_;
   uint64_t seed_ = 1;
   double drift_ = 0;
+  int listed_ = 0;
 };
 
 // The environment variable through which a process gets its script.

@@ -1,0 +1,28 @@
+// A list of configs as one component of a space. Private to this module.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/space/config.h"
+#include "attune/space/config_space.h"
+#include "attune/space/space_builder.h"
+
+namespace attune {
+
+// The parameters of `configs` in the order of their names, each with the values that occur,
+// ascending. kInvalidArgument if there is no config, or one has other parameters than the first.
+Result<std::vector<Parameter>> ParametersOf(const std::vector<Config>& configs);
+
+struct ListedComponent {
+  Component component;                    // Without parameters if none has a choice.
+  std::vector<uint64_t> place_of_config;  // Position of each config in the component's ranks.
+};
+
+// kInvalidArgument if a config occurs twice; kResourceExhausted if the values of `parameters`
+// combine in 2^63 ways or more.
+Result<ListedComponent> ListComponent(const std::vector<Parameter>& parameters,
+                                      const std::vector<Config>& configs);
+
+}  // namespace attune

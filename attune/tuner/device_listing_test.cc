@@ -1,0 +1,58 @@
+#include "attune/tuner/device_listing.h"
+
+#include <gtest/gtest.h>
+
+#include "attune/measure/fake_clock.h"
+#include "attune/tuner/scripted_evaluator.h"
+#include "attune/tuner/space_only_solver.h"
+
+namespace attune {
+namespace {
+
+class DeviceListingTest : public testing::Test {
+ protected:
+  static SolverTraits ListedTraits() {
+    SolverTraits traits;
+    traits.listed_on_device = true;
+    return traits;
+  }
+
+  // How many candidates there are to try after the device was asked.
+  size_t CountAfterListing() {
+    auto source = CandidateSource::Create(PackedGemm(2, 2, 2), Target{}, solvers_, {}, &notes_);
+    EXPECT_TRUE(source.ok());
+    AddListed(solvers_, evaluator_, *source, notes_);
+    size_t count = 0;
+    for (auto batch = source->Ask(8); !batch.empty(); batch = source->Ask(8)) {
+      count += batch.size();
+      for (const Candidate& candidate : batch) source->Tell(candidate, 1.0);
+    }
+    return count;
+  }
+
+  FakeClock clock_;
+  ScriptedEvaluator evaluator_{[](int64_t) { return 1e3; }, 1, clock_};
+  const SpaceOnlySolver plain_{"t.plain", 3};
+  const SpaceOnlySolver listed_{"t.listed", 1, true, ListedTraits()};
+  const std::vector<const Solver*> solvers_ = {&plain_, &listed_};
+  std::vector<std::string> notes_;
+};
+
+TEST_F(DeviceListingTest, OnlyWhoIsListedOnTheDeviceIsAskedFor) {
+  evaluator_.ListOnDevice({{{"id", int64_t{1}}}, {{"id", int64_t{2}}}});
+
+  EXPECT_EQ(CountAfterListing(), 3u + 1u + 2u);
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(DeviceListingTest, AListThatCannotBeHadIsNotedAndTheDefaultIsTried) {
+  evaluator_.ListOnDevice({{{"id", int64_t{1}}}, {{"id", int64_t{1}}}});
+
+  EXPECT_EQ(CountAfterListing(), 3u + 1u);
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_[0].find("t.listed@1 is tried as it is by default only"), std::string::npos);
+  EXPECT_NE(notes_[0].find("listed twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attune
