@@ -1,7 +1,5 @@
 #include "bench/choice_bench.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "apps/attune/thread_policy.h"
@@ -32,12 +30,6 @@ Status RunOn(const std::string& device, const std::function<Status(const Place&)
 }
 
 }  // namespace
-
-double GeometricMean(std::span<const double> values) {
-  double log_sum = 0;
-  for (const double value : values) log_sum += std::log(value);
-  return values.empty() ? 0 : std::exp(log_sum / static_cast<double>(values.size()));
-}
 
 Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem) {
   ATTUNE_ASSIGN_OR_RETURN(TuneReport report, tuner.Tune(problem));

@@ -1,8 +1,7 @@
-// What the benches of attune's choices share: their options, their figures, their main().
+// What the benches of attune's choices share: their options and their main().
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -20,9 +19,6 @@ struct ChoiceOptions {
   TuneOptions tune;
   bool json = false;
 };
-
-// 0 if there are no values. REQUIRES: all are positive.
-double GeometricMean(std::span<const double> values);
 
 // The best candidate of a tuning of `problem`; kInternal if nothing could be timed.
 Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem);

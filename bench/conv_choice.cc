@@ -25,6 +25,7 @@
 #include "attune/tuner/tuner.h"
 #include "bench/choice_bench.h"
 #include "bench/fresh_race.h"
+#include "bench/geometric_mean.h"
 
 namespace attune {
 namespace {
@@ -250,8 +251,8 @@ void PrintTable(const std::vector<Row>& rows, const Summary& summary) {
       summary.geomean_over_own, summary.worst, summary.worst_problem);
 }
 
-Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, ReadProblems(options));
+Result<std::vector<Row>> RunAll(const Options& options, const std::vector<Problem>& problems,
+                                const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, WorkshopLimits{}));
   MemoryStore store;
   Tuner tuner(workshop->PartsFor(store), options.tune);
@@ -267,7 +268,8 @@ Result<std::vector<Row>> RunAll(const Options& options, const Place& place) {
 }
 
 Status Run(const Options& options, const Place& place) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, place));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, ReadProblems(options));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, problems, place));
   const Summary summary = Summarize(rows);
   if (options.json) {
     PrintJson(rows, summary, place);
