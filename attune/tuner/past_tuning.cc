@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "attune/tuner/tuning_session.h"
+#include "attune/tuner/new_set.h"
 
 namespace attune {
 namespace {

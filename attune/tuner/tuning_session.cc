@@ -1,10 +1,6 @@
 #include "attune/tuner/tuning_session.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -13,6 +9,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/tuner/device_listing.h"
+#include "attune/tuner/new_set.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/reference_bound.h"
 
@@ -32,20 +29,6 @@ constexpr size_t kMaxHeat = 48;
 constexpr double kQuickCut = 3.0;
 constexpr size_t kFinalists = 3;
 constexpr size_t kBatch = 16;
-constexpr const char* kAttuneVersion = ATTUNE_VERSION;
-
-std::string MeasuredBy() {
-  char host[256] = "unknown";
-  ::gethostname(host, sizeof host - 1);
-  const passwd* user = ::getpwuid(::getuid());
-  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host);
-}
-
-int64_t UnixNowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 template <class Runners>
 std::vector<TimingCost> CostsOf(const Runners& runners) {
@@ -130,41 +113,10 @@ uint64_t TuningSession::DataSeed() const {
 }
 
 Status TuningSession::BeginSet() {
-  MeasurementSet set;
-  set.id = NewSetId();
-  set.problem = problem_;
-  set.target = parts_.target;
-  set.environment = parts_.environment;
-  set.peaks = parts_.peaks;
-  set.cache = options_.cache;
-  NoteTerms(set.environment);
-  set.seed = options_.seed;
-  set.searcher = options_.searcher;
-  set.measured_by = MeasuredBy();
-  set.attune_version = kAttuneVersion;
-  set.started_unix_ns = UnixNowNs();
+  const MeasurementSet set = NewSet(problem_, parts_, options_);
   set_id_ = set.id;
   report_.set_id = set.id;
   return parts_.store->BeginSet(set);
-}
-
-// None of them decides whether the record is valid.
-void TuningSession::NoteTerms(Environment& environment) const {
-  const EvaluationTerms& terms = options_.terms;
-  const auto note = [&](const char* name, int64_t value) {
-    if (value > 0) environment[name] = std::to_string(value);
-  };
-  // Also 0, which is the least that there is.
-  environment[std::string(kPerProblemTerm)] = std::to_string(options_.per_problem_ns);
-  note("tuning.rotation_bytes", terms.rotation_bytes);
-  note("tuning.warm_up_launches", terms.warm_up_launches);
-  note("tuning.warm_up_ns", terms.warm_up_ns);
-  note("tuning.max_launches", options_.limits.max_launches);
-  note("tuning.max_time_ns", options_.limits.max_time_ns);
-  if (terms.output_check.has_value()) {
-    environment["tuning.output_check"] =
-        fmt::format("{}_{}", terms.output_check->atol, terms.output_check->rtol);
-  }
 }
 
 Status TuningSession::QualifyAll(CandidateSource& source) {

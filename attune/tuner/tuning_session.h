@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -18,9 +17,6 @@
 #include "attune/tuner/tuner.h"
 
 namespace attune {
-
-// Of the environment that a set is recorded with: the time that its problem had, in nanoseconds.
-inline constexpr std::string_view kPerProblemTerm = "tuning.per_problem_ns";
 
 class TuningSession {
  public:
@@ -53,7 +49,6 @@ class TuningSession {
 
   Status MakeReference(const TuneBounds& bounds);
   Status BeginSet();
-  void NoteTerms(Environment& environment) const;
   Status QualifyAll(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
   static Runner RunnerOf(const Qualified& qualified);

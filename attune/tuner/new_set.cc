@@ -1,0 +1,66 @@
+#include "attune/tuner/new_set.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr const char* kAttuneVersion = ATTUNE_VERSION;
+
+std::string MeasuredBy() {
+  char host[256] = "unknown";
+  ::gethostname(host, sizeof host - 1);
+  const passwd* user = ::getpwuid(::getuid());
+  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host);
+}
+
+int64_t UnixNowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void NoteTerms(const TuneOptions& options, Environment& environment) {
+  const EvaluationTerms& terms = options.terms;
+  const auto note = [&](const char* name, int64_t value) {
+    if (value > 0) environment[name] = std::to_string(value);
+  };
+  // Also 0, which is the least that there is.
+  environment[std::string(kPerProblemTerm)] = std::to_string(options.per_problem_ns);
+  note("tuning.rotation_bytes", terms.rotation_bytes);
+  note("tuning.warm_up_launches", terms.warm_up_launches);
+  note("tuning.warm_up_ns", terms.warm_up_ns);
+  note("tuning.max_launches", options.limits.max_launches);
+  note("tuning.max_time_ns", options.limits.max_time_ns);
+  if (terms.output_check.has_value()) {
+    environment["tuning.output_check"] =
+        fmt::format("{}_{}", terms.output_check->atol, terms.output_check->rtol);
+  }
+}
+
+}  // namespace
+
+MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const TuneOptions& options) {
+  MeasurementSet set;
+  set.id = NewSetId();
+  set.problem = problem;
+  set.target = parts.target;
+  set.environment = parts.environment;
+  set.peaks = parts.peaks;
+  set.cache = options.cache;
+  NoteTerms(options, set.environment);
+  set.seed = options.seed;
+  set.searcher = options.searcher;
+  set.measured_by = MeasuredBy();
+  set.attune_version = kAttuneVersion;
+  set.started_unix_ns = UnixNowNs();
+  return set;
+}
+
+}  // namespace attune
