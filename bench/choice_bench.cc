@@ -18,6 +18,7 @@ void AddOptions(CLI::App& app, ChoiceOptions& options) {
       ->check(CLI::Range(3, 1000));
   app.add_option("--only", options.only, "Only problems with this in their text");
   app.add_option("--search", options.tune.searcher, "Searcher of large spaces");
+  app.add_flag("--problems", options.problems_only, "Print the problems, one a line, and end");
   app.add_flag("--json", options.json, "Print one JSON object");
   AddDurationOption(app, "--per-problem", options.tune.per_problem_ns,
                     "Tuning time of each problem, as in 500ms or 4s");

@@ -18,6 +18,7 @@ struct ChoiceOptions {
   int rounds = 25;   // Of the final race.
   TuneOptions tune;
   bool json = false;
+  bool problems_only = false;  // Print the problems and time nothing.
 };
 
 // The best candidate of a tuning of `problem`; kInternal if nothing could be timed.

@@ -5,6 +5,7 @@
 //
 //   conv_choice [--list FILE]... [--batch-size 4] [--device cpu] [--per-problem 4s] [--rounds 25]
 //   [--only TEXT] [--limit N] [--search NAME] [--json]
+//   conv_choice [--list FILE]... [--batch-size 4] [--only TEXT] [--limit N] --problems
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -269,6 +270,10 @@ Result<std::vector<Row>> RunAll(const Options& options, const std::vector<Proble
 
 Status Run(const Options& options, const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, ReadProblems(options));
+  if (options.problems_only) {
+    for (const Problem& problem : problems) fmt::print("{}\n", Text(problem));
+    return Status::Ok();
+  }
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, problems, place));
   const Summary summary = Summarize(rows);
   if (options.json) {

@@ -3,6 +3,7 @@
 //
 //   gemm_choice [--device cpu] [--per-problem 4s] [--rounds 25] [--only TEXT] [--search NAME]
 //   [--json]
+//   gemm_choice [--only TEXT] --problems
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -179,6 +180,10 @@ Result<std::vector<GemmChoiceRow>> RunAll(const ChoiceOptions& options,
 Status Run(const ChoiceOptions& options, const Place& place) {
   const std::vector<NamedGemm> shapes = WantedShapes(options.only);
   if (shapes.empty()) return NotFound(fmt::format("No problem matches '{}'.", options.only));
+  if (options.problems_only) {
+    for (const NamedGemm& shape : shapes) fmt::print("{}\n", Text(Problem(shape.gemm)));
+    return Status::Ok();
+  }
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<GemmChoiceRow> rows, RunAll(options, shapes, place));
   const GemmChoiceSummary summary = Summarize(rows);
   if (options.json) {
