@@ -13,6 +13,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
+#include "attune/dispatch/fallback.h"
 #include "attune/dispatch/forced_choice.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/policy.h"
@@ -33,6 +34,7 @@ struct DispatchParts {
   MatchPolicy match = MatchPolicy::Default();
   KernelCache* kernels = nullptr;
   const TimePredictor* predictor = nullptr;  // May be null.
+  Fallback* fallback = nullptr;              // May be null.
 };
 
 struct DispatchOptions {
@@ -58,6 +60,7 @@ struct Decision {
 
 // A plan, and what should replace it.
 struct Serving {
+  // Its failure says so if nothing can serve before the background has compiled something.
   std::unique_ptr<Plan> plan;
   // Something else may be preferred, but finding that out or creating it would have made the caller
   // wait: it is left to the background.
@@ -84,8 +87,17 @@ enum class Breadth {
 
 // How much a Serve may do in its thread.
 enum class Haste {
-  kAtOnce,   // Only what is ready: nothing is compiled and nothing slow is created.
-  kPatient,  // Whatever the preferred option takes.
+  // Nothing is compiled, but for a forced choice. Where nothing is ready, what only has to be
+  // created or loaded serves, then the fallback.
+  kAtOnce,
+  kUnlessStuck,  // As kAtOnce, but compiles where nothing at all could serve.
+  kPatient,      // Whatever the preferred option takes.
+};
+
+// What a call would get now.
+struct Expectation {
+  std::optional<Option> option;  // Nothing: it would fail, because something has to be compiled.
+  bool waits = false;            // For a compilation or a creation that takes long.
 };
 
 // Thread-safe: it holds no state but what it was made with, and what is being compiled.
@@ -110,10 +122,15 @@ class Dispatcher {
   Result<std::unique_ptr<Plan>> Load(const Problem& problem, const Option& option,
                                      uint64_t workspace_limit_bytes, bool* has_built) const;
 
+  // What Serve would take in that haste; `decision` is of Breadth::kEverything and not empty.
+  Expectation Expect(const Problem& problem, const Decision& decision, Haste haste) const;
+
   // Whether Load returns before a caller notices, going by what is known.
   bool IsReady(const Problem& problem, const Option& option) const;
   // Whether it is so slow by design that a slow creation of anything else is quicker.
   bool Crawls(const Problem& problem, const Option& option) const;
+  // Whether Load would have to compile.
+  bool NeedsCompiler(const Problem& problem, const Option& option) const;
 
   const DispatchParts& parts() const { return parts_; }
 
@@ -141,6 +158,12 @@ class Dispatcher {
   // Serves by the first option that is ready; others wait in the attempt.
   bool TryReady(const Decision& decision, Attempt& attempt) const;
   bool Try(const Option& option, Attempt& attempt) const;
+  // Serves by the first of those that wait, as far as they may be waited for.
+  bool TrySlow(bool may_compile, Attempt& attempt) const;
+  bool TryFallback(Attempt& attempt) const;
+  std::optional<Option> FallbackFor(const Problem& problem) const;
+  // A serving that fails until the background has compiled the preferred option.
+  Serving Unbuilt(Attempt& attempt) const;
   bool InScope(const Problem& problem, const Option& option) const;
 
   const DispatchParts parts_;

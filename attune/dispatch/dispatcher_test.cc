@@ -347,7 +347,7 @@ TEST_F(DispatcherTest, ThatNothingFitsTheWorkspaceIsAnErrorThatNamesTheLimit) {
     solver->workspace_bytes = 100;
   }
 
-  const auto serving = Serve(Haste::kAtOnce, 10);
+  const auto serving = Serve(Haste::kUnlessStuck, 10);
 
   EXPECT_EQ(serving.status().code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(serving.status().message(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -98,8 +99,7 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr) {
     TuneFirst(problem, workspace_limit_bytes);
   }
-  const Haste haste = options_.deterministic ? Haste::kPatient : Haste::kAtOnce;
-  auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste);
+  auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
   if (!serving.ok()) {
     totals_->failures.fetch_add(1, std::memory_order_relaxed);
     Tell(ServerEvent::kMiss, problem, nullptr, serving.error().message());
@@ -132,9 +132,6 @@ void PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_byte
 }
 
 void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Serving& serving) {
-  const Option& option = slot.current()->option();
-  totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
-      1, std::memory_order_relaxed);
   totals_->skipped_records.fetch_add(serving.skipped.size(), std::memory_order_relaxed);
   if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
   for (const auto* reasons : {&serving.skipped, &serving.failures}) {
@@ -142,7 +139,21 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
       Tell(ServerEvent::kSkipped, problem, nullptr, reason);
     }
   }
+  const Plan& plan = *slot.current();
+  if (!plan.failure().ok()) {
+    totals_->failures.fetch_add(1, std::memory_order_relaxed);
+    Tell(ServerEvent::kMiss, problem, nullptr, plan.failure().message());
+    return;
+  }
+  const Option& option = plan.option();
+  totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
+      1, std::memory_order_relaxed);
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
+}
+
+Haste PlanServer::haste() const {
+  if (options_.deterministic) return Haste::kPatient;
+  return options_.policy == MissPolicy::kInline ? Haste::kUnlessStuck : Haste::kAtOnce;
 }
 
 void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
@@ -225,19 +236,33 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const std::lock_guard<std::mutex> making(slot.making_mutex());
   const Plan* plan = slot.current();
   if (plan == nullptr || slot.is_retired()) return false;
-  const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
-                                           plan->workspace_limit_bytes(), Breadth::kEnough);
-  if (!decision.ok()) return false;
-  for (const Option& option : decision->options) {
-    const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
-                        plan->option().origin == option.origin;
-    if (serves) return false;
-    if (Swap(slot, *plan, option)) return true;
+  // Where the preferred ones cannot be made ready, any other is better than a plan that is of none
+  // of them: a fallback, or a failure.
+  std::vector<Candidate> failed;
+  Status failure;
+  for (const Breadth breadth : {Breadth::kEnough, Breadth::kEverything}) {
+    const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
+                                             plan->workspace_limit_bytes(), breadth);
+    if (!decision.ok()) return false;
+    for (const Option& option : decision->options) {
+      const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
+                          plan->option().origin == option.origin;
+      if (serves) return false;
+      if (std::find(failed.begin(), failed.end(), option.candidate) != failed.end()) continue;
+      failure = Swap(slot, *plan, option);
+      if (failure.ok()) return true;
+      failed.push_back(option.candidate);
+    }
+  }
+  const bool is_news = !plan->failure().ok() && !failure.ok() && plan->failure() != failure;
+  if (is_news && !slot.Publish(std::make_unique<Plan>(plan->problem(),
+                                                      plan->workspace_limit_bytes(), failure))) {
+    cache_.Remove(slot);
   }
   return false;
 }
 
-bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
+Status PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
   bool has_built = false;
   auto better = dispatcher_.Load(plan.problem(), option, plan.workspace_limit_bytes(), &has_built);
   if (has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
@@ -247,16 +272,16 @@ bool PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
       totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
       if (options_.policy == MissPolicy::kDeferred) TuneLater(plan.problem());
     }
-    return false;
+    return better.error();
   }
   if (hooks_.made != nullptr) hooks_.made();
   if (!slot.Publish(std::move(*better))) {
     cache_.Remove(slot);
-    return true;
+    return Status::Ok();
   }
   totals_->swaps.fetch_add(1, std::memory_order_relaxed);
   Tell(ServerEvent::kSwap, plan.problem(), &option.candidate, option.because);
-  return true;
+  return Status::Ok();
 }
 
 bool PlanServer::WaitIdle(std::chrono::nanoseconds timeout) {
@@ -289,25 +314,25 @@ std::optional<std::string> PlanServer::WouldStall(const Problem& problem,
                                                   uint64_t workspace_limit_bytes) const {
   if (HasPlanFor(problem, workspace_limit_bytes)) return std::nullopt;
   const auto decision =
-      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEnough);
+      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEverything);
   if (!decision.ok()) return std::nullopt;
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
     return "It is not tuned, and the policy is to tune it in the calling thread.";
   }
-  const auto& options = decision->options;
-  const auto is_ready = [&](const Option& option) {
-    return dispatcher_.IsReady(problem, option) &&
-           (options.size() == 1 || !dispatcher_.Crawls(problem, option));
-  };
-  if (options_.deterministic && !dispatcher_.IsReady(problem, options.front())) {
+  const Expectation expected = Expect(problem, *decision);
+  if (!expected.waits) return std::nullopt;
+  const std::string preferred = Text(decision->options.front().candidate);
+  if (!expected.option.has_value()) {
+    return fmt::format(
+        "Nothing that serves it is compiled; calls fail until the background has compiled {}.",
+        preferred);
+  }
+  if (options_.deterministic) {
     return fmt::format("{} has to be created, and a deterministic run time waits for it.",
-                       Text(options.front().candidate));
+                       preferred);
   }
-  if (std::none_of(options.begin(), options.end(), is_ready)) {
-    return fmt::format("Nothing that serves it is ready; {} has to be created.",
-                       Text(options.front().candidate));
-  }
-  return std::nullopt;
+  return fmt::format("Nothing that serves it is ready; {} has to be created.",
+                     Text(expected.option->candidate));
 }
 
 ServerCounters PlanServer::counters() const {

@@ -92,12 +92,18 @@ class PlanServer {
   const Dispatcher& dispatcher() const { return dispatcher_; }
   const ServerOptions& options() const { return options_; }
   std::shared_ptr<const ChoiceSource> choices() const { return hooks_.choices(); }
+  // What a call that misses would get now, of a decision by Breadth::kEverything.
+  Expectation Expect(const Problem& problem, const Decision& decision) const {
+    return dispatcher_.Expect(problem, decision, haste());
+  }
 
  private:
   struct Totals;
 
   // For how long the background should leave the cores to the callers.
   std::chrono::nanoseconds HoldOf(std::chrono::nanoseconds waited) const;
+  // In which calls are served that miss.
+  Haste haste() const;
   bool HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const;
   void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
@@ -114,7 +120,8 @@ class PlanServer {
   void RefreshPending();
   // Makes the preferred option of a plan current; false if it is already.
   bool RefreshSlot(PlanSlot& slot);
-  bool Swap(PlanSlot& slot, const Plan& plan, const Option& option);
+  // Ok if the option serves from now on.
+  Status Swap(PlanSlot& slot, const Plan& plan, const Option& option);
   void Tell(ServerEvent event, const Problem& problem, const Candidate* candidate,
             const std::string& message) const;
 

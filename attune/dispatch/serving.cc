@@ -20,14 +20,19 @@ Status StatusOf(const Failure& build) {
 
 }  // namespace
 
-bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
+bool Dispatcher::NeedsCompiler(const Problem& problem, const Option& option) const {
   const Solver* solver = SolverOf(option.candidate);
   if (solver == nullptr) return false;
-  if (solver->traits().compiles) {
-    const auto recipe = solver->Recipe(problem, option.candidate.config, parts_.target);
-    if (!recipe.ok()) return false;
-    if (!recipe->empty() && !parts_.kernels->Find(*recipe).has_value()) return false;
-  }
+  if (solver->traits().compiles_when_loaded) return true;
+  if (!solver->traits().compiles) return false;
+  const auto recipe = solver->Recipe(problem, option.candidate.config, parts_.target);
+  // Without a recipe there is nothing to compile: Load says why.
+  return recipe.ok() && !recipe->empty() && !parts_.kernels->Find(*recipe).has_value();
+}
+
+bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
+  const Solver* solver = SolverOf(option.candidate);
+  if (solver == nullptr || NeedsCompiler(problem, option)) return false;
   if (solver->traits().instant) return true;
   if (option.load_ns < 0) return false;
   const double budget_ns = std::max(static_cast<double>(options_.creation_budget_ns),
@@ -50,7 +55,7 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   const BuildOutcome built =
       builder_->Build({solver, problem, option.candidate.config}, parts_.target);
   // Not for a failure that is remembered.
-  *has_built = !built.from_cache && built.build_ns > 0;
+  *has_built = (!built.from_cache && built.build_ns > 0) || solver->traits().compiles_when_loaded;
   if (const Failure* failure = built.failure()) return StatusOf(*failure);
   ATTUNE_ASSIGN_OR_RETURN(auto executable, solver->Load(*built.artifact(), problem,
                                                         option.candidate.config, *parts_.device));
@@ -86,25 +91,101 @@ struct Dispatcher::Attempt {
 
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
                                   uint64_t workspace_limit_bytes, Haste haste) const {
-  const Breadth breadth = haste == Haste::kAtOnce ? Breadth::kReady : Breadth::kEnough;
+  const Breadth breadth = haste == Haste::kPatient ? Breadth::kEnough : Breadth::kReady;
   ATTUNE_ASSIGN_OR_RETURN(const Decision first,
                           Decide(problem, choices, workspace_limit_bytes, breadth));
   Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}};
   attempt.serving.is_tuned = first.is_tuned;
   attempt.serving.skipped = first.skipped;
   if (TryReady(first, attempt)) return std::move(attempt.serving);
-  if (first.options.empty() || first.options.front().origin != Origin::kForced) {
+  const bool is_forced = !first.options.empty() && first.options.front().origin == Origin::kForced;
+  if (!is_forced) {
     // What was at hand needs more workspace, say, or its library is broken.
     ATTUNE_ASSIGN_OR_RETURN(const Decision everything,
                             Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
     if (TryReady(everything, attempt)) return std::move(attempt.serving);
   }
   // Nothing is ready: better late than never.
-  attempt.serving.has_built = attempt.serving.has_built || !attempt.slow.empty();
-  for (const Option& option : attempt.slow) {
-    if (Try(option, attempt)) return std::move(attempt.serving);
-  }
+  if (TrySlow(is_forced, attempt)) return std::move(attempt.serving);
+  if (attempt.slow.empty()) return attempt.failure;
+  if (TryFallback(attempt)) return std::move(attempt.serving);
+  if (haste == Haste::kAtOnce) return Unbuilt(attempt);
+  if (TrySlow(true, attempt)) return std::move(attempt.serving);
   return attempt.failure;
+}
+
+bool Dispatcher::TrySlow(bool may_compile, Attempt& attempt) const {
+  std::vector<Option> left;
+  for (const Option& option : attempt.slow) {
+    if (!may_compile && NeedsCompiler(attempt.problem, option)) {
+      left.push_back(option);
+      continue;
+    }
+    // To load what was compiled before takes milliseconds, which is no build.
+    const SolverTraits& traits = SolverOf(option.candidate)->traits();
+    const bool is_loaded_only = traits.compiles && !NeedsCompiler(attempt.problem, option);
+    attempt.serving.has_built = attempt.serving.has_built || !is_loaded_only;
+    if (!Try(option, attempt)) continue;
+    attempt.serving.is_stand_in = !left.empty();
+    return true;
+  }
+  attempt.slow = std::move(left);
+  return false;
+}
+
+std::optional<Option> Dispatcher::FallbackFor(const Problem& problem) const {
+  if (parts_.fallback == nullptr) return std::nullopt;
+  const std::optional<Candidate> candidate = parts_.fallback->For(problem);
+  if (!candidate.has_value()) return std::nullopt;
+  Option option;
+  option.candidate = *candidate;
+  option.because = parts_.fallback->because();
+  return option;
+}
+
+bool Dispatcher::TryFallback(Attempt& attempt) const {
+  const std::optional<Option> option = FallbackFor(attempt.problem);
+  if (!option.has_value()) return false;
+  auto executable = parts_.fallback->Load(attempt.problem, option->candidate);
+  if (!executable.ok()) {
+    attempt.serving.failures.push_back(executable.error().message());
+    return false;
+  }
+  attempt.serving.plan = std::make_unique<Plan>(attempt.problem, attempt.workspace_limit_bytes,
+                                                *option, std::move(*executable));
+  attempt.serving.is_stand_in = true;
+  return true;
+}
+
+Serving Dispatcher::Unbuilt(Attempt& attempt) const {
+  attempt.serving.plan = std::make_unique<Plan>(
+      attempt.problem, attempt.workspace_limit_bytes,
+      Unavailable(fmt::format(
+          "Nothing that computes {} on {} is compiled yet. {} is being compiled in the background; "
+          "call again after that (attune_wait_idle waits for it), or choose the policy 'inline' to "
+          "have calls wait.",
+          Text(attempt.problem), Text(parts_.target), Text(attempt.slow.front().candidate))));
+  attempt.serving.is_stand_in = true;
+  return std::move(attempt.serving);
+}
+
+Expectation Dispatcher::Expect(const Problem& problem, const Decision& decision,
+                               Haste haste) const {
+  const Option& preferred = decision.options.front();
+  if (haste == Haste::kPatient || preferred.origin == Origin::kForced) {
+    return {preferred, !IsReady(problem, preferred)};
+  }
+  const bool has_others = decision.options.size() > 1;
+  for (const Option& option : decision.options) {
+    const bool crawls = has_others && Crawls(problem, option);
+    if (!crawls && IsReady(problem, option)) return {option, false};
+  }
+  for (const Option& option : decision.options) {
+    if (!NeedsCompiler(problem, option)) return {option, true};
+  }
+  if (auto option = FallbackFor(problem)) return {std::move(option), false};
+  if (haste == Haste::kUnlessStuck) return {preferred, true};
+  return {std::nullopt, true};
 }
 
 bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
@@ -112,7 +193,7 @@ bool Dispatcher::TryReady(const Decision& decision, Attempt& attempt) const {
   const bool has_others = decision.is_provisional || decision.options.size() > 1;
   for (const Option& option : decision.options) {
     const bool crawls = has_others && Crawls(attempt.problem, option);
-    if (attempt.haste == Haste::kAtOnce && (crawls || !IsReady(attempt.problem, option))) {
+    if (attempt.haste != Haste::kPatient && (crawls || !IsReady(attempt.problem, option))) {
       attempt.slow.push_back(option);
       continue;
     }

@@ -254,6 +254,7 @@ struct TestMachine {
   SolverList solvers;
   TestDevice device;
   MemoryKernelCache kernels;
+  Fallback* fallback = nullptr;  // Borrowed.
   // Shared with the hooks of servers.
   std::shared_ptr<TestChoices> choices = std::make_shared<TestChoices>();
 
@@ -284,6 +285,7 @@ struct TestMachine {
     parts.target = TestTarget();
     parts.environment = TestEnvironment();
     parts.kernels = &kernels;
+    parts.fallback = fallback;
     return parts;
   }
   int builds() const { return compiled->builds.all(); }

@@ -217,6 +217,13 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
   return attune::RunCall(*runtime, *conv, classes, *arguments);
 }
 
+attune_code attune_synchronize(attune_runtime* runtime) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (runtime == nullptr) return attune::NullArgument("attune_synchronize");
+    return runtime->current().Synchronize();
+  });
+}
+
 }  // extern "C"
 
 namespace attune {

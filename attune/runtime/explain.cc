@@ -43,12 +43,10 @@ Result<std::string> ExplainJson(Runtime& runtime, const Problem& problem,
                          {"better", nullptr}};
   for (const Option& option : decision.options) {
     json["options"].push_back(ToJson(dispatcher, problem, option, best_ns));
-    if (json["serves"].is_null() && dispatcher.IsReady(problem, option)) {
-      json["serves"] = Text(option.candidate);
-    }
   }
+  const Expectation expected = server.Expect(problem, decision);
+  if (expected.option.has_value()) json["serves"] = Text(expected.option->candidate);
   const std::string preferred = Text(decision.options.front().candidate);
-  if (json["serves"].is_null()) json["serves"] = preferred;
   if (json["serves"] != preferred) json["better"] = preferred;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -12,6 +12,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/memory_choices.h"
+#include "attune/runtime/host_fallback.h"
 #include "attune/runtime/solution_names.h"
 #include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"
@@ -127,6 +128,12 @@ Status Runtime::MakeServer() {
   parts.target = place_.target;
   parts.environment = place_.environment;
   parts.kernels = kernels_.get();
+  const bool is_host = place_.target.backend == "host";
+  if (!is_host) {
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* host, FindBackend(backends_, "cpu"));
+    fallback_ = std::make_unique<HostFallback>(*host, *device_);
+    parts.fallback = fallback_.get();
+  }
   ServerHooks hooks;
   hooks.choices = [this] { return Choices(); };
   const bool tunes = options_.server.policy == MissPolicy::kDeferred ||
@@ -139,7 +146,6 @@ Status Runtime::MakeServer() {
   hooks.made = [] { StopAtExit::Renew(); };
   ServerOptions server = options_.server;
   // Memory of other devices is not made by touching it.
-  const bool is_host = place_.target.backend == "host";
   if (is_host) server.spare_workspaces = WorkspaceReserve::Spares::kOne;
   server_ =
       std::make_unique<PlanServer>(std::move(parts), std::move(dispatch), server, std::move(hooks));

@@ -21,6 +21,7 @@
 #include "attune/base/status.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/device/device.h"
+#include "attune/dispatch/fallback.h"
 #include "attune/dispatch/plan_server.h"
 #include "attune/package/package_folder.h"
 #include "attune/runtime/places.h"
@@ -58,6 +59,8 @@ class Runtime {
   PlanServer& server() { return *server_; }
   const RuntimeOptions& options() const { return options_; }
   const Place& place() const { return place_; }
+  // Returns when everything that was launched on the device is complete.
+  Status Synchronize() { return device_->Synchronize(); }
   // Results, switches and files of TunableOp's kind: a layer above the records while switched on.
   TunableContext& tunable() { return *tunable_; }
   // Says that sizes of `problem` change from call to call: what is found or tuned for it is kept as
@@ -103,6 +106,7 @@ class Runtime {
   BackendList backends_;
   Place place_;
   std::unique_ptr<Device> device_;
+  std::unique_ptr<Fallback> fallback_;  // Null on the processor.
   std::unique_ptr<KernelCache> kernels_;
   std::vector<std::filesystem::path> packages_;  // Those that can be used.
   std::vector<std::string> notes_;

@@ -109,7 +109,8 @@ class ConvgemmExecutable final : public Executable {
 // on zeros: creating a candidate must not hide in its first launch. Its interface has a cache that
 // is filled for a device (every kernel: minutes) and cleared, both in memory, and nothing that
 // hands out a binary; what outlives the process is what the driver keeps.
-Status CallOnce(OpenClDevice& device, const Problem& problem, Executable& executable) {
+Status CallOnce(OpenClDevice& device, const Problem& problem, Executable& executable,
+                cl_command_queue queue) {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<BufferView> views;
   for (const Operand& operand : Operands(problem)) {
@@ -119,7 +120,7 @@ Status CallOnce(OpenClDevice& device, const Problem& problem, Executable& execut
     buffers.push_back(std::move(buffer));
   }
   ATTUNE_RETURN_IF_ERROR(executable.Run(Arguments{.operands = views, .workspace = {}}));
-  return device.Synchronize();
+  return ClStatus(clFinish(queue), "Cannot finish CLBlast's first call");
 }
 
 class ClblastSolver : public Solver {
@@ -151,9 +152,14 @@ class ClblastSolver : public Solver {
       return InvalidArgument(fmt::format("{} cannot run {} on '{}'.", id_.name,
                                          attune::Text(problem), attune::Text(device.target())));
     }
-    std::unique_ptr<Executable> executable = Make(problem, opencl->queue());
-    ATTUNE_RETURN_IF_ERROR(CallOnce(*opencl, problem, *executable));
-    return executable;
+    // Calls of the program do not stand behind a compilation in the queue of the device. What is
+    // compiled is kept for its context.
+    cl_int code = CL_SUCCESS;
+    const QueueHandle aside(
+        clCreateCommandQueue(opencl->context(), opencl->entry().device, 0, &code));
+    ATTUNE_RETURN_IF_ERROR(ClStatus(code, "Cannot create a queue to compile CLBlast's kernels"));
+    ATTUNE_RETURN_IF_ERROR(CallOnce(*opencl, problem, *Make(problem, aside.get()), aside.get()));
+    return Make(problem, opencl->queue());
   }
 
  protected:

@@ -63,17 +63,39 @@ Result<std::unique_ptr<Buffer>> OpenClDevice::Allocate(size_t size_bytes) {
   return std::unique_ptr<Buffer>(std::make_unique<OpenClBuffer>(std::move(memory), size_bytes));
 }
 
+Result<QueueHandle> OpenClDevice::QueueTo(BufferView view) const {
+  cl_context context = nullptr;
+  ATTUNE_RETURN_IF_ERROR(
+      ClStatus(clGetMemObjectInfo(static_cast<cl_mem>(view.handle), CL_MEM_CONTEXT, sizeof context,
+                                  &context, nullptr),
+               "Cannot ask for the context of a buffer"));
+  cl_int code = CL_SUCCESS;
+  if (context == context_.get()) {
+    ATTUNE_RETURN_IF_ERROR(ClStatus(clRetainCommandQueue(queue_.get()), "Cannot share a queue"));
+    return QueueHandle(queue_.get());
+  }
+  QueueHandle queue(clCreateCommandQueue(context, entry_->device, 0, &code));
+  ATTUNE_RETURN_IF_ERROR(ClStatus(
+      code,
+      fmt::format("Cannot create a queue on {} for a buffer of another context", entry_->spec)));
+  // What was launched on that buffer before went through the queue of this device.
+  ATTUNE_RETURN_IF_ERROR(ClStatus(clFinish(queue_.get()), "Cannot finish a queue"));
+  return queue;
+}
+
 Status OpenClDevice::Upload(std::span<const std::byte> from, BufferView to) {
   if (from.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const QueueHandle queue, QueueTo(to));
   return ClStatus(
-      clEnqueueWriteBuffer(queue_.get(), static_cast<cl_mem>(to.handle), CL_TRUE, to.offset_bytes,
+      clEnqueueWriteBuffer(queue.get(), static_cast<cl_mem>(to.handle), CL_TRUE, to.offset_bytes,
                            from.size(), from.data(), 0, nullptr, nullptr),
       fmt::format("Cannot upload {} bytes to {}", from.size(), entry_->spec));
 }
 
 Status OpenClDevice::Download(BufferView from, std::span<std::byte> to) {
   if (to.empty()) return Status::Ok();
-  return ClStatus(clEnqueueReadBuffer(queue_.get(), static_cast<cl_mem>(from.handle), CL_TRUE,
+  ATTUNE_ASSIGN_OR_RETURN(const QueueHandle queue, QueueTo(from));
+  return ClStatus(clEnqueueReadBuffer(queue.get(), static_cast<cl_mem>(from.handle), CL_TRUE,
                                       from.offset_bytes, to.size(), to.data(), 0, nullptr, nullptr),
                   fmt::format("Cannot download {} bytes from {}", to.size(), entry_->spec));
 }

@@ -39,6 +39,9 @@ class OpenClDevice final : public Device {
   OpenClDevice(const DeviceEntry& entry, ContextHandle context, QueueHandle queue)
       : entry_(&entry), context_(std::move(context)), queue_(std::move(queue)) {}
 
+  // The queue that can reach a buffer: that of this device, or one of the buffer's own context,
+  // which is a program's.
+  Result<QueueHandle> QueueTo(BufferView view) const;
   // Writes a buffer larger than the last-level cache, and waits.
   Status DisplaceCaches();
 

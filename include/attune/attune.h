@@ -31,7 +31,8 @@ typedef enum attune_code {
   ATTUNE_INVALID_ARGUMENT = 1, /* The caller's value is wrong. */
   ATTUNE_NOT_FOUND = 2,        /* The named thing does not exist. */
   ATTUNE_UNSUPPORTED = 3,      /* Nothing here can compute this. */
-  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be reached now. */
+  ATTUNE_UNAVAILABLE = 4,      /* A library, driver or database cannot be reached now, or what would
+                                  compute is still being compiled. */
   ATTUNE_FAILED_PRECONDITION = 5,
   ATTUNE_RESOURCE_EXHAUSTED = 6, /* Memory, disk or a limit ran out. */
   ATTUNE_DEADLINE_EXCEEDED = 7,
@@ -128,8 +129,10 @@ typedef struct attune_conv {
 
 typedef struct attune_runtime attune_runtime;
 
-/* What to do for a shape without a valid record. Nothing is ever compiled or timed in the calling
- * thread but under ATTUNE_INLINE. */
+/* What to do for a shape without a valid record. Nothing is timed in the calling thread but under
+ * ATTUNE_INLINE, and nothing is compiled there but under ATTUNE_INLINE, in a deterministic run
+ * time, and for a choice of ATTUNE_FORCE: while nothing of a device is compiled yet, the processor
+ * computes on copies of the operands. */
 typedef enum attune_policy {
   ATTUNE_POLICY_DEFAULT = 0, /* ATTUNE_POLICY of the environment, else ATTUNE_DEFERRED. */
   ATTUNE_NEVER = 1,          /* Serve the best that is known, and nothing else. */
@@ -175,10 +178,10 @@ typedef struct attune_options {
  * After a fork() the child may go on calling: shapes that it has used serve as before, and for
  * others it gets a run time of its own with the same options. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
-/* Ends the background, which takes a second at most unless the database is locked; plans must be
- * released before. A program that exits without it has its background ended all the same. With
- * ATTUNE_SUMMARY=1 in the environment at creation, one line about what was served goes to standard
- * error. Null is fine. */
+/* Ends the background, which takes a second at most unless the database is locked or a kernel is
+ * being compiled; plans must be released before. A program that exits without it has its background
+ * ended all the same. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
+ * served goes to standard error. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls --------------------------------------------------------------------------------------
@@ -204,6 +207,11 @@ ATTUNE_API attune_code attune_run_gemm(attune_runtime* runtime, const attune_gem
                                        const attune_arguments* arguments);
 ATTUNE_API attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
                                        const attune_arguments* arguments);
+
+/* Returns when everything that this run time has launched on its device is complete. A call returns
+ * earlier where a device works on its own: operands that the program reads, or gives to another
+ * queue, are ready after this. On the processor they always are. */
+ATTUNE_API attune_code attune_synchronize(attune_runtime* runtime);
 
 /* A problem bound once, to be run often. It follows swaps, keeps what a call needs, and is never
  * evicted. alpha_class and beta_class: 0 for the value 0, 1 for the value 1, 2 for any other; a run

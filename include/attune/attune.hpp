@@ -208,6 +208,9 @@ class Runtime {
     Check(attune_run_conv(get(), &problem, &c));
   }
 
+  // Returns when everything that was launched is complete.
+  void Synchronize() const { Check(attune_synchronize(get())); }
+
   // `alpha` and `beta` are values of the class that runs will have: 0, 1, or any other.
   GemmPlan Gemm(const GemmProblem& gemm, double alpha = 1, double beta = 0,
                 std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {

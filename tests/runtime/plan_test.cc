@@ -124,6 +124,8 @@ TEST(Plan, EveryNullArgumentIsRefused) {
   EXPECT_EQ(attune_run_gemm(nullptr, &gemm, &arguments), ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(attune_run_conv(runtime.get(), nullptr, &arguments), ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(attune_runtime_create(nullptr, nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_synchronize(nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_synchronize(runtime.get()), ATTUNE_OK);
   for (const void** operand : {&arguments.a, &arguments.b}) {
     const void* kept = *operand;
     *operand = nullptr;

@@ -1,10 +1,12 @@
 // A program with a run time of its own: multiplies once, or makes a plan for a problem, waits until
-// its background is idle, and prints counters as "name value" lines. Its environment says the rest.
+// its background is idle, and prints counters as "name value" lines, and of a PROBLEM whether
+// records decide it. Its environment says the rest.
 //
 //   runtime_caller never|record|deferred|inline SIZE [PROBLEM]
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "attune/attune.h"
@@ -40,6 +42,12 @@ int main(int argc, char** argv) {
               counters.by_provenance[ATTUNE_FROM_RECORD],
               counters.by_provenance[ATTUNE_FROM_DEFAULT], counters.tunings, counters.swaps,
               counters.builds_in_caller, counters.builds_in_background);
+  if (argc == 4) {
+    char* explanation = nullptr;
+    if (attune_explain(runtime, argv[3], &explanation) != ATTUNE_OK) return Fail("explain");
+    std::printf("is_tuned %d\n", std::strstr(explanation, "\"is_tuned\": true") != nullptr ? 1 : 0);
+    attune_free(explanation);
+  }
   attune_plan_release(plan);
   attune_runtime_destroy(runtime);
   return 0;
