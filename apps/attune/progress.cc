@@ -23,6 +23,9 @@ std::string StageText(const TuneProgress& tune) {
   if (tune.stage == TuneProgress::Stage::kReference) {
     return fmt::format("{}: {:.0f}%", Name(tune.stage), 100 * tune.reference_share);
   }
+  if (tune.stage == TuneProgress::Stage::kWait) {
+    return fmt::format("{}: another process measures on this machine", Name(tune.stage));
+  }
   std::string text = fmt::format("{}: {} right", Name(tune.stage), tune.qualified);
   if (tune.failed > 0) text += fmt::format(", {} failed", tune.failed);
   if (tune.timed > 0) text += fmt::format(", {} timed", tune.timed);
@@ -98,7 +101,10 @@ void ProgressReporter::ShowPlain(const RunProgress& progress, int64_t now_ns) {
   const bool last =
       progress.finished != nullptr && progress.problem_index == progress.problem_count;
   const int64_t interval_ns = progress.finished != nullptr ? kFinishedEveryNs : kAliveEveryNs;
-  if (!last && now_ns - last_ns_ < interval_ns) return;
+  const bool waits = progress.tune.stage == TuneProgress::Stage::kWait;
+  const bool is_news = waits && !has_said_wait_;
+  has_said_wait_ |= waits;
+  if (!last && !is_news && now_ns - last_ns_ < interval_ns) return;
   last_ns_ = now_ns;
   err_.Print(PlainLine(progress) + "\n");
   err_.Flush();

@@ -33,7 +33,8 @@ class ProgressReporter {
   void ShowPlain(const RunProgress& progress, int64_t now_ns);
 
   // A terminal is redrawn this often at most; a log gets a line for each problem that ends, but not
-  // more than one in kFinishedEveryNs, and a sign of life within a long one.
+  // more than one in kFinishedEveryNs, a sign of life within a long one, and one when a run waits
+  // for another process for the first time.
   static constexpr int64_t kRedrawEveryNs = 100'000'000;
   static constexpr int64_t kFinishedEveryNs = 500'000'000;
   static constexpr int64_t kAliveEveryNs = 10'000'000'000;
@@ -42,6 +43,7 @@ class ProgressReporter {
   Clock& clock_;
   bool live_line_shown_ = false;
   bool began_ = false;
+  bool has_said_wait_ = false;
   int64_t last_ns_ = 0;
 };
 

@@ -19,6 +19,7 @@
 
 #include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
+#include "apps/attune/machine_lock.h"
 #include "apps/attune/thread_policy.h"
 #include "attune/base/steady_time.h"
 #include "attune/measure/clock.h"
@@ -30,6 +31,10 @@
 
 namespace attune {
 namespace {
+
+// The run time takes a tuner that does not answer for a minute for dead. After this, under
+// SCHED_IDLE, it disturbs others no more than they disturb it.
+constexpr std::chrono::seconds kTurnPatience{15};
 
 struct TunerSettings {
   std::string database;
@@ -119,6 +124,11 @@ class BackgroundTuner {
     tuner->options_.solver_filter =
         SolversInScope(tuner->place_.backend->solvers(), settings.scope);
     tuner->options_.select = SelectionAt(tuner->place_);
+    if (auto machine = MachineLock::Open(tuner->place_, kTurnPatience); machine.ok()) {
+      tuner->machine_ = std::move(*machine);
+    } else if (machine.error().code() != StatusCode::kUnavailable) {
+      return machine.error();
+    }
     return tuner;
   }
 
@@ -134,6 +144,7 @@ class BackgroundTuner {
     parts.store = store_.get();
     parts.evaluator = evaluator_.get();
     parts.clock = &clock_;
+    parts.machine = machine_.get();
     Tuner tuner(parts, UnderTerms(options_, request.terms));
     const TaggedProblem tagged{problem, 1};
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
@@ -155,6 +166,7 @@ class BackgroundTuner {
   Place place_;
   std::unique_ptr<RecordStore> store_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<MachineTurns> machine_;  // Null where turns cannot be taken.
   SteadyClock clock_;
   TuneOptions options_;
 };

@@ -9,6 +9,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/verbs.h"
+#include "apps/attune/wait_notice.h"
 #include "apps/attune/workshop.h"
 #include "attune/measure/statistics.h"
 
@@ -31,6 +32,7 @@ struct Outcome {
   Trial trial;  // kScreen with a measurement, or a failure.
   double roofline_fraction = 0;
   std::string roofline_note;
+  std::string turn_note;  // Why others may have measured at the same time; empty if nobody did.
 };
 
 constexpr double kConfidence = 0.99;
@@ -94,17 +96,28 @@ tl::expected<Measurement, Failure> Sample(BlockTimer& timer, CacheState cache, i
   return MeasurementOf(std::move(samples), cache, kConfidence);
 }
 
-Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candidate& candidate,
-                        const RunVerbOptions& options) {
+// Makes the data and verifies the candidate on it.
+Result<Trial> Qualify(Workshop& workshop, const Problem& problem, const Candidate& candidate,
+                      const RunVerbOptions& options, const std::function<bool()>& go_on) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto granted, workshop.TakeTurn(MachineUse::kPrepare, go_on));
   Evaluator& evaluator = workshop.evaluator();
   ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed, {}, {}));
   constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
                           evaluator.Qualify(std::span(&candidate, 1), kNoDeadline));
   if (qualified.empty()) return Internal("The candidate was not evaluated.");
-  Outcome outcome{qualified[0].trial, 0, {}};
+  return qualified[0].trial;
+}
+
+Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candidate& candidate,
+                        const RunVerbOptions& options, const std::function<bool()>& go_on) {
+  Outcome outcome;
+  ATTUNE_ASSIGN_OR_RETURN(outcome.trial, Qualify(workshop, problem, candidate, options, go_on));
   if (outcome.trial.failure() != nullptr) return outcome;
-  ATTUNE_ASSIGN_OR_RETURN(const auto timer, evaluator.StartTiming(std::span(&candidate, 1)));
+  ATTUNE_ASSIGN_OR_RETURN(const auto granted, workshop.TakeTurn(MachineUse::kTime, go_on));
+  outcome.turn_note = granted.note;
+  ATTUNE_ASSIGN_OR_RETURN(const auto timer,
+                          workshop.evaluator().StartTiming(std::span(&candidate, 1)));
   const CacheState cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
   auto measured = Sample(*timer, cache, options.time_ns);
   if (!measured) {
@@ -172,8 +185,17 @@ Result<int> RunRun(Application& application, const RunVerbOptions& options) {
                           options.candidate.empty()
                               ? BestCandidate(application, place, problem)
                               : NamedCandidate(options.candidate, place, problem));
-  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
-  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, Execute(*workshop, problem, candidate, options));
+  WaitNotice notice(application.err(), "run");
+  const auto go_on = [&] {
+    notice.StillWaiting();
+    return true;
+  };
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits, go_on));
+  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome,
+                          Execute(*workshop, problem, candidate, options, go_on));
+  if (!outcome.turn_note.empty()) {
+    application.err().Print(fmt::format("attune run: {}\n", Printable(outcome.turn_note)));
+  }
   if (options.json) {
     application.out().Print(Dump(OutcomeJson(problem, place, outcome)));
   } else {

@@ -15,8 +15,10 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/verbs.h"
+#include "apps/attune/wait_notice.h"
 #include "apps/attune/winner_table.h"
 #include "apps/attune/workshop.h"
+#include "attune/base/steady_time.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/index/index_writer.h"
 #include "attune/search/searcher.h"
@@ -27,6 +29,7 @@ namespace {
 
 constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
 constexpr int64_t kMaxIterations = 1'000'000'000;
+constexpr int64_t kWorthSayingNs = 1'000'000'000;
 
 struct TuneVerbOptions {
   ProblemSelection selection;
@@ -49,6 +52,12 @@ double UsefulShare(const RunSummary& summary) {
   return summary.wall_ns > 0
              ? static_cast<double>(summary.busy_ns) / static_cast<double>(summary.wall_ns)
              : 0;
+}
+
+int64_t WaitedNs(const RunSummary& summary) {
+  int64_t waited_ns = 0;
+  for (const ProblemOutcome& outcome : summary.outcomes) waited_ns += outcome.report.waited_ns;
+  return waited_ns;
 }
 
 // Every problem was looked at, and not one of them is tuned now.
@@ -85,6 +94,7 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   }
   json["wall_ns"] = report.wall_ns;
   json["busy_ns"] = report.busy_ns;
+  json["waited_ns"] = report.waited_ns;
   json["is_steady"] = report.is_steady;
   json["stop_reason"] = report.stop_reason;
   json["notes"] = report.notes;
@@ -99,6 +109,7 @@ Json SummaryJson(const RunSummary& summary, const Peaks& peaks) {
                {"not_reached", CountOf(summary, Kind::kNotReached)},
                {"wall_ns", summary.wall_ns},
                {"busy_ns", summary.busy_ns},
+               {"waited_ns", WaitedNs(summary)},
                {"useful_share", UsefulShare(summary)},
                {"problems", Json::array()}};
   for (const ProblemOutcome& outcome : summary.outcomes) {
@@ -194,6 +205,9 @@ std::string SummaryLines(const RunSummary& summary) {
     text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
                         100 * UsefulShare(summary));
   }
+  if (const int64_t waited_ns = WaitedNs(summary); waited_ns >= kWorthSayingNs) {
+    text += fmt::format(", {} of it waiting for others to measure", FormatWait(waited_ns));
+  }
   return text + ".\n" + AgainLine(summary) + KeptLine(summary) + CandidateLine(summary);
 }
 
@@ -227,13 +241,13 @@ class PeakWatch {
  public:
   PeakWatch(Workshop& workshop, Tuner& tuner) : workshop_(workshop), tuner_(tuner) {}
 
-  void Note(const TuneReport& report) {
+  void Note(const TuneReport& report, const std::function<bool()>& go_on) {
     if (!report.choice || attempts_ == kMostAttempts) return;
     const Choice& choice = *report.choice;
     const Peaks& peaks = workshop_.peaks();
     if (!IsBoundByArithmetic(choice.problem, peaks) || RooflineFraction(choice, peaks) <= 1) return;
     ++attempts_;
-    workshop_.RaisePeaks();
+    workshop_.RaisePeaks(go_on);
     tuner_.SetPeaks(workshop_.peaks());
   }
 
@@ -264,7 +278,7 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
     progress.Show(state);
     if (state.finished == nullptr || state.finished->kind != Kind::kTuned) return;
     index.NoteTuned();
-    peaks.Note(state.finished->report);
+    peaks.Note(state.finished->report, [&] { return !interruption.requested(); });
   });
   index.Finish();
   return summary;
@@ -308,6 +322,26 @@ void PrintIfThereAreNoPeaks(const Workshop& workshop, Output& err) {
                   Printable(workshop.peaks_status().message())));
 }
 
+void PrintIfThereAreNoTurns(const Workshop& workshop, Output& err) {
+  if (workshop.turns_status().ok()) return;
+  err.Print(fmt::format(
+      "attune tune: Processes cannot take turns at measuring, so that others may disturb "
+      "this one. {}\n",
+      Printable(workshop.turns_status().message())));
+}
+
+Result<std::unique_ptr<Workshop>> OpenWorkshop(const Place& place, const TuneVerbOptions& options,
+                                               Output& err) {
+  WaitNotice notice(err, "tune");
+  const int64_t begin_ns = SteadyNowNs();
+  // The rest is for the problems.
+  const int64_t most_ns = options.run.budget_ns / 10;
+  return Workshop::Open(place, options.limits, [&] {
+    notice.StillWaiting();
+    return most_ns == 0 || SteadyNowNs() - begin_ns < most_ns;
+  });
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
@@ -317,8 +351,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, Workshop::Open(place, options.limits));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(place, options, application.err()));
   PrintIfThereAreNoPeaks(*workshop, application.err());
+  PrintIfThereAreNoTurns(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());
   ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
                           RunAll(application, options, *workshop, *store, problems));

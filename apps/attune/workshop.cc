@@ -1,7 +1,9 @@
 #include "apps/attune/workshop.h"
 
 #include <limits>
+#include <utility>
 
+#include "apps/attune/machine_lock.h"
 #include "attune/record/select.h"
 
 namespace attune {
@@ -24,16 +26,23 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
       ->type_name("SIZE");
 }
 
-Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits) {
+Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits,
+                                                 const std::function<bool()>& go_on) {
   std::unique_ptr<Workshop> workshop(new Workshop(place));
   ChildOptions& children = workshop->children_;
   ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   children.device = place.device_spec;
-  children.share_children = place.backend->IsCostlyToOpen();
   children.jobs = limits.jobs;
   children.memory_limit_bytes = limits.memory_limit_bytes;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
-  if (const auto peaks = MeasurePeaksInChild(children); peaks.ok()) {
+  if (auto machine = MachineLock::Open(place); machine.ok()) {
+    workshop->machine_ = std::move(*machine);
+  } else if (machine.error().code() == StatusCode::kUnavailable) {
+    workshop->turns_status_ = machine.error();
+  } else {
+    return machine.error();
+  }
+  if (const auto peaks = workshop->MeasurePeaks(go_on); peaks.ok()) {
     workshop->peaks_ = *peaks;
   } else {
     workshop->peaks_status_ = peaks.error();
@@ -42,8 +51,19 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   return workshop;
 }
 
-void Workshop::RaisePeaks() {
-  if (const auto again = MeasurePeaksInChild(children_); again.ok()) {
+Result<MachineTurns::Grant> Workshop::TakeTurn(MachineUse use, const std::function<bool()>& go_on) {
+  if (machine_ == nullptr) return MachineTurns::Grant();
+  return machine_->Take(use, go_on);
+}
+
+Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on) {
+  // Peaks beside others are too low and better than none: they are raised when they prove to be.
+  const auto turn = TakeTurn(MachineUse::kTime, go_on);
+  return MeasurePeaksInChild(children_);
+}
+
+void Workshop::RaisePeaks(const std::function<bool()>& go_on) {
+  if (const auto again = MeasurePeaks(go_on); again.ok()) {
     peaks_ = HighestOf(peaks_, *again);
   }
 }
@@ -57,6 +77,7 @@ TunerParts Workshop::PartsFor(RecordStore& store) {
   parts.store = &store;
   parts.evaluator = evaluator_.get();
   parts.clock = &clock_;
+  parts.machine = machine_.get();
   return parts;
 }
 

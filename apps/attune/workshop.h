@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/machine_turns.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -27,24 +29,34 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 class Workshop {
  public:
   // kInvalidArgument if the memory limit leaves no room for any candidate. Measures the peaks of
-  // the device, which takes a fraction of a second. Without them tuning goes on, and peaks() are
-  // zeros.
-  static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits);
+  // the device, which takes a fraction of a second, and before that waits for its turn at the
+  // machine for as long as `go_on` (may be null) says. Without peaks tuning goes on, and peaks()
+  // are zeros.
+  static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits,
+                                                const std::function<bool()>& go_on = nullptr);
 
   // What a Tuner that keeps its records in `store` works with; valid as long as this object.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
   const Peaks& peaks() const { return peaks_; }
-  // Measures the peaks again and keeps the higher ones. Nothing may be timed meanwhile.
-  void RaisePeaks();
+  // Measures the peaks again and keeps the higher ones; waits as Open does. Nothing may be timed
+  // meanwhile.
+  void RaisePeaks(const std::function<bool()>& go_on);
   // Why there are no peaks, or ok.
   const Status& peaks_status() const { return peaks_status_; }
+  // Waits for the machine (MachineTurns::Take) where turns can be taken; granted at once elsewhere.
+  Result<MachineTurns::Grant> TakeTurn(MachineUse use, const std::function<bool()>& go_on);
+  // Why processes cannot take turns at the machine, or ok.
+  const Status& turns_status() const { return turns_status_; }
 
  private:
   explicit Workshop(const Place& place) : place_(place) {}
+  Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on);
 
   Place place_;
   ChildOptions children_;
+  std::unique_ptr<MachineTurns> machine_;  // Null without turns.
+  Status turns_status_;
   Peaks peaks_;
   Status peaks_status_;
   SteadyClock clock_;

@@ -53,6 +53,13 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
 
 }  // namespace
 
+bool IsNamed(int fd, const std::filesystem::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 Status SystemError(std::string_view what, const std::filesystem::path& path) {
   const int error = errno;
   const std::string message =

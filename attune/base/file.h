@@ -34,6 +34,10 @@ Status WriteFileAtomically(const std::filesystem::path& path, std::string_view c
 // Writes all of `content` to the open file `fd`, which `path` names in the message.
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
+// Whether the open file `fd` is still what `path` names, and no link: whoever had its lock before
+// may have put another one in its place.
+bool IsNamed(int fd, const std::filesystem::path& path);
+
 // "Cannot <what> '<path>': <the reason in errno>." kNotFound for a file that is not there,
 // kResourceExhausted for a disk, a quota or a size limit that is full, else kUnavailable.
 Status SystemError(std::string_view what, const std::filesystem::path& path);

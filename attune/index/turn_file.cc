@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,14 +18,6 @@ namespace {
 
 constexpr int64_t kPollMs = 10;
 
-// Whether `fd` is still what `path` names: who held it before may have renamed or removed it.
-bool IsAt(int fd, const std::filesystem::path& path) {
-  struct stat opened {};
-  struct stat named {};
-  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
 // The file with its lock, or an invalid descriptor if another one has it.
 Result<UniqueFd> TryTake(const std::filesystem::path& path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
@@ -36,7 +27,7 @@ Result<UniqueFd> TryTake(const std::filesystem::path& path) {
     if (errno == EWOULDBLOCK || errno == EINTR) return UniqueFd();
     return SystemError("lock", path);
   }
-  if (!IsAt(fd.get(), path)) fd.Reset();
+  if (!IsNamed(fd.get(), path)) fd.Reset();
   return fd;
 }
 

@@ -32,9 +32,6 @@ bool IsTuned(const PastTuning& past, const Tuner& tuner, const RunOptions& optio
   return !options.retune && past.Suffices(tuner.options().per_problem_ns);
 }
 
-// So long a reference may take however little time is left.
-constexpr int64_t kShortReferenceNs = 1'000'000'000;
-
 bool EndsTheRun(const Status& status) {
   switch (status.code()) {
     // The store's (see Tuner::Tune): the next problem would meet the same.
@@ -92,11 +89,7 @@ class Run {
     progress_.problem = &problem;
     TuneBounds bounds;
     bounds.stop_requested = options_.stop_requested;
-    // A problem that was begun may take its own time beyond the budget, and not much more.
-    if (options_.budget_ns > 0) {
-      bounds.reference_ns = std::max(
-          {options_.budget_ns - ElapsedNs(), tuner_.options().per_problem_ns, kShortReferenceNs});
-    }
+    if (options_.budget_ns > 0) bounds.end_ns = begin_ns_ + options_.budget_ns;
     auto report = tuner_.Tune(
         problem,
         [this](const TuneProgress& tune) {

@@ -2,6 +2,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -317,6 +319,128 @@ TEST_F(SharedListTest, TimeOfSolversThatMayNotTakePartDoesNotCount) {
   options_.excluded_libraries = {"other"};
 
   EXPECT_EQ(TuneListFor(1000 * kMillisecondNs), kBothTuned);
+}
+
+// Others have it for `wait_ns` before every turn.
+class BusyMachine final : public MachineTurns {
+ public:
+  BusyMachine(FakeClock& clock, int64_t wait_ns) : clock_(clock), wait_ns_(wait_ns) {}
+
+  Result<Grant> Take(MachineUse use, const std::function<bool()>& go_on) override {
+    EXPECT_FALSE(held_.has_value()) << "One turn at a time.";
+    constexpr int64_t kLookNs = 1'000'000'000;
+    for (int64_t waited_ns = 0; waited_ns < wait_ns_; waited_ns += kLookNs) {
+      if (!go_on()) return DeadlineExceeded("Another process measures.");
+      clock_.Advance(kLookNs);
+    }
+    if (gives_none_) return Grant{nullptr, "Another process has had the machine."};
+    held_ = use;
+    return Grant{std::make_unique<HeldTurn>(*this), ""};
+  }
+
+  // From now on everybody has to go without.
+  void GiveNone() { gives_none_ = true; }
+
+  const std::optional<MachineUse>& held() const { return held_; }
+
+ private:
+  class HeldTurn final : public Turn {
+   public:
+    explicit HeldTurn(BusyMachine& machine) : machine_(machine) {}
+    ~HeldTurn() override { machine_.held_.reset(); }
+
+   private:
+    BusyMachine& machine_;
+  };
+
+  FakeClock& clock_;
+  const int64_t wait_ns_;
+  bool gives_none_ = false;
+  std::optional<MachineUse> held_;
+};
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+TEST_F(SharedListTest, WaitingForTheMachineTakesNothingOfTheTimeOfAProblem) {
+  time_ns_ = [](int64_t p) { return p == 1 ? 5e6 : 6e6; };
+  const std::vector<ProblemOutcome> alone = OutcomesOf({});
+  FakeClock clock;
+  ScriptedEvaluator evaluator(time_ns_, 1, clock);
+  MemoryStore store;
+  BusyMachine machine(clock, 100 * kSecondNs);
+  parts_.clock = &clock;
+  parts_.evaluator = &evaluator;
+  parts_.store = &store;
+  parts_.machine = &machine;
+
+  const std::vector<ProblemOutcome> beside = OutcomesOf({});
+
+  ASSERT_EQ(alone.size(), beside.size());
+  for (size_t i = 0; i < alone.size(); ++i) {
+    const TuneReport& report = beside[i].report;
+    ASSERT_TRUE(report.choice.has_value());
+    EXPECT_EQ(report.choice->candidate, alone[i].report.choice->candidate);
+    EXPECT_EQ(report.choice->measurement.samples_ns,
+              alone[i].report.choice->measurement.samples_ns);
+    EXPECT_EQ(report.waited_ns, 200 * kSecondNs);
+    EXPECT_EQ(report.wall_ns, alone[i].report.wall_ns + report.waited_ns);
+  }
+}
+
+TEST_F(SharedListTest, CandidatesAreTimedByWhoeverHasTheMachineAlone) {
+  BusyMachine machine(clock_, 0);
+  parts_.machine = &machine;
+  std::set<std::pair<TuneProgress::Stage, std::optional<MachineUse>>> seen;
+  Tuner tuner(parts_, options_);
+
+  ASSERT_TRUE(
+      tuner
+          .Tune(problems_[0].problem,
+                [&](const TuneProgress& progress) { seen.emplace(progress.stage, machine.held()); })
+          .ok());
+
+  using Stage = TuneProgress::Stage;
+  EXPECT_EQ(seen, (std::set<std::pair<Stage, std::optional<MachineUse>>>{
+                      {Stage::kEnumerate, std::nullopt},
+                      {Stage::kReference, MachineUse::kPrepare},
+                      {Stage::kQualify, MachineUse::kPrepare},
+                      {Stage::kScreen, MachineUse::kTime},
+                      {Stage::kFinal, MachineUse::kTime},
+                      {Stage::kRecord, std::nullopt}}));
+}
+
+TEST_F(SharedListTest, WaitingForTheMachineEndsWithTheBudget) {
+  BusyMachine machine(clock_, 1'000'000 * kSecondNs);
+  parts_.machine = &machine;
+  RunOptions run;
+  run.budget_ns = 5 * kSecondNs;
+
+  const std::vector<ProblemOutcome> outcomes = OutcomesOf(run);
+
+  for (const ProblemOutcome& outcome : outcomes) EXPECT_EQ(outcome.kind, Kind::kNotReached);
+  EXPECT_EQ(outcomes[0].message, "Another process measures.");
+  EXPECT_EQ(clock_.NowNs(), 5 * kSecondNs);
+}
+
+TEST_F(SharedListTest, ARunThatIsStoppedDoesNotWaitForTheMachine) {
+  BusyMachine machine(clock_, 1'000'000 * kSecondNs);
+  parts_.machine = &machine;
+  RunOptions run;
+  run.stop_requested = [&] { return clock_.NowNs() >= 3 * kSecondNs; };
+
+  EXPECT_EQ(TuneList(run), (std::vector<Kind>{Kind::kNotReached, Kind::kNotReached}));
+}
+
+TEST_F(SharedListTest, WhoGoesWithoutATurnSaysSo) {
+  BusyMachine machine(clock_, 0);
+  machine.GiveNone();
+  parts_.machine = &machine;
+
+  const auto report = Tuner(parts_, options_).Tune(problems_[0].problem);
+
+  ASSERT_TRUE(report.ok() && report->choice.has_value());
+  ASSERT_EQ(report->notes.size(), 2u);
+  EXPECT_EQ(report->notes[0], "Another process has had the machine.");
 }
 
 // Runs that measure everything again and are stopped early.

@@ -14,6 +14,8 @@ std::string_view Name(TuneProgress::Stage stage) {
   switch (stage) {
     case TuneProgress::Stage::kEnumerate:
       return "enumerate";
+    case TuneProgress::Stage::kWait:
+      return "wait";
     case TuneProgress::Stage::kReference:
       return "reference";
     case TuneProgress::Stage::kQualify:

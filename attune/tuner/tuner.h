@@ -18,6 +18,7 @@
 #include "attune/record/select.h"
 #include "attune/solver/solver.h"
 #include "attune/tuner/evaluator.h"
+#include "attune/tuner/machine_turns.h"
 
 namespace attune {
 
@@ -46,7 +47,7 @@ inline constexpr uint64_t kExhaustiveSize = 48;
 
 // Where `Tune` is; sent whenever something changed.
 struct TuneProgress {
-  enum class Stage { kEnumerate, kReference, kQualify, kScreen, kFinal, kRecord };
+  enum class Stage { kEnumerate, kWait, kReference, kQualify, kScreen, kFinal, kRecord };
   Stage stage = Stage::kEnumerate;
   int64_t considered = 0;  // Candidates asked for so far.
   int64_t qualified = 0;   // Of these, built and verified.
@@ -66,6 +67,7 @@ struct TuneReport {
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
   int64_t wall_ns = 0;
   int64_t busy_ns = 0;             // Of it, building, verifying or measuring a candidate.
+  int64_t waited_ns = 0;           // Of it, for the turn of this process (TunerParts::machine).
   std::string stop_reason;         // Why the race ended.
   bool is_steady = true;           // The default's and the new choice's final times are: IsSteady.
   std::vector<std::string> notes;  // What was left out on the way, and why.
@@ -73,10 +75,12 @@ struct TuneReport {
 
 // What the run that a tuning belongs to allows it.
 struct TuneBounds {
-  // Asked while the reference is computed. May be null.
+  // Asked while the reference is computed, and while other processes have the machine. May be null.
   std::function<bool()> stop_requested;
-  // Inputs and reference of a problem that are expected to take longer are given up; 0: no limit.
-  int64_t reference_ns = 0;
+  // When the run should be over, by the clock of the tuner; 0: never. Nobody waits longer for a
+  // turn, and a reference is given up that is expected to take longer, unless that is no longer
+  // than a problem has, or a second.
+  int64_t end_ns = 0;
 };
 
 // What a tuner works with; everything is borrowed and outlives it.
@@ -88,6 +92,7 @@ struct TunerParts {
   RecordStore* store = nullptr;
   Evaluator* evaluator = nullptr;
   Clock* clock = nullptr;
+  MachineTurns* machine = nullptr;  // Null where no other process measures.
 };
 
 // Not thread-safe.

@@ -29,6 +29,8 @@ constexpr size_t kMaxHeat = 48;
 constexpr double kQuickCut = 3.0;
 constexpr size_t kFinalists = 3;
 constexpr size_t kBatch = 16;
+// So long a reference may take however little time is left.
+constexpr int64_t kShortReferenceNs = 1'000'000'000;
 
 template <class Runners>
 std::vector<TimingCost> CostsOf(const Runners& runners) {
@@ -73,22 +75,55 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
     // What has crashed since it was chosen stands no more.
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
-  ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
-  AddListed(solvers, *parts_.evaluator, source, report_.notes);
-  search_begin_ns_ = parts_.clock->NowNs();
-  ATTUNE_RETURN_IF_ERROR(BeginSet());
-  ATTUNE_RETURN_IF_ERROR(QualifyAll(source));
-  if (!passed_.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> finalists, Screen(SelectField()));
-    ATTUNE_RETURN_IF_ERROR(RunFinale(finalists));
-  }
+  ATTUNE_RETURN_IF_ERROR(Prepare(solvers, bounds, source));
+  ATTUNE_RETURN_IF_ERROR(TimeAll(bounds));
   ATTUNE_RETURN_IF_ERROR(Conclude());
   return report_;
 }
 
+Result<std::unique_ptr<MachineTurns::Turn>> TuningSession::TakeTurn(MachineUse use,
+                                                                    const TuneBounds& bounds) {
+  if (parts_.machine == nullptr) return std::unique_ptr<MachineTurns::Turn>();
+  const int64_t begin_ns = parts_.clock->NowNs();
+  auto grant = parts_.machine->Take(use, [&] {
+    Report(Stage::kWait);
+    const bool is_late = bounds.end_ns > 0 && parts_.clock->NowNs() >= bounds.end_ns;
+    return !is_late && !(bounds.stop_requested && bounds.stop_requested());
+  });
+  const int64_t waited_ns = parts_.clock->NowNs() - begin_ns;
+  report_.waited_ns += waited_ns;
+  search_begin_ns_ += waited_ns;
+  end_ns_ += waited_ns;
+  if (!grant.ok()) return EvaluationStatus(grant.error());
+  if (!grant->note.empty()) report_.notes.push_back(std::move(grant->note));
+  return std::move(grant->turn);
+}
+
+Status TuningSession::Prepare(const std::vector<const Solver*>& solvers, const TuneBounds& bounds,
+                              CandidateSource& source) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
+  ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
+  AddListed(solvers, *parts_.evaluator, source, report_.notes);
+  search_begin_ns_ = parts_.clock->NowNs();
+  ATTUNE_RETURN_IF_ERROR(BeginSet());
+  return QualifyAll(source);
+}
+
+Status TuningSession::TimeAll(const TuneBounds& bounds) {
+  if (passed_.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kTime, bounds));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> finalists, Screen(SelectField()));
+  return RunFinale(finalists);
+}
+
 Status TuningSession::MakeReference(const TuneBounds& bounds) {
   Report(Stage::kReference);
-  ReferenceBound bound(parts_.clock->NowNs(), bounds.reference_ns);
+  const int64_t now_ns = parts_.clock->NowNs();
+  const int64_t allowed_ns =
+      bounds.end_ns > 0
+          ? std::max({bounds.end_ns - now_ns, options_.per_problem_ns, kShortReferenceNs})
+          : 0;
+  ReferenceBound bound(now_ns, allowed_ns);
   bool fits = true;
   ReferenceTerms terms;
   terms.go_on = [&](double done) {
@@ -104,7 +139,7 @@ Status TuningSession::MakeReference(const TuneBounds& bounds) {
       "The reference that candidates are compared with takes about {:.0f} s or more, and {:.0f} s "
       "are left for it. A larger budget lets the problem be tuned, as does none.",
       std::ceil(static_cast<double>(bound.expected_ns()) / 1e9),
-      static_cast<double>(bounds.reference_ns) / 1e9));
+      static_cast<double>(allowed_ns) / 1e9));
 }
 
 uint64_t TuningSession::DataSeed() const {

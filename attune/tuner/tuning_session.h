@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,6 +48,12 @@ class TuningSession {
     double max_error = 0;
   };
 
+  // The machine, for what the name says. Waiting for it takes nothing of the time of the problem.
+  Result<std::unique_ptr<MachineTurns::Turn>> TakeTurn(MachineUse use, const TuneBounds& bounds);
+  // Everything before the first candidate is timed, and then timing, in turns with others.
+  Status Prepare(const std::vector<const Solver*>& solvers, const TuneBounds& bounds,
+                 CandidateSource& source);
+  Status TimeAll(const TuneBounds& bounds);
   Status MakeReference(const TuneBounds& bounds);
   Status BeginSet();
   Status QualifyAll(CandidateSource& source);

@@ -61,6 +61,8 @@ def environment(arguments, folder):
         "PATH": f"{arguments.bin}:{settings.get('PATH', '/usr/bin:/bin')}",
         "HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"),
         "XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+        # Tests that run at the same time do not wait for each other.
+        "ATTUNE_LOCK_FOLDER": str(folder),
         "NO_COLOR": "1", "DATA": str(arguments.data), "ATTUNE_PLUGINS": "fake",
         "ATTUNE_PLUGIN_PATH": str(arguments.plugins)})
     return settings

@@ -25,6 +25,8 @@ class Program:
         self.environment.update({
             "HOME": str(folder), "XDG_DATA_HOME": str(self.folder / "data"),
             "XDG_CACHE_HOME": str(self.folder / "cache"), "ATTUNE_PLUGINS": "fake",
+            # Tests that run at the same time do not wait for each other.
+            "ATTUNE_LOCK_FOLDER": str(folder),
             "ATTUNE_PLUGIN_PATH": str(arguments.plugins.resolve()), "TZ": "UTC"})
 
     def start(self, *words, **settings):

@@ -7,7 +7,7 @@ examples=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
-export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
+export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache ATTUNE_LOCK_FOLDER=$work
 # What is installed has to do without the build.
 unset ATTUNE_PLUGIN_PATH ATTUNE_EVALUATOR ATTUNE_TUNER
 

@@ -44,6 +44,8 @@ RuntimeWorld::RuntimeWorld(const std::string& script) {
   Set("HOME", folder().string());
   Set("XDG_DATA_HOME", (folder() / "data").string());
   Set("XDG_CACHE_HOME", (folder() / "cache").string());
+  // Tests that run at the same time do not wait for each other.
+  Set("ATTUNE_LOCK_FOLDER", folder().string());
   Set("ATTUNE_DB", database());
   Set("ATTUNE_PLUGINS", "fake");
   Set("ATTUNE_PLUGIN_PATH", ATTUNE_PLUGIN_DIR);
