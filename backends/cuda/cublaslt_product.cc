@@ -119,6 +119,16 @@ std::optional<cublasLtEpilogue_t> EpilogueOf(const Gemm& gemm) {
   return std::nullopt;
 }
 
+// The ways to add the partial sums of a product that is split along k. A strict one accumulates in
+// f32 or wider, so sums that were rounded to a narrower C are none of it; by default the library
+// adds such sums, too. In place it adds in the order in which blocks end.
+uint32_t AllowedReductions(const Gemm& gemm) {
+  uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK;
+  if (SizeBytes(gemm.c_type) < sizeof(float)) schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  if (gemm.deterministic) schemes &= ~uint32_t{CUBLASLT_REDUCTION_SCHEME_INPLACE};
+  return schemes;
+}
+
 cublasOperation_t OperationOf(Transpose transpose) {
   return transpose == Transpose::kYes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
@@ -173,12 +183,8 @@ struct CublasLtProduct::Descriptors {
         lt.Check(lt.cublasLtMatmulPreferenceCreate(&preference), "cannot make a preference"));
     ATTUNE_RETURN_IF_ERROR(
         Prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kCublasLtWorkspaceBytes));
-    // Adding into C in the order in which blocks end is the one scheme that does not repeat itself.
-    if (gemm.deterministic) {
-      constexpr uint32_t kOrdered =
-          CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_INPLACE;
-      ATTUNE_RETURN_IF_ERROR(Prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kOrdered));
-    }
+    ATTUNE_RETURN_IF_ERROR(
+        Prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, AllowedReductions(gemm)));
     const auto alignment_bytes = static_cast<uint32_t>(std::min(gemm.alignment_bytes, 256));
     for (const auto which :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -194,12 +200,13 @@ struct CublasLtProduct::Descriptors {
     return lt.cublasLtMatmulAlgoCheck(handle, operation, a, b, c, c, &algorithm, &result);
   }
 
-  bool AddsInPlace(const cublasLtMatmulAlgo_t& algorithm) const {
+  // Whether partial sums are added as AllowedReductions says.
+  bool ReducesAsAllowed(const cublasLtMatmulAlgo_t& algorithm) const {
     uint32_t scheme = 0;
     size_t written = 0;
     lt.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
                                             &scheme, sizeof scheme, &written);
-    return scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    return (scheme & ~AllowedReductions(gemm)) == 0;
   }
 
   template <class T>
@@ -270,8 +277,9 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> CublasLtProduct::Heuristics
 
 Result<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Algorithm(const Config& config) const {
   const Descriptors& d = *descriptors_;
-  if (d.gemm.deterministic && IntegerAt(config, "reduction") == CUBLASLT_REDUCTION_SCHEME_INPLACE) {
-    return Unsupported("This algorithm adds partial sums in the order in which blocks end.");
+  if ((IntegerAt(config, "reduction") & ~int64_t{AllowedReductions(d.gemm)}) != 0) {
+    return Unsupported(
+        "This algorithm adds partial sums in the type of C, or in the order in which blocks end.");
   }
   ATTUNE_ASSIGN_OR_RETURN(cublasLtMatmulAlgo_t algorithm,
                           Initialised(static_cast<int>(IntegerAt(config, "id"))));
@@ -307,7 +315,7 @@ Result<Config> CublasLtProduct::FieldsOf(const cublasLtMatmulAlgo_t& algorithm) 
 
 std::optional<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Check(
     const cublasLtMatmulAlgo_t& algorithm) const {
-  if (descriptors_->gemm.deterministic && descriptors_->AddsInPlace(algorithm)) return std::nullopt;
+  if (!descriptors_->ReducesAsAllowed(algorithm)) return std::nullopt;
   cublasLtMatmulHeuristicResult_t result = {};
   const cublasStatus_t code = descriptors_->CheckAlgorithm(algorithm, result);
   if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kCublasLtWorkspaceBytes) {

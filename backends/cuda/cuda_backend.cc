@@ -12,6 +12,7 @@
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
 
 namespace attune::cuda {
@@ -21,6 +22,7 @@ class CudaBackendImpl final : public Backend {
  public:
   CudaBackendImpl() {
     solvers_.push_back(MakeCublasLtGemm(lt_));
+    solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
   }
 

@@ -9,6 +9,7 @@
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/realign.h"
 
 namespace attune::cuda {
 namespace {
@@ -80,6 +81,18 @@ TEST_F(NvrtcTest, RecipeNamesTheCompilerAndItsBuild) {
   EXPECT_THAT(recipe->compiler, HasSubstr(nvrtc_.report.version));
   EXPECT_THAT(recipe->compiler, HasSubstr(nvrtc_.report.build_id));
   EXPECT_EQ(recipe->target, "sm_90");
+}
+
+TEST_F(NvrtcTest, TheKernelThatRealignsIsBuiltForEveryElementAndArchitecture) {
+  for (const int element_bytes : {1, 2, 4, 8}) {
+    for (const char* arch : {"sm_80", "sm_90"}) {
+      const Result<BuildRecipe> recipe = RealignRecipe(nvrtc_, element_bytes, arch);
+      ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+      const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
+      ASSERT_TRUE(cubin.ok()) << cubin.status().message();
+      EXPECT_TRUE(cubin->bytes.starts_with("\177ELF")) << element_bytes << arch;
+    }
+  }
 }
 
 TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {

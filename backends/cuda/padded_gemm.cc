@@ -1,0 +1,227 @@
+#include "backends/cuda/padded_gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/addresses.h"
+#include "backends/cuda/cublaslt_listing.h"
+#include "backends/cuda/cublaslt_product.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/padded_layout.h"
+#include "backends/cuda/realign.h"
+
+namespace attune::cuda {
+namespace {
+
+constexpr const char* kPadding = "padding";
+// What parts of the scratch memory start at multiples of.
+constexpr size_t kUnit = 256;
+
+size_t RoundUp(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+
+uint64_t AddressAt(const void* address) { return reinterpret_cast<uint64_t>(address); }
+
+// From `from` at one address to `to` at another; what `to` has more of is filled with zeros.
+ColumnCopy CopyOf(const StoredMatrix& from, const void* from_address, const StoredMatrix& to,
+                  const void* to_address) {
+  ColumnCopy copy;
+  copy.from = AddressAt(from_address);
+  copy.to = AddressAt(to_address);
+  copy.from_stride = from.leading * from.element_bytes;
+  copy.to_stride = to.leading * to.element_bytes;
+  copy.from_matrix = from.stride * from.element_bytes;
+  copy.to_matrix = to.stride * to.element_bytes;
+  copy.to_bytes = to.rows * to.element_bytes;
+  copy.bytes = std::min(from.rows * from.element_bytes, copy.to_bytes);
+  copy.to_columns = to.columns;
+  copy.columns = std::min(from.columns, to.columns);
+  copy.matrices = to.matrices;
+  return copy;
+}
+
+class PaddedExecutable final : public Executable {
+ public:
+  PaddedExecutable(CudaDevice& device, const Gemm& gemm, PaddedLayout layout, Realigner realigner,
+                   CublasLtProduct product, const cublasLtMatmulHeuristicResult_t& algorithm)
+      : device_(device),
+        gemm_(gemm),
+        layout_(std::move(layout)),
+        realigner_(std::move(realigner)),
+        product_(std::move(product)),
+        algorithm_(algorithm) {}
+
+  size_t workspace_bytes() const override {
+    return CopiesBytes() + RoundUp(algorithm_.workspaceSize);
+  }
+
+  Status Run(const Arguments& arguments) override {
+    ATTUNE_RETURN_IF_ERROR(device_.Enter());
+    const auto& operands = arguments.operands;
+    const std::array<std::byte*, 3> given = {At(operands[0]), At(operands[1]), At(operands.back())};
+    const std::array<std::byte*, 3> used = Places(given, At(arguments.workspace));
+    ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kA, given, used), CopyIn(kB, given, used)));
+    if (gemm_.beta != ScalarClass::kZero) {
+      ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kC, given, used), {}));
+    }
+    const void* bias = gemm_.bias == Bias::kNone ? nullptr : At(operands[2]);
+    ATTUNE_RETURN_IF_ERROR(product_.Run(
+        algorithm_.algo, arguments.alpha, arguments.beta, used[kA], used[kB], bias, used[kC],
+        At(arguments.workspace) + CopiesBytes(), algorithm_.workspaceSize, device_.stream()));
+    if (!layout_.is_copied[kC]) return Status::Ok();
+    return realigner_.Launch(
+        CopyOf(StoredAs(layout_.inner, kC), used[kC], StoredAs(gemm_, kC), given[kC]), {});
+  }
+
+ private:
+  static std::byte* At(BufferView view) { return static_cast<std::byte*>(AddressOf(view)); }
+
+  size_t CopiesBytes() const {
+    size_t sum_bytes = 0;
+    for (const Operand3 which : {kA, kB, kC}) sum_bytes += RoundUp(layout_.CopyBytes(which));
+    return sum_bytes;
+  }
+
+  // Where the product finds each operand: in the scratch memory, one behind the other, if copied.
+  std::array<std::byte*, 3> Places(std::array<std::byte*, 3> places, std::byte* scratch) const {
+    for (const Operand3 which : {kA, kB, kC}) {
+      if (!layout_.is_copied[which]) continue;
+      places[which] = scratch;
+      scratch += RoundUp(layout_.CopyBytes(which));
+    }
+    return places;
+  }
+
+  ColumnCopy CopyIn(Operand3 which, const std::array<std::byte*, 3>& given,
+                    const std::array<std::byte*, 3>& used) const {
+    if (!layout_.is_copied[which]) return {};
+    return CopyOf(StoredAs(gemm_, which), given[which], StoredAs(layout_.inner, which),
+                  used[which]);
+  }
+
+  CudaDevice& device_;
+  const Gemm gemm_;
+  const PaddedLayout layout_;
+  const Realigner realigner_;
+  const CublasLtProduct product_;
+  const cublasLtMatmulHeuristicResult_t algorithm_;
+};
+
+class PaddedGemm final : public Solver {
+ public:
+  PaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc) : lt_(lt), nvrtc_(nvrtc) {
+    traits_.description = "cuBLASLt on operands copied to where wide loads can read them";
+    traits_.operator_name = "gemm";
+    traits_.compiles = true;
+    traits_.listed_on_device = true;
+    // As cuBLASLt's own.
+    traits_.deterministic = false;
+  }
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+
+  Status IsApplicable(const Problem& problem, const Target& target) const override {
+    const auto* gemm = std::get_if<Gemm>(&problem);
+    if (gemm == nullptr) return Unsupported("Only products are padded.");
+    if (target.backend != "cuda") {
+      return Unsupported(fmt::format("It runs on CUDA devices, not on '{}'.", target.backend));
+    }
+    if (!lt_.Get().available()) return Unavailable(lt_.Get().report().missing);
+    if (!nvrtc_.Get().available()) return Unavailable(nvrtc_.Get().report.missing);
+    const std::vector<std::string> paddings = PaddingNames(*gemm);
+    if (paddings.empty()) {
+      return Unsupported("Every column starts at a multiple of 16 bytes already.");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(*gemm, paddings.front()));
+    return CheckCublasLtTakes(layout.inner);
+  }
+
+  Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
+    Parameter padding{kPadding, {}};
+    for (std::string& name : PaddingNames(std::get<Gemm>(problem))) {
+      padding.values.emplace_back(std::move(name));
+    }
+    return ConfigSpace::Create({std::move(padding)}, {});
+  }
+
+  // The algorithms of every way to pad, in turns, so that the library's guesses for each come
+  // first.
+  Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
+    const Gemm& gemm = std::get<Gemm>(problem);
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+    std::vector<std::vector<Config>> lists;
+    size_t longest = 0;
+    for (const std::string& padding : PaddingNames(gemm)) {
+      ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, padding));
+      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(*cuda, layout.inner));
+      ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, ListAlgorithms(lt_.Get(), product));
+      for (Config& config : configs) config[kPadding] = padding;
+      longest = std::max(longest, configs.size());
+      lists.push_back(std::move(configs));
+    }
+    std::vector<Config> in_turns;
+    for (size_t i = 0; i < longest; ++i) {
+      for (std::vector<Config>& list : lists) {
+        if (i < list.size()) in_turns.push_back(std::move(list[i]));
+      }
+    }
+    return in_turns;
+  }
+
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
+                             const Target& target) const override {
+    const Gemm& gemm = std::get<Gemm>(problem);
+    const size_t element_bytes = std::min(SizeBytes(gemm.type), SizeBytes(gemm.c_type));
+    return RealignRecipe(nvrtc_.Get(), static_cast<int>(element_bytes), target.arch);
+  }
+  Result<Artifact> Build(const BuildRecipe& recipe) const override {
+    return BuildCubin(nvrtc_.Get(), recipe);
+  }
+
+  Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
+                                           const Config& config, Device& device) const override {
+    const Gemm& gemm = std::get<Gemm>(problem);
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+    ATTUNE_ASSIGN_OR_RETURN(PaddedLayout layout, LayOut(gemm, StringAt(config, kPadding)));
+    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(*cuda, layout.inner));
+    ATTUNE_ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t algorithm,
+                            AlgorithmOf(product, config));
+    ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(*cuda, artifact));
+    return std::unique_ptr<Executable>(std::make_unique<PaddedExecutable>(
+        *cuda, gemm, std::move(layout), std::move(realigner), std::move(product), algorithm));
+  }
+
+ private:
+  static Result<cublasLtMatmulHeuristicResult_t> AlgorithmOf(const CublasLtProduct& product,
+                                                             Config config) {
+    config.erase(kPadding);
+    if (!config.empty()) return product.Algorithm(config);
+    ATTUNE_ASSIGN_OR_RETURN(const auto answers, product.Heuristics(1));
+    return answers.front();
+  }
+
+  Result<CublasLtProduct> ProductOn(CudaDevice& device, const Gemm& gemm) const {
+    ATTUNE_RETURN_IF_ERROR(device.Enter());
+    ATTUNE_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, lt_.Get().HandleOf(device.context()));
+    return CublasLtProduct::Create(lt_.Get(), handle, gemm);
+  }
+
+  const Lazy<CublasLt>& lt_;
+  const Lazy<Nvrtc>& nvrtc_;
+  const SolverId id_ = {"cuda.padded-cublaslt-gemm", 1};
+  SolverTraits traits_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Solver> MakePaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc) {
+  return std::make_unique<PaddedGemm>(lt, nvrtc);
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,53 @@
+// Which operands of a product are copied to where wide loads can read them, and what the product of
+// the copies is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/gemm.h"
+
+namespace attune::cuda {
+
+// A matrix as it is stored, in elements.
+struct StoredMatrix {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t leading = 0;
+  int64_t stride = 0;    // From one matrix of the batch to the next.
+  int64_t matrices = 0;  // 1 if the batch shares it.
+  int element_bytes = 0;
+
+  friend bool operator==(const StoredMatrix&, const StoredMatrix&) = default;
+};
+
+enum Operand3 { kA = 0, kB = 1, kC = 2 };
+
+StoredMatrix StoredAs(const Gemm& gemm, Operand3 which);
+
+// A product whose columns start at multiples of 16 bytes.
+struct PaddedLayout {
+  Gemm inner;                       // What is computed.
+  std::array<bool, 3> is_copied{};  // A, B, C.
+
+  // Of the copy of one operand; 0 if it is none.
+  size_t CopyBytes(Operand3 which) const;
+};
+
+// The ways to pad `gemm`, best guess first; none if every column starts at a multiple of 16 bytes
+// already.
+//   all      every operand with columns that do not is copied
+//   inputs   C is computed in place; there if A or B is copied beside it
+//   filled   extents become multiples of 16 bytes, too, with zeros: for kernels that have no
+//            cheap way to handle the rest of a tile. Not with a bias, which has no room for that.
+std::vector<std::string> PaddingNames(const Gemm& gemm);
+
+// REQUIRES: `padding` is one of PaddingNames(gemm). Fails as Validate does where the padded product
+// exceeds a limit.
+Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding);
+
+}  // namespace attune::cuda
