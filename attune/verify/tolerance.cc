@@ -28,6 +28,14 @@ constexpr double kWinogradGrowth = 16;
 // Error of an activation function from a mathematics library or a polynomial, in units of u.
 constexpr double kActivationError = 64;
 
+// Tensor cores add blocks of products to a sum of f32 and cut off what it does not hold (Fasi,
+// Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science
+// 7, 2021): up to 2 u of the sum each time, u on average, always towards zero. Sums of such
+// products have a deviation of sqrt(k) / 3, and the path of the worst one lies at twice that. The
+// smallest blocks have this many products.
+constexpr double kTensorBlock = 8;
+constexpr double kWorstPath = 2.0 / 3;
+
 struct Sum {
   double k = 1;
   double growth = 1;
@@ -75,6 +83,11 @@ Sum SumOf(const Conv& conv) {
   return sum;
 }
 
+// Whether a tensor core may multiply: it takes inputs narrower than f32.
+bool MayBeTensorCore(const Sum& sum) {
+  return SizeBytes(sum.input) < sizeof(float) || sum.math != MathMode::kStrict;
+}
+
 double InputRoundoff(const Sum& sum) {
   if (sum.math == MathMode::kTf32) return 0x1p-11;
   return sum.math == MathMode::kBf16 ? 0x1p-8 : 0;
@@ -87,6 +100,10 @@ Tolerance ToleranceFor(const Sum& sum) {
   Tolerance tolerance;
   tolerance.absolute =
       sum.alpha * kSumLambda * kMeanProduct * u * sum.growth * (sum.k + kExtraTerms);
+  if (MayBeTensorCore(sum)) {
+    tolerance.absolute +=
+        sum.alpha * u * sum.growth * (sum.k / kTensorBlock) * kWorstPath * std::sqrt(sum.k);
+  }
   // Rounded inputs make independent errors in k products: a random walk of deviation 0.2 u each.
   tolerance.absolute += sum.alpha * 2 * InputRoundoff(sum) * std::sqrt(sum.k);
   // One rounding to the output type, or two, the first of them before something was added.

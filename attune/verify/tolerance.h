@@ -24,7 +24,8 @@ struct Tolerance {
 // 2020); sum |a||b| is near k / 4 here. The worst case, k u sum |a||b|, would let a dropped term
 // through. Convolutions that Winograd's F(4x4, 3x3) computes get a larger lambda, for the growth in
 // its transforms (Lavin and Gray 2016, table 6; Barabasz et al., "Error analysis and improving the
-// accuracy of Winograd convolution for deep neural networks", ACM TOMS 46, 2020). On top come the
+// accuracy of Winograd convolution for deep neural networks", ACM TOMS 46, 2020). Tensor cores
+// cut off where a processor rounds, which grows faster than a random walk. On top come the
 // rounding to the output type, twice if a bias or an old C may be added after it, and that of the
 // inputs if the math mode allows it. REQUIRES: problem is a gemm or conv over f64, f32, f16 or
 // bf16.

@@ -39,6 +39,12 @@ double ToF32(double value) { return static_cast<float>(value); }
 double ToF16(double value) { return FloatFromF16(F16FromFloat(static_cast<float>(value))); }
 double ToBf16(double value) { return FloatFromBf16(Bf16FromFloat(static_cast<float>(value))); }
 
+// The next f32 on the side of zero, unless `value` is one.
+double TowardZero(double value) {
+  const float nearest = static_cast<float>(value);
+  return std::abs(nearest) > std::abs(value) ? std::nextafter(nearest, 0.0F) : nearest;
+}
+
 // A packed product, summed term by term with every product and sum rounded, without the last
 // `dropped` terms.
 std::vector<double> SumTermByTerm(const Problem& problem, const ProblemData& data, Round round,
@@ -87,6 +93,32 @@ TEST_P(LengthTest, Bf16WithF32AccumulationIsAccepted) {
   const Verdict verdict = Judge(problem, data, SumTermByTerm(problem, data, ToF32));
 
   EXPECT_FALSE(verdict.failure.has_value()) << verdict.failure->message;
+}
+
+// Eight products at a time are added to the sum exactly, and what f32 does not hold is cut off.
+TEST_P(LengthTest, SumsThatTensorCoresCutOffAreAccepted) {
+  Gemm gemm = PackedGemm(24, 24, GetParam(), DataType::kBf16);
+  gemm.c_type = DataType::kF32;  // No rounding at the end that would hide what the sum lost.
+  const Problem problem = Normalized(gemm);
+  const ProblemData data = *ProblemData::Create(problem, 1);
+  const std::vector<double> a = Input(problem, data, 0);
+  const std::vector<double> b = Input(problem, data, 1);
+  std::vector<double> c(static_cast<size_t>(gemm.m * gemm.n));
+
+  for (int64_t place = 0; place < gemm.m * gemm.n; ++place) {
+    const int64_t i = place % gemm.m;
+    const int64_t j = place / gemm.m;
+    double sum = 0;
+    for (int64_t l = 0; l < gemm.k; ++l) {
+      sum += a[static_cast<size_t>(i + l * gemm.m)] * b[static_cast<size_t>(l + j * gemm.k)];
+      if (l % 8 == 7) sum = TowardZero(sum);
+    }
+    c[static_cast<size_t>(place)] = TowardZero(sum);
+  }
+
+  const Verdict verdict = Judge(problem, data, c);
+  EXPECT_FALSE(verdict.failure.has_value()) << verdict.failure->message;
+  EXPECT_LT(verdict.max_error, 0.8);
 }
 
 TEST_P(LengthTest, DroppedLastTermIsRejected) {
