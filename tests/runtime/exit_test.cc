@@ -17,7 +17,9 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kTuner = "attune-tuner";
 // Tuning under this script takes half a minute.
 constexpr const char* kSlowScript = "fake.tiled fault=slow_load delay_ms=30000";
-constexpr std::chrono::seconds kPatience{10};
+// Who was killed dies when it next gets a processor, which under SCHED_IDLE on a busy machine may
+// take long.
+constexpr std::chrono::seconds kPatience{60};
 
 std::vector<std::string> Leaver(const std::string& policy, int shapes, int milliseconds) {
   return {ATTUNE_RUNTIME_LEAVER, policy, std::to_string(shapes), std::to_string(milliseconds)};
