@@ -1,20 +1,24 @@
 #include "backends/opencl/kernel_file_mutation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
+#include <atomic>
+#include <fstream>
+#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "backends/opencl/kernel_plan.h"
 
 namespace attune::opencl {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kConfigsPerProblem = 8;
+constexpr const char* kMutantFile = "mutant.json";
 
 // Every place of a document.
 void CollectPlaces(const Json& json, const Json::json_pointer& here,
@@ -93,14 +97,6 @@ Json Corrupted(const Json& file, const Json::json_pointer& place, Random& random
   return changed;
 }
 
-KernelUse UseOf(const KernelFile& file, const Problem& problem, const Config& config) {
-  const auto source = MakeSource(file, problem, config);
-  const auto plan = MakePlan(file, problem, config);
-  return {problem, config,
-          fmt::format("{}|{}", source.ok() ? *source : "no source",
-                      plan.ok() ? Text(*plan) : "no plan")};
-}
-
 }  // namespace
 
 std::string KernelMutation::ChangedText() const {
@@ -112,7 +108,7 @@ KernelMutation RandomMutation(Random& random) {
   KernelMutation mutation;
   mutation.file_name = names[random.Below(3)];
   mutation.original =
-      Json::parse(*ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / mutation.file_name));
+      Json::parse(*ReadFile(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / mutation.file_name));
   std::vector<Json::json_pointer> places;
   CollectPlaces(mutation.original, Json::json_pointer(), places);
   mutation.place = places[random.Below(places.size())];
@@ -120,55 +116,29 @@ KernelMutation RandomMutation(Random& random) {
   return mutation;
 }
 
-std::vector<Problem> MutationProblems() {
-  Conv conv;
-  conv.batch = 2;
-  conv.in_channels = conv.out_channels = 6;
-  conv.in = {1, 9, 8};
-  conv.filter = {1, 3, 2};
-  conv.pad = {0, 1, 1};
-  conv.stride = {1, 2, 1};
-  Gemm batched = PackedGemm(65, 33, 17);
-  batched.batch_count = 2;
-  batched.bias = Bias::kPerRow;
-  return {PackedGemm(70, 30, 20), Normalized(batched), conv};
-}
-
-bool KernelEffect::SameAs(const KernelEffect& other) const {
-  return identity == other.identity && summary == other.summary &&
-         std::equal(uses.begin(), uses.end(), other.uses.begin(), other.uses.end(),
-                    [](const KernelUse& a, const KernelUse& b) {
-                      return a.config == b.config && a.text == b.text;
-                    });
-}
-
-KernelEffect EffectOf(const KernelFile& file) {
-  const Config limits = {{"compute_units", int64_t{2}},
-                         {"max_work_group_size", int64_t{4096}},
-                         {"local_memory_bytes", int64_t{1} << 20}};
-  KernelEffect effect;
-  effect.identity =
-      fmt::format("{}@{} {}", file.name, file.version, fmt::join(file.source_names, ","));
-  Random random(3);
-  for (const Problem& problem : MutationProblems()) {
-    if (!CheckApplies(file, problem, limits).ok()) {
-      effect.summary += "|not applicable";
-      continue;
-    }
-    const auto space = MakeSpace(file, problem, limits);
-    effect.summary += space.ok() ? fmt::format("|space {}", space->size()) : "|no space";
-    for (int i = 0; space.ok() && i < kConfigsPerProblem; ++i) {
-      effect.uses.push_back(UseOf(file, problem, space->At(i == 0 ? 0 : space->Sample(random))));
-    }
+MutantFolder::MutantFolder() {
+  static std::atomic<int> made = 0;
+  path_ = fs::path(::testing::TempDir()) /
+          fmt::format("attune_kernel_mutant_{}_{}", ::getpid(), made.fetch_add(1));
+  fs::create_directories(path_);
+  for (const auto& entry : fs::directory_iterator(ATTUNE_SOURCE_KERNEL_DIR)) {
+    if (entry.path().extension() == ".cl")
+      fs::copy_file(entry.path(), path_ / entry.path().filename());
   }
-  return effect;
 }
 
-std::optional<KernelUse> FirstDifference(const KernelFile& changed, const KernelFile& intact) {
-  for (const KernelUse& use : EffectOf(changed).uses) {
-    if (UseOf(intact, use.problem, use.config).text != use.text) return use;
-  }
-  return std::nullopt;
+MutantFolder::~MutantFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void MutantFolder::Write(const std::string& json) const {
+  std::ofstream(path_ / kMutantFile, std::ios::binary) << json;
+}
+
+Result<KernelFile> MutantFolder::Load(const std::string& json) const {
+  Write(json);
+  return LoadKernelFile(path_ / kMutantFile);
 }
 
 }  // namespace attune::opencl

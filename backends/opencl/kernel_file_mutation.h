@@ -1,15 +1,12 @@
-// Kernel files with one field corrupted, for tests: how they are made, and what they change.
+// Kernel files with one field corrupted, for tests: how they are made.
 #pragma once
 
-#include <optional>
+#include <filesystem>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
-#include "attune/problem/problem.h"
-#include "attune/space/config.h"
 #include "backends/opencl/kernel_file.h"
 
 namespace attune::opencl {
@@ -24,32 +21,30 @@ struct KernelMutation {
   std::string ChangedText() const;
 };
 
+// How many mutations tests look at, and from which seed.
+inline constexpr int kMutations = 1000;
+inline constexpr uint64_t kMutationSeed = 20;
+
 // Of gemm_tiled, conv_im2col_gemm or conv_direct_filter, at a random place: left out, doubled, of
 // another type, another number, or with another character.
 KernelMutation RandomMutation(Random& random);
 
-// Small problems that every operand and every launch of those files serves.
-std::vector<Problem> MutationProblems();
+// A folder with the shipped sources and one kernel file, gone with this object.
+class MutantFolder {
+ public:
+  MutantFolder();
+  ~MutantFolder();
+  MutantFolder(const MutantFolder&) = delete;
+  MutantFolder& operator=(const MutantFolder&) = delete;
 
-// One thing that a file makes happen: what is compiled, launched and bound for a config.
-struct KernelUse {
-  Problem problem;
-  Config config;
-  std::string text;  // Of program and plan, or why there are none.
+  const std::filesystem::path& path() const { return path_; }
+  // Writes `json` as the kernel file, in place of the one before.
+  void Write(const std::string& json) const;
+  // Writes and loads it.
+  Result<KernelFile> Load(const std::string& json) const;
+
+ private:
+  std::filesystem::path path_;
 };
-
-// Everything that `file` makes happen for MutationProblems() and a sample of its configs. Files
-// with the same text of all uses are the same kernel as far as these problems go.
-struct KernelEffect {
-  std::string identity;  // Name, version and sources.
-  std::vector<KernelUse> uses;
-  std::string summary;  // How large its spaces are, and where it does not apply.
-
-  bool SameAs(const KernelEffect& other) const;
-};
-KernelEffect EffectOf(const KernelFile& file);
-
-// The first use of `changed` that `intact` does otherwise; nothing if there is none.
-std::optional<KernelUse> FirstDifference(const KernelFile& changed, const KernelFile& intact);
 
 }  // namespace attune::opencl
