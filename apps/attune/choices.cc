@@ -6,6 +6,7 @@
 
 #include "apps/attune/duration.h"
 #include "apps/attune/labels.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 namespace {
@@ -31,7 +32,7 @@ ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                              SelectionAt(place), &chosen.notes);
   if (chosen.choice) return chosen;
   const auto fallback = DefaultCandidate(place, tagged.problem);
-  chosen.supported = CheckTunable(place, fallback);
+  chosen.supported = CheckTunable(place, tagged.problem, fallback);
   if (!fallback) return chosen;
   Choice choice;
   choice.problem = tagged.problem;
@@ -108,7 +109,7 @@ Status SupportCheck::Check(const Problem& problem) const {
     for (auto solver = solvers.rbegin(); solver != solvers.rend(); ++solver) {
       if ((*solver)->traits().operator_name != name) continue;
       Status answer = (*solver)->IsApplicable(problem, side.target);
-      if (answer.ok() && !(*solver)->traits().last_resort) return answer;
+      if (answer.ok() && !(*solver)->traits().last_resort) return CheckVerifiable(problem);
       if (answer.ok()) {
         last_resort = solver->get();
         continue;
@@ -129,10 +130,14 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
   return std::nullopt;
 }
 
-Status CheckTunable(const Place& place, const std::optional<Candidate>& usual) {
-  if (usual) return CheckLeavesAChoice(*FindSolver(place.backend->solvers(), usual->solver));
-  return Unsupported(
-      fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
+Status CheckTunable(const Place& place, const Problem& problem,
+                    const std::optional<Candidate>& usual) {
+  if (!usual) {
+    return Unsupported(
+        fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckLeavesAChoice(*FindSolver(place.backend->solvers(), usual->solver)));
+  return CheckVerifiable(problem);
 }
 
 Result<std::string> BaselineNote(RecordStore& store, const Place& place, const Choice& choice) {

@@ -16,7 +16,7 @@
 namespace attune {
 
 // Whether any solver of this build, plain references not counted, computes a problem on a device of
-// this machine.
+// this machine, and its answer can be checked.
 class SupportCheck {
  public:
   explicit SupportCheck(const BackendList& backends);
@@ -37,8 +37,10 @@ class SupportCheck {
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem);
 
 // Whether tuning has something to choose from where `usual` is the default candidate of a problem
-// at `place`: kUnsupported if there is none, or only a plain reference computes the problem.
-Status CheckTunable(const Place& place, const std::optional<Candidate>& usual);
+// at `place`: kUnsupported if there is none, if only a plain reference computes the problem, or if
+// no answer to it can be checked.
+Status CheckTunable(const Place& place, const Problem& problem,
+                    const std::optional<Candidate>& usual);
 
 // A problem with the answer.
 struct ChosenProblem {

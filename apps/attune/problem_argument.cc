@@ -23,7 +23,8 @@ Result<Problem> ParseOneProblem(const std::string& text) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(text));
   if (problems.size() == 1) return problems.front();
   std::string list;
-  for (const Problem& problem : problems) list += "\n  " + Text(problem);
+  for (const Problem& problem : problems)
+    list += fmt::format("{} '{}'", list.empty() ? "" : ",", Text(problem));
   return InvalidArgument(fmt::format(
       "The command line means {} problems, and this takes one. Add -F 1 (forward), -F 2 (backward "
       "data) or -F 4 (backward weights), or take one of these texts:{}",

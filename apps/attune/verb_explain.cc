@@ -58,8 +58,8 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
     choice.roofline_fraction = RooflineFraction(choice, peaks);
     evidence.roofline_note = RooflineNote(problem, choice.roofline_fraction, peaks);
   } else {
-    evidence.supported =
-        CheckTunable(evidence.place, DefaultCandidate(evidence.place, evidence.problem));
+    evidence.supported = CheckTunable(evidence.place, evidence.problem,
+                                      DefaultCandidate(evidence.place, evidence.problem));
   }
   return evidence;
 }

@@ -53,8 +53,8 @@ void PrintImport(const ProblemList& list, const ImportOptions& options, Applicat
   }
   if (list.unsupported > 0) {
     out.Print(fmt::format(
-        "{} imported line{} name{} problems that nothing here computes, or only a plain "
-        "reference; 'attune problems --tag {}' says why.\n",
+        "{} imported line{} name{} problems that cannot be tuned here; 'attune problems --tag {}' "
+        "says why.\n",
         list.unsupported, Plural(list.unsupported), list.unsupported == 1 ? "s" : "",
         Printable(options.tag)));
   }

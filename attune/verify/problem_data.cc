@@ -202,12 +202,17 @@ ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
   return header;
 }
 
+Status CheckVerifiable(const Problem& problem) {
+  const std::vector<Operand> operands = Operands(problem);
+  ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, operands));
+  return CheckWork(problem, operands.back());
+}
+
 Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
                                         const ReferenceTerms& terms) {
   ATTUNE_RETURN_IF_ERROR(Validate(problem));
   const std::vector<Operand> operands = Operands(problem);
-  ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, operands));
-  ATTUNE_RETURN_IF_ERROR(CheckWork(problem, operands.back()));
+  ATTUNE_RETURN_IF_ERROR(CheckVerifiable(problem));
   const Header header = Layout(problem, seed);
   const Footprint footprint = FootprintOf(operands, header.file_size);
   ATTUNE_RETURN_IF_ERROR(CheckSize(footprint));

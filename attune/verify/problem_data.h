@@ -14,6 +14,11 @@
 
 namespace attune {
 
+// Ok, or kUnsupported with the reason if no answer to `problem` can be compared with a right one:
+// an operator without a reference, an element type other than f64, f32, f16 and bf16, or a
+// reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
+Status CheckVerifiable(const Problem& problem);
+
 // How far the making of a reference may go.
 struct ReferenceTerms {
   GoOn go_on;  // The share is that of the reference; 0 while inputs are made.
@@ -34,10 +39,9 @@ class ProblemData {
 
   // Generates inputs from `seed` and computes the reference in f64 (in double-double for an f64
   // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
-  // each 1e9 multiply-adds. kUnsupported for an OtherOp, for an element type other than f64, f32,
-  // f16 and bf16, and above kMaxReferenceMultiplyAdds; kResourceExhausted, with the bytes, if it
-  // does not fit into memory together with the operands of one candidate; kDeadlineExceeded if
-  // `terms` said stop.
+  // each 1e9 multiply-adds. kUnsupported as CheckVerifiable says; kResourceExhausted, with the
+  // bytes, if it does not fit into memory together with the operands of one candidate;
+  // kDeadlineExceeded if `terms` said stop.
   static Result<ProblemData> Create(const Problem& problem, uint64_t seed,
                                     const ReferenceTerms& terms = {});
 

@@ -140,6 +140,15 @@ TEST(ProblemDataTest, WhatCannotBeCheckedIsUnsupported) {
       StatusCode::kUnsupported);
 }
 
+TEST(ProblemDataTest, WhatCanBeCheckedIsKnownWithoutComputing) {
+  const auto code = [](const char* text) { return CheckVerifiable(*ParseProblem(text)).code(); };
+
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=bf16,ctype=f32}"), StatusCode::kOk);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=i8,ctype=i32}"), StatusCode::kUnsupported);
+  EXPECT_EQ(code("gemm@1{m=100000,n=100000,k=100000}"), StatusCode::kUnsupported);
+  EXPECT_EQ(code("pool@1{mode=max}"), StatusCode::kUnsupported);
+}
+
 TEST(ProblemDataTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
   const Status status =
       ProblemData::Create(*ParseProblem("gemm@1{m=1000000,n=500000,k=1}"), 1).status();
