@@ -11,6 +11,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {
@@ -21,12 +22,7 @@ class CublasLtExecutable final : public Executable {
                      const cublasLtMatmulHeuristicResult_t& algorithm, bool has_bias)
       : device_(device), product_(std::move(product)), algorithm_(algorithm), has_bias_(has_bias) {}
 
-  // In whole units of what allocations are aligned to: AlgoCheck of version 13.1 counts odd bytes
-  // (131,367 for a product of 33x17x65 split 16 ways), and the kernels write whole words.
-  size_t workspace_bytes() const override {
-    constexpr size_t kUnit = 256;
-    return (algorithm_.workspaceSize + kUnit - 1) / kUnit * kUnit;
-  }
+  size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspaceSize); }
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());

@@ -8,6 +8,7 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_conv.h"
+#include "backends/cuda/cudnn_graph_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
@@ -24,6 +25,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCublasLtGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
+    solvers_.push_back(MakeCudnnGraphConv(cudnn_));
   }
 
   std::string_view name() const override { return "cuda"; }

@@ -34,7 +34,7 @@ Cudnn::Cudnn() {
   ATTUNE_CUDNN_FUNCTIONS(ATTUNE_CUDNN_FIND)
 #undef ATTUNE_CUDNN_FIND
   if (!report_.available) {
-    report_.missing = fmt::format("{} lacks a legacy convolution of cuDNN {}.{}.", library->path(),
+    report_.missing = fmt::format("{} lacks a function of cuDNN {}.{}.", library->path(),
                                   CUDNN_MAJOR, CUDNN_MINOR);
     return;
   }

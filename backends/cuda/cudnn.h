@@ -1,4 +1,5 @@
-// cuDNN's legacy convolutions, loaded at run time, and one handle of it for each context.
+// cuDNN's legacy convolutions and its graphs, loaded at run time, and one handle of it for each
+// context.
 #pragma once
 
 #include <cuda.h>
@@ -37,7 +38,13 @@ namespace attune::cuda {
   X(cudnnConvolutionBackwardData)                   \
   X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
   X(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
-  X(cudnnConvolutionBackwardFilter)
+  X(cudnnConvolutionBackwardFilter)                 \
+  X(cudnnBackendCreateDescriptor)                   \
+  X(cudnnBackendDestroyDescriptor)                  \
+  X(cudnnBackendSetAttribute)                       \
+  X(cudnnBackendGetAttribute)                       \
+  X(cudnnBackendFinalize)                           \
+  X(cudnnBackendExecute)
 
 // Loaded by its constructor. Thread-safe.
 class Cudnn {

@@ -10,6 +10,7 @@
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_product.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {
@@ -21,7 +22,7 @@ class CudnnExecutable final : public Executable {
   CudnnExecutable(CudaDevice& device, CudnnProduct product, CudnnProduct::Algorithm algorithm)
       : device_(device), product_(std::move(product)), algorithm_(algorithm) {}
 
-  size_t workspace_bytes() const override { return algorithm_.workspace_bytes; }
+  size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspace_bytes); }
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());

@@ -15,15 +15,12 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/padded_layout.h"
 #include "backends/cuda/realign.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {
 
 constexpr const char* kPadding = "padding";
-// What parts of the scratch memory start at multiples of.
-constexpr size_t kUnit = 256;
-
-size_t RoundUp(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 uint64_t AddressAt(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
@@ -57,7 +54,7 @@ class PaddedExecutable final : public Executable {
         algorithm_(algorithm) {}
 
   size_t workspace_bytes() const override {
-    return CopiesBytes() + RoundUp(algorithm_.workspaceSize);
+    return CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
   Status Run(const Arguments& arguments) override {
@@ -83,7 +80,7 @@ class PaddedExecutable final : public Executable {
 
   size_t CopiesBytes() const {
     size_t sum_bytes = 0;
-    for (const Operand3 which : {kA, kB, kC}) sum_bytes += RoundUp(layout_.CopyBytes(which));
+    for (const Operand3 which : {kA, kB, kC}) sum_bytes += ScratchBytes(layout_.CopyBytes(which));
     return sum_bytes;
   }
 
@@ -92,7 +89,7 @@ class PaddedExecutable final : public Executable {
     for (const Operand3 which : {kA, kB, kC}) {
       if (!layout_.is_copied[which]) continue;
       places[which] = scratch;
-      scratch += RoundUp(layout_.CopyBytes(which));
+      scratch += ScratchBytes(layout_.CopyBytes(which));
     }
     return places;
   }

@@ -1,0 +1,468 @@
+#include "backends/cuda/cudnn_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "attune/problem/problem.h"
+
+// Handles of graphs and plans are deprecated in newer versions, and needed in older ones.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace attune::cuda {
+namespace {
+
+constexpr const char* kEngine = "engine";
+constexpr const char* kKnobs = "knobs";
+constexpr std::string_view kNoKnobs = "none";
+constexpr int64_t kMostRecommendations = 64;
+// An engine with no more combinations of its knobs is listed whole.
+constexpr int64_t kMostCombinations = 32;
+constexpr int64_t kMostValuesOfKnob = 8;
+constexpr int64_t kMostKnobs = 64;
+
+// Type of knob -> value; those that are not named stay as they come.
+using KnobValues = std::map<int64_t, int64_t>;
+
+// "k2:1.k5:0": names and values in one parameter, because every engine has other knobs.
+std::string TextOf(const KnobValues& knobs) {
+  std::string text;
+  for (const auto& [type, value] : knobs) {
+    text += fmt::format("{}k{}:{}", text.empty() ? "" : ".", type, value);
+  }
+  return text.empty() ? std::string(kNoKnobs) : text;
+}
+
+Result<KnobValues> ParseKnobs(std::string_view text) {
+  KnobValues knobs;
+  if (text == kNoKnobs) return knobs;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto read = [&](char before, int64_t& number) {
+    if (at == end || *at != before) return false;
+    const auto [next, error] = std::from_chars(at + 1, end, number);
+    at = next;
+    return error == std::errc();
+  };
+  for (;;) {
+    int64_t type = 0;
+    int64_t value = 0;
+    if (!read('k', type) || !read(':', value)) {
+      return InvalidArgument(fmt::format("'{}' is no list of knobs such as 'k2:1.k5:0'.", text));
+    }
+    knobs[type] = value;
+    if (at == end) return knobs;
+    if (*at++ != '.') return InvalidArgument(fmt::format("'{}' is no list of knobs.", text));
+  }
+}
+
+Config ConfigWith(int64_t engine, const KnobValues& knobs) {
+  return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};
+}
+
+cudnnDataType_t TypeOf(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return CUDNN_DATA_HALF;
+    case DataType::kBf16:
+      return CUDNN_DATA_BFLOAT16;
+    case DataType::kF64:
+      return CUDNN_DATA_DOUBLE;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+
+std::vector<int64_t> LastOf(const Spatial& extents, int rank) {
+  return {extents.end() - rank, extents.end()};
+}
+
+// Names of the tensors in a plan's list of addresses: in the order of Operands(conv).
+constexpr int64_t kIds[] = {1, 2, 3};
+
+}  // namespace
+
+Status CheckCudnnGraphTakes(const Conv& conv) {
+  if (conv.mode != ConvMode::kConvolution) {
+    return Unsupported("A graph of one convolution has no transposed one.");
+  }
+  if (conv.bias) return Unsupported("A graph of one convolution adds no bias.");
+  const bool is_computed = conv.type == DataType::kF32 || conv.type == DataType::kF16 ||
+                           conv.type == DataType::kBf16 || conv.type == DataType::kF64;
+  if (!is_computed || conv.math == MathMode::kBf16) {
+    return Unsupported(fmt::format("cuDNN's graphs do not convolve {} with math '{}'.",
+                                   Name(conv.type), Name(conv.math)));
+  }
+  return Status::Ok();
+}
+
+struct CudnnGraph::Descriptors {
+  Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem)
+      : cudnn(library), handle(its_handle), conv(problem) {}
+
+  Status Create() {
+    const std::vector<Operand> operands = Operands(conv);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ATTUNE_RETURN_IF_ERROR(AddTensor(operands[i].tensor, kIds[i]));
+    }
+    ATTUNE_RETURN_IF_ERROR(AddConvolution());
+    ATTUNE_RETURN_IF_ERROR(AddOperation());
+    ATTUNE_ASSIGN_OR_RETURN(
+        CudnnDescriptor made,
+        CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle));
+    ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts.back()));
+    ATTUNE_RETURN_IF_ERROR(made.Finalize());
+    graph.emplace(std::move(made));
+    return Status::Ok();
+  }
+
+  const Cudnn& cudnn;
+  const cudnnHandle_t handle;
+  const Conv conv;
+  std::vector<CudnnDescriptor> parts;  // Three tensors, the convolution, the operation.
+  std::optional<CudnnDescriptor> graph;
+
+ private:
+  Status AddTensor(const TensorDesc& tensor, int64_t id) {
+    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
+                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+    const int64_t alignment_bytes = std::min(conv.alignment_bytes, 16);
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, TypeOf(tensor.type)));
+    ATTUNE_RETURN_IF_ERROR(
+        made.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, tensor.extents));
+    ATTUNE_RETURN_IF_ERROR(made.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, tensor.strides));
+    ATTUNE_RETURN_IF_ERROR(made.SetOne(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id));
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment_bytes));
+    ATTUNE_RETURN_IF_ERROR(made.Finalize());
+    parts.push_back(std::move(made));
+    return Status::Ok();
+  }
+
+  Status AddConvolution() {
+    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
+                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
+    const int rank = conv.spatial_rank;
+    const cudnnDataType_t compute =
+        conv.type == DataType::kF64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+    const auto set = [&](cudnnBackendAttributeName_t name, const Spatial& values) {
+      return made.Set(name, CUDNN_TYPE_INT64, LastOf(values, rank));
+    };
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, compute));
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, mode));
+    ATTUNE_RETURN_IF_ERROR(
+        made.SetOne(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, int64_t{rank}));
+    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, conv.pad));
+    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, conv.pad));
+    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_DILATIONS, conv.dilation));
+    ATTUNE_RETURN_IF_ERROR(set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, conv.stride));
+    ATTUNE_RETURN_IF_ERROR(made.Finalize());
+    parts.push_back(std::move(made));
+    return Status::Ok();
+  }
+
+  // What an operation calls its parts: the three operands, the convolution, alpha and beta.
+  struct OperationNames {
+    cudnnBackendDescriptorType_t type;
+    std::array<cudnnBackendAttributeName_t, 6> attributes;
+  };
+  OperationNames NamesOfOperation() const {
+    switch (conv.direction) {
+      case ConvDirection::kForward:
+        return {
+            CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+            {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA}};
+      case ConvDirection::kBackwardData:
+        return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA}};
+      case ConvDirection::kBackwardWeights:
+        break;
+    }
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+            {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+  }
+
+  Status AddOperation() {
+    const OperationNames names = NamesOfOperation();
+    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made, CudnnDescriptor::Create(cudnn, names.type));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(names.attributes[i], parts[i]));
+    }
+    if (conv.type == DataType::kF64) {
+      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[4], CUDNN_TYPE_DOUBLE, 1.0));
+      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[5], CUDNN_TYPE_DOUBLE, 0.0));
+    } else {
+      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[4], CUDNN_TYPE_FLOAT, 1.0F));
+      ATTUNE_RETURN_IF_ERROR(made.SetOne(names.attributes[5], CUDNN_TYPE_FLOAT, 0.0F));
+    }
+    ATTUNE_RETURN_IF_ERROR(made.Finalize());
+    parts.push_back(std::move(made));
+    return Status::Ok();
+  }
+};
+
+Result<CudnnGraph> CudnnGraph::Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv) {
+  auto descriptors = std::make_shared<Descriptors>(cudnn, handle, conv);
+  ATTUNE_RETURN_IF_ERROR(descriptors->Create());
+  return CudnnGraph(std::move(descriptors));
+}
+
+Result<CudnnDescriptor> CudnnGraph::Engine(int64_t index) const {
+  ATTUNE_ASSIGN_OR_RETURN(
+      CudnnDescriptor engine,
+      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+  ATTUNE_RETURN_IF_ERROR(
+      engine.SetDescriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, *descriptors_->graph));
+  ATTUNE_RETURN_IF_ERROR(engine.SetOne(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index));
+  ATTUNE_RETURN_IF_ERROR(engine.Finalize());
+  return engine;
+}
+
+bool CudnnGraph::Allows(const CudnnDescriptor& engine) const {
+  const Conv& conv = descriptors_->conv;
+  const bool is_strict_f32 = conv.type == DataType::kF32 && conv.math == MathMode::kStrict;
+  const auto notes = engine.GetAll<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                                CUDNN_TYPE_NUMERICAL_NOTE);
+  for (const cudnnBackendNumericalNote_t note : notes) {
+    // On f32 a tensor core is TF32.
+    const bool rounds_inputs = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+                               note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+    if (is_strict_f32 && rounds_inputs) return false;
+    if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
+    if (conv.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+  }
+  return true;
+}
+
+Result<std::optional<Config>> CudnnGraph::ConfigOf(const CudnnDescriptor& engine_config) const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> engines,
+                          engine_config.GetDescriptors(CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                       CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
+  if (engines.empty() || !Allows(engines.front())) return std::optional<Config>();
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t index,
+                          engines.front().GetInt64(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  KnobValues knobs;
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<CudnnDescriptor> choices,
+      engine_config.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                   CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMostKnobs));
+  for (const CudnnDescriptor& choice : choices) {
+    const auto types = choice.GetAll<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                                             CUDNN_TYPE_KNOB_TYPE);
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t value,
+                            choice.GetInt64(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    if (!types.empty()) knobs[types.front()] = value;
+  }
+  return std::optional<Config>(ConfigWith(index, knobs));
+}
+
+Result<std::vector<Config>> CudnnGraph::Recommendations() const {
+  std::vector<Config> configs;
+  for (const cudnnBackendHeurMode_t mode :
+       {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        CudnnDescriptor heuristic,
+        CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+    ATTUNE_RETURN_IF_ERROR(
+        heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *descriptors_->graph));
+    ATTUNE_RETURN_IF_ERROR(
+        heuristic.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode));
+    // Not every mode knows every convolution.
+    if (!heuristic.Finalize().ok()) continue;
+    ATTUNE_ASSIGN_OR_RETURN(
+        const std::vector<CudnnDescriptor> answers,
+        heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                                 kMostRecommendations));
+    for (const CudnnDescriptor& answer : answers) {
+      ATTUNE_ASSIGN_OR_RETURN(std::optional<Config> config, ConfigOf(answer));
+      const bool is_new =
+          config.has_value() && std::find(configs.begin(), configs.end(), *config) == configs.end();
+      if (is_new) configs.push_back(*std::move(config));
+    }
+  }
+  return configs;
+}
+
+namespace {
+
+struct Knob {
+  int64_t type = 0;
+  std::vector<int64_t> values;
+};
+
+Result<std::vector<Knob>> KnobsOf(const CudnnDescriptor& engine) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> infos,
+                          engine.GetDescriptors(CUDNN_ATTR_ENGINE_KNOB_INFO,
+                                                CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, kMostKnobs));
+  std::vector<Knob> knobs;
+  for (const CudnnDescriptor& info : infos) {
+    const auto types =
+        info.GetAll<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE, CUDNN_TYPE_KNOB_TYPE);
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t least, info.GetInt64(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE));
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t most, info.GetInt64(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE));
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t stride, info.GetInt64(CUDNN_ATTR_KNOB_INFO_STRIDE));
+    if (types.empty() || stride <= 0) continue;
+    Knob knob{types.front(), {}};
+    for (int64_t value = least; value <= most; value += stride) {
+      if (std::ssize(knob.values) == kMostValuesOfKnob) break;
+      knob.values.push_back(value);
+    }
+    if (!knob.values.empty()) knobs.push_back(std::move(knob));
+  }
+  return knobs;
+}
+
+// All combinations where they are few, else each knob's values with the others as they come.
+std::vector<KnobValues> VariantsOf(const std::vector<Knob>& knobs) {
+  int64_t combinations = 1;
+  for (const Knob& knob : knobs) {
+    combinations = std::min(combinations * std::ssize(knob.values), kMostCombinations + 1);
+  }
+  std::vector<KnobValues> variants = {{}};
+  if (combinations > kMostCombinations) {
+    for (const Knob& knob : knobs) {
+      for (const int64_t value : knob.values) variants.push_back({{knob.type, value}});
+    }
+    return variants;
+  }
+  std::vector<KnobValues> partial = {{}};
+  for (const Knob& knob : knobs) {
+    std::vector<KnobValues> longer;
+    for (const KnobValues& chosen : partial) {
+      for (const int64_t value : knob.values) {
+        longer.push_back(chosen);
+        longer.back()[knob.type] = value;
+      }
+    }
+    partial = std::move(longer);
+  }
+  if (!knobs.empty()) variants.insert(variants.end(), partial.begin(), partial.end());
+  return variants;
+}
+
+}  // namespace
+
+Status CudnnGraph::AddVariants(int64_t index, std::vector<Config>& configs) const {
+  const Result<CudnnDescriptor> engine = Engine(index);
+  // It does not compute this convolution, which is what was asked.
+  if (!engine.ok() || !Allows(*engine)) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Knob> knobs, KnobsOf(*engine));
+  for (const KnobValues& chosen : VariantsOf(knobs)) {
+    Config config = ConfigWith(index, chosen);
+    if (EngineConfig(config).ok()) configs.push_back(std::move(config));
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<Config>> CudnnGraph::Enumeration() const {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t count, descriptors_->graph->GetInt64(
+                                                   CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));
+  std::vector<Config> configs;
+  for (int64_t index = 0; index < count; ++index) {
+    ATTUNE_RETURN_IF_ERROR(AddVariants(index, configs));
+  }
+  return configs;
+}
+
+Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
+  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
+  std::vector<CudnnDescriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> pointers;
+  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
+  for (const auto& [type, value] : knobs) {
+    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor choice,
+                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
+    ATTUNE_RETURN_IF_ERROR(choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+                                         static_cast<cudnnBackendKnobType_t>(type)));
+    ATTUNE_RETURN_IF_ERROR(
+        choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value));
+    ATTUNE_RETURN_IF_ERROR(choice.Finalize());
+    pointers.push_back(choice.get());
+    choices.push_back(std::move(choice));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
+                          CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+  ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine));
+  if (!pointers.empty()) {
+    ATTUNE_RETURN_IF_ERROR(made.SetRaw(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(pointers),
+                                       pointers.data()));
+  }
+  ATTUNE_RETURN_IF_ERROR(made.Finalize());
+  return made;
+}
+
+Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine_config) const {
+  ATTUNE_ASSIGN_OR_RETURN(
+      CudnnDescriptor plan,
+      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+  ATTUNE_RETURN_IF_ERROR(
+      plan.SetOne(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, descriptors_->handle));
+  ATTUNE_RETURN_IF_ERROR(
+      plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine_config));
+  ATTUNE_RETURN_IF_ERROR(plan.Finalize());
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t workspace_bytes,
+                          plan.GetInt64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return CudnnPlan{std::move(plan), static_cast<size_t>(workspace_bytes)};
+}
+
+Result<CudnnPlan> CudnnGraph::PlanOf(const Config& config) const {
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, EngineConfig(config));
+  return PlanOf(engine_config);
+}
+
+Result<CudnnPlan> CudnnGraph::FirstPlan() const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> configs, Recommendations());
+  for (const Config& config : configs) {
+    Result<CudnnPlan> plan = PlanOf(config);
+    if (plan.ok()) return plan;
+  }
+  return Unsupported("cuDNN has no engine for this convolution.");
+}
+
+Status CudnnGraph::Run(const CudnnPlan& plan, const void* first, const void* second, void* output,
+                       void* workspace) const {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor pack,
+                          CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+  const void* addresses[] = {first, second, output};
+  ATTUNE_RETURN_IF_ERROR(
+      pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, kIds));
+  ATTUNE_RETURN_IF_ERROR(
+      pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, addresses));
+  ATTUNE_RETURN_IF_ERROR(
+      pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace));
+  ATTUNE_RETURN_IF_ERROR(pack.Finalize());
+  return cudnn.Check(cudnn.cudnnBackendExecute(descriptors_->handle, plan.plan.get(), pack.get()),
+                     "cannot run a plan");
+}
+
+}  // namespace attune::cuda

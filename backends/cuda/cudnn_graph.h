@@ -1,0 +1,72 @@
+// A Conv as a graph of one operation: the engines that compute it, their knobs, and plans.
+#pragma once
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/conv.h"
+#include "attune/space/config.h"
+#include "backends/cuda/cudnn.h"
+#include "backends/cuda/cudnn_backend.h"
+
+namespace attune::cuda {
+
+// Ok, or kUnsupported with what a graph of one convolution has no words for. Needs neither library
+// nor device.
+Status CheckCudnnGraphTakes(const Conv& conv);
+
+// An engine with its knobs set and checked for one convolution on one device.
+struct CudnnPlan {
+  CudnnDescriptor plan;
+  size_t workspace_bytes = 0;
+};
+
+// The graph of one convolution. Immutable; used by one thread at a time.
+class CudnnGraph {
+ public:
+  // REQUIRES: CheckCudnnGraphTakes(conv) is ok.
+  static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv);
+
+  // What the library recommends, best guess first: modes A, B and fallback, in this order and
+  // without repetition. Engines that are not allowed (Allows) are left out.
+  Result<std::vector<Config>> Recommendations() const;
+
+  // Every engine that computes the convolution and is allowed: with its knobs as they come, then
+  // with one of them changed, or in all combinations where these are few.
+  Result<std::vector<Config>> Enumeration() const;
+
+  // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
+  // not compute this convolution, or not with these knobs. May compile for seconds.
+  Result<CudnnPlan> PlanOf(const Config& config) const;
+  // The plan of the first recommendation that has one.
+  Result<CudnnPlan> FirstPlan() const;
+
+  // Enqueues the convolution; operands in the order of Operands(conv).
+  Status Run(const CudnnPlan& plan, const void* first, const void* second, void* output,
+             void* workspace) const;
+
+ private:
+  struct Descriptors;
+
+  explicit CudnnGraph(std::shared_ptr<const Descriptors> descriptors)
+      : descriptors_(std::move(descriptors)) {}
+
+  Result<CudnnDescriptor> Engine(int64_t index) const;
+  // Whether the numbers that an engine gives are those that were asked for, as it says itself.
+  bool Allows(const CudnnDescriptor& engine) const;
+  // Nothing if the engine is not allowed.
+  Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
+  Status AddVariants(int64_t index, std::vector<Config>& configs) const;
+  Result<CudnnDescriptor> EngineConfig(const Config& config) const;
+  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine_config) const;
+
+  std::shared_ptr<const Descriptors> descriptors_;
+};
+
+}  // namespace attune::cuda

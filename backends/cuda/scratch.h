@@ -1,0 +1,18 @@
+// How much scratch memory libraries really use.
+#pragma once
+
+#include <cstddef>
+
+namespace attune::cuda {
+
+// What parts of the scratch memory start at multiples of, as allocations do.
+inline constexpr size_t kScratchUnit = 256;
+
+// Enough for a library that says that it needs `bytes`, in whole units: cuBLASLt 13.1 and
+// cuDNN 9.14 count odd bytes (131,367 for a product of 33x17x65 split 16 ways, 1,094,327 for a
+// convolution), and their kernels write whole words.
+constexpr size_t ScratchBytes(size_t bytes) {
+  return (bytes + kScratchUnit - 1) / kScratchUnit * kScratchUnit;
+}
+
+}  // namespace attune::cuda
