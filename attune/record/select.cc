@@ -140,6 +140,27 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
   return choice;
 }
 
+namespace {
+
+// Whether what `choice` was decided by was measured while nothing else ran: its own time and that
+// of the default.
+bool WasSteady(const Choice& choice) {
+  return IsSteady(choice.measurement) && IsSteady(choice.default_measurement);
+}
+
+// Whether `choice`, in whose final the standing one ran as `again`, is of a quiet machine while
+// `standing` is not.
+bool IsQuieter(const Choice& choice, const Measurement& again, const Choice& standing,
+               const SelectOptions& options) {
+  const auto sure = [&](const Measurement& measurement) {
+    return measurement.confidence >= options.confidence;
+  };
+  return !WasSteady(standing) && WasSteady(choice) && IsSteady(again) && sure(choice.measurement) &&
+         sure(choice.default_measurement) && sure(again);
+}
+
+}  // namespace
+
 bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOptions& options) {
   const auto last_words = LastWords(set);
   const auto found = last_words.find(standing.candidate);
@@ -150,6 +171,7 @@ bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOption
   if (again == nullptr) return true;
   if (!IsCredible(*again, set.set.cache)) return false;
   if (choice->doubt <= std::max(1.0, standing.doubt) * (1 + options.margin)) return true;
+  if (IsQuieter(*choice, *again, standing, options)) return true;
   if (!IsSteady(choice->measurement)) return false;
   const RatioEstimate over_standing = PairedRatio(again->samples_ns, choice->measurement.samples_ns,
                                                   FinalConfidence(options.confidence));

@@ -15,7 +15,11 @@
 //      is steady (IsSteady): where something else ran beside, rounds that hit one candidate harder
 //      than the other prove nothing; or
 //   3. the new final is as sure of its choice as the standing one was of its own: by `doubt`, the
-//      factor by which somebody else in the final may still be faster, up to the margin.
+//      factor by which somebody else in the final may still be faster, up to the margin; or
+//   4. the standing set was measured while something else ran (its choice or its default is not
+//      steady), and the new one was not: the default, the standing and the new choice are steady in
+//      the new final, with confidence. The doubt of the standing set says nothing then, least of
+//      all where noise left only the default in its final.
 //
 // Otherwise the set stays unfinished, and what stood stands. A hurried measurement ends in wide
 // intervals, so that it has a large doubt, and it seldom meets 2 by chance; a careful one meets 3.

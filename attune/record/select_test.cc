@@ -451,6 +451,21 @@ TEST(Replaces, WhoBeatsTheStandingChoiceOnABusyMachineDoesNot) {
   EXPECT_TRUE(ReplacesStanding(records(Timed(900))));
 }
 
+TEST(Replaces, WhatWasDecidedOnABusyMachineGivesWayToAQuietOne) {
+  const Record eigen = Final(Eigen(), Scattered(1100, 0.85, kRounds));
+  Record busy = FinalDefault(1000);
+  std::get<Measurement>(busy.trial.outcome).high_ns = 3000;
+  const Choice loud = SelectWithin(SetOf({busy}), SelectOptions()).value();
+  const Choice quiet = SelectWithin(SetOf({FinalDefault(1000)}), SelectOptions()).value();
+  Record hurried = FinalDefault(1000);
+  std::get<Measurement>(hurried.trial.outcome).confidence = 0.75;
+
+  EXPECT_TRUE(Replaces(SetOf({FinalDefault(1000), eigen}), loud, SelectOptions()));
+  EXPECT_FALSE(Replaces(SetOf({FinalDefault(1000), eigen}), quiet, SelectOptions()));
+  EXPECT_FALSE(Replaces(SetOf({hurried, eigen}), loud, SelectOptions()));
+  EXPECT_FALSE(Replaces(SetOf({busy, eigen}), loud, SelectOptions()));
+}
+
 TEST(IsSteady, TheIntervalCountsAgainstTheMedian) {
   Measurement measurement = Timed(1000);
   EXPECT_TRUE(IsSteady(measurement));
