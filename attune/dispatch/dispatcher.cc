@@ -22,6 +22,15 @@ struct Dispatcher::Draft {
   std::vector<std::string> refused;  // Solvers that do not apply.
 };
 
+namespace {
+
+std::string WhyNotAfterFork(const std::string& what) {
+  return fmt::format(
+      "{} waits for threads that stayed in the process that this one was forked from.", what);
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(DispatchParts parts, DispatchOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
@@ -59,9 +68,24 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
   const bool known = std::any_of(options.begin(), options.end(), [&](const Option& other) {
     return other.candidate == option.candidate;
   });
-  if (known || !InScope(draft.problem, option)) return false;
+  if (known || !RunsHere(option.candidate) || !InScope(draft.problem, option)) return false;
   options.push_back(std::move(option));
   return true;
+}
+
+bool Dispatcher::RunsHere(const Candidate& candidate) const {
+  if (!options_.after_fork) return true;
+  const Solver* solver = SolverOf(candidate);
+  return solver == nullptr || solver->RunsAfterFork(candidate.config);
+}
+
+std::optional<Candidate> Dispatcher::DefaultOf(const Solver& solver,
+                                               const ConfigSpace& space) const {
+  for (uint64_t i = 0; i < space.size(); ++i) {
+    Candidate candidate{solver.id(), space.At(i)};
+    if (RunsHere(candidate)) return candidate;
+  }
+  return std::nullopt;
 }
 
 bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
@@ -106,10 +130,15 @@ Status Dispatcher::AddForced(Draft& draft) const {
   } else {
     const auto space = entry->solver->Space(draft.problem, parts_.target);
     if (!space.ok()) return space.error().WithContext("The forced choice cannot serve");
-    option.candidate.config = space->At(0);
+    option.candidate =
+        DefaultOf(*entry->solver, *space).value_or(Candidate{entry->solver->id(), space->At(0)});
   }
   ATTUNE_RETURN_IF_ERROR(
       Fits(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
+  if (!RunsHere(option.candidate)) {
+    return FailedPrecondition(WhyNotAfterFork(Text(option.candidate)))
+        .WithContext("The forced choice cannot serve");
+  }
   draft.decision.options.push_back(std::move(option));
   draft.decision.is_tuned = true;
   return Status::Ok();
@@ -138,7 +167,8 @@ void Dispatcher::AddRecords(Draft& draft) const {
     const Judgement judgement = JudgeChoice(choice);
     if (judgement.validity == Validity::kHolds) {
       AddRanking(draft, choice, Origin::kMeasured, "A record of this machine chose it.");
-      draft.decision.is_tuned = !draft.decision.options.empty();
+      draft.decision.is_tuned =
+          !draft.decision.options.empty() || !RunsHere(choice.best().candidate);
       if (draft.decision.is_tuned) return;
       continue;
     }
@@ -162,6 +192,9 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
       // What won exists no more, so the record decides nothing: it is as good as none.
       if (is_first && origin == Origin::kMeasured) return;
       continue;
+    }
+    if (is_first && !RunsHere(ranked.candidate)) {
+      draft.decision.skipped.push_back(WhyNotAfterFork(Text(ranked.candidate)));
     }
     Option option;
     option.candidate = ranked.candidate;
@@ -221,7 +254,9 @@ void Dispatcher::AddPredicted(Draft& draft) const {
     const auto space = solver->Space(draft.problem, parts_.target);
     if (!space.ok()) continue;
     Option option;
-    option.candidate = {solver->id(), space->At(0)};
+    const auto candidate = DefaultOf(*solver, *space);
+    if (!candidate.has_value()) continue;
+    option.candidate = *candidate;
     option.origin = Origin::kPredicted;
     option.because = "A model expects it to be the quickest.";
     const auto time_ns = parts_.predictor->PredictNs(draft.problem, option.candidate);
@@ -266,8 +301,13 @@ bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {
     draft.refused.push_back(space.error().message());
     return false;
   }
+  const std::optional<Candidate> candidate = DefaultOf(solver, *space);
+  if (!candidate.has_value()) {
+    draft.refused.push_back(WhyNotAfterFork(Text(solver.id())));
+    return false;
+  }
   Option option;
-  option.candidate = {solver.id(), space->At(0)};
+  option.candidate = *candidate;
   if (draft.decision.is_provisional) {
     option.because = "Nothing is known of this problem; it stands in for the default.";
   } else if (draft.decision.options.empty()) {

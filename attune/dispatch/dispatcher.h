@@ -40,6 +40,8 @@ struct DispatchParts {
 struct DispatchOptions {
   Scope scope = Scope::kAll;
   ForcedChoices forced;
+  // The process was forked from one that computed: candidates that cannot run then are left out.
+  bool after_fork = false;
   // A tuned problem farther away says nothing: 2 is a factor of 4 in one size.
   double max_neighbour_distance = 2;
   // What a caller may be made to wait for a creation whose time is known: so much, or so large a
@@ -54,7 +56,9 @@ struct Decision {
   std::vector<Option> options;
   // By Breadth::kReady alone: the default may be a solver that was not asked, because it is slow.
   bool is_provisional = false;
-  bool is_tuned = false;  // The first one is forced, or rests on a record of this target.
+  // The first one is forced or rests on a record of this target, or such a record is left out after
+  // a fork alone.
+  bool is_tuned = false;
   std::vector<std::string> skipped;  // Records that cannot be used here, and why.
 };
 
@@ -147,8 +151,11 @@ class Dispatcher {
   void AddPredicted(Draft& draft) const;
   void AddDefaults(Draft& draft) const;
   bool AddDefault(Draft& draft, const Solver& solver) const;
-  // False if it is out of scope, above the limit, or known.
+  // False if it is out of scope, above the limit, of no use after a fork, or known.
   bool Add(Draft& draft, Option option) const;
+  bool RunsHere(const Candidate& candidate) const;
+  // The default of `solver`; after a fork the first config that runs then, if there is one.
+  std::optional<Candidate> DefaultOf(const Solver& solver, const ConfigSpace& space) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.

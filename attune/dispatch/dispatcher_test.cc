@@ -355,6 +355,59 @@ TEST_F(DispatcherTest, ThatNothingFitsTheWorkspaceIsAnErrorThatNamesTheLimit) {
                         "10."));
 }
 
+TEST_F(DispatcherTest, AfterAForkTheNextOfARankingServesAndTheProblemStaysTuned) {
+  options_.after_fork = true;
+  machine_.quick->first_variant_after_fork = 1;
+  Record({machine_.quick->At(0), machine_.quick->At(1)});
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().candidate, machine_.quick->At(1));
+  EXPECT_TRUE(serving->is_tuned);
+  EXPECT_THAT(
+      serving->skipped,
+      ElementsAre("test.quick-gemm@1{variant=0} waits for threads that stayed in the process "
+                  "that this one was forked from."));
+}
+
+TEST_F(DispatcherTest, AfterAForkARecordOfWhichNothingRunsLeavesTheDefaultAndIsNoReasonToTune) {
+  options_.after_fork = true;
+  machine_.quick->first_variant_after_fork = 1;
+  Record({machine_.quick->At(0)});
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving->plan->option().origin, Origin::kDefault);
+  EXPECT_TRUE(serving->is_tuned);
+}
+
+TEST_F(DispatcherTest, AfterAForkTheDefaultIsTheFirstConfigThatRuns) {
+  options_.after_fork = true;
+  machine_.slow->first_variant_after_fork = TestSolver::kVariants;
+  machine_.quick->first_variant_after_fork = 2;
+
+  EXPECT_EQ(Text(Decide(Breadth::kEverything).options.front().candidate),
+            "test.quick-gemm@1{variant=2}");
+}
+
+TEST_F(DispatcherTest, AfterAForkAForcedCandidateThatDoesNotRunIsAnError) {
+  options_.after_fork = true;
+  machine_.quick->first_variant_after_fork = 1;
+  Force("test.quick-gemm@1{variant=0}");
+
+  const auto serving = Serve();
+
+  EXPECT_EQ(serving.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(serving.status().message(), HasSubstr("The forced choice cannot serve"));
+}
+
+TEST_F(DispatcherTest, WithoutAForkWhatDoesNotRunAfterOneServes) {
+  machine_.quick->first_variant_after_fork = 1;
+  Record({machine_.quick->At(0)});
+
+  EXPECT_EQ(Serve()->plan->option().candidate, machine_.quick->At(0));
+}
+
 TEST_F(DispatcherTest, TheDynamicScopeLeavesSolversOutThatBuildEachSize) {
   options_.scope = Scope::kDynamic;
   Record({machine_.compiled->At(1), machine_.quick->At(1)});

@@ -124,12 +124,14 @@ void NoteDynamicHit(attune_runtime& owner, const PlanKey& key, const Problem& pr
 template <class Call>
 attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
                     const attune_arguments& arguments) {
-  PlanServer& server = owner.current().server();
   const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
-  if (Plan* plan = server.Find(key)) [[likely]] {
-    if (HasDynamicDims()) [[unlikely]]
-      NoteDynamicHit(owner, key, plan->problem());
-    return RunPlan(server, *plan, arguments);
+  if (Runtime* current = owner.current()) [[likely]] {
+    PlanServer& server = current->server();
+    if (Plan* plan = server.Find(key)) [[likely]] {
+      if (HasDynamicDims()) [[unlikely]]
+        NoteDynamicHit(owner, key, plan->problem());
+      return RunPlan(server, *plan, arguments);
+    }
   }
   Plan* plan = nullptr;
   Runtime* runtime = nullptr;
@@ -162,7 +164,10 @@ Status CopyOut(const std::string& text, char** out) {
   return Status::Ok();
 }
 
-TunableContext& ContextOf(attune_runtime& runtime) { return runtime.current().tunable(); }
+Result<TunableContext*> ContextOf(attune_runtime& owner) {
+  ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
+  return &runtime->tunable();
+}
 
 static_assert(static_cast<int>(StatusCode::kInternal) == ATTUNE_INTERNAL);
 static_assert(static_cast<int>(StatusCode::kUnsupported) == ATTUNE_UNSUPPORTED);
@@ -220,7 +225,8 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
 attune_code attune_synchronize(attune_runtime* runtime) {
   return attune::Guarded([&]() -> attune::Status {
     if (runtime == nullptr) return attune::NullArgument("attune_synchronize");
-    return runtime->current().Synchronize();
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    return here->Synchronize();
   });
 }
 
@@ -233,23 +239,16 @@ Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& proble
                 attune_plan** out) {
   *out = nullptr;
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
-  auto plan = std::make_unique<attune_plan>();
-  plan->owner = owner;
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    plan->alpha_class = static_cast<int>(gemm->alpha);
-    plan->beta_class = static_cast<int>(gemm->beta);
-  }
-  plan->slot = runtime->server().Pin(key, problem, limit);
-  const Status failure = plan->slot->current()->failure();
+  auto slot = runtime->server().Pin(key, problem, limit);
+  const Status failure = slot->current()->failure();
   if (!failure.ok()) {
-    PlanServer::Unpin(*plan->slot);
+    PlanServer::Unpin(*slot);
     return failure;
   }
-  *out = plan.release();
+  *out = new attune_plan(*owner, key, problem, limit, std::move(slot));
   return Status::Ok();
 }
 
-// A plan for alpha = 1 may be served by what knows no alpha: with another one it would be wrong.
 Status WrongScalars(const attune_plan& plan, const attune_arguments& arguments) {
   constexpr const char* kClasses[] = {"0", "1", "neither 0 nor 1"};
   constexpr const char* kMessage =
@@ -305,17 +304,31 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
                                  attune::ScalarClassOf(arguments->beta) != plan->beta_class)) {
     return attune::Fail(attune::WrongScalars(*plan, *arguments));
   }
-  return attune::RunPlan(plan->owner->current().server(), *plan->slot->current(), *arguments);
+  attune::PlanSlot* slot = plan->current();
+  attune::Runtime* runtime = plan->owner.current();
+  if (slot == nullptr || runtime == nullptr) [[unlikely]] {
+    const attune_code bound = attune::Guarded([&]() -> attune::Status {
+      ATTUNE_ASSIGN_OR_RETURN(slot, plan->here());
+      ATTUNE_ASSIGN_OR_RETURN(runtime, plan->owner.here());
+      return attune::Status::Ok();
+    });
+    if (bound != ATTUNE_OK) return bound;
+  }
+  return attune::RunPlan(runtime->server(), *slot->current(), *arguments);
 }
 
 uint64_t attune_plan_workspace_bytes(const attune_plan* plan) {
-  return plan == nullptr ? 0 : plan->slot->current()->workspace_bytes();
+  if (plan == nullptr) return 0;
+  uint64_t bytes = 0;
+  // A child that cannot bind it hears why when it runs it.
+  (void)attune::Guarded([&]() -> attune::Status {
+    ATTUNE_ASSIGN_OR_RETURN(const attune::PlanSlot* slot, plan->here());
+    bytes = slot->current()->workspace_bytes();
+    return attune::Status::Ok();
+  });
+  return bytes;
 }
 
-void attune_plan_release(attune_plan* plan) {
-  if (plan == nullptr) return;
-  attune::PlanServer::Unpin(*plan->slot);
-  delete plan;
-}
+void attune_plan_release(attune_plan* plan) { delete plan; }
 
 }  // extern "C"

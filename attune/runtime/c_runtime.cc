@@ -1,7 +1,5 @@
 #include "attune/runtime/c_runtime.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -9,25 +7,57 @@
 #include "attune/dispatch/counters.h"
 
 attune_runtime::attune_runtime(std::unique_ptr<attune::Runtime> runtime)
-    : current_(runtime.release()), maker_(::getpid()) {}
+    : runtime_(runtime.release()) {}
 
 attune_runtime::~attune_runtime() {
   // Of a parent's, a child can end nothing: its threads are not here and its files are shared.
-  if (maker_.load() != ::getpid()) return;
-  const std::unique_ptr<attune::Runtime> runtime(current_.load());
-  if (!runtime->options().prints_summary) return;
+  const std::unique_ptr<attune::Runtime> runtime(runtime_.get());
+  if (runtime == nullptr || !runtime->options().prints_summary) return;
   const std::string line = attune::Summary(runtime->server().counters()) + "\n";
   // Asked for, by ATTUNE_SUMMARY; whoever closed standard error does not get it.
   (void)std::fputs(line.c_str(), stderr);
 }
 
 attune::Result<attune::Runtime*> attune_runtime::here() {
-  const pid_t process = ::getpid();
-  if (maker_.load(std::memory_order_acquire) == process) return &current();
-  const std::lock_guard<std::mutex> lock(fork_mutex_);
-  if (maker_.load() == process) return &current();
-  ATTUNE_ASSIGN_OR_RETURN(auto made, attune::Runtime::Create(current().options()));
-  current_.store(made.release(), std::memory_order_release);
-  maker_.store(process, std::memory_order_release);
-  return &current();
+  if (attune::Runtime* runtime = runtime_.get()) return runtime;
+  return runtime_.GetOrMake([this] { return MakeAgain(); });
+}
+
+// With the options that the first one was made with, and the switches that the last one had.
+attune::Result<attune::Runtime*> attune_runtime::MakeAgain() const {
+  attune::Runtime& parents = *runtime_.last();
+  attune::RuntimeOptions options = parents.options();
+  if (auto switches = parents.tunable().TrySwitches()) options.tunable = std::move(*switches);
+  ATTUNE_ASSIGN_OR_RETURN(auto made, attune::Runtime::Create(options));
+  return made.release();
+}
+
+attune_plan::attune_plan(attune_runtime& runtime, const attune::PlanKey& plan_key,
+                         const attune::Problem& plan_problem, uint64_t plan_limit,
+                         std::shared_ptr<attune::PlanSlot> pinned)
+    : owner(runtime),
+      key(plan_key),
+      problem(plan_problem),
+      workspace_limit_bytes(plan_limit),
+      pinned_{std::move(pinned)},
+      slot_(pinned_.front().get()) {
+  if (const auto* gemm = std::get_if<attune::Gemm>(&problem)) {
+    alpha_class = static_cast<int>(gemm->alpha);
+    beta_class = static_cast<int>(gemm->beta);
+  }
+}
+
+attune_plan::~attune_plan() {
+  for (const auto& slot : pinned_) attune::PlanServer::Unpin(*slot);
+}
+
+attune::Result<attune::PlanSlot*> attune_plan::here() const {
+  if (attune::PlanSlot* slot = slot_.get()) return slot;
+  return slot_.GetOrMake([this] { return PinAgain(); });
+}
+
+attune::Result<attune::PlanSlot*> attune_plan::PinAgain() const {
+  ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * runtime, owner.here());
+  pinned_.push_back(runtime->server().Pin(key, problem, workspace_limit_bytes));
+  return pinned_.back().get();
 }

@@ -1,49 +1,73 @@
 // What stands behind the opaque types of the C interface.
 #pragma once
 
-#include <sys/types.h>
-
-#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "attune/attune.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan.h"
+#include "attune/dispatch/plan_key.h"
+#include "attune/problem/problem.h"
+#include "attune/runtime/per_process.h"
 #include "attune/runtime/runtime.h"
 
-// Thread-safe. After a fork(), the child has none of the threads of its parent's run time, and may
-// find any lock of it taken for good. So what the parent made goes on serving what it has at hand,
-// which takes no lock, and for everything else the child makes a run time of its own.
+// Thread-safe. After a fork(), the child has none of the threads that its parent's run time and the
+// libraries of that compute with, and may find any lock of them taken for good. So the child makes
+// a run time of its own when it first calls, and never touches that of its parent.
 struct attune_runtime {
   explicit attune_runtime(std::unique_ptr<attune::Runtime> runtime);
   ~attune_runtime();
   attune_runtime(const attune_runtime&) = delete;
   attune_runtime& operator=(const attune_runtime&) = delete;
 
-  // For hits, in whatever process.
-  attune::Runtime& current() { return *current_.load(std::memory_order_acquire); }
-  // Of this process.
+  // The run time of this process; null in a child that has made none yet.
+  attune::Runtime* current() const { return runtime_.get(); }
+  // The same; a child makes its own.
   attune::Result<attune::Runtime*> here();
 
  private:
-  std::atomic<attune::Runtime*> current_;  // Owned by the process maker_.
-  std::atomic<pid_t> maker_;
-  std::mutex fork_mutex_;  // Held while a child makes its own; never in the first process.
+  attune::Result<attune::Runtime*> MakeAgain() const;
+
+  attune::PerProcess<attune::Runtime> runtime_;  // Owned by the process that made it.
 };
 
+// A plan follows its run time: a child binds it anew when it first uses it, which is no change that
+// its user could see.
 struct attune_plan {
-  attune_runtime* owner = nullptr;
-  std::shared_ptr<attune::PlanSlot> slot;
+  attune_plan(attune_runtime& runtime, const attune::PlanKey& plan_key,
+              const attune::Problem& plan_problem, uint64_t plan_limit,
+              std::shared_ptr<attune::PlanSlot> pinned);
+  ~attune_plan();
+  attune_plan(const attune_plan&) = delete;
+  attune_plan& operator=(const attune_plan&) = delete;
+
+  // The slot of this process; null in a child that has not used the plan yet.
+  attune::PlanSlot* current() const { return slot_.get(); }
+  // The same; a child pins its own.
+  attune::Result<attune::PlanSlot*> here() const;
+
+  attune_runtime& owner;
+  const attune::PlanKey key;
+  const attune::Problem problem;
+  const uint64_t workspace_limit_bytes;
   // What the arguments of each run have to agree with; -1: anything.
   int alpha_class = -1;
   int beta_class = -1;
+
+ private:
+  attune::Result<attune::PlanSlot*> PinAgain() const;
+
+  // One for each process that pinned one; changed by whoever makes slot_ alone.
+  mutable std::vector<std::shared_ptr<attune::PlanSlot>> pinned_;
+  mutable attune::PerProcess<attune::PlanSlot> slot_;
 };
 
 namespace attune {

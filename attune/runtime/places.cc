@@ -54,6 +54,7 @@ class PluginBackend final : public Backend {
   Environment DescribeEnvironment() const override {
     return loaded() == nullptr ? Environment() : loaded()->DescribeEnvironment();
   }
+  bool OpensAfterFork() const override { return loaded() != nullptr && loaded()->OpensAfterFork(); }
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     if (loaded() == nullptr) return NotFound(reason_);
     return loaded()->Open(spec);

@@ -12,11 +12,13 @@
 #include "attune/base/steady_time.h"
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/index/memory_choices.h"
+#include "attune/runtime/fork_watch.h"
 #include "attune/runtime/host_fallback.h"
 #include "attune/runtime/solution_names.h"
 #include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/thread_wait_policy.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -54,10 +56,14 @@ TuningTerms TermsOf(const TunableContext& tunable) {
 Runtime::Runtime(const RuntimeOptions& options) : options_(options), notes_(options.notes) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
+  WatchForks();
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   ATTUNE_RETURN_IF_ERROR(runtime->OpenPlace());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeTunable());
   ATTUNE_RETURN_IF_ERROR(runtime->MakeServer());
+  // Before: its static objects must go after the threads that use them. A thread that makes them
+  // could be overtaken by an exit.
+  if (!options.database.empty()) LoadSqlLibrary();
   runtime->stop_at_exit_.emplace(
       [made = runtime.get()] { (void)made->StopBackground(kLongestExit); });
   return runtime;
@@ -66,6 +72,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
 Status Runtime::OpenPlace() {
   const auto own_openmp = host::SetThreadWaitPolicyInProgram();
   backends_ = LazyBackends();
+  if (IsForkedChild()) ATTUNE_RETURN_IF_ERROR(CheckForked());
   ATTUNE_ASSIGN_OR_RETURN(place_, FindPlace(backends_, options_.device));
   if (own_openmp.has_value()) NoteOwnOpenMp(*own_openmp);
   ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(options_.device));
@@ -74,6 +81,29 @@ Status Runtime::OpenPlace() {
   if (!opened.kept.ok()) notes_.push_back(opened.kept.message());
   OpenPackages();
   return Status::Ok();
+}
+
+// Before a device is looked for: a driver that was used before the fork may hang when it is asked.
+Status Runtime::CheckForked() {
+  if (options_.device == "cpu") {
+    notes_.push_back(
+        "This process was forked from one that has a run time: what computes with OpenMP is left "
+        "to "
+        "one thread, because the others stayed in that process.");
+    return Status::Ok();
+  }
+  const std::string name = options_.device.substr(0, options_.device.find(':'));
+  const bool works = std::none_of(backends_.begin(), backends_.end(), [&](const auto& backend) {
+    return backend->name() == name && !backend->OpensAfterFork();
+  });
+  // Also if nobody has it, which is said with a list of those that there are.
+  if (works) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "This process was forked from one that has a run time, and the driver of '{}' does not work "
+      "in such a process. Start it anew (posix_spawn, exec, 'spawn' of Python's multiprocessing), "
+      "or "
+      "fork before the first run time is created.",
+      options_.device));
 }
 
 // The tuner cannot measure as such a program waits, because its own processes wait passively. If
@@ -118,6 +148,7 @@ void Runtime::OpenPackages() {
 Status Runtime::MakeServer() {
   DispatchOptions dispatch;
   dispatch.scope = options_.scope;
+  dispatch.after_fork = IsForkedChild();
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
   records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_},
@@ -202,8 +233,12 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
 }
 
 Status Runtime::MakeTunable() {
-  ATTUNE_ASSIGN_OR_RETURN(TunableSwitches switches,
-                          TunableSwitches::FromEnvironment(VariablesOfProcess()));
+  TunableSwitches switches;
+  if (options_.tunable.has_value()) {
+    switches = *options_.tunable;
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(switches, TunableSwitches::FromEnvironment(VariablesOfProcess()));
+  }
   TunableParts parts;
   parts.here = {ATTUNE_VERSION, place_.target, place_.environment};
   if (place_.target.backend == "host") {

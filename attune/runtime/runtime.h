@@ -43,6 +43,9 @@ struct RuntimeOptions {
   int64_t tuning_budget_ms = 0;
   int64_t per_problem_ms = 2000;
   double tuning_cpu_share = 1;
+  // What the switches of TunableOp's kind were in the process that this one was forked from;
+  // without it they are the environment's.
+  std::optional<TunableSwitches> tunable;
   // How often a changed index or database is noticed; 0: only after a tuning of our own.
   std::chrono::milliseconds refresh_interval{2000};
   bool prints_summary = false;     // One line to standard error at the end.
@@ -82,6 +85,8 @@ class Runtime {
   explicit Runtime(const RuntimeOptions& options);
 
   Status OpenPlace();
+  // Whether the device works in a process that was forked from one with a run time.
+  Status CheckForked();
   // The program's own OpenMP runtime, called `name`, waits otherwise than records assume.
   void NoteOwnOpenMp(std::string_view name);
   void OpenPackages();

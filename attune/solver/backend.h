@@ -43,6 +43,8 @@ class Backend {
   virtual std::vector<LibraryReport> Libraries() const = 0;
   // The part of the environment that this backend knows: "library.*", "driver.*", "policy.*".
   virtual Environment DescribeEnvironment() const = 0;
+  // Whether devices can be opened in a process that was forked from one that had opened them.
+  virtual bool OpensAfterFork() const { return false; }
   // Opens the device called `spec`; kNotFound lists the specs that exist.
   virtual Result<std::unique_ptr<Device>> Open(std::string_view spec) const = 0;
   // Whether opening a device costs a process so much (a context, of half a second or so) that

@@ -14,8 +14,8 @@
 
 namespace attune {
 
-// 2: LibraryReport says which variable chose the library.
-inline constexpr int kPluginApiVersion = 2;
+// 3: solvers and backends say what works after a fork.
+inline constexpr int kPluginApiVersion = 3;
 
 inline constexpr const char* kPluginPathVariable = "ATTUNE_PLUGIN_PATH";
 

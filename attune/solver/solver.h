@@ -77,6 +77,13 @@ class Solver {
     return std::vector<Config>();
   }
 
+  // Whether a candidate computes in a process that was forked from one in which it had computed: not
+  // if its library would wait for threads that are not there. Asked without a problem.
+  virtual bool RunsAfterFork(const Config& config) const {
+    (void)config;
+    return true;
+  }
+
   // What to compile for a config out of Space().
   virtual Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                                      const Target& target) const = 0;

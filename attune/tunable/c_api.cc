@@ -38,8 +38,11 @@ attune_code WithoutThrowing(const Body& body) {
 // `body(context)` returns a Status.
 template <class Body>
 attune_code OnContext(attune_runtime* runtime, const Body& body) {
-  return WithoutThrowing(
-      [&] { return runtime == nullptr ? Missing("runtime") : body(ContextOf(*runtime)); });
+  return WithoutThrowing([&]() -> Status {
+    if (runtime == nullptr) return Missing("runtime");
+    ATTUNE_ASSIGN_OR_RETURN(TunableContext * context, ContextOf(*runtime));
+    return body(*context);
+  });
 }
 
 attune_code SetText(attune_runtime* runtime, TunableVariable variable, const char* name,
@@ -336,7 +339,8 @@ attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t
     std::vector<TunableContext*> contexts;
     for (size_t i = 0; i < count; ++i) {
       if (runtimes[i] == nullptr) return attune::Missing("runtimes[i]");
-      contexts.push_back(&attune::ContextOf(*runtimes[i]));
+      ATTUNE_ASSIGN_OR_RETURN(TunableContext * context, attune::ContextOf(*runtimes[i]));
+      contexts.push_back(context);
     }
     ATTUNE_ASSIGN_OR_RETURN(const auto files, attune::FilesLike(pattern));
     return attune::FillReport(attune::TuneFiles(files, contexts), report);

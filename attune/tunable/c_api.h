@@ -10,8 +10,8 @@
 
 namespace attune {
 
-// The context of a run time, which it owns.
-TunableContext& ContextOf(attune_runtime& runtime);
+// The context that the run time of this process owns; a forked child makes its own first.
+Result<TunableContext*> ContextOf(attune_runtime& owner);
 
 // Defined beside attune_runtime for all of the C interface: the code of a status that is not Ok,
 // whose message becomes attune_last_message() of this thread; and a copy of a text for attune_free.

@@ -64,6 +64,12 @@ TunableSettings TunableContext::settings() const {
   return switches_.settings();
 }
 
+std::optional<TunableSwitches> TunableContext::TrySwitches() const {
+  const std::unique_lock lock(settings_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return std::nullopt;
+  return switches_;
+}
+
 void TunableContext::ApplySwitches() {
   const TunableSettings& now = switches_.settings();
   choices_->SetServing(ActionsOf(now).serve, now.wildcard_fallback);

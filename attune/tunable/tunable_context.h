@@ -64,6 +64,8 @@ class TunableContext {
   // ---- switches ----
   TunableSettings settings() const;
   TunableActions actions() const { return ActionsOf(settings()); }
+  // Nothing while another thread changes them: in a forked child it may have been stopped in that.
+  std::optional<TunableSwitches> TrySwitches() const;
   // As those of TunableSwitches.
   Status Set(TunableVariable variable, std::string_view value);
   Status SetFilename(std::string_view name, bool with_ordinal);

@@ -27,6 +27,7 @@ class FakeBackend final : public Backend {
   Environment DescribeEnvironment() const override {
     return {{"library.fakelib", "1.0"}, {"policy.fake_wait", "passive"}};
   }
+  bool OpensAfterFork() const override { return true; }
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     if (spec != kSpec) {
       return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));

@@ -97,6 +97,7 @@ class HostBackend final : public Backend {
     return environment;
   }
 
+  bool OpensAfterFork() const override { return true; }
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     if (spec != "cpu") {
       return NotFound(fmt::format("Backend host has no device '{}'. It has: cpu.", spec));

@@ -142,6 +142,8 @@ class ConvSolver final : public Solver {
     });
   }
 
+  bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
+
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
     return BuildRecipe();
   }

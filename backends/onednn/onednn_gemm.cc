@@ -254,6 +254,8 @@ class GemmSolver final : public Solver {
     });
   }
 
+  bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
+
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
     return BuildRecipe();
   }

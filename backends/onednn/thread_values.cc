@@ -12,4 +12,8 @@ std::vector<ParameterValue> ThreadValues(int compute_units) {
   return values;
 }
 
+bool RunsAfterFork(const Config& config) {
+  return CanSetThreadCount() && IntegerAt(config, "threads") == 1;
+}
+
 }  // namespace attune::onednn

@@ -175,8 +175,10 @@ typedef struct attune_options {
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,
  * a thread is started that opens it and looks for newer records; other threads start when there is
  * something to do. Nothing is written before there is something to write. `options` may be null.
- * After a fork() the child may go on calling: shapes that it has used serve as before, and for
- * others it gets a run time of its own with the same options. */
+ * After a fork() the child may go on calling, plans included: its first call makes a run time of its
+ * own with the same options and switches, counters at 0 and no listener, which uses no thread that
+ * stayed in the parent. On devices other than the processor such a call fails with
+ * ATTUNE_FAILED_PRECONDITION. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
  * being compiled; plans must be released before. A program that exits without it has its background

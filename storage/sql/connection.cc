@@ -252,6 +252,17 @@ Status Connection::Execute(const std::string& sql) {
   return Status::Ok();
 }
 
+void Connection::LoadLibrary() {
+  // SOCI makes its tables of types when the first statement with a result runs.
+  Connection memory(":memory:", {});
+  try {
+    memory.session_.open(soci::sqlite3, ":memory:");
+    (void)memory.Texts("SELECT 'text'");
+  } catch (const std::exception&) {
+    // Whoever opens a database hears why.
+  }
+}
+
 Result<std::vector<std::string>> Connection::Texts(const std::string& sql) {
   std::vector<std::string> texts;
   try {

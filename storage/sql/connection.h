@@ -42,6 +42,8 @@ class Connection {
   // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created (Access::kWrite).
   static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
                                                   const ConnectionOptions& options);
+  // Makes every static object of the libraries that a connection uses.
+  static void LoadLibrary();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();

@@ -348,6 +348,8 @@ MissingFolder MissingFolderAt(const std::filesystem::path& path) {
 }  // namespace
 }  // namespace sql
 
+void LoadSqlLibrary() { sql::Connection::LoadLibrary(); }
+
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options) {
   sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);

@@ -50,6 +50,10 @@ struct SqlStoreOptions {
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options = {});
 
+// Makes the static objects of the libraries that a store uses, now, a millisecond. What a program
+// registers with atexit() afterwards runs while they exist, whichever thread uses a store first.
+void LoadSqlLibrary();
+
 // The file that OpenSqlStore opens for `url_or_path`, absolute.
 Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path);
 

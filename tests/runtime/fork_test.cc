@@ -1,36 +1,16 @@
 // Programs fork, and go on calling on both sides.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "attune/tunable.h"
+#include "tests/runtime/forked_child.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
 namespace {
-
-// What `body` returned in a forked child; -1 if the child died or hung.
-int InChild(const std::function<int()>& body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(body());
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  int status = -1;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > give_up) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, &status, 0);
-      return -1;
-    }
-    std::this_thread::yield();
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 TEST(Fork, AChildServesWhatItsParentHadAndWhatItHadNot) {
   RuntimeWorld world;
@@ -41,13 +21,53 @@ TEST(Fork, AChildServesWhatItsParentHadAndWhatItHadNot) {
   const int child = InChild([&] {
     if (!Multiply(runtime.get(), 16)) return 1;
     if (!Multiply(runtime.get(), 17)) return 2;
-    if (CountersOf(runtime.get()).misses != 1) return 3;
+    if (CountersOf(runtime.get()).misses != 2) return 3;
     runtime = nullptr;
     return 0;
   });
 
   EXPECT_EQ(child, 0);
   EXPECT_TRUE(Multiply(runtime.get(), 16));
+}
+
+TEST(Fork, AChildHasTheSwitchesOfItsParentAndChangesItsOwn) {
+  RuntimeWorld world;
+  RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ASSERT_EQ(attune_tunable_enable(runtime.get(), 1), ATTUNE_OK);
+  ASSERT_EQ(attune_tunable_set_max_tuning_iterations(runtime.get(), 7), ATTUNE_OK);
+
+  const int child = InChild([&] {
+    if (attune_tunable_is_enabled(runtime.get()) != 1) return 1;
+    if (attune_tunable_get_max_tuning_iterations(runtime.get()) != 7) return 2;
+    if (attune_tunable_enable(runtime.get(), 0) != ATTUNE_OK) return 3;
+    if (!Multiply(runtime.get(), 16)) return 4;
+    return attune_tunable_is_enabled(runtime.get()) == 0 ? 0 : 5;
+  });
+
+  EXPECT_EQ(child, 0);
+  EXPECT_EQ(attune_tunable_is_enabled(runtime.get()), 1);
+}
+
+TEST(Fork, SwitchesThatAnotherThreadChangesAtTheForkDoNotStopAChild) {
+  RuntimeWorld world;
+  RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    while (!is_over.load()) (void)attune_tunable_set_max_tuning_iterations(runtime.get(), 7);
+  });
+
+  int failures = 0;
+  for (int round = 0; round < 20; ++round) {
+    const int child =
+        InChild([&] { return attune_tunable_enable(runtime.get(), 1) == ATTUNE_OK ? 0 : 1; });
+    failures += child == 0 ? 0 : 1;
+  }
+
+  is_over.store(true);
+  other.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(Fork, AChildTunesForItself) {

@@ -17,7 +17,7 @@ struct attune_runtime {
 namespace attune {
 
 // What the run time's library defines for all of the C interface.
-TunableContext& ContextOf(attune_runtime& runtime) { return runtime.tunable.context(); }
+Result<TunableContext*> ContextOf(attune_runtime& owner) { return &owner.tunable.context(); }
 attune_code Fail(const Status& status) { return static_cast<attune_code>(status.code()); }
 Status CopyOut(const std::string& text, char** out) {
   *out = ::strdup(text.c_str());

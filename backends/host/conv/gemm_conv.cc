@@ -110,6 +110,9 @@ class GemmConvSolver final : public Solver {
     return ConfigSpace::Create({{"rows", std::move(rows)}, {"threads", ThreadValues(most)}}, {});
   }
 
+  // Both have the parameter `threads`, which is all that this depends on.
+  bool RunsAfterFork(const Config& config) const override { return gemm_.RunsAfterFork(config); }
+
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
     return BuildRecipe();
   }

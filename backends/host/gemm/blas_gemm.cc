@@ -42,6 +42,16 @@ class BlasGemm final : public GemmSolver {
                    resources),
         blas_(blas) {}
 
+  // Convolutions ask with configs that have no split, for which the library divides the product.
+  bool RunsAfterFork(const Config& config) const override {
+    const auto split = config.find("split");
+    const bool is_library =
+        split == config.end() || ParseWorkSplit(StringAt(config, "split")) == WorkSplit::kLibrary;
+    if (!is_library || IntegerAt(config, "threads") == 1) return true;
+    const Result<BlasLibrary*> library = blas_.Get();
+    return library.ok() && (*library)->threads_survive_fork();
+  }
+
  private:
   Status Accepts(const Gemm&) const override { return blas_.Get().status(); }
 

@@ -148,6 +148,11 @@ BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
 
 BlasLibrary::~BlasLibrary() = default;
 
+bool BlasLibrary::threads_survive_fork() const {
+  // What it depends on is searched, too: the entry points of GCC's and of LLVM's OpenMP.
+  return object_.Find("GOMP_parallel") == nullptr && object_.Find("__kmpc_fork_call") == nullptr;
+}
+
 void BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
   assert(type == DataType::kF32 || type == DataType::kF64);
   const ThreadCountGate::Pass pass(gate_, threads);

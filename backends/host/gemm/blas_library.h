@@ -41,6 +41,10 @@ class BlasLibrary {
   // The same through cblas_sgemv or cblas_dgemv. REQUIRES: product.m == 1 or product.n == 1.
   void Gemv(DataType type, const MatrixProduct& product, int threads);
 
+  // Whether it computes on several threads in a child that was forked after it had done so: OpenMP
+  // waits for threads that only the parent has; the flavours with POSIX threads start new ones.
+  bool threads_survive_fork() const;
+
   const std::string& version() const { return version_; }
   // Which set of kernels it chose for this processor ("Cooperlake"); empty if it does not say.
   const std::string& core() const { return core_; }
