@@ -137,7 +137,8 @@ class ClblastSolver : public Solver {
     }
     if (!library_.available()) return Unavailable(library_.report.missing);
     if (!Computes(problem))
-      return Unsupported(fmt::format("{} computes {}", id_.name, traits_.description));
+      return Unsupported(
+          fmt::format("{} does not compute this problem. {}", id_.name, traits_.description));
     return Status::Ok();
   }
   Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }

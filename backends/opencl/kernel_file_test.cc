@@ -229,6 +229,23 @@ TEST(KernelLibraryTest, EarlierFolderReplacesAKernelOfTheSameName) {
   EXPECT_THAT(library.reports[1].missing, HasSubstr("is the name of"));
 }
 
+TEST(KernelLibraryTest, ABrokenFileInAFolderThatTheUserNamedIsReportedAsChosen) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "attune_kernel_broken_test";
+  for (const char* sub : {"mine", "shipped"}) {
+    std::filesystem::create_directories(folder / sub);
+    ASSERT_TRUE(WriteFileAtomically(folder / sub / "a.json", "{}").ok());
+  }
+
+  ::setenv("ATTUNE_KERNEL_PATH", (folder / "mine").c_str(), 1);
+  const KernelLibrary library = LoadKernelLibrary({folder / "mine", folder / "shipped"});
+  ::unsetenv("ATTUNE_KERNEL_PATH");
+  std::filesystem::remove_all(folder);
+
+  ASSERT_EQ(library.reports.size(), 2u);
+  EXPECT_EQ(library.reports[0].chosen_by, "ATTUNE_KERNEL_PATH");
+  EXPECT_EQ(library.reports[1].chosen_by, "");
+}
+
 TEST(KernelLibraryTest, AFolderThatTheUserNamedAndIsNotThereIsReported) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "attune_kernel_folder_test";
   std::filesystem::create_directories(folder);

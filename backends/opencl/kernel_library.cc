@@ -85,7 +85,9 @@ KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
   KernelLibrary library;
   std::map<std::string, fs::path> owner;  // Solver name -> the file that brought it.
   std::vector<std::pair<std::string, KernelFile>> files;
+  const std::vector<fs::path> chosen = ChosenFolders();
   for (const fs::path& folder : folders) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), folder) != chosen.end();
     for (const fs::path& path : JsonFiles(folder)) {
       Result<KernelFile> file = LoadKernelFile(path);
       LibraryReport report = ReportOf(path, file);
@@ -100,6 +102,7 @@ KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
                                        file->name, place->second.string());
         }
       }
+      if (!report.available && is_chosen) report.chosen_by = kKernelPathVariable;
       library.reports.push_back(std::move(report));
     }
   }
