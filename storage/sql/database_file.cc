@@ -144,6 +144,16 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
   return status.ok() ? status : Renamed(status, made, path);
 }
 
+namespace {
+
+// A log of no bytes, which readers leave behind, holds nothing.
+bool HasLog(const std::filesystem::path& path) {
+  struct stat info {};
+  return ::stat((path.string() + "-wal").c_str(), &info) == 0 && info.st_size > 0;
+}
+
+// How this process may read the database `path`: as a writer would if it has the right to write.
+// kNotFound if there is no such file.
 Result<Access> FindReadAccess(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
@@ -151,9 +161,20 @@ Result<Access> FindReadAccess(const std::filesystem::path& path) {
     return NotFound(fmt::format("There is no database '{}'.", path.string()));
   }
   if (MayWrite(path) && MayWrite(path.parent_path())) return Access::kRead;
-  // A log of no bytes, which readers leave behind, holds nothing.
-  const bool has_log = ::stat((path.string() + "-wal").c_str(), &info) == 0 && info.st_size > 0;
-  return has_log ? Access::kReadOnly : Access::kReadFile;
+  return HasLog(path) ? Access::kReadOnly : Access::kReadFile;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path,
+                                               ConnectionOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(options.access, FindReadAccess(path));
+  auto connection = OpenDatabase(path, options);
+  const bool full = connection.status().code() == StatusCode::kResourceExhausted;
+  if (!full || options.access != Access::kRead || HasLog(path)) return connection;
+  // The index of a log takes space, even of one that holds nothing.
+  options.access = Access::kReadFile;
+  return OpenDatabase(path, options);
 }
 
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,

@@ -27,14 +27,16 @@ enum class MissingFolder { kCreated, kRefused };
 Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
                        MissingFolder missing_folder);
 
-// How this process may read the database `path`: as a writer would if it has the right to write.
-// kNotFound if there is no such file.
-Result<Access> FindReadAccess(const std::filesystem::path& path);
-
 // Opens an existing database at the current schema; to read it, also at the last one. kDataLoss if
 // the file is empty.
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
                                                  const ConnectionOptions& options);
+
+// The same to read only, in whatever way this process may and the disk has room for, which becomes
+// options.access: as a writer would if it has the right to write. kNotFound if there is no such
+// file.
+Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path,
+                                               ConnectionOptions& options);
 
 // Compares every index and every page with what it must be.
 Status CheckPages(Connection& connection);

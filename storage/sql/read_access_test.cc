@@ -1,5 +1,6 @@
 // Databases that are only to be read: without the right to write them, beside those who write, and
 // of other schemas.
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,23 @@ TEST_F(ReadAccessTest, AChangeWhileNothingCouldBeLockedIsReported) {
   const Status status = Collected(*reader).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("changed by another process"));
+}
+
+TEST_F(ReadAccessTest, OnAFullDiskEverythingIsRead) {
+  if (::mount("attune-test", folder_.path().c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "Mounting a small file system takes root.";
+  }
+  Fill();
+  {
+    std::ofstream filler(folder_.path() / "filler", std::ios::binary);
+    while (filler.write(std::string(4096, 'x').data(), 4096).flush()) continue;
+  }
+
+  const auto store = Open(kReading);
+  const auto sets = store == nullptr ? std::vector<RecordedSet>() : Collected(*store).value();
+  ::umount2(folder_.path().c_str(), MNT_DETACH);
+
+  EXPECT_EQ(sets.size(), 1u);
 }
 
 TEST_F(ReadAccessTest, AReaderSeesWhatAWriterCommitsAndIsNotBlockedByIt) {

@@ -354,13 +354,13 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
                                                   const SqlStoreOptions& options) {
   sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
-  if (options.use == StoreUse::kRead) {
-    ATTUNE_ASSIGN_OR_RETURN(connection_options.access, sql::FindReadAccess(path));
-  } else {
+  const bool reads = options.use == StoreUse::kRead;
+  if (!reads) {
     ATTUNE_RETURN_IF_ERROR(
         sql::CreateIfMissing(path, connection_options, sql::MissingFolderAt(path)));
   }
-  ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path, connection_options));
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, reads ? sql::OpenToRead(path, connection_options)
+                                                 : sql::OpenDatabase(path, connection_options));
   std::error_code error;
   const auto size_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
