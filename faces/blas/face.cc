@@ -11,9 +11,12 @@ namespace {
 constexpr int64_t kRecordPatienceMs = 5000;
 constexpr size_t kMaxReason = 768;
 
+// A word that is neither is an error, as below.
 bool IsSet(const char* variable) {
   const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return false;
+  if (std::strcmp(value, "1") == 0) return true;
+  Die("%s is '%s'. It may be '1' or '0'.", variable, value);
 }
 
 enum class Mode { kServe, kRecord, kOff };

@@ -81,10 +81,19 @@ void* LookupInNamed(const char* name) {
   if (path == nullptr || *path == '\0') return nullptr;
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (handle == nullptr) {
-    Die("ATTUNE_BLAS_REAL names a library that cannot be loaded: %s. Name another one or unset it.",
-        ::dlerror());
+    Die("ATTUNE_BLAS_REAL is '%s', which cannot be loaded: %s. It takes the path of a BLAS; "
+        "without "
+        "it the one computes that the program would have called.",
+        path, ::dlerror());
   }
-  return Lookup(handle, name);
+  void* found = Lookup(handle, name);
+  if (found == nullptr) {
+    Die("ATTUNE_BLAS_REAL is '%s', which does not define %s, and the program calls that. It takes "
+        "the path of a BLAS that does; without it the one computes that the program would have "
+        "called.",
+        path, name);
+  }
+  return found;
 }
 
 void* LookupFromCaller(const void* caller, const char* name) {
