@@ -14,7 +14,7 @@ tuned_libraries=(
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libclblast-dev
 )
 test_packages=(
-  libgtest-dev libgmock-dev python3 python3-numpy python3-pytest python3-hypothesis
+  libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis
 )
 
 step() { printf '\n== %s\n' "$*"; }
