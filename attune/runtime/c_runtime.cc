@@ -10,6 +10,8 @@ attune_runtime::attune_runtime(std::unique_ptr<attune::Runtime> runtime)
     : runtime_(runtime.release()) {}
 
 attune_runtime::~attune_runtime() {
+  // Problems that wait to be recorded, and results, may be written.
+  const attune::FileSizeSignalHeld held;
   // Of a parent's, a child can end nothing: its threads are not here and its files are shared.
   const std::unique_ptr<attune::Runtime> runtime(runtime_.get());
   if (runtime == nullptr || !runtime->options().prints_summary) return;

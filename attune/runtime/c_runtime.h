@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/attune.h"
+#include "attune/base/file_size_signal.h"
 #include "attune/base/status.h"
 #include "attune/dispatch/plan.h"
 #include "attune/dispatch/plan_key.h"
@@ -79,6 +80,8 @@ inline attune_code CodeOf(const Status& status) { return status.ok() ? ATTUNE_OK
 // `body` returns a Status; what a library throws becomes a code, because nothing may unwind into C.
 template <class Body>
 attune_code Guarded(const Body& body) {
+  // Whatever is written on the way, into databases and caches, is not the program's.
+  const FileSizeSignalHeld held;
   try {
     return CodeOf(body());
   } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 // Databases, indexes and folders that are broken, busy, full or not there: calls are served, and
 // nothing is lost.
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
+#include "tests/runtime/forked_child.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -357,6 +359,30 @@ TEST(HostileStorage, APipeInThePlaceOfAFileIsNotWaitedFor) {
     EXPECT_TRUE(Multiply(runtime.get(), 16)) << attune_last_message();
     EXPECT_TRUE(IsIdle(runtime.get()));
     EXPECT_THAT(Explanation(runtime.get()), HasSubstr("not used")) << pipe;
+  }
+}
+
+TEST(HostileStorage, ALimitOnTheSizeOfFilesCostsTheRecordsAndNotTheProgram) {
+  for (const char* policy : {"record", "deferred", "inline"}) {
+    SCOPED_TRACE(policy);
+    RuntimeWorld world;
+    world.Set("ATTUNE_POLICY", policy);
+
+    // The signal that a write beyond the limit causes would end the child.
+    const int child = InChild([&] {
+      const rlimit limit = {1024, 1024};
+      if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+      RuntimeHandle runtime = MakeRuntime(ATTUNE_POLICY_DEFAULT);
+      if (runtime == nullptr) return 2;
+      if (!Multiply(runtime.get(), 16) || !Multiply(runtime.get(), 17)) return 3;
+      const attune_code waited = attune_wait_idle(runtime.get(), 60'000);
+      const bool is_recording = std::string(policy) == "record";
+      if (is_recording != (waited == ATTUNE_RESOURCE_EXHAUSTED)) return 4;
+      runtime = nullptr;
+      return 0;
+    });
+
+    EXPECT_EQ(child, 0);
   }
 }
 
