@@ -31,6 +31,14 @@ std::string PrometheusText(const ServerCounters& counters) {
   }
   fmt::format_to(std::back_inserter(text), "attune_misses_total{{provenance=\"none\"}} {}\n",
                  counters.failures);
+  text +=
+      "# HELP attune_misses_by_reason_total The same calls, by why no plan was at hand.\n"
+      "# TYPE attune_misses_by_reason_total counter\n";
+  for (int i = 0; i < kMissReasonCount; ++i) {
+    fmt::format_to(std::back_inserter(text), "attune_misses_by_reason_total{{reason=\"{}\"}} {}\n",
+                   Name(static_cast<MissReason>(i)),
+                   counters.misses_by_reason[static_cast<size_t>(i)]);
+  }
   AppendMetric(text, "stand_ins", "Misses served while the better candidate was made ready.",
                counters.stand_ins);
   AppendMetric(text, "skipped_records", "Records that cannot be used here.",
@@ -70,6 +78,22 @@ std::string Summary(const ServerCounters& counters) {
       counters.hits, counters.misses, by_origin.empty() ? "" : " (" + by_origin + ")",
       Seconds(counters.miss_ns) * 1e3, counters.tunings, Seconds(counters.tuning_ns),
       counters.recorded, counters.swaps, counters.evictions);
+}
+
+std::string_view Name(MissReason reason) {
+  switch (reason) {
+    case MissReason::kFirstCall:
+      return "first_call";
+    case MissReason::kUnrecorded:
+      return "unrecorded";
+    case MissReason::kStale:
+      return "stale";
+    case MissReason::kNotReady:
+      return "not_ready";
+    case MissReason::kFailed:
+      return "failed";
+  }
+  return "failed";
 }
 
 std::string_view Name(ServerEvent event) {

@@ -6,16 +6,29 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "attune/dispatch/plan.h"
 #include "attune/problem/problem.h"
 
 namespace attune {
 
+// Why a call looked for a plan and what it met. Every miss has one.
+enum class MissReason {
+  kFirstCall,  // A record of this target, or what is forced, serves: the shape had not been called.
+  kUnrecorded,  // Nothing is recorded of the problem here.
+  kStale,       // What is recorded cannot be used here.
+  kNotReady,    // A record serves as soon as its candidate has been made ready.
+  kFailed,      // Nothing can serve.
+};
+inline constexpr int kMissReasonCount = 5;
+std::string_view Name(MissReason reason);  // "first_call", "unrecorded", ...
+
 struct ServerCounters {
   uint64_t hits = 0;
   uint64_t misses = 0;
   std::array<uint64_t, kOriginCount> misses_by_origin{};
+  std::array<uint64_t, kMissReasonCount> misses_by_reason{};
   uint64_t failures = 0;   // Misses that nothing could serve.
   uint64_t stand_ins = 0;  // Misses served by another candidate until the better one was ready.
   uint64_t skipped_records = 0;

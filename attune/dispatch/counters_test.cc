@@ -10,6 +10,7 @@ ServerCounters SampleCounters() {
   counters.hits = 1000;
   counters.misses = 12;
   counters.misses_by_origin = {0, 5, 0, 3, 0, 2};
+  counters.misses_by_reason = {1, 4, 2, 3, 2};
   counters.failures = 2;
   counters.stand_ins = 4;
   counters.skipped_records = 6;
@@ -40,6 +41,13 @@ attune_misses_total{provenance="nearest"} 3
 attune_misses_total{provenance="predicted"} 0
 attune_misses_total{provenance="default"} 2
 attune_misses_total{provenance="none"} 2
+# HELP attune_misses_by_reason_total The same calls, by why no plan was at hand.
+# TYPE attune_misses_by_reason_total counter
+attune_misses_by_reason_total{reason="first_call"} 1
+attune_misses_by_reason_total{reason="unrecorded"} 4
+attune_misses_by_reason_total{reason="stale"} 2
+attune_misses_by_reason_total{reason="not_ready"} 3
+attune_misses_by_reason_total{reason="failed"} 2
 # HELP attune_stand_ins_total Misses served while the better candidate was made ready.
 # TYPE attune_stand_ins_total counter
 attune_stand_ins_total 4

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/dispatch/shortage.h"
+
 namespace attune {
 namespace {
 
@@ -20,6 +22,7 @@ struct Dispatcher::Draft {
   Breadth breadth;
   Decision decision;
   std::vector<std::string> refused;  // Solvers that do not apply.
+  Shortage shortage;
 };
 
 namespace {
@@ -62,6 +65,7 @@ Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) cons
 bool Dispatcher::Add(Draft& draft, Option option) const {
   if (option.workspace_bytes >= 0 &&
       static_cast<uint64_t>(option.workspace_bytes) > draft.workspace_limit_bytes) {
+    draft.shortage.Note(option.candidate, static_cast<uint64_t>(option.workspace_bytes));
     return false;
   }
   auto& options = draft.decision.options;
@@ -88,6 +92,32 @@ std::optional<Candidate> Dispatcher::DefaultOf(const Solver& solver,
   return std::nullopt;
 }
 
+Result<Decision> Dispatcher::DecideWithin(const Problem& problem, const ChoiceSource& choices,
+                                          uint64_t workspace_limit_bytes) const {
+  ATTUNE_ASSIGN_OR_RETURN(Decision decision,
+                          Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
+  Shortage shortage;
+  std::vector<Option> fitting;
+  for (Option& option : decision.options) {
+    if (option.workspace_bytes < 0 && IsReady(problem, option)) {
+      LoadOutcome outcome;
+      const auto plan = Load(problem, option, kNoWorkspaceLimit, &outcome);
+      // Whoever serves it hears why it cannot be made.
+      if (plan.ok()) option.workspace_bytes = static_cast<int64_t>((*plan)->workspace_bytes());
+    }
+    const bool fits = option.workspace_bytes < 0 ||
+                      static_cast<uint64_t>(option.workspace_bytes) <= workspace_limit_bytes;
+    if (fits) {
+      fitting.push_back(std::move(option));
+    } else {
+      shortage.Note(option.candidate, static_cast<uint64_t>(option.workspace_bytes));
+    }
+  }
+  if (fitting.empty()) return shortage.ToStatus(problem, workspace_limit_bytes);
+  decision.options = std::move(fitting);
+  return decision;
+}
+
 bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
   if (options_.scope == Scope::kAll) return true;
   const Solver* solver = SolverOf(option.candidate);
@@ -97,7 +127,7 @@ bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
 
 Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& choices,
                                     uint64_t workspace_limit_bytes, Breadth breadth) const {
-  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}};
+  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}, {}};
   ATTUNE_RETURN_IF_ERROR(AddForced(draft));
   if (draft.decision.is_tuned) return std::move(draft.decision);
   AddRecords(draft);
@@ -109,6 +139,7 @@ Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& 
   if (!draft.decision.options.empty() || breadth == Breadth::kReady) {
     return std::move(draft.decision);
   }
+  if (!draft.shortage.empty()) return draft.shortage.ToStatus(problem, workspace_limit_bytes);
   if (draft.refused.empty()) {
     return ResourceExhausted(fmt::format(
         "No candidate for {} fits: the workspace is limited to {} bytes and the scope is '{}'.",

@@ -76,6 +76,13 @@ struct Serving {
   std::vector<std::string> failures;  // Of options without a record that could not be made ready.
 };
 
+// What one Load came to, whether or not it made a plan.
+struct LoadOutcome {
+  bool has_built = false;  // Something was compiled.
+  // What the candidate needs, where that was too much.
+  std::optional<uint64_t> excess_bytes;
+};
+
 // Whether `failure` to load `option` shows that its record is worth nothing here: not if it only
 // needs more than somebody's limit.
 bool Refutes(const Status& failure, const Option& option);
@@ -117,14 +124,20 @@ class Dispatcher {
   Result<Decision> Decide(const Problem& problem, const ChoiceSource& choices,
                           uint64_t workspace_limit_bytes, Breadth breadth) const;
 
+  // Decide by Breadth::kEverything with the workspace of every option that is ready looked up,
+  // which creates it; those that need more than the limit are left out. kResourceExhausted names
+  // the least that is needed if none is left.
+  Result<Decision> DecideWithin(const Problem& problem, const ChoiceSource& choices,
+                                uint64_t workspace_limit_bytes) const;
+
   // A plan by the first option that can be made ready in the given haste.
   Result<Serving> Serve(const Problem& problem, const ChoiceSource& choices,
                         uint64_t workspace_limit_bytes, Haste haste) const;
 
-  // Makes one option ready, whatever that takes; compiles if it has to, and says so in `has_built`.
+  // Makes one option ready, whatever that takes; compiles if it has to, and says so in `outcome`.
   // kResourceExhausted if it needs more workspace than the limit.
   Result<std::unique_ptr<Plan>> Load(const Problem& problem, const Option& option,
-                                     uint64_t workspace_limit_bytes, bool* has_built) const;
+                                     uint64_t workspace_limit_bytes, LoadOutcome* outcome) const;
 
   // What Serve would take in that haste; `decision` is of Breadth::kEverything and not empty.
   Expectation Expect(const Problem& problem, const Decision& decision, Haste haste) const;
@@ -169,6 +182,7 @@ class Dispatcher {
   bool TrySlow(bool may_compile, Attempt& attempt) const;
   bool TryFallback(Attempt& attempt) const;
   std::optional<Option> FallbackFor(const Problem& problem) const;
+  Status FailureOf(const Attempt& attempt) const;
   // A serving that fails until the background has compiled the preferred option.
   Serving Unbuilt(Attempt& attempt) const;
   bool InScope(const Problem& problem, const Option& option) const;

@@ -355,6 +355,49 @@ TEST_F(DispatcherTest, ThatNothingFitsTheWorkspaceIsAnErrorThatNamesTheLimit) {
                         "10."));
 }
 
+TEST_F(DispatcherTest, IfNothingFitsTheOneThatNeedsLeastIsNamed) {
+  for (TestSolver* solver : {machine_.slow, machine_.quick, machine_.compiled, machine_.plain}) {
+    solver->workspace_bytes = 100;
+  }
+  machine_.quick->workspace_bytes = 60;
+
+  const auto serving = Serve(Haste::kUnlessStuck, 10);
+
+  EXPECT_THAT(serving.status().message(),
+              HasSubstr("test.quick-gemm@1{variant=0} needs 60 bytes of workspace"));
+}
+
+TEST_F(DispatcherTest, WithinALimitOptionsHaveTheirWorkspaceAndNoneIsAboveIt) {
+  machine_.quick->workspace_bytes = 60;
+  machine_.plain->workspace_bytes = 8;
+  const Dispatcher dispatcher(machine_.Parts(), options_);
+
+  const auto all = dispatcher.DecideWithin(problem_, *machine_.choices, kNoWorkspaceLimit);
+  const auto within = dispatcher.DecideWithin(problem_, *machine_.choices, 10);
+
+  // Of the slow and of the compiled one nothing is known before they are made.
+  EXPECT_THAT(Texts(within->options), ElementsAre("default test.slow-gemm@1{variant=0}",
+                                                  "default test.compiled-gemm@1{variant=0}",
+                                                  "default test.plain-gemm@1{variant=0}"));
+  EXPECT_EQ(within->options.back().workspace_bytes, 8);
+  ASSERT_EQ(all->options.size(), 4U);
+  EXPECT_EQ(all->options[1].workspace_bytes, 60);
+  EXPECT_EQ(machine_.slow_loads_in_this_thread(), 0);
+}
+
+TEST_F(DispatcherTest, RecordsThatAreAllAboveTheLimitAreAShortageEvenIfSolversDoNotApply) {
+  for (TestSolver* solver : {machine_.slow, machine_.compiled, machine_.plain}) {
+    solver->applies = [](const Gemm&) { return Unsupported("No."); };
+  }
+  machine_.quick->workspace_bytes = 60;
+
+  const auto within =
+      Dispatcher(machine_.Parts(), options_).DecideWithin(problem_, *machine_.choices, 10);
+
+  EXPECT_EQ(within.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(within.status().message(), HasSubstr("needs 60 bytes"));
+}
+
 TEST_F(DispatcherTest, AfterAForkTheNextOfARankingServesAndTheProblemStaysTuned) {
   options_.after_fork = true;
   machine_.quick->first_variant_after_fork = 1;

@@ -19,11 +19,22 @@ std::chrono::nanoseconds TimeUntil(int64_t deadline_ns) {
   return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
 }
 
+MissReason ReasonOf(const Serving& serving, const Option& option) {
+  const bool rests_on_evidence =
+      option.origin == Origin::kForced || option.origin == Origin::kMeasured;
+  if (serving.is_tuned && rests_on_evidence && !serving.is_stand_in) return MissReason::kFirstCall;
+  // After a fork, or under a limit, a record may be valid and of no use.
+  if (serving.is_tuned && serving.is_stand_in) return MissReason::kNotReady;
+  const bool has_records = serving.is_tuned || !serving.skipped.empty();
+  return has_records ? MissReason::kStale : MissReason::kUnrecorded;
+}
+
 }  // namespace
 
 struct PlanServer::Totals {
   std::atomic<uint64_t> misses{0};
   std::array<std::atomic<uint64_t>, kOriginCount> misses_by_origin{};
+  std::array<std::atomic<uint64_t>, kMissReasonCount> misses_by_reason{};
   std::atomic<uint64_t> failures{0};
   std::atomic<uint64_t> stand_ins{0};
   std::atomic<uint64_t> skipped_records{0};
@@ -101,7 +112,7 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
   }
   auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
   if (!serving.ok()) {
-    totals_->failures.fetch_add(1, std::memory_order_relaxed);
+    CountReason(MissReason::kFailed);
     Tell(ServerEvent::kMiss, problem, nullptr, serving.error().message());
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
   } else {
@@ -141,14 +152,20 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   }
   const Plan& plan = *slot.current();
   if (!plan.failure().ok()) {
-    totals_->failures.fetch_add(1, std::memory_order_relaxed);
+    CountReason(MissReason::kFailed);
     Tell(ServerEvent::kMiss, problem, nullptr, plan.failure().message());
     return;
   }
   const Option& option = plan.option();
+  CountReason(ReasonOf(serving, option));
   totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
       1, std::memory_order_relaxed);
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
+}
+
+void PlanServer::CountReason(MissReason reason) {
+  totals_->misses_by_reason[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  if (reason == MissReason::kFailed) totals_->failures.fetch_add(1, std::memory_order_relaxed);
 }
 
 Haste PlanServer::haste() const {
@@ -263,9 +280,9 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
 }
 
 Status PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) {
-  bool has_built = false;
-  auto better = dispatcher_.Load(plan.problem(), option, plan.workspace_limit_bytes(), &has_built);
-  if (has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
+  LoadOutcome outcome;
+  auto better = dispatcher_.Load(plan.problem(), option, plan.workspace_limit_bytes(), &outcome);
+  if (outcome.has_built) totals_->builds_in_background.fetch_add(1, std::memory_order_relaxed);
   if (!better.ok()) {
     Tell(ServerEvent::kSkipped, plan.problem(), &option.candidate, better.error().message());
     if (Refutes(better.error(), option)) {
@@ -310,29 +327,33 @@ bool PlanServer::HasPlanFor(const Problem& problem, uint64_t workspace_limit_byt
   });
 }
 
-std::optional<std::string> PlanServer::WouldStall(const Problem& problem,
-                                                  uint64_t workspace_limit_bytes) const {
-  if (HasPlanFor(problem, workspace_limit_bytes)) return std::nullopt;
-  const auto decision =
-      dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kEverything);
-  if (!decision.ok()) return std::nullopt;
+Result<std::optional<std::string>> PlanServer::WouldStall(const Problem& problem,
+                                                          uint64_t workspace_limit_bytes) const {
+  using Reason = std::optional<std::string>;
+  if (HasPlanFor(problem, workspace_limit_bytes)) return Reason();
+  const auto decision = dispatcher_.DecideWithin(problem, *hooks_.choices(), workspace_limit_bytes);
+  if (!decision.ok()) {
+    // Any other failure is one of the call, at once.
+    if (decision.error().code() == StatusCode::kResourceExhausted) return decision.error();
+    return Reason();
+  }
   if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr && !decision->is_tuned) {
-    return "It is not tuned, and the policy is to tune it in the calling thread.";
+    return Reason("It is not tuned, and the policy is to tune it in the calling thread.");
   }
   const Expectation expected = Expect(problem, *decision);
-  if (!expected.waits) return std::nullopt;
+  if (!expected.waits) return Reason();
   const std::string preferred = Text(decision->options.front().candidate);
   if (!expected.option.has_value()) {
-    return fmt::format(
+    return Reason(fmt::format(
         "Nothing that serves it is compiled; calls fail until the background has compiled {}.",
-        preferred);
+        preferred));
   }
   if (options_.deterministic) {
-    return fmt::format("{} has to be created, and a deterministic run time waits for it.",
-                       preferred);
+    return Reason(
+        fmt::format("{} has to be created, and a deterministic run time waits for it.", preferred));
   }
-  return fmt::format("Nothing that serves it is ready; {} has to be created.",
-                     Text(expected.option->candidate));
+  return Reason(fmt::format("Nothing that serves it is ready; {} has to be created.",
+                            Text(expected.option->candidate)));
 }
 
 ServerCounters PlanServer::counters() const {
@@ -343,6 +364,9 @@ ServerCounters PlanServer::counters() const {
   counters.misses = value(totals_->misses);
   for (size_t i = 0; i < kOriginCount; ++i) {
     counters.misses_by_origin[i] = value(totals_->misses_by_origin[i]);
+  }
+  for (size_t i = 0; i < kMissReasonCount; ++i) {
+    counters.misses_by_reason[i] = value(totals_->misses_by_reason[i]);
   }
   counters.failures = value(totals_->failures);
   counters.stand_ins = value(totals_->stand_ins);

@@ -84,8 +84,9 @@ class PlanServer {
   bool StopBackground(std::chrono::nanoseconds timeout);
 
   // Whether a call for `problem` would wait for a build, a tuning or a slow creation, and why.
-  std::optional<std::string> WouldStall(const Problem& problem,
-                                        uint64_t workspace_limit_bytes) const;
+  // kResourceExhausted names the least that is needed if nothing fits the limit.
+  Result<std::optional<std::string>> WouldStall(const Problem& problem,
+                                                uint64_t workspace_limit_bytes) const;
 
   ServerCounters counters() const;
   void SetListener(ServerListener listener);
@@ -112,6 +113,7 @@ class PlanServer {
                  uint64_t workspace_limit_bytes);
   void TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes);
   void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
+  void CountReason(MissReason reason);
   void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving);
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);

@@ -129,5 +129,34 @@ TEST_F(PlanServerAnswersTest, AServerThatEndsLeavesWhatIsQueued) {
   EXPECT_LT(tunings, 1000);
 }
 
+// One after the other, each miss has the reason that it met.
+TEST_F(PlanServerAnswersTest, EveryMissHasOneReason) {
+  const auto reasons = [](TestServer& server) { return server->counters().misses_by_reason; };
+  using Reasons = std::array<uint64_t, kMissReasonCount>;
+  const Problem recorded = ProductOf(1, 1, 1), stale = ProductOf(2, 2, 2),
+                late = ProductOf(3, 3, 3);
+  machine_.choices->Add(recorded, ChoiceOf({machine_.quick->At(1)}));
+  IndexedChoice old = ChoiceOf({machine_.quick->At(1)});
+  old.environment = std::make_shared<const Environment>(TestEnvironment("2"));
+  machine_.choices->Add(stale, old);
+  machine_.choices->Add(late, ChoiceOf({machine_.slow->At(1), machine_.quick->At(1)}));
+  TestServer server = Server(MissPolicy::kNever);
+
+  server.Call(recorded);
+  EXPECT_EQ(reasons(server), (Reasons{1, 0, 0, 0, 0}));
+  server.Call(problem_);
+  EXPECT_EQ(reasons(server), (Reasons{1, 1, 0, 0, 0}));
+  server.Call(stale);
+  EXPECT_EQ(reasons(server), (Reasons{1, 1, 1, 0, 0}));
+  server.Call(late);
+  EXPECT_EQ(reasons(server), (Reasons{1, 1, 1, 1, 0}));
+  for (TestSolver* solver : {machine_.slow, machine_.quick, machine_.compiled, machine_.plain}) {
+    solver->applies = [](const Gemm&) { return Unsupported("No."); };
+  }
+  server.Call(ProductOf(9, 9, 9));
+  EXPECT_EQ(reasons(server), (Reasons{1, 1, 1, 1, 1}));
+  EXPECT_EQ(server->counters().misses, 5U);
+}
+
 }  // namespace
 }  // namespace attune

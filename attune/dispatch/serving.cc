@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "attune/dispatch/dispatcher.h"
+#include "attune/dispatch/shortage.h"
 
 namespace attune {
 namespace {
@@ -42,8 +43,8 @@ bool Dispatcher::IsReady(const Problem& problem, const Option& option) const {
 
 Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Option& option,
                                                uint64_t workspace_limit_bytes,
-                                               bool* has_built) const {
-  *has_built = false;
+                                               LoadOutcome* outcome) const {
+  *outcome = {};
   const Solver* solver = SolverOf(option.candidate);
   if (solver == nullptr) {
     return NotFound(fmt::format("Solver {} does not exist here.", Text(option.candidate.solver)));
@@ -55,14 +56,14 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   const BuildOutcome built =
       builder_->Build({solver, problem, option.candidate.config}, parts_.target);
   // Not for a failure that is remembered.
-  *has_built = (!built.from_cache && built.build_ns > 0) || solver->traits().compiles_when_loaded;
+  outcome->has_built =
+      (!built.from_cache && built.build_ns > 0) || solver->traits().compiles_when_loaded;
   if (const Failure* failure = built.failure()) return StatusOf(*failure);
   ATTUNE_ASSIGN_OR_RETURN(auto executable, solver->Load(*built.artifact(), problem,
                                                         option.candidate.config, *parts_.device));
-  if (executable->workspace_bytes() > workspace_limit_bytes) {
-    return ResourceExhausted(fmt::format(
-        "{} needs {} bytes of workspace for {}, above the limit of {}.", Text(option.candidate),
-        executable->workspace_bytes(), Text(problem), workspace_limit_bytes));
+  if (const uint64_t needed = executable->workspace_bytes(); needed > workspace_limit_bytes) {
+    outcome->excess_bytes = needed;
+    return TooLarge(option.candidate, needed, problem, workspace_limit_bytes);
   }
   return std::make_unique<Plan>(problem, workspace_limit_bytes, option, std::move(executable));
 }
@@ -85,6 +86,7 @@ struct Dispatcher::Attempt {
   const Haste haste;
   Serving serving;
   Status failure;                 // Of the option that was tried last.
+  Shortage shortage;              // Of those that were tried.
   std::vector<Candidate> failed;  // Each is tried once.
   std::vector<Option> slow;       // Of the last decision: not tried, because they take long.
 };
@@ -94,7 +96,7 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
   const Breadth breadth = haste == Haste::kPatient ? Breadth::kEnough : Breadth::kReady;
   ATTUNE_ASSIGN_OR_RETURN(const Decision first,
                           Decide(problem, choices, workspace_limit_bytes, breadth));
-  Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}};
+  Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}, {}};
   attempt.serving.is_tuned = first.is_tuned;
   attempt.serving.skipped = first.skipped;
   if (TryReady(first, attempt)) return std::move(attempt.serving);
@@ -107,11 +109,17 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
   }
   // Nothing is ready: better late than never.
   if (TrySlow(is_forced, attempt)) return std::move(attempt.serving);
-  if (attempt.slow.empty()) return attempt.failure;
+  if (attempt.slow.empty()) return FailureOf(attempt);
   if (TryFallback(attempt)) return std::move(attempt.serving);
   if (haste == Haste::kAtOnce) return Unbuilt(attempt);
   if (TrySlow(true, attempt)) return std::move(attempt.serving);
-  return attempt.failure;
+  return FailureOf(attempt);
+}
+
+// Where memory was all that some lacked, the least that would do says most.
+Status Dispatcher::FailureOf(const Attempt& attempt) const {
+  if (attempt.shortage.empty()) return attempt.failure;
+  return attempt.shortage.ToStatus(attempt.problem, attempt.workspace_limit_bytes);
 }
 
 bool Dispatcher::TrySlow(bool may_compile, Attempt& attempt) const {
@@ -208,9 +216,10 @@ bool Dispatcher::Try(const Option& option, Attempt& attempt) const {
   Serving& serving = attempt.serving;
   auto& failed = attempt.failed;
   if (std::find(failed.begin(), failed.end(), option.candidate) != failed.end()) return false;
-  bool has_built = false;
-  auto plan = Load(attempt.problem, option, attempt.workspace_limit_bytes, &has_built);
-  serving.has_built = serving.has_built || has_built;
+  LoadOutcome outcome;
+  auto plan = Load(attempt.problem, option, attempt.workspace_limit_bytes, &outcome);
+  serving.has_built = serving.has_built || outcome.has_built;
+  if (outcome.excess_bytes) attempt.shortage.Note(option.candidate, *outcome.excess_bytes);
   if (plan.ok()) {
     serving.plan = std::move(*plan);
     return true;

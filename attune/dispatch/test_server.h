@@ -54,7 +54,7 @@ class TestServer {
   }
   bool WaitIdle() { return server_->WaitIdle(std::chrono::seconds(60)); }
   std::optional<std::string> WouldStall(const Problem& problem) {
-    return server_->WouldStall(problem, kNoWorkspaceLimit);
+    return server_->WouldStall(problem, kNoWorkspaceLimit).value();
   }
 
   int tunings() const { return seen_->tunings.all(); }

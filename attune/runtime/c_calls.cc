@@ -85,6 +85,12 @@ Status WrongOperands(const Problem& problem, const attune_arguments& arguments) 
                                      arguments.bias != nullptr ? "bring" : "bring not"));
 }
 
+// Whether the caller's workspace does for the plan.
+bool Fits(const Plan& plan, const attune_arguments& call) {
+  return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
+}
+
+// REQUIRES: the caller's workspace does.
 attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) try {
   if (!plan.failure().ok()) return Fail(plan.failure());
   const bool has_bias = call.bias != nullptr;
@@ -98,7 +104,7 @@ attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call
   arguments.alpha = call.alpha;
   arguments.beta = call.beta;
   const size_t needed = plan.workspace_bytes();
-  if (needed > 0 && call.workspace != nullptr && call.workspace_bytes >= needed) {
+  if (needed > 0 && call.workspace != nullptr) {
     arguments.workspace = {call.workspace, 0};
   } else if (needed > 0) {
     auto workspace = server.Workspace(needed);
@@ -121,6 +127,21 @@ void NoteDynamicHit(attune_runtime& owner, const PlanKey& key, const Problem& pr
   });
 }
 
+// For a caller whose workspace is too small for what serves everybody else. `key` says so, too:
+// each size of a workspace that is too small has a plan of its own.
+attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem,
+                      const attune_arguments& call) {
+  Runtime* runtime = owner.current();
+  Plan* plan = runtime == nullptr ? nullptr : runtime->server().Find(key);
+  if (plan != nullptr) return RunPlan(runtime->server(), *plan, call);
+  const attune_code code = Guarded([&]() -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
+    plan = runtime->server().FindOrMake(key, problem, call.workspace_bytes);
+    return Status::Ok();
+  });
+  return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, call);
+}
+
 template <class Call>
 attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
                     const attune_arguments& arguments) {
@@ -130,7 +151,10 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
     if (Plan* plan = server.Find(key)) [[likely]] {
       if (HasDynamicDims()) [[unlikely]]
         NoteDynamicHit(owner, key, plan->problem());
-      return RunPlan(server, *plan, arguments);
+      if (Fits(*plan, arguments)) [[likely]]
+        return RunPlan(server, *plan, arguments);
+      return RunWithin(owner, KeyOfCall(call, classes, arguments.workspace_bytes), plan->problem(),
+                       arguments);
     }
   }
   Plan* plan = nullptr;
@@ -142,7 +166,10 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
     plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit);
     return Status::Ok();
   });
-  return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, arguments);
+  if (code != ATTUNE_OK) return code;
+  if (Fits(*plan, arguments)) return RunPlan(runtime->server(), *plan, arguments);
+  return RunWithin(owner, KeyOfCall(call, classes, arguments.workspace_bytes), plan->problem(),
+                   arguments);
 }
 
 }  // namespace
@@ -314,11 +341,17 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
     });
     if (bound != ATTUNE_OK) return bound;
   }
-  return attune::RunPlan(runtime->server(), *slot->current(), *arguments);
+  attune::Plan& serving = *slot->current();
+  if (attune::Fits(serving, *arguments)) [[likely]]
+    return attune::RunPlan(runtime->server(), serving, *arguments);
+  return attune::RunWithin(plan->owner,
+                           attune::KeyOfProblem(plan->problem, arguments->workspace_bytes),
+                           plan->problem, *arguments);
 }
 
 uint64_t attune_plan_workspace_bytes(const attune_plan* plan) {
   if (plan == nullptr) return 0;
+  if (const attune::PlanSlot* slot = plan->current()) return slot->current()->workspace_bytes();
   uint64_t bytes = 0;
   // A child that cannot bind it hears why when it runs it.
   (void)attune::Guarded([&]() -> attune::Status {

@@ -17,6 +17,7 @@ namespace {
 static_assert(static_cast<int>(Origin::kForced) == ATTUNE_FROM_FORCE);
 static_assert(static_cast<int>(Origin::kDefault) == ATTUNE_FROM_DEFAULT);
 static_assert(static_cast<int>(ServerEvent::kSkipped) == ATTUNE_EVENT_SKIPPED);
+static_assert(static_cast<int>(MissReason::kFailed) == ATTUNE_MISS_FAILED);
 
 attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
                            const Option& option) {
@@ -34,6 +35,7 @@ attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
   const Solver* solver = FindSolver(*dispatcher.parts().solvers, option.candidate.solver);
   solution.is_dynamic = solver != nullptr && solver->traits().dynamic ? 1 : 0;
   solution.is_ready = dispatcher.IsReady(problem, option) ? 1 : 0;
+  solution.is_workspace_known = option.workspace_bytes >= 0 ? 1 : 0;
   return solution;
 }
 
@@ -51,20 +53,27 @@ Status CheckSolutionSize(size_t struct_size) {
                   struct_size, sizeof(attune_solution)));
 }
 
-Status CopySolutions(attune_runtime& owner, const Problem& problem, attune_solution* solutions,
-                     size_t capacity, size_t* count) {
+// An array of a caller, whose structs may be of another release.
+struct SolutionArray {
+  attune_solution* first = nullptr;
+  size_t capacity = 0;
+  size_t* count = nullptr;
+};
+
+Status CopySolutions(attune_runtime& owner, const Problem& problem, uint64_t workspace_limit_bytes,
+                     const SolutionArray& out) {
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
   const PlanServer& server = runtime->server();
-  ATTUNE_ASSIGN_OR_RETURN(const Decision decision,
-                          server.dispatcher().Decide(problem, *server.choices(), kNoWorkspaceLimit,
-                                                     Breadth::kEverything));
-  *count = decision.options.size();
-  if (capacity == 0) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(
+      const Decision decision,
+      server.dispatcher().DecideWithin(problem, *server.choices(), workspace_limit_bytes));
+  *out.count = decision.options.size();
+  if (out.capacity == 0) return Status::Ok();
   // The caller's structs may be of an older release and smaller, or of a later one and larger.
-  const size_t stride = solutions[0].struct_size;
+  const size_t stride = out.first->struct_size;
   ATTUNE_RETURN_IF_ERROR(CheckSolutionSize(stride));
-  auto* bytes = reinterpret_cast<std::byte*>(solutions);
-  for (size_t i = 0; i < std::min(capacity, *count); ++i) {
+  auto* bytes = reinterpret_cast<std::byte*>(out.first);
+  for (size_t i = 0; i < std::min(out.capacity, *out.count); ++i) {
     attune_solution solution = SolutionOf(server.dispatcher(), problem, decision.options[i]);
     // The caller's, who may bring the same array again.
     solution.struct_size = stride;
@@ -98,6 +107,7 @@ attune_counters CountersOf(const ServerCounters& counters) {
   result.tuning_ns = static_cast<uint64_t>(counters.tuning_ns);
   result.none = counters.failures;
   result.tunings_dropped = counters.tunings_dropped;
+  std::copy(counters.misses_by_reason.begin(), counters.misses_by_reason.end(), result.by_reason);
   return result;
 }
 
@@ -109,44 +119,71 @@ extern "C" {
 attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm, int alpha_class,
                                   int beta_class, attune_solution* solutions, size_t capacity,
                                   size_t* count) {
+  return attune_gemm_solutions_within(runtime, gemm, alpha_class, beta_class, ATTUNE_NO_LIMIT,
+                                      solutions, capacity, count);
+}
+
+attune_code attune_gemm_solutions_within(attune_runtime* runtime, const attune_gemm* gemm,
+                                         int alpha_class, int beta_class,
+                                         uint64_t workspace_limit_bytes, attune_solution* solutions,
+                                         size_t capacity, size_t* count) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !gemm || !count || (!solutions && capacity > 0)) {
       return attune::NullArgument("attune_gemm_solutions");
     }
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem,
                             attune::ProblemOf(*gemm, {alpha_class, beta_class, 0}));
-    return attune::CopySolutions(*runtime, problem, solutions, capacity, count);
+    return attune::CopySolutions(*runtime, problem, workspace_limit_bytes,
+                                 {solutions, capacity, count});
   });
 }
 
 attune_code attune_conv_solutions(attune_runtime* runtime, const attune_conv* conv,
                                   attune_solution* solutions, size_t capacity, size_t* count) {
+  return attune_conv_solutions_within(runtime, conv, ATTUNE_NO_LIMIT, solutions, capacity, count);
+}
+
+attune_code attune_conv_solutions_within(attune_runtime* runtime, const attune_conv* conv,
+                                         uint64_t workspace_limit_bytes, attune_solution* solutions,
+                                         size_t capacity, size_t* count) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !conv || !count || (!solutions && capacity > 0)) {
       return attune::NullArgument("attune_conv_solutions");
     }
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {}));
-    return attune::CopySolutions(*runtime, problem, solutions, capacity, count);
+    return attune::CopySolutions(*runtime, problem, workspace_limit_bytes,
+                                 {solutions, capacity, count});
   });
 }
 
 attune_code attune_explain(attune_runtime* runtime, const char* text, char** json) {
+  return attune_explain_within(runtime, text, ATTUNE_NO_LIMIT, json);
+}
+
+attune_code attune_explain_within(attune_runtime* runtime, const char* text,
+                                  uint64_t workspace_limit_bytes, char** json) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     ATTUNE_ASSIGN_OR_RETURN(const std::string explanation,
-                            attune::ExplainJson(*here, problem, attune::kNoWorkspaceLimit));
+                            attune::ExplainJson(*here, problem, workspace_limit_bytes));
     return attune::CopyOut(explanation, json);
   });
 }
 
 attune_code attune_would_stall(attune_runtime* runtime, const char* text, int* stalls) {
+  return attune_would_stall_within(runtime, text, ATTUNE_NO_LIMIT, stalls);
+}
+
+attune_code attune_would_stall_within(attune_runtime* runtime, const char* text,
+                                      uint64_t workspace_limit_bytes, int* stalls) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !stalls) return attune::NullArgument("attune_would_stall");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
-    const auto reason = here->server().WouldStall(problem, attune::kNoWorkspaceLimit);
+    ATTUNE_ASSIGN_OR_RETURN(const auto reason,
+                            here->server().WouldStall(problem, workspace_limit_bytes));
     *stalls = reason.has_value() ? 1 : 0;
     if (reason.has_value()) attune::Fail(attune::FailedPrecondition(*reason));
     return attune::Status::Ok();

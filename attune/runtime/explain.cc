@@ -31,7 +31,7 @@ Result<std::string> ExplainJson(Runtime& runtime, const Problem& problem,
   const Dispatcher& dispatcher = server.dispatcher();
   ATTUNE_ASSIGN_OR_RETURN(
       const Decision decision,
-      dispatcher.Decide(problem, *server.choices(), workspace_limit_bytes, Breadth::kEverything));
+      dispatcher.DecideWithin(problem, *server.choices(), workspace_limit_bytes));
   const double best_ns = decision.options.front().best_guess_ns();
   nlohmann::json json = {{"problem", Text(problem)},
                          {"target", Text(runtime.place().target)},

@@ -175,9 +175,9 @@ typedef struct attune_options {
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,
  * a thread is started that opens it and looks for newer records; other threads start when there is
  * something to do. Nothing is written before there is something to write. `options` may be null.
- * After a fork() the child may go on calling, plans included: its first call makes a run time of its
- * own with the same options and switches, counters at 0 and no listener, which uses no thread that
- * stayed in the parent. On devices other than the processor such a call fails with
+ * After a fork() the child may go on calling, plans included: its first call makes a run time of
+ * its own with the same options and switches, counters at 0 and no listener, which uses no thread
+ * that stayed in the parent. On devices other than the processor such a call fails with
  * ATTUNE_FAILED_PRECONDITION. */
 ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attune_runtime** out);
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
@@ -197,7 +197,9 @@ typedef struct attune_arguments {
   const void* bias;   /* Null unless the problem has one. */
   void* c;            /* gemm: C.  conv forward: y,  backward data: dx, backward weights: dw. */
   double alpha, beta; /* gemm only; ATTUNE_ARGUMENTS_INIT has 1 and 0. */
-  void* workspace;    /* Null: memory of this thread that the run time keeps. */
+  /* Null: memory of this thread that the run time keeps. Else the best candidate computes that does
+   * with workspace_bytes; ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if none does. */
+  void* workspace;
   size_t workspace_bytes;
 } attune_arguments;
 #define ATTUNE_ARGUMENTS_INIT \
@@ -234,51 +236,7 @@ ATTUNE_API attune_code attune_plan_run(attune_plan* plan, const attune_arguments
 ATTUNE_API uint64_t attune_plan_workspace_bytes(const attune_plan* plan);
 ATTUNE_API void attune_plan_release(attune_plan* plan);
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
-
-typedef enum attune_provenance {
-  ATTUNE_FROM_FORCE = 0,      /* ATTUNE_FORCE says so. */
-  ATTUNE_FROM_RECORD = 1,     /* Measured on this target. */
-  ATTUNE_FROM_COMPATIBLE = 2, /* Measured on a compatible target. */
-  ATTUNE_FROM_NEIGHBOUR = 3,  /* The choice of the nearest tuned shape. */
-  ATTUNE_FROM_PREDICTION = 4,
-  ATTUNE_FROM_DEFAULT = 5
-} attune_provenance;
-
-typedef struct attune_solution {
-  size_t struct_size;
-  char candidate[256]; /* Canonical text, cut with "..." if longer. */
-  int32_t provenance;  /* attune_provenance of the time. */
-  int32_t is_measured; /* 1: time_ns was measured; 0: predicted, or 0 for unknown. */
-  double time_ns;
-  uint64_t workspace_bytes;
-  int32_t is_dynamic; /* One build serves every size. */
-  int32_t is_ready;   /* 1: needs no build and no creation that takes long. */
-} attune_solution;
-
-/* Up to `capacity` ways to compute this, best first; `count` gets how many there are. Set
- * struct_size of the first element; those that are written get the same. */
-ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
-                                             int alpha_class, int beta_class,
-                                             attune_solution* solutions, size_t capacity,
-                                             size_t* count);
-ATTUNE_API attune_code attune_conv_solutions(attune_runtime* runtime, const attune_conv* conv,
-                                             attune_solution* solutions, size_t capacity,
-                                             size_t* count);
-
-/* What serves `problem` (canonical text) and why, and what would have been better: JSON, to be
- * given back with attune_free. */
-ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
-/* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
- * message. A call whose operands all start at multiples of 64 bytes asks for the problem with
- * alignment 64, unless its struct says another one. */
-ATTUNE_API attune_code attune_would_stall(attune_runtime* runtime, const char* problem,
-                                          int* stalls);
-/* The canonical text of a problem; to be given back with attune_free. */
-ATTUNE_API attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
-                                        char** text);
-ATTUNE_API attune_code attune_conv_text(const attune_conv* conv, char** text);
+/* Gives back a text that a function gave out. Null is fine. */
 ATTUNE_API void attune_free(void* memory);
 
 #ifdef __cplusplus
@@ -286,5 +244,6 @@ ATTUNE_API void attune_free(void* memory);
 #endif
 
 #include "attune/observe.h"
+#include "attune/questions.h"
 
 #endif /* ATTUNE_ATTUNE_H_ */

@@ -228,33 +228,70 @@ class Runtime {
     return ConvPlan(plan);
   }
 
-  // Ways to compute this, best first.
-  std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1,
-                                  double beta = 0) const {
+  // Ways to compute this, best first. With a limit, those that are not known to need more
+  // workspace; throws ATTUNE_RESOURCE_EXHAUSTED with the least that is needed if none is left.
+  std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1, double beta = 0,
+                                  std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     const attune_gemm problem = gemm.ToC();
     return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
-      return attune_gemm_solutions(get(), &problem, ClassOf(alpha), ClassOf(beta), solutions,
-                                   capacity, count);
+      return attune_gemm_solutions_within(get(), &problem, ClassOf(alpha), ClassOf(beta),
+                                          workspace_limit_bytes, solutions, capacity, count);
     });
   }
-  std::vector<Solution> Solutions(const ConvProblem& conv) const {
+  std::vector<Solution> Solutions(const ConvProblem& conv,
+                                  std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     const attune_conv problem = conv.ToC();
     return AllSolutions([&](Solution* solutions, std::size_t capacity, std::size_t* count) {
-      return attune_conv_solutions(get(), &problem, solutions, capacity, count);
+      return attune_conv_solutions_within(get(), &problem, workspace_limit_bytes, solutions,
+                                          capacity, count);
     });
   }
 
   // JSON: what serves the problem (canonical text), why, and what would have been better.
-  std::string Explain(const std::string& problem) const {
+  std::string Explain(const std::string& problem,
+                      std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     char* json = nullptr;
-    Check(attune_explain(get(), problem.c_str(), &json));
+    Check(attune_explain_within(get(), problem.c_str(), workspace_limit_bytes, &json));
     return Taken(json);
   }
-  // Why a call would wait; empty if it would not.
-  std::string WouldStall(const std::string& problem) const {
+  std::string Explain(const GemmProblem& gemm, double alpha = 1, double beta = 0,
+                      std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    return Explain(TextOf(gemm, alpha, beta), workspace_limit_bytes);
+  }
+  std::string Explain(const ConvProblem& conv,
+                      std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    return Explain(TextOf(conv), workspace_limit_bytes);
+  }
+
+  // Why a call would wait; empty if it would not. A call whose operands all start at multiples of
+  // 64 bytes is one with alignment_bytes 64.
+  std::string WouldStall(const std::string& problem,
+                         std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     int stalls = 0;
-    Check(attune_would_stall(get(), problem.c_str(), &stalls));
+    Check(attune_would_stall_within(get(), problem.c_str(), workspace_limit_bytes, &stalls));
     return stalls != 0 ? attune_last_message() : "";
+  }
+  std::string WouldStall(const GemmProblem& gemm, double alpha = 1, double beta = 0,
+                         std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    return WouldStall(TextOf(gemm, alpha, beta), workspace_limit_bytes);
+  }
+  std::string WouldStall(const ConvProblem& conv,
+                         std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
+    return WouldStall(TextOf(conv), workspace_limit_bytes);
+  }
+
+  // The canonical text of a problem.
+  static std::string TextOf(const GemmProblem& gemm, double alpha = 1, double beta = 0) {
+    const attune_gemm problem = gemm.ToC();
+    char* text = nullptr;
+    Check(attune_gemm_text(&problem, ClassOf(alpha), ClassOf(beta), &text));
+    return Taken(text);
+  }
+  static std::string TextOf(const ConvProblem& conv) {
+    const attune_conv problem = conv.ToC();
+    char* text = nullptr;
+    Check(attune_conv_text(&problem, &text));
+    return Taken(text);
   }
 
   attune_counters Counters() const {

@@ -8,6 +8,15 @@
 extern "C" {
 #endif
 
+/* Why a call looked for a plan, and what it met. */
+typedef enum attune_miss_reason {
+  ATTUNE_MISS_FIRST_CALL = 0, /* A record of this target, or what is forced, serves. */
+  ATTUNE_MISS_UNRECORDED = 1, /* Nothing is recorded of the problem here. */
+  ATTUNE_MISS_STALE = 2,      /* What is recorded cannot be used here. */
+  ATTUNE_MISS_NOT_READY = 3,  /* A record serves as soon as its candidate has been made ready. */
+  ATTUNE_MISS_FAILED = 4      /* Nothing can serve. */
+} attune_miss_reason;
+
 /* Since the run time was created. */
 typedef struct attune_counters {
   size_t struct_size;
@@ -23,9 +32,14 @@ typedef struct attune_counters {
   uint64_t miss_ns, tuning_ns; /* Time spent. */
   uint64_t none;               /* Misses that nothing could serve; in no by_provenance. */
   uint64_t tunings_dropped;    /* Tunings and recordings that found the queue full. */
+  uint64_t by_reason[5];       /* Misses, indexed by attune_miss_reason. */
 } attune_counters;
-#define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define ATTUNE_COUNTERS_INIT                                                                    \
+  {                                                                                             \
+    sizeof(attune_counters), 0, 0, {0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { \
+      0, 0, 0, 0, 0                                                                             \
+    }                                                                                           \
+  }
 ATTUNE_API attune_code attune_get_counters(attune_runtime* runtime, attune_counters* counters);
 /* The same as Prometheus text; to be given back with attune_free. */
 ATTUNE_API attune_code attune_metrics(attune_runtime* runtime, char** text);

@@ -177,7 +177,7 @@ TEST(Plan, AWorkspaceLimitIsKeptAndTheCallersMemoryIsUsed) {
     std::vector<std::byte> workspace(attune_plan_workspace_bytes(plan.get()) + 1);
     attune_arguments with_workspace = arguments;
     with_workspace.workspace = workspace.data();
-    // Too small: memory of the run time's own is used instead.
+    // Too small: something that does with less computes.
     with_workspace.workspace_bytes = workspace.size() - 2;
     if (workspace.size() > 1) {
       ASSERT_EQ(attune_plan_run(plan.get(), &with_workspace), ATTUNE_OK);

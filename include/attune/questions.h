@@ -1,0 +1,80 @@
+/* What can compute a problem, what serves it and why, and whether a call would wait. Part of
+ * attune.h. */
+#ifndef ATTUNE_QUESTIONS_H_
+#define ATTUNE_QUESTIONS_H_
+
+#include "attune/attune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum attune_provenance {
+  ATTUNE_FROM_FORCE = 0,      /* ATTUNE_FORCE says so. */
+  ATTUNE_FROM_RECORD = 1,     /* Measured on this target. */
+  ATTUNE_FROM_COMPATIBLE = 2, /* Measured on a compatible target. */
+  ATTUNE_FROM_NEIGHBOUR = 3,  /* The choice of the nearest tuned shape. */
+  ATTUNE_FROM_PREDICTION = 4,
+  ATTUNE_FROM_DEFAULT = 5
+} attune_provenance;
+
+typedef struct attune_solution {
+  size_t struct_size;
+  char candidate[256]; /* Canonical text, cut with "..." if longer. */
+  int32_t provenance;  /* attune_provenance of the time. */
+  int32_t is_measured; /* 1: time_ns was measured; 0: predicted, or 0 for unknown. */
+  double time_ns;
+  uint64_t workspace_bytes;
+  int32_t is_dynamic;         /* One build serves every size. */
+  int32_t is_ready;           /* 1: needs no build and no creation that takes long. */
+  int32_t is_workspace_known; /* 0: workspace_bytes is 0, and is seen when it is made ready. */
+  int32_t reserved;
+} attune_solution;
+
+/* Up to `capacity` ways to compute this, best first; `count` gets how many there are. Set
+ * struct_size of the first element; those that are written get the same. */
+ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
+                                             int alpha_class, int beta_class,
+                                             attune_solution* solutions, size_t capacity,
+                                             size_t* count);
+ATTUNE_API attune_code attune_conv_solutions(attune_runtime* runtime, const attune_conv* conv,
+                                             attune_solution* solutions, size_t capacity,
+                                             size_t* count);
+
+/* The same for calls that bring a workspace of so many bytes: what is known to need more is left
+ * out. ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if nothing fits. */
+ATTUNE_API attune_code attune_gemm_solutions_within(attune_runtime* runtime,
+                                                    const attune_gemm* gemm, int alpha_class,
+                                                    int beta_class, uint64_t workspace_limit_bytes,
+                                                    attune_solution* solutions, size_t capacity,
+                                                    size_t* count);
+ATTUNE_API attune_code attune_conv_solutions_within(attune_runtime* runtime,
+                                                    const attune_conv* conv,
+                                                    uint64_t workspace_limit_bytes,
+                                                    attune_solution* solutions, size_t capacity,
+                                                    size_t* count);
+
+/* What serves `problem` (canonical text) and why, and what would have been better: JSON, to be
+ * given back with attune_free. */
+ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
+/* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
+ * message. A call whose operands all start at multiples of 64 bytes asks for the problem with
+ * alignment 64, unless its struct says another one. */
+ATTUNE_API attune_code attune_would_stall(attune_runtime* runtime, const char* problem,
+                                          int* stalls);
+/* Both for calls that bring a workspace of so many bytes; they fail as
+ * attune_gemm_solutions_within does. */
+ATTUNE_API attune_code attune_explain_within(attune_runtime* runtime, const char* problem,
+                                             uint64_t workspace_limit_bytes, char** json);
+ATTUNE_API attune_code attune_would_stall_within(attune_runtime* runtime, const char* problem,
+                                                 uint64_t workspace_limit_bytes, int* stalls);
+/* The canonical text of a problem; to be given back with attune_free. */
+ATTUNE_API attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
+                                        char** text);
+ATTUNE_API attune_code attune_conv_text(const attune_conv* conv, char** text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_QUESTIONS_H_ */
