@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/file_size_signal.h"
 #include "attune/tunable.h"
 #include "attune/tunable/offline_tuning.h"
 
@@ -25,6 +26,7 @@ Status Missing(const char* name) {
 // `body` returns a Status; what a library throws becomes a code, because nothing may unwind into C.
 template <class Body>
 attune_code WithoutThrowing(const Body& body) {
+  const FileSizeSignalHeld held;
   try {
     const Status status = body();
     return status.ok() ? ATTUNE_OK : Fail(status);
@@ -105,6 +107,15 @@ Status FillReport(const Result<OfflineReport>& report, attune_tunable_offline* o
   filled.known = report->known;
   filled.failed = static_cast<int64_t>(report->failed.size());
   filled.unreadable = static_cast<int64_t>(report->unreadable.size());
+  return Fill(filled, out);
+}
+
+Status FillLoad(const LoadReport& report, attune_tunable_load* out) {
+  attune_tunable_load filled{};
+  filled.accepted = report.accepted;
+  filled.duplicates = report.duplicates;
+  filled.rejected = static_cast<int64_t>(report.rejected.size());
+  filled.unreadable = static_cast<int64_t>(report.unreadable.size());
   return Fill(filled, out);
 }
 
@@ -296,6 +307,15 @@ attune_code attune_tunable_write_file_on_exit(attune_runtime* runtime, int enabl
   return OnContext(runtime, [&](TunableContext& context) {
     context.WriteOnExit(enable != 0);
     return Status::Ok();
+  });
+}
+
+attune_code attune_tunable_load_results(attune_runtime* runtime, const char* lines,
+                                        attune_tunable_load* report) {
+  return OnContext(runtime, [&](TunableContext& context) {
+    if (lines == nullptr) return attune::Missing("lines");
+    const attune::LoadReport loaded = context.LoadResults(lines);
+    return attune::FillLoad(loaded, report);
   });
 }
 

@@ -280,8 +280,14 @@ void TunableContext::LogReport(const std::string& path, const LoadReport& report
 Result<LoadReport> TunableContext::ReadResults(const std::filesystem::path& path) {
   const std::string name = path.empty() ? results_filename() : path.string();
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(name));
-  LoadReport report = LoadResults(content, parts_.here, choices_->table());
+  LoadReport report = attune::LoadResults(content, parts_.here, choices_->table());
   LogReport(name, report);
+  return report;
+}
+
+LoadReport TunableContext::LoadResults(std::string_view content) {
+  LoadReport report = attune::LoadResults(content, parts_.here, choices_->table());
+  LogReport("the results that were handed over", report);
   return report;
 }
 

@@ -106,6 +106,8 @@ class TunableContext {
   // ---- files ----
   // Empty: results_filename().
   Result<LoadReport> ReadResults(const std::filesystem::path& path = {});
+  // The same for the content of such a file.
+  LoadReport LoadResults(std::string_view content);
   // Everything in memory, added to what the file has.
   Status WriteResults(const std::filesystem::path& path = {});
   void WriteOnExit(bool write) { write_on_exit_.store(write); }

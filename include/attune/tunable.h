@@ -93,6 +93,20 @@ ATTUNE_API attune_code attune_tunable_read_file(attune_runtime* runtime, const c
 /* Writes every result, now, or when the run time is destroyed. What the file has besides stays. */
 ATTUNE_API attune_code attune_tunable_write_file(attune_runtime* runtime, const char* filename);
 ATTUNE_API attune_code attune_tunable_write_file_on_exit(attune_runtime* runtime, int enable);
+typedef struct attune_tunable_load {
+  size_t struct_size;
+  int64_t accepted;   /* Results that hold here, */
+  int64_t duplicates; /* of these, such that were known: the first one stays. */
+  int64_t rejected;   /* Results whose validators do not hold here. */
+  int64_t unreadable; /* Lines that mean nothing. */
+} attune_tunable_load;
+#define ATTUNE_TUNABLE_LOAD_INIT \
+  { sizeof(attune_tunable_load), 0, 0, 0, 0 }
+/* Adds what of `lines` holds here: the text of a results file, or of attune_tunable_get_validators
+ * and then attune_tunable_get_results, of any run time. Nothing is written. `report` may be null.
+ */
+ATTUNE_API attune_code attune_tunable_load_results(attune_runtime* runtime, const char* lines,
+                                                   attune_tunable_load* report);
 /* The results as lines of a results file, and the validators as theirs. */
 ATTUNE_API attune_code attune_tunable_get_results(attune_runtime* runtime, char** lines);
 ATTUNE_API attune_code attune_tunable_get_validators(attune_runtime* runtime, char** lines);
