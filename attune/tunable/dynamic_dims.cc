@@ -1,20 +1,36 @@
 #include "attune/tunable/dynamic_dims.h"
 
 #include <array>
+#include <cstdint>
 
 namespace attune {
 namespace {
 
 // What a thread says of its own calls: no other thread sees it, so it is no shared state.
+// Each in a byte: the library may be opened late, and then its thread-locals have to fit into what
+// a process keeps back for all of those.
 struct DimsStack {
-  std::array<DynamicDims, kMaxDynamicDimsDepth> dims;
+  std::array<uint8_t, kMaxDynamicDimsDepth> dims;
   size_t size = 0;
   // Guards above the limit change nothing but are counted, so that their ends match.
   size_t overflow = 0;
 };
 
+constexpr uint8_t kPowerOfTwoBit = 0x80;
+
+uint8_t Packed(const DynamicDims& dims) {
+  const uint8_t reach = dims.reach == Reach::kPowerOfTwo ? kPowerOfTwoBit : uint8_t{0};
+  return static_cast<uint8_t>(dims.mask | reach);
+}
+
+DynamicDims Unpacked(uint8_t packed) {
+  const bool reaches_far = (packed & kPowerOfTwoBit) == 0;
+  return {static_cast<unsigned>(packed & ~kPowerOfTwoBit),
+          reaches_far ? Reach::kAnySize : Reach::kPowerOfTwo};
+}
+
 DimsStack& Stack() {
-  thread_local DimsStack stack;
+  thread_local constinit DimsStack stack{};
   return stack;
 }
 
@@ -33,7 +49,7 @@ DynamicDims InBlasFrame(const DynamicDims& row_major) {
 bool PushDynamicDims(const DynamicDims& dims) {
   DimsStack& stack = Stack();
   if (stack.size == stack.dims.size()) return false;
-  stack.dims[stack.size++] = dims;
+  stack.dims[stack.size++] = Packed(dims);
   dynamic_dims_depth = stack.size;
   return true;
 }
@@ -60,7 +76,7 @@ DynamicDimsGuard::~DynamicDimsGuard() {
 
 DynamicDims CurrentDynamicDims() {
   const DimsStack& stack = Stack();
-  return stack.size == 0 ? DynamicDims{} : stack.dims[stack.size - 1];
+  return stack.size == 0 ? DynamicDims{} : Unpacked(stack.dims[stack.size - 1]);
 }
 
 }  // namespace attune
