@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <utility>
@@ -40,7 +41,8 @@ std::string ReadToEnd(int fd) {
   return text;
 }
 
-// Runs /proc/self/exe with `arguments`; what it printed, if it exited with 0.
+// Runs this program with `arguments`; what it printed, if it exited with 0. It is called by its
+// path, beside which it looks for plug-ins.
 Result<std::string> OutputOfSelf(std::vector<std::string> arguments) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Unavailable("Cannot create a pipe.");
@@ -48,12 +50,15 @@ Result<std::string> OutputOfSelf(std::vector<std::string> arguments) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  std::vector<char*> argv = {const_cast<char*>("fresh-race")};
+  std::error_code error;
+  std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) return Unavailable("Cannot find the path of this program.");
+  std::vector<char*> argv = {program.data()};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t child = 0;
   const int failed =
-      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return Unavailable("Cannot start this program again.");
   writing.Reset();

@@ -1,0 +1,30 @@
+// How much faster attune's choices on a GPU are than the vendor's own: main() of cuda_gemm and
+// cuda_conv.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+struct ProblemSet {
+  std::string name;  // Of --set.
+  std::vector<Problem> problems;
+};
+
+// What a bench compares.
+struct VendorBench {
+  std::string name;           // Of the program.
+  std::string vendor_solver;  // Its first config is the vendor's first choice.
+  std::vector<ProblemSet> sets;
+};
+
+// Tunes the problems of a set, those that --db knows already aside, and times in a fresh process
+// for each problem: the vendor's first choice, the vendor's best (the candidate of its solver with
+// the least median that was recorded), and the choice. Prints a table or one JSON object, with
+// candidates tried, failed and chosen for each solver. Returns the exit status.
+int VendorBenchMain(int argc, char** argv, const VendorBench& bench);
+
+}  // namespace attune
