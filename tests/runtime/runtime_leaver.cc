@@ -2,20 +2,34 @@
 // end, after what the run time does there, it prints how many threads it has as "threads N".
 //
 //   runtime_leaver POLICY SHAPES MILLISECONDS: exits so long after the background has begun
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 #include "attune/attune.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace {
 
-void PrintThreads() {
+int CountThreads() {
   std::error_code error;
   const std::filesystem::directory_iterator threads("/proc/self/task", error);
-  std::printf("threads %d\n", static_cast<int>(std::distance(begin(threads), end(threads))));
+  return static_cast<int>(std::distance(begin(threads), end(threads)));
+}
+
+void PrintThreads() {
+  // A thread that was joined stays in the list until the system has taken it apart, which it may
+  // do after it has told who waited.
+  constexpr int kLooks = 10'000;
+  int threads = CountThreads();
+  for (int look = 0; threads > 1 && look < kLooks; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    threads = CountThreads();
+  }
+  std::printf("threads %d\n", threads);
 }
 
 }  // namespace
