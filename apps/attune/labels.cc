@@ -67,6 +67,8 @@ std::string GemmLabel(const Gemm& gemm) {
   if (packed.lda != gemm.lda || packed.ldb != gemm.ldb || packed.ldc != gemm.ldc) {
     text += fmt::format(" ld{}/{}/{}", gemm.lda, gemm.ldb, gemm.ldc);
   }
+  if (gemm.alpha == ScalarClass::kZero) text += " alpha zero";
+  if (gemm.alpha == ScalarClass::kOther) text += " alpha other";
   if (gemm.beta != ScalarClass::kZero) text += " +C";
   if (gemm.bias != Bias::kNone) text += " +bias";
   if (gemm.activation != Activation::kNone) text += " +act";
@@ -205,7 +207,8 @@ std::string FormatMoment(int64_t unix_ns) {
 }
 
 std::string FormatSpread(const Measurement& measurement) {
-  if (measurement.median_ns <= 0) return "";
+  // A time without confidence is of one sample: it has no interval.
+  if (measurement.median_ns <= 0 || measurement.confidence <= 0) return "";
   return fmt::format("±{:.1f}%", 100 * RelativeSpread(measurement));
 }
 

@@ -129,7 +129,9 @@ int Run(int argc, char** argv) {
   program
       .add_option_function<std::string>(
           "--db", [&](const std::string& path) { application.SetDatabase(path); },
-          "Database file, before or after the verb (default: $XDG_DATA_HOME/attune/attune.db)")
+          "Database file, before or after the verb (default: $ATTUNE_DB, else "
+          "$XDG_DATA_HOME/attune/attune.db)")
+      ->envname("ATTUNE_DB")
       ->type_name("FILE");
   AddVerbs(program, invocation);
   RefuseEmptyValues(program);

@@ -184,7 +184,11 @@ TEST(LabelTest, OnlyWhatIsUnusualIsNamed) {
   conv.filter = {1, 3, 3};
   conv.pad = {0, 1, 1};
   EXPECT_EQ(Label(conv), "conv fwd 4x64x56x56 k32 3x3 p1 f32");
-  EXPECT_EQ(Label(Normalized(PackedGemm(2, 3, 4))), "gemm 2x3x4 nn f32");
+  Gemm gemm = PackedGemm(2, 3, 4);
+  EXPECT_EQ(Label(Normalized(gemm)), "gemm 2x3x4 nn f32");
+  gemm.alpha = ScalarClass::kZero;
+  gemm.beta = ScalarClass::kOne;
+  EXPECT_EQ(Label(Normalized(gemm)), "gemm 2x3x4 nn alpha zero +C f32");
 }
 
 RunProgress HalfWay(const Problem& problem) {

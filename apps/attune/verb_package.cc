@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/json_text.h"
 #include "apps/attune/terminal.h"
 #include "apps/attune/verbs.h"
 #include "attune/compile/builder.h"
@@ -103,15 +104,21 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   manifest.target = Text(place.target);
   ATTUNE_ASSIGN_OR_RETURN(const std::string hash, SealPackage(options.folder, manifest));
-  application.out().Print(fmt::format("{}: {} problems, {} kernels, sha256 {}\n", options.folder,
-                                      list.problems.size(), packer.count(), hash));
+  application.out().Print(options.json ? Dump({{"folder", options.folder},
+                                               {"problems", list.problems.size()},
+                                               {"kernels", packer.count()},
+                                               {"sha256", hash}})
+                                       : fmt::format("{}: {} problems, {} kernels, sha256 {}\n",
+                                                     Printable(options.folder),
+                                                     list.problems.size(), packer.count(), hash));
   return kExitDone;
 }
 
 Result<int> RunVerify(Application& application, const PackageOptions& options) {
   ATTUNE_RETURN_IF_ERROR(VerifyPackage({options.folder, options.sha256}));
-  application.out().Print(
-      fmt::format("{}: every file is what the manifest says.\n", options.folder));
+  application.out().Print(options.json ? Dump({{"folder", options.folder}, {"verified", true}})
+                                       : fmt::format("{}: every file is what the manifest says.\n",
+                                                     Printable(options.folder)));
   return kExitDone;
 }
 
@@ -125,7 +132,7 @@ Result<int> RunShow(Application& application, const PackageOptions& options) {
   int64_t bytes = 0;
   for (const auto& [path, file] : manifest.files) bytes += file.size_bytes;
   application.out().Print(fmt::format(
-      "Target   {}\nMade     {} by attune {}\nFiles    {}, {} bytes\nSha256   {}\n",
+      "Target   {}\nMade     {} by {}\nFiles    {}, {} bytes\nSha256   {}\n",
       Printable(manifest.target), Printable(manifest.created), Printable(manifest.attune_version),
       manifest.files.size(), bytes, Sha256Hex(text)));
   return kExitDone;
@@ -144,7 +151,9 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
   create->fallthrough();
   create->add_option("--tag", options->tag, "Problems to pack")->required();
   create->add_option("-o,--output", options->folder, "New folder")->required();
-  create->add_option("--device", options->device, "Device that they were tuned on");
+  create->add_option("--device", options->device, "Device that they were tuned on")
+      ->capture_default_str();
+  AddJsonFlag(*create, options->json);
   create->callback([&invocation, options] {
     invocation.run = [options](Application& application) {
       return RunCreate(application, *options);
@@ -153,6 +162,7 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verify = verb->add_subcommand("verify", "Compare every file with the manifest");
   verify->add_option("folder", options->folder, "The package")->required();
   verify->add_option("--sha256", options->sha256, "Hash that the manifest has to have");
+  AddJsonFlag(*verify, options->json);
   verify->callback([&invocation, options] {
     invocation.run = [options](Application& application) {
       return RunVerify(application, *options);

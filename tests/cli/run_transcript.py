@@ -61,8 +61,8 @@ def environment(arguments, folder):
         "PATH": f"{arguments.bin}:{settings.get('PATH', '/usr/bin:/bin')}",
         "HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"),
         "XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-        # Tests that run at the same time do not wait for each other.
-        "ATTUNE_LOCK_FOLDER": str(folder),
+        # Tests that run at the same time do not wait for each other; transcripts list `folder`.
+        "ATTUNE_LOCK_FOLDER": str(folder.parent),
         "NO_COLOR": "1", "DATA": str(arguments.data), "ATTUNE_PLUGINS": "fake",
         "ATTUNE_PLUGIN_PATH": str(arguments.plugins)})
     return settings
@@ -94,8 +94,10 @@ def main():
     arguments = parser.parse_args()
     for name in ("bin", "plugins", "data"):
         setattr(arguments, name, getattr(arguments, name).resolve())
-    with tempfile.TemporaryDirectory(prefix="attune-cli-") as folder:
-        failures = run(arguments, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory(prefix="attune-cli-") as place:
+        folder = pathlib.Path(place) / "work"
+        folder.mkdir()
+        failures = run(arguments, folder)
     return 1 if failures else 0
 
 
