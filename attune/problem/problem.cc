@@ -97,6 +97,9 @@ int64_t WindowsPerImage(const Conv& conv) {
   return Volume(conv.mode == ConvMode::kTransposed ? conv.in : OutputExtent(conv));
 }
 
+// With alpha 0, neither A nor B is read.
+bool MultipliesNothing(const Gemm& gemm) { return gemm.alpha == ScalarClass::kZero; }
+
 double FlopsOf(const Conv& conv) {
   const double taps = static_cast<double>(Volume(conv.filter)) *
                       (static_cast<double>(conv.in_channels) / static_cast<double>(conv.groups)) *
@@ -167,6 +170,7 @@ std::vector<Operand> Operands(const Problem& problem) {
 
 double Flops(const Problem& problem) {
   return std::visit(Overloaded{[](const Gemm& gemm) {
+                                 if (MultipliesNothing(gemm)) return 0.0;
                                  return 2.0 * static_cast<double>(gemm.m) *
                                         static_cast<double>(gemm.n) * static_cast<double>(gemm.k) *
                                         static_cast<double>(gemm.batch_count);
@@ -178,7 +182,11 @@ double Flops(const Problem& problem) {
 
 double CompulsoryBytes(const Problem& problem) {
   double bytes = 0;
+  const auto* gemm = std::get_if<Gemm>(&problem);
+  const bool leaves_factors = gemm != nullptr && MultipliesNothing(*gemm);
+  size_t index = 0;
   for (const Operand& operand : Operands(problem)) {
+    if (leaves_factors && index++ < 2) continue;
     // Matrices of a batch may overlap; what they share moves once.
     const int64_t elements = std::min(ElementCount(operand.tensor), SpanElements(operand.tensor));
     const double once =

@@ -44,11 +44,12 @@ std::string_view OperatorName(const Problem& problem);
 // extent 1. The bias has one dimension. Empty for an OtherOp. REQUIRES: `problem` is valid.
 std::vector<Operand> Operands(const Problem& problem);
 
-// Multiplications plus additions of the direct algorithm: 2 m n k batch for a gemm. 0 for an
-// OtherOp.
+// Multiplications plus additions of the direct algorithm: 2 m n k batch for a gemm, unless alpha is
+// zero, which multiplies nothing. 0 for an OtherOp.
 double Flops(const Problem& problem);
 
 // Bytes that any implementation must move: every input once, every output once (twice for kInOut).
+// With alpha zero, a gemm reads neither A nor B.
 double CompulsoryBytes(const Problem& problem);
 
 // Products summed into one output element, which bounds the rounding error: k for a gemm.

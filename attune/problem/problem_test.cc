@@ -93,6 +93,8 @@ TEST(OperandsTest, TransposedWeightsAreInChannelsByOutChannels) {
 
 TEST(CostTest, GemmAndConvolutionCountTheDirectAlgorithm) {
   EXPECT_EQ(Flops(Parse("gemm@1{m=2,n=3,k=4,batch=5}")), 240.0);
+  EXPECT_EQ(Flops(Parse("gemm@1{m=2,n=3,k=4,alpha=zero,beta=one}")), 0.0);
+  EXPECT_EQ(CompulsoryBytes(Parse("gemm@1{m=2,n=3,k=4,alpha=zero,beta=one}")), 2.0 * 6 * 4);
   const Problem forward = Parse("conv@1{dir=fwd,n=2,c=4,h=8,w=8,k=6,fh=3,fw=3,g=2,ph=1,pw=1}");
   const Problem weights =
       Parse("conv@1{dir=bwd_weights,n=2,c=4,h=8,w=8,k=6,fh=3,fw=3,g=2,ph=1,pw=1}");
