@@ -13,7 +13,7 @@ namespace attune {
 // it would fail until something is compiled), `options` (best first: candidate, provenance,
 // because, median_ns, expected_ns, workspace_bytes, is_ready, slower_by), `skipped` (records that
 // cannot be used here, and why) and `notes`. `better` names what is known to be quicker than what
-// serves, if something is. Fails as Dispatcher::Decide.
+// serves, if something is. Fails as Dispatcher::DecideWithin.
 Result<std::string> ExplainJson(Runtime& runtime, const Problem& problem,
                                 uint64_t workspace_limit_bytes);
 

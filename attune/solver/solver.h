@@ -46,8 +46,8 @@ struct SolverTraits {
   // Load() takes microseconds: nothing is compiled, generated or packed. Such a solver can serve a
   // shape that nobody has seen without making the caller wait.
   bool instant = false;
-  // Space() has only the default: which other configs there are, the device's library alone can tell
-  // (ListOn).
+  // Space() has only what any machine can name; which other configs there are, the device's library
+  // alone can tell (ListOn).
   bool listed_on_device = false;
   bool last_resort = false;   // Slow by design (a plain reference): tuned only if asked for by name.
 };

@@ -68,7 +68,7 @@ class CandidateSource {
 
   static constexpr double kHopelessRatio = 4.0;
   static constexpr int64_t kChancesBeforeHopeless = 6;
-  // Of a list: no library has ever given more answers of its own.
+  // Of a list: what follows is left to the searcher, although a library may have guessed more.
   static constexpr uint64_t kGuesses = 8;
 
   Options options_;
