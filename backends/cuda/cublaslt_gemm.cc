@@ -1,16 +1,14 @@
 #include "backends/cuda/cublaslt_gemm.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/library_solver.h"
 #include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
@@ -40,70 +38,48 @@ class CublasLtExecutable final : public Executable {
   const bool has_bias_;
 };
 
-class CublasLtGemm final : public Solver {
+SolverTraits Traits() {
+  SolverTraits traits;
+  traits.description = "cuBLASLt: its first answer, all others, and the space behind them";
+  traits.operator_name = "gemm";
+  traits.instant = true;
+  // Reductions of products that are split along k add in the order in which blocks end.
+  traits.deterministic = false;
+  return traits;
+}
+
+class CublasLtGemm final : public LibrarySolver {
  public:
-  explicit CublasLtGemm(const Lazy<CublasLt>& lt) : lt_(lt) {
-    traits_.description = "cuBLASLt: its first answer, all others, and the space behind them";
-    traits_.operator_name = "gemm";
-    traits_.instant = true;
-    traits_.listed_on_device = true;
-    // Reductions of products that are split along k add in the order in which blocks end.
-    traits_.deterministic = false;
+  explicit CublasLtGemm(const Lazy<CublasLt>& lt)
+      : LibrarySolver({"cuda.cublaslt-gemm", 1}, Traits()), lt_(lt) {}
+
+ private:
+  std::vector<LibraryReport> Libraries() const override { return {lt_.Get().report()}; }
+
+  Status CheckTakes(const Problem& problem) const override {
+    return CheckCublasLtTakes(std::get<Gemm>(problem));
   }
 
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-
-  Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const auto* gemm = std::get_if<Gemm>(&problem);
-    if (gemm == nullptr) return Unsupported("cuBLASLt multiplies matrices only.");
-    if (target.backend != "cuda") {
-      return Unsupported(
-          fmt::format("cuBLASLt runs on CUDA devices, not on '{}'.", target.backend));
-    }
-    if (!lt_.Get().available()) return Unavailable(lt_.Get().report().missing);
-    return CheckCublasLtTakes(*gemm);
-  }
-
-  Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }
-
-  Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(*cuda, problem));
+  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(device, problem));
     return ListAlgorithms(lt_.Get(), product);
   }
 
-  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
-    return BuildRecipe();
-  }
-  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact(); }
-
-  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
-                                           const Config& config, Device& device) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
-    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(*cuda, problem));
-    cublasLtMatmulHeuristicResult_t algorithm = {};
-    if (config.empty()) {
-      ATTUNE_ASSIGN_OR_RETURN(const auto answers, product.Heuristics(1));
-      algorithm = answers.front();
-    } else {
-      ATTUNE_ASSIGN_OR_RETURN(algorithm, product.Algorithm(config));
-    }
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
+                                             const Problem& problem,
+                                             const Config& config) const override {
+    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(device, problem));
+    ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(config));
     const bool has_bias = std::get<Gemm>(problem).bias != Bias::kNone;
     return std::unique_ptr<Executable>(
-        std::make_unique<CublasLtExecutable>(*cuda, std::move(product), algorithm, has_bias));
+        std::make_unique<CublasLtExecutable>(device, std::move(product), algorithm, has_bias));
   }
 
- private:
   Result<CublasLtProduct> ProductOn(CudaDevice& device, const Problem& problem) const {
-    ATTUNE_RETURN_IF_ERROR(device.Enter());
-    ATTUNE_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, lt_.Get().HandleOf(device.context()));
-    return CublasLtProduct::Create(lt_.Get(), handle, std::get<Gemm>(problem));
+    return CublasLtProduct::On(lt_.Get(), device.context(), std::get<Gemm>(problem));
   }
 
   const Lazy<CublasLt>& lt_;
-  const SolverId id_ = {"cuda.cublaslt-gemm", 1};
-  SolverTraits traits_;
 };
 
 }  // namespace

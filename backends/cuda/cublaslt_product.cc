@@ -261,6 +261,12 @@ Result<CublasLtProduct> CublasLtProduct::Create(const CublasLt& lt, cublasLtHand
   return CublasLtProduct(std::move(descriptors));
 }
 
+Result<CublasLtProduct> CublasLtProduct::On(const CublasLt& lt, CUcontext context,
+                                            const Gemm& gemm) {
+  ATTUNE_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, lt.HandleOf(context));
+  return Create(lt, handle, gemm);
+}
+
 Result<std::vector<cublasLtMatmulHeuristicResult_t>> CublasLtProduct::Heuristics(int count) const {
   const Descriptors& d = *descriptors_;
   std::vector<cublasLtMatmulHeuristicResult_t> answers(static_cast<size_t>(count));
@@ -276,6 +282,10 @@ Result<std::vector<cublasLtMatmulHeuristicResult_t>> CublasLtProduct::Heuristics
 }
 
 Result<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Algorithm(const Config& config) const {
+  if (config.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto answers, Heuristics(1));
+    return answers.front();
+  }
   const Descriptors& d = *descriptors_;
   if ((IntegerAt(config, "reduction") & ~int64_t{AllowedReductions(d.gemm)}) != 0) {
     return Unsupported(

@@ -29,13 +29,16 @@ class CublasLtProduct {
   // REQUIRES: CheckCublasLtTakes(gemm) is ok.
   static Result<CublasLtProduct> Create(const CublasLt& lt, cublasLtHandle_t handle,
                                         const Gemm& gemm);
+  // With the handle of the context that is current in this thread, `context`.
+  static Result<CublasLtProduct> On(const CublasLt& lt, CUcontext context, const Gemm& gemm);
 
   // At most `count` of the library's answers for this product, best guess first; those that it says
   // will not work are left out. kUnsupported if it has none.
   Result<std::vector<cublasLtMatmulHeuristicResult_t>> Heuristics(int count) const;
 
   // The algorithm whose fields are `config` (see docs/formats/candidate.md), checked by the
-  // library. kUnsupported if it does not compute this product.
+  // library; of a config without fields the library's first answer. kUnsupported if there is none
+  // that computes this product.
   Result<cublasLtMatmulHeuristicResult_t> Algorithm(const Config& config) const;
 
   // The fields of `algorithm`.

@@ -19,9 +19,9 @@ CudnnDescriptor::~CudnnDescriptor() {
   if (descriptor_ != nullptr) cudnn_->cudnnBackendDestroyDescriptor(descriptor_);
 }
 
-Status CudnnDescriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                            const std::vector<int64_t>& values) {
-  return SetRaw(name, type, static_cast<int64_t>(values.size()), values.data());
+Status CudnnDescriptor::SetInt64s(cudnnBackendAttributeName_t name,
+                                  const std::vector<int64_t>& values) {
+  return SetRaw(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
 }
 
 Status CudnnDescriptor::SetRaw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,

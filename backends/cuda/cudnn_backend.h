@@ -28,8 +28,7 @@ class CudnnDescriptor {
   }
   ~CudnnDescriptor();
 
-  Status Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-             const std::vector<int64_t>& values);
+  Status SetInt64s(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values);
   // One value, of the size that `type` has.
   template <class T>
   Status SetOne(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,

@@ -5,11 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_product.h"
+#include "backends/cuda/library_solver.h"
 #include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
@@ -38,29 +37,20 @@ class CudnnExecutable final : public Executable {
   const CudnnProduct::Algorithm algorithm_;
 };
 
-class CudnnConv final : public Solver {
+SolverTraits Traits() {
+  SolverTraits traits;
+  traits.description = "cuDNN's legacy algorithms, on tensor cores or without";
+  traits.operator_name = "conv";
+  traits.instant = true;
+  // Backward algorithms 0 and 3 add in the order in which blocks end.
+  traits.deterministic = false;
+  return traits;
+}
+
+class CudnnConv final : public LibrarySolver {
  public:
-  explicit CudnnConv(const Lazy<Cudnn>& cudnn) : cudnn_(cudnn) {
-    traits_.description = "cuDNN's legacy algorithms, on tensor cores or without";
-    traits_.operator_name = "conv";
-    traits_.instant = true;
-    traits_.listed_on_device = true;
-    // Backward algorithms 0 and 3 add in the order in which blocks end.
-    traits_.deterministic = false;
-  }
-
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-
-  Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const auto* conv = std::get_if<Conv>(&problem);
-    if (conv == nullptr) return Unsupported("cuDNN's legacy calls convolve only.");
-    if (target.backend != "cuda") {
-      return Unsupported(fmt::format("cuDNN runs on CUDA devices, not on '{}'.", target.backend));
-    }
-    if (!cudnn_.Get().available()) return Unavailable(cudnn_.Get().report().missing);
-    return CheckCudnnTakes(*conv);
-  }
+  explicit CudnnConv(const Lazy<Cudnn>& cudnn)
+      : LibrarySolver({"cuda.cudnn-conv", 1}, Traits()), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
     Parameter math{"math", {}};
@@ -70,13 +60,19 @@ class CudnnConv final : public Solver {
     return ConfigSpace::Create({{"algorithm", {std::string(kFirst)}}, std::move(math)}, {});
   }
 
+ private:
+  std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
+
+  Status CheckTakes(const Problem& problem) const override {
+    return CheckCudnnTakes(std::get<Conv>(problem));
+  }
+
   // Which algorithms compute a convolution depends on all of it, and on the device.
-  Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
     std::vector<Config> configs;
     for (const std::string& math : CudnnMathNames(conv)) {
-      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(*cuda, conv, math));
+      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(device, conv, math));
       for (const std::string& name : CudnnAlgorithmNames(conv.direction, conv.deterministic)) {
         if (!product.Named(name).ok()) continue;
         configs.push_back({{"algorithm", name}, {"math", math}});
@@ -85,34 +81,25 @@ class CudnnConv final : public Solver {
     return configs;
   }
 
-  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
-    return BuildRecipe();
-  }
-  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact(); }
-
-  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
-                                           const Config& config, Device& device) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
+                                             const Problem& problem,
+                                             const Config& config) const override {
     ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
-                            ProductOn(*cuda, std::get<Conv>(problem), StringAt(config, "math")));
+                            ProductOn(device, std::get<Conv>(problem), StringAt(config, "math")));
     const std::string& name = StringAt(config, "algorithm");
     ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
                             name == kFirst ? product.FirstAnswer() : product.Named(name));
     return std::unique_ptr<Executable>(
-        std::make_unique<CudnnExecutable>(*cuda, std::move(product), algorithm));
+        std::make_unique<CudnnExecutable>(device, std::move(product), algorithm));
   }
 
- private:
   Result<CudnnProduct> ProductOn(CudaDevice& device, const Conv& conv,
                                  std::string_view math) const {
-    ATTUNE_RETURN_IF_ERROR(device.Enter());
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
     return CudnnProduct::Create(cudnn_.Get(), handle, conv, math);
   }
 
   const Lazy<Cudnn>& cudnn_;
-  const SolverId id_ = {"cuda.cudnn-conv", 1};
-  SolverTraits traits_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/problem/problem.h"
+#include "backends/cuda/cudnn_words.h"
 
 // Handles of graphs and plans are deprecated in newer versions, and needed in older ones.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -66,19 +67,6 @@ Config ConfigWith(int64_t engine, const KnobValues& knobs) {
   return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};
 }
 
-cudnnDataType_t TypeOf(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return CUDNN_DATA_HALF;
-    case DataType::kBf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DataType::kF64:
-      return CUDNN_DATA_DOUBLE;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
 std::vector<int64_t> LastOf(const Spatial& extents, int rank) {
   return {extents.end() - rank, extents.end()};
 }
@@ -87,20 +75,6 @@ std::vector<int64_t> LastOf(const Spatial& extents, int rank) {
 constexpr int64_t kIds[] = {1, 2, 3};
 
 }  // namespace
-
-Status CheckCudnnGraphTakes(const Conv& conv) {
-  if (conv.mode != ConvMode::kConvolution) {
-    return Unsupported("A graph of one convolution has no transposed one.");
-  }
-  if (conv.bias) return Unsupported("A graph of one convolution adds no bias.");
-  const bool is_computed = conv.type == DataType::kF32 || conv.type == DataType::kF16 ||
-                           conv.type == DataType::kBf16 || conv.type == DataType::kF64;
-  if (!is_computed || conv.math == MathMode::kBf16) {
-    return Unsupported(fmt::format("cuDNN's graphs do not convolve {} with math '{}'.",
-                                   Name(conv.type), Name(conv.math)));
-  }
-  return Status::Ok();
-}
 
 struct CudnnGraph::Descriptors {
   Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem)
@@ -136,10 +110,9 @@ struct CudnnGraph::Descriptors {
                             CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
     const int64_t alignment_bytes = std::min(conv.alignment_bytes, 16);
     ATTUNE_RETURN_IF_ERROR(
-        made.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, TypeOf(tensor.type)));
-    ATTUNE_RETURN_IF_ERROR(
-        made.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, tensor.extents));
-    ATTUNE_RETURN_IF_ERROR(made.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, tensor.strides));
+        made.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CudnnTypeOf(tensor.type)));
+    ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.extents));
+    ATTUNE_RETURN_IF_ERROR(made.SetInt64s(CUDNN_ATTR_TENSOR_STRIDES, tensor.strides));
     ATTUNE_RETURN_IF_ERROR(made.SetOne(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id));
     ATTUNE_RETURN_IF_ERROR(
         made.SetOne(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment_bytes));
@@ -152,11 +125,10 @@ struct CudnnGraph::Descriptors {
     ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
                             CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
     const int rank = conv.spatial_rank;
-    const cudnnDataType_t compute =
-        conv.type == DataType::kF64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+    const cudnnDataType_t compute = CudnnSumType(conv.type);
     const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
     const auto set = [&](cudnnBackendAttributeName_t name, const Spatial& values) {
-      return made.Set(name, CUDNN_TYPE_INT64, LastOf(values, rank));
+      return made.SetInt64s(name, LastOf(values, rank));
     };
     ATTUNE_RETURN_IF_ERROR(
         made.SetOne(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, compute));

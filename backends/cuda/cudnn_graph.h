@@ -17,10 +17,6 @@
 
 namespace attune::cuda {
 
-// Ok, or kUnsupported with what a graph of one convolution has no words for. Needs neither library
-// nor device.
-Status CheckCudnnGraphTakes(const Conv& conv);
-
 // An engine with its knobs set and checked for one convolution on one device.
 struct CudnnPlan {
   CudnnDescriptor plan;
@@ -30,7 +26,7 @@ struct CudnnPlan {
 // The graph of one convolution. Immutable; used by one thread at a time.
 class CudnnGraph {
  public:
-  // REQUIRES: CheckCudnnGraphTakes(conv) is ok.
+  // REQUIRES: CheckCudnnConvolves(conv) is ok.
   static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv);
 
   // What the library recommends, best guess first: modes A, B and fallback, in this order and

@@ -5,11 +5,11 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_graph.h"
+#include "backends/cuda/cudnn_words.h"
+#include "backends/cuda/library_solver.h"
 #include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
@@ -35,36 +35,31 @@ class CudnnGraphExecutable final : public Executable {
   const CudnnPlan plan_;
 };
 
-class CudnnGraphConv final : public Solver {
+SolverTraits Traits() {
+  SolverTraits traits;
+  traits.description = "cuDNN's engines: its recommendations, all others, and their knobs";
+  traits.operator_name = "conv";
+  // Some engines compile for the shape when they are loaded.
+  traits.compiles_when_loaded = true;
+  traits.dynamic = false;
+  traits.deterministic = false;
+  return traits;
+}
+
+class CudnnGraphConv final : public LibrarySolver {
  public:
-  explicit CudnnGraphConv(const Lazy<Cudnn>& cudnn) : cudnn_(cudnn) {
-    traits_.description = "cuDNN's engines: its recommendations, all others, and their knobs";
-    traits_.operator_name = "conv";
-    traits_.listed_on_device = true;
-    // Some engines compile for the shape when they are loaded.
-    traits_.compiles_when_loaded = true;
-    traits_.dynamic = false;
-    traits_.deterministic = false;
+  explicit CudnnGraphConv(const Lazy<Cudnn>& cudnn)
+      : LibrarySolver({"cuda.cudnn-graph-conv", 1}, Traits()), cudnn_(cudnn) {}
+
+ private:
+  std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
+
+  Status CheckTakes(const Problem& problem) const override {
+    return CheckCudnnConvolves(std::get<Conv>(problem));
   }
 
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-
-  Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const auto* conv = std::get_if<Conv>(&problem);
-    if (conv == nullptr) return Unsupported("cuDNN's engines convolve only.");
-    if (target.backend != "cuda") {
-      return Unsupported(fmt::format("cuDNN runs on CUDA devices, not on '{}'.", target.backend));
-    }
-    if (!cudnn_.Get().available()) return Unavailable(cudnn_.Get().report().missing);
-    return CheckCudnnGraphTakes(*conv);
-  }
-
-  Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }
-
-  Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
-    ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(*cuda, problem));
+  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(device, problem));
     ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, graph.Recommendations());
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> others, graph.Enumeration());
     std::set<Config> known(configs.begin(), configs.end());
@@ -74,31 +69,22 @@ class CudnnGraphConv final : public Solver {
     return configs;
   }
 
-  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
-    return BuildRecipe();
-  }
-  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact(); }
-
-  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem,
-                                           const Config& config, Device& device) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
-    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(*cuda, problem));
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
+                                             const Problem& problem,
+                                             const Config& config) const override {
+    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, problem));
     ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan,
                             config.empty() ? graph.FirstPlan() : graph.PlanOf(config));
     return std::unique_ptr<Executable>(
-        std::make_unique<CudnnGraphExecutable>(*cuda, std::move(graph), std::move(plan)));
+        std::make_unique<CudnnGraphExecutable>(device, std::move(graph), std::move(plan)));
   }
 
- private:
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Problem& problem) const {
-    ATTUNE_RETURN_IF_ERROR(device.Enter());
     ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
     return CudnnGraph::Create(cudnn_.Get(), handle, std::get<Conv>(problem));
   }
 
   const Lazy<Cudnn>& cudnn_;
-  const SolverId id_ = {"cuda.cudnn-graph-conv", 1};
-  SolverTraits traits_;
 };
 
 }  // namespace

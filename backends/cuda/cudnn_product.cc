@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/problem/problem.h"
+#include "backends/cuda/cudnn_words.h"
 
 // The legacy calls are deprecated in favour of graphs; they are candidates of their own.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -58,24 +59,6 @@ std::span<const AlgorithmRow> RowsOf(ConvDirection direction) {
   return {};
 }
 
-cudnnDataType_t TypeOf(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return CUDNN_DATA_HALF;
-    case DataType::kBf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DataType::kF64:
-      return CUDNN_DATA_DOUBLE;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
-bool IsComputed(DataType type) {
-  return type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
-         type == DataType::kF64;
-}
-
 // cuDNN's default lets f32 be rounded to TF32, so a strict product asks for multiply-adds.
 cudnnMathType_t MathOf(std::string_view math, DataType type) {
   if (math == "fma") return CUDNN_FMA_MATH;
@@ -101,14 +84,7 @@ std::vector<int> Ints(const std::vector<int64_t>& values) {
 }  // namespace
 
 Status CheckCudnnTakes(const Conv& conv) {
-  if (conv.mode != ConvMode::kConvolution) {
-    return Unsupported("cuDNN's legacy calls have no transposed convolution.");
-  }
-  if (conv.bias) return Unsupported("cuDNN's legacy convolutions add no bias.");
-  if (!IsComputed(conv.type) || conv.math == MathMode::kBf16) {
-    return Unsupported(fmt::format("cuDNN's legacy calls do not convolve {} with math '{}'.",
-                                   Name(conv.type), Name(conv.math)));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckCudnnConvolves(conv));
   constexpr int64_t kMost = int64_t{1} << 31;
   for (const Operand& operand : Operands(conv)) {
     if (SpanElements(operand.tensor) >= kMost) {
@@ -171,7 +147,7 @@ struct CudnnProduct::Descriptors {
     const std::vector<int> strides = Ints(tensor.strides);
     ATTUNE_RETURN_IF_ERROR(
         cudnn.Check(cudnn.cudnnCreateTensorDescriptor(&descriptor), "cannot describe a tensor"));
-    return cudnn.Check(cudnn.cudnnSetTensorNdDescriptor(descriptor, TypeOf(tensor.type),
+    return cudnn.Check(cudnn.cudnnSetTensorNdDescriptor(descriptor, CudnnTypeOf(tensor.type),
                                                         static_cast<int>(extents.size()),
                                                         extents.data(), strides.data()),
                        "does not take a tensor");
@@ -183,7 +159,7 @@ struct CudnnProduct::Descriptors {
         cudnn.Check(cudnn.cudnnCreateFilterDescriptor(&w), "cannot describe weights"));
     return cudnn.Check(
         cudnn.cudnnSetFilterNdDescriptor(
-            w, TypeOf(tensor.type),
+            w, CudnnTypeOf(tensor.type),
             IsChannelsLast(conv.weights_layout) ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
             static_cast<int>(extents.size()), extents.data()),
         "does not take the weights");
@@ -194,8 +170,7 @@ struct CudnnProduct::Descriptors {
     const auto pad = Last(conv.pad, rank);
     const auto stride = Last(conv.stride, rank);
     const auto dilation = Last(conv.dilation, rank);
-    const cudnnDataType_t compute =
-        conv.type == DataType::kF64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+    const cudnnDataType_t compute = CudnnSumType(conv.type);
     ATTUNE_RETURN_IF_ERROR(cudnn.Check(cudnn.cudnnCreateConvolutionDescriptor(&operation),
                                        "cannot describe a convolution"));
     ATTUNE_RETURN_IF_ERROR(cudnn.Check(

@@ -15,8 +15,8 @@
 
 namespace attune::cuda {
 
-// Ok, or kUnsupported with what the legacy calls have no words for. Needs neither library nor
-// device.
+// Ok, or kUnsupported with what the legacy calls do not compute: what no call of cuDNN does
+// (CheckCudnnConvolves), and tensors of 2^31 elements. Needs neither library nor device.
 Status CheckCudnnTakes(const Conv& conv);
 
 // Names of the algorithms of `direction` in the order of cuDNN's enumeration ("implicit_gemm",

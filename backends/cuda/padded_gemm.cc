@@ -7,12 +7,11 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/library_solver.h"
 #include "backends/cuda/padded_layout.h"
 #include "backends/cuda/realign.h"
 #include "backends/cuda/scratch.h"
@@ -80,13 +79,14 @@ class PaddedExecutable final : public Executable {
 
   size_t CopiesBytes() const {
     size_t sum_bytes = 0;
-    for (const Operand3 which : {kA, kB, kC}) sum_bytes += ScratchBytes(layout_.CopyBytes(which));
+    for (const GemmOperand which : {kA, kB, kC})
+      sum_bytes += ScratchBytes(layout_.CopyBytes(which));
     return sum_bytes;
   }
 
   // Where the product finds each operand: in the scratch memory, one behind the other, if copied.
   std::array<std::byte*, 3> Places(std::array<std::byte*, 3> places, std::byte* scratch) const {
-    for (const Operand3 which : {kA, kB, kC}) {
+    for (const GemmOperand which : {kA, kB, kC}) {
       if (!layout_.is_copied[which]) continue;
       places[which] = scratch;
       scratch += ScratchBytes(layout_.CopyBytes(which));
@@ -94,7 +94,7 @@ class PaddedExecutable final : public Executable {
     return places;
   }
 
-  ColumnCopy CopyIn(Operand3 which, const std::array<std::byte*, 3>& given,
+  ColumnCopy CopyIn(GemmOperand which, const std::array<std::byte*, 3>& given,
                     const std::array<std::byte*, 3>& used) const {
     if (!layout_.is_copied[which]) return {};
     return CopyOf(StoredAs(gemm_, which), given[which], StoredAs(layout_.inner, which),
@@ -109,35 +109,20 @@ class PaddedExecutable final : public Executable {
   const cublasLtMatmulHeuristicResult_t algorithm_;
 };
 
-class PaddedGemm final : public Solver {
+SolverTraits Traits() {
+  SolverTraits traits;
+  traits.description = "cuBLASLt on operands copied to where wide loads can read them";
+  traits.operator_name = "gemm";
+  traits.compiles = true;
+  // As cuBLASLt's own.
+  traits.deterministic = false;
+  return traits;
+}
+
+class PaddedGemm final : public LibrarySolver {
  public:
-  PaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc) : lt_(lt), nvrtc_(nvrtc) {
-    traits_.description = "cuBLASLt on operands copied to where wide loads can read them";
-    traits_.operator_name = "gemm";
-    traits_.compiles = true;
-    traits_.listed_on_device = true;
-    // As cuBLASLt's own.
-    traits_.deterministic = false;
-  }
-
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-
-  Status IsApplicable(const Problem& problem, const Target& target) const override {
-    const auto* gemm = std::get_if<Gemm>(&problem);
-    if (gemm == nullptr) return Unsupported("Only products are padded.");
-    if (target.backend != "cuda") {
-      return Unsupported(fmt::format("It runs on CUDA devices, not on '{}'.", target.backend));
-    }
-    if (!lt_.Get().available()) return Unavailable(lt_.Get().report().missing);
-    if (!nvrtc_.Get().available()) return Unavailable(nvrtc_.Get().report.missing);
-    const std::vector<std::string> paddings = PaddingNames(*gemm);
-    if (paddings.empty()) {
-      return Unsupported("Every column starts at a multiple of 16 bytes already.");
-    }
-    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(*gemm, paddings.front()));
-    return CheckCublasLtTakes(layout.inner);
-  }
+  PaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
+      : LibrarySolver({"cuda.padded-cublaslt-gemm", 1}, Traits()), lt_(lt), nvrtc_(nvrtc) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
     Parameter padding{kPadding, {}};
@@ -147,16 +132,40 @@ class PaddedGemm final : public Solver {
     return ConfigSpace::Create({std::move(padding)}, {});
   }
 
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
+                             const Target& target) const override {
+    const Gemm& gemm = std::get<Gemm>(problem);
+    const size_t element_bytes = std::min(SizeBytes(gemm.type), SizeBytes(gemm.c_type));
+    return RealignRecipe(nvrtc_.Get(), static_cast<int>(element_bytes), target.arch);
+  }
+  Result<Artifact> Build(const BuildRecipe& recipe) const override {
+    return BuildCubin(nvrtc_.Get(), recipe);
+  }
+
+ private:
+  std::vector<LibraryReport> Libraries() const override {
+    return {lt_.Get().report(), nvrtc_.Get().report};
+  }
+
+  Status CheckTakes(const Problem& problem) const override {
+    const Gemm& gemm = std::get<Gemm>(problem);
+    const std::vector<std::string> paddings = PaddingNames(gemm);
+    if (paddings.empty()) {
+      return Unsupported("Every column starts at a multiple of 16 bytes already.");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, paddings.front()));
+    return CheckCublasLtTakes(layout.inner);
+  }
+
   // The algorithms of every way to pad, in turns, so that the library's guesses for each come
   // first.
-  Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const override {
+  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Gemm& gemm = std::get<Gemm>(problem);
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     std::vector<std::vector<Config>> lists;
     size_t longest = 0;
     for (const std::string& padding : PaddingNames(gemm)) {
       ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, padding));
-      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(*cuda, layout.inner));
+      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(device, layout.inner));
       ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, ListAlgorithms(lt_.Get(), product));
       for (Config& config : configs) config[kPadding] = padding;
       longest = std::max(longest, configs.size());
@@ -171,48 +180,26 @@ class PaddedGemm final : public Solver {
     return in_turns;
   }
 
-  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
-                             const Target& target) const override {
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
+                                             const Problem& problem,
+                                             const Config& config) const override {
     const Gemm& gemm = std::get<Gemm>(problem);
-    const size_t element_bytes = std::min(SizeBytes(gemm.type), SizeBytes(gemm.c_type));
-    return RealignRecipe(nvrtc_.Get(), static_cast<int>(element_bytes), target.arch);
-  }
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    return BuildCubin(nvrtc_.Get(), recipe);
-  }
-
-  Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
-                                           const Config& config, Device& device) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
-    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     ATTUNE_ASSIGN_OR_RETURN(PaddedLayout layout, LayOut(gemm, StringAt(config, kPadding)));
-    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(*cuda, layout.inner));
-    ATTUNE_ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t algorithm,
-                            AlgorithmOf(product, config));
-    ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(*cuda, artifact));
+    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(device, layout.inner));
+    Config fields = config;
+    fields.erase(kPadding);
+    ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(fields));
+    ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(device, artifact));
     return std::unique_ptr<Executable>(std::make_unique<PaddedExecutable>(
-        *cuda, gemm, std::move(layout), std::move(realigner), std::move(product), algorithm));
-  }
-
- private:
-  static Result<cublasLtMatmulHeuristicResult_t> AlgorithmOf(const CublasLtProduct& product,
-                                                             Config config) {
-    config.erase(kPadding);
-    if (!config.empty()) return product.Algorithm(config);
-    ATTUNE_ASSIGN_OR_RETURN(const auto answers, product.Heuristics(1));
-    return answers.front();
+        device, gemm, std::move(layout), std::move(realigner), std::move(product), algorithm));
   }
 
   Result<CublasLtProduct> ProductOn(CudaDevice& device, const Gemm& gemm) const {
-    ATTUNE_RETURN_IF_ERROR(device.Enter());
-    ATTUNE_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, lt_.Get().HandleOf(device.context()));
-    return CublasLtProduct::Create(lt_.Get(), handle, gemm);
+    return CublasLtProduct::On(lt_.Get(), device.context(), gemm);
   }
 
   const Lazy<CublasLt>& lt_;
   const Lazy<Nvrtc>& nvrtc_;
-  const SolverId id_ = {"cuda.padded-cublaslt-gemm", 1};
-  SolverTraits traits_;
 };
 
 }  // namespace

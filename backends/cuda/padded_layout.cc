@@ -6,11 +6,11 @@ namespace attune::cuda {
 namespace {
 
 constexpr int kWordBytes = 16;
-constexpr Operand3 kOperands[] = {kA, kB, kC};
+constexpr GemmOperand kOperands[] = {kA, kB, kC};
 
 int BytesOf(DataType type) { return static_cast<int>(SizeBytes(type)); }
 
-bool IsMisaligned(const Gemm& gemm, Operand3 which) {
+bool IsMisaligned(const Gemm& gemm, GemmOperand which) {
   const StoredMatrix matrix = StoredAs(gemm, which);
   const auto is_odd = [&](int64_t elements) {
     return elements * matrix.element_bytes % kWordBytes != 0;
@@ -33,7 +33,7 @@ bool HasFullExtents(const Gemm& gemm) {
 }
 
 // Packs operand `which` of `gemm` with columns of whole words.
-void Pack(Gemm& gemm, Operand3 which) {
+void Pack(Gemm& gemm, GemmOperand which) {
   const StoredMatrix matrix = StoredAs(gemm, which);
   const int64_t leading = RoundUp(matrix.rows, Step(gemm));
   int64_t& stride = which == kA ? gemm.stride_a : which == kB ? gemm.stride_b : gemm.stride_c;
@@ -43,7 +43,7 @@ void Pack(Gemm& gemm, Operand3 which) {
 
 }  // namespace
 
-StoredMatrix StoredAs(const Gemm& gemm, Operand3 which) {
+StoredMatrix StoredAs(const Gemm& gemm, GemmOperand which) {
   StoredMatrix matrix;
   switch (which) {
     case kA:
@@ -62,7 +62,7 @@ StoredMatrix StoredAs(const Gemm& gemm, Operand3 which) {
   return matrix;
 }
 
-size_t PaddedLayout::CopyBytes(Operand3 which) const {
+size_t PaddedLayout::CopyBytes(GemmOperand which) const {
   if (!is_copied[which]) return 0;
   const StoredMatrix matrix = StoredAs(inner, which);
   return static_cast<size_t>(matrix.leading * matrix.columns * matrix.matrices *
@@ -89,7 +89,7 @@ Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding) {
     layout.inner.n = RoundUp(gemm.n, step);
     layout.inner.k = RoundUp(gemm.k, step);
   }
-  for (const Operand3 which : kOperands) {
+  for (const GemmOperand which : kOperands) {
     const StoredMatrix before = StoredAs(gemm, which);
     const StoredMatrix after = StoredAs(layout.inner, which);
     const bool has_grown = before.rows != after.rows || before.columns != after.columns;

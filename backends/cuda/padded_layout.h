@@ -25,9 +25,9 @@ struct StoredMatrix {
   friend bool operator==(const StoredMatrix&, const StoredMatrix&) = default;
 };
 
-enum Operand3 { kA = 0, kB = 1, kC = 2 };
+enum GemmOperand { kA = 0, kB = 1, kC = 2 };
 
-StoredMatrix StoredAs(const Gemm& gemm, Operand3 which);
+StoredMatrix StoredAs(const Gemm& gemm, GemmOperand which);
 
 // A product whose columns start at multiples of 16 bytes.
 struct PaddedLayout {
@@ -35,7 +35,7 @@ struct PaddedLayout {
   std::array<bool, 3> is_copied{};  // A, B, C.
 
   // Of the copy of one operand; 0 if it is none.
-  size_t CopyBytes(Operand3 which) const;
+  size_t CopyBytes(GemmOperand which) const;
 };
 
 // The ways to pad `gemm`, best guess first; none if every column starts at a multiple of 16 bytes

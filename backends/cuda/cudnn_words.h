@@ -1,0 +1,21 @@
+// What cuDNN's legacy calls and its graphs have in common: types, and which convolutions they know.
+#pragma once
+
+#include <cudnn.h>
+
+#include "attune/base/status.h"
+#include "attune/problem/conv.h"
+
+namespace attune::cuda {
+
+// f32 for types that no convolution of CheckCudnnConvolves has.
+cudnnDataType_t CudnnTypeOf(DataType type);
+
+// What sums of products of `type` are kept in.
+cudnnDataType_t CudnnSumType(DataType type);
+
+// Ok, or kUnsupported: transposed convolutions, a bias, integers, and rounding f32 to bf16. Needs
+// neither library nor device.
+Status CheckCudnnConvolves(const Conv& conv);
+
+}  // namespace attune::cuda
