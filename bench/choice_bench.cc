@@ -40,6 +40,25 @@ Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem) {
   return report;
 }
 
+std::optional<Candidate> BestTried(const std::string& solver, RecordStore& store,
+                                   const Problem& problem) {
+  std::optional<Candidate> best;
+  double best_ns = 0;
+  RecordQuery query;
+  query.problem = problem;
+  const Status visited = store.Visit(query, [&](const RecordedSet& recorded) {
+    for (const Record& record : recorded.records) {
+      const Measurement* measurement = record.trial.measurement();
+      if (measurement == nullptr || record.trial.candidate.solver.name != solver) continue;
+      if (best.has_value() && measurement->median_ns >= best_ns) continue;
+      best = record.trial.candidate;
+      best_ns = measurement->median_ns;
+    }
+    return Status::Ok();
+  });
+  return visited.ok() ? best : std::nullopt;
+}
+
 int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
                     const std::function<Status(const Place&)>& run) {
   SetThreadWaitPolicy(argv);

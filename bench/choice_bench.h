@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "attune/base/status.h"
+#include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/tuner.h"
 
@@ -23,6 +25,11 @@ struct ChoiceOptions {
 
 // The best candidate of a tuning of `problem`; kInternal if nothing could be timed.
 Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem);
+
+// The candidate of `solver` with the least median among the records of `problem`; nothing if none
+// of it was timed.
+std::optional<Candidate> BestTried(const std::string& solver, RecordStore& store,
+                                   const Problem& problem);
 
 // The whole of main(): serves a race if this process was started for one; else adds the options
 // above to `app`, which has those of the bench, and calls `run` on the device. Returns the exit

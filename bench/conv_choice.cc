@@ -81,25 +81,6 @@ std::optional<Candidate> LibraryCandidate(const Place& place, const Problem& pro
   return std::nullopt;
 }
 
-// The configuration of our kernel with the shortest median among the records of `problem`.
-std::optional<Candidate> BestOwn(RecordStore& store, const Problem& problem) {
-  std::optional<Candidate> best;
-  double best_ns = 0;
-  RecordQuery query;
-  query.problem = problem;
-  const Status visited = store.Visit(query, [&](const RecordedSet& recorded) {
-    for (const Record& record : recorded.records) {
-      const Measurement* measurement = record.trial.measurement();
-      if (measurement == nullptr || record.trial.candidate.solver.name != kOwnSolver) continue;
-      if (best.has_value() && measurement->median_ns >= best_ns) continue;
-      best = record.trial.candidate;
-      best_ns = measurement->median_ns;
-    }
-    return Status::Ok();
-  });
-  return visited.ok() ? best : std::nullopt;
-}
-
 // Races the choice against its rivals and fills their times in.
 Status Race(const Place& place, int rounds, Row& row) {
   RacePlan plan{.device = place.device_spec,
@@ -135,7 +116,7 @@ Result<Row> TuneAndRace(const Problem& problem, Tuner& tuner, const Place& place
   row.considered = report.considered;
   if (auto found = LibraryCandidate(place, problem, false)) row.any.candidate = *found;
   if (auto found = LibraryCandidate(place, problem, true)) row.plain.candidate = *found;
-  if (auto found = BestOwn(*tuner.parts().store, problem)) row.own.candidate = *found;
+  if (auto found = BestTried(kOwnSolver, *tuner.parts().store, problem)) row.own.candidate = *found;
   ATTUNE_RETURN_IF_ERROR(Race(place, rounds, row));
   if (row.any.median_ns == 0) {
     return Unavailable("oneDNN is not available here, and it is what the figures compare with.");

@@ -37,7 +37,7 @@ struct Row {
   Candidate choice;
   double choice_ns = 0;
   double first_ns = 0;
-  double best_ns = 0;        // 0 if the vendor's best is its first choice.
+  double best_ns = 0;        // That of the first if nothing of the vendor's is better.
   RatioEstimate over_first;  // First over choice, paired by rounds.
   RatioEstimate over_best;
 };
@@ -48,26 +48,6 @@ struct Family {
   int64_t failed = 0;
   int64_t chosen = 0;
 };
-
-// The candidate of `solver` with the least median among the records of `problem`.
-std::optional<Candidate> BestOf(const std::string& solver, RecordStore& store,
-                                const Problem& problem) {
-  std::optional<Candidate> best;
-  double best_ns = 0;
-  RecordQuery query;
-  query.problem = problem;
-  const Status visited = store.Visit(query, [&](const RecordedSet& recorded) {
-    for (const Record& record : recorded.records) {
-      const Measurement* measurement = record.trial.measurement();
-      if (measurement == nullptr || record.trial.candidate.solver.name != solver) continue;
-      if (best.has_value() && measurement->median_ns >= best_ns) continue;
-      best = record.trial.candidate;
-      best_ns = measurement->median_ns;
-    }
-    return Status::Ok();
-  });
-  return visited.ok() ? best : std::nullopt;
-}
 
 class Bench {
  public:
@@ -142,7 +122,7 @@ class Bench {
                   .problem = row.problem,
                   .candidates = {row.choice, first},
                   .rounds = options_.rounds};
-    const auto best = BestOf(bench_.vendor_solver, *store_, row.problem);
+    const auto best = BestTried(bench_.vendor_solver, *store_, row.problem);
     if (best.has_value() && *best != first) plan.candidates.push_back(*best);
     ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));
     if (samples[0].empty() || samples[1].empty()) {
@@ -157,6 +137,7 @@ class Bench {
     row.choice_ns = Median(samples[0]);
     row.first_ns = Median(samples[1]);
     row.over_first = over(1);
+    row.best_ns = row.first_ns;
     row.over_best = row.over_first;
     if (samples.size() > 2 && !samples[2].empty()) {
       row.best_ns = Median(samples[2]);
@@ -210,7 +191,7 @@ class Bench {
                               {"candidate", Text(row.choice)},
                               {"median_ns", row.choice_ns},
                               {"first_ns", row.first_ns},
-                              {"vendor_best_ns", row.best_ns > 0 ? row.best_ns : row.first_ns},
+                              {"vendor_best_ns", row.best_ns},
                               {"over_first", row.over_first.ratio},
                               {"over_first_low", row.over_first.low},
                               {"over_vendor_best", row.over_best.ratio}});
@@ -225,8 +206,8 @@ class Bench {
         "problem", "first", "best", "choice", "over first", "over best", "candidate");
     for (const Row& row : rows_) {
       fmt::print("{:<72} {:>9.1f} {:>9.1f} {:>9.1f} {:>10.2f} {:>9.2f}  {}\n", Text(row.problem),
-                 row.first_ns / 1000, (row.best_ns > 0 ? row.best_ns : row.first_ns) / 1000,
-                 row.choice_ns / 1000, row.over_first.ratio, row.over_best.ratio, Text(row.choice));
+                 row.first_ns / 1000, row.best_ns / 1000, row.choice_ns / 1000,
+                 row.over_first.ratio, row.over_best.ratio, Text(row.choice));
     }
     fmt::print("\n{:<32} {:>7} {:>7} {:>7}\n", "solver", "tried", "failed", "chosen");
     for (const auto& [name, family] : families_) {
