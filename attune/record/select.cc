@@ -140,13 +140,11 @@ std::optional<Choice> SelectWithin(const RecordedSet& set, const SelectOptions& 
   return choice;
 }
 
-namespace {
-
-// Whether what `choice` was decided by was measured while nothing else ran: its own time and that
-// of the default.
 bool WasSteady(const Choice& choice) {
   return IsSteady(choice.measurement) && IsSteady(choice.default_measurement);
 }
+
+namespace {
 
 // Whether `choice`, in whose final the standing one ran as `again`, is of a quiet machine while
 // `standing` is not.

@@ -105,6 +105,9 @@ double RelativeSpread(const Measurement& measurement);
 inline constexpr double kMostSteadySpread = 0.25;
 bool IsSteady(const Measurement& measurement);
 
+// Whether what `choice` was decided by is steady: its own time and that of the default.
+bool WasSteady(const Choice& choice);
+
 // Each rate the higher of two measurements of one machine: a peak is what a machine can do, and
 // what was measured while others used it is too low.
 Peaks HighestOf(const Peaks& a, const Peaks& b);

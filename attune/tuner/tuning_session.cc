@@ -535,14 +535,13 @@ Status TuningSession::Decide() {
 }
 
 void TuningSession::NoteUnsteady(const Choice& choice) {
-  const Measurement& of_default = choice.default_measurement;
-  report_.is_steady = IsSteady(of_default) && IsSteady(choice.measurement);
+  report_.is_steady = WasSteady(choice);
   if (report_.is_steady) return;
+  const Measurement& of_default = choice.default_measurement;
   const bool is_default = RelativeSpread(of_default) >= RelativeSpread(choice.measurement);
   report_.notes.push_back(fmt::format(
       "The interval of {} is ±{:.0f} %, wider than the ±{:.0f} % of an idle machine: something "
-      "else "
-      "ran beside, or each problem has too little time.",
+      "else ran beside, or each problem has too little time.",
       Text(is_default ? choice.default_candidate : choice.candidate),
       100 * RelativeSpread(is_default ? of_default : choice.measurement), 100 * kMostSteadySpread));
 }
