@@ -12,12 +12,13 @@ What cannot be had is skipped, aloud.
 import argparse
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
+
+from faces import attuned, run, served
 
 OPTIONS = None
 CHILD = str(pathlib.Path(__file__).with_name("numpy_child.py"))
@@ -42,23 +43,6 @@ def skip(reason):
     raise unittest.SkipTest(reason)
 
 
-def run(*command, timeout_s=120, folder=None, **variables):
-    environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
-    environment.update(ATTUNE_DB="", ATTUNE_POLICY="never")
-    environment.update(variables)
-    return subprocess.run(command, env=environment, capture_output=True, text=True,
-                          timeout=timeout_s, cwd=folder)
-
-
-def attuned(*command, **variables):
-    return run(OPTIONS.attune, "blas", "--stats", "--", *command, **variables)
-
-
-def served(process):
-    return sum(int(n) for n in re.findall(r"(\d+) calls served", process.stderr))
-
-
 class Results(unittest.TestCase):
     def test_products_and_decompositions_are_the_same(self):
         compare = ("import numpy, sys; a, b = map(numpy.load, sys.argv[1:]); "
@@ -69,26 +53,26 @@ class Results(unittest.TestCase):
             own, ours = f"{folder}/own.npz", f"{folder}/ours.npz"
             process = run(OPTIONS.python, CHILD, "results", own)
             self.assertEqual(process.returncode, 0, process.stderr)
-            process = attuned(OPTIONS.python, CHILD, "results", ours)
+            process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "results", ours)
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertGreater(served(process), 20, process.stderr)
             process = run(OPTIONS.python, "-c", compare, own, ours)
             self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_threads_compute_at_once(self):
-        process = attuned(OPTIONS.python, CHILD, "threads")
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "threads")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertGreater(served(process), 1000)
 
     def test_children_of_forks_compute(self):
-        process = attuned(OPTIONS.python, CHILD, "fork")
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "fork")
         self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_children_of_forks_compute_while_every_thread_pool_is_up(self):
         for solver in SOLVERS:
             if EVERYTHING != SOLVERS[solver]:
                 continue
-            process = attuned(OPTIONS.python, CHILD, "fork", ATTUNE_FORCE=solver)
+            process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "fork", ATTUNE_FORCE=solver)
             self.assertEqual(process.returncode, 0, f"{solver}: {process.stderr}")
 
     def test_recorded_problems_reach_the_tag(self):
@@ -102,7 +86,8 @@ class Results(unittest.TestCase):
         self.assertEqual(listed.stdout.count("gemm@1{"), 5, listed.stdout)
 
     def test_an_unknown_forced_choice_ends_the_program(self):
-        process = attuned(OPTIONS.python, CHILD, "gemm", "float32", ATTUNE_FORCE="host.typo-gemm")
+        process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, "gemm", "float32",
+                          ATTUNE_FORCE="host.typo-gemm")
         self.assertNotEqual(process.returncode, 0)
         self.assertIn("ATTUNE_FORCE is 'host.typo-gemm'", process.stderr)
 
@@ -116,7 +101,7 @@ class Libraries(unittest.TestCase):
             variables["LD_LIBRARY_PATH"] = real
         for step in SOLVERS[solver]:
             with self.subTest(solver=solver, real=real, step=step):
-                process = attuned(OPTIONS.python, CHILD, *step.split(), **variables)
+                process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, *step.split(), **variables)
                 self.assertEqual(process.returncode, 0, process.stderr)
                 self.assertGreater(served(process), 1, process.stderr)
                 self.assertNotIn("from within a library", process.stderr)

@@ -7,13 +7,12 @@ What is not installed is skipped.
 """
 
 import argparse
-import os
 import pathlib
-import re
 import shutil
-import subprocess
 import tempfile
 import unittest
+
+from faces import attuned, run, served
 
 CHILD = str(pathlib.Path(__file__).with_name("programs_child.py"))
 OPTIONS = None
@@ -35,21 +34,6 @@ end
 """
 
 
-def run(*command, **variables):
-    environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
-    environment.update(ATTUNE_DB="", ATTUNE_POLICY="never", **variables)
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
-
-
-def attuned(*command, **variables):
-    return run(OPTIONS.attune, "blas", "--stats", "--", *command, **variables)
-
-
-def served(process):
-    return sum(int(n) for n in re.findall(r"(\d+) calls served", process.stderr))
-
-
 class SciPy(unittest.TestCase):
     def setUp(self):
         found = run(OPTIONS.python, "-c", "import scipy; print(scipy.__version__)")
@@ -65,7 +49,7 @@ class SciPy(unittest.TestCase):
             own, ours = f"{folder}/own.npz", f"{folder}/ours.npz"
             process = run(OPTIONS.python, CHILD, own)
             self.assertEqual(process.returncode, 0, process.stderr)
-            process = attuned(OPTIONS.python, CHILD, ours)
+            process = attuned(OPTIONS.attune, OPTIONS.python, CHILD, ours)
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertGreater(served(process), 10, process.stderr)
             process = run(OPTIONS.python, "-c", compare, own, ours)
@@ -86,7 +70,7 @@ class Octave(unittest.TestCase):
     def test_products_and_decompositions_are_the_same(self):
         command = (OPTIONS.octave, "--no-gui", "--norc", "--quiet", "--eval", OCTAVE)
         own = self.values(run(*command))
-        process = attuned(*command)
+        process = attuned(OPTIONS.attune, *command)
         ours = self.values(process)
         self.assertGreater(served(process), 10, process.stderr)
         for key, wanted in own.items():
