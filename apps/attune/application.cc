@@ -71,9 +71,10 @@ Result<RecordStore*> Application::StoreToRead() {
   } else if (database_.empty()) {
     store_ = std::make_unique<MemoryStore>();
   } else {
-    return NotFound(fmt::format(
-        "{} Check the name after --db; 'attune import FILE --tag TAG --db {}' makes it.",
-        opened.error().message(), database_));
+    return NotFound(
+        fmt::format("{} Check the name after --db or in ATTUNE_DB; 'attune import FILE --tag TAG "
+                    "--db {}' makes it.",
+                    opened.error().message(), database_));
   }
   return store_.get();
 }

@@ -276,6 +276,8 @@ Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& proble
   return Status::Ok();
 }
 
+// What a plan runs may never read C (beta 0) or never scale (alpha 1), so numbers of another class
+// would give wrong results without a word.
 Status WrongScalars(const attune_plan& plan, const attune_arguments& arguments) {
   constexpr const char* kClasses[] = {"0", "1", "neither 0 nor 1"};
   constexpr const char* kMessage =
