@@ -50,6 +50,7 @@ TEST(Fork, AChildHasTheSwitchesOfItsParentAndChangesItsOwn) {
 }
 
 TEST(Fork, SwitchesThatAnotherThreadChangesAtTheForkDoNotStopAChild) {
+  if (!kAllocatesAfterFork) GTEST_SKIP() << "The sanitizer's allocator survives no such fork.";
   RuntimeWorld world;
   RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
@@ -105,6 +106,7 @@ TEST(Fork, AChildThatDestroysTheRunTimeLeavesItsParentsTunerAlone) {
 }
 
 TEST(Fork, LocksThatOtherThreadsHoldAtTheForkDoNotStopAChild) {
+  if (!kAllocatesAfterFork) GTEST_SKIP() << "The sanitizer's allocator survives no such fork.";
   RuntimeWorld world;
   RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
   ASSERT_NE(runtime, nullptr) << attune_last_message();

@@ -11,6 +11,15 @@
 
 namespace attune {
 
+// Whether a child can allocate that was forked while other threads do. glibc takes care of its own
+// allocator; those of GCC 12's sanitizers leave their locks to the child as another thread held
+// them, and it waits for ever.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kAllocatesAfterFork = false;
+#else
+inline constexpr bool kAllocatesAfterFork = true;
+#endif
+
 // What `body` returned in a forked child; -1 if the child died, or hung for `deadline`.
 inline int InChild(const std::function<int()>& body,
                    std::chrono::seconds deadline = std::chrono::seconds(60)) {
