@@ -7,24 +7,25 @@
 namespace attune::opencl {
 namespace {
 
-using Kind = KernelArgument::Kind;
+using Kind = kernel::KernelArgument::Kind;
 
-bool TakesOffset(const PlannedLaunch& launch, const std::string& name) {
+bool TakesOffset(const kernel::PlannedLaunch& launch, const std::string& name) {
   return std::any_of(launch.arguments.begin(), launch.arguments.end(),
-                     [&](const PlannedArgument& argument) {
+                     [&](const kernel::PlannedArgument& argument) {
                        return argument.kind == Kind::kOffset && argument.name == name;
                      });
 }
 
-bool DependsOnCall(const PlannedArgument& argument) {
+bool DependsOnCall(const kernel::PlannedArgument& argument) {
   return argument.kind == Kind::kOperand || argument.kind == Kind::kOffset ||
-         std::holds_alternative<CallScalar>(argument.value);
+         std::holds_alternative<kernel::CallScalar>(argument.value);
 }
 
-double RealValue(const PlannedArgument& argument, const Arguments& arguments) {
+double RealValue(const kernel::PlannedArgument& argument, const Arguments& arguments) {
   if (const double* value = std::get_if<double>(&argument.value)) return *value;
-  const CallScalar* scalar = std::get_if<CallScalar>(&argument.value);
-  return scalar != nullptr && *scalar == CallScalar::kBeta ? arguments.beta : arguments.alpha;
+  const kernel::CallScalar* scalar = std::get_if<kernel::CallScalar>(&argument.value);
+  return scalar != nullptr && *scalar == kernel::CallScalar::kBeta ? arguments.beta
+                                                                   : arguments.alpha;
 }
 
 template <class T>
@@ -34,25 +35,25 @@ cl_int SetScalar(cl_kernel kernel, size_t index, T value) {
 
 }  // namespace
 
-KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program, KernelPlan plan,
-                                   std::vector<std::string> operand_names)
+KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program,
+                                   kernel::KernelPlan plan, std::vector<std::string> operand_names)
     : queue_(queue),
       program_(std::move(program)),
       plan_(std::move(plan)),
       operand_names_(std::move(operand_names)) {}
 
 Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
-    cl_command_queue queue, ProgramHandle program, KernelPlan plan,
+    cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
     std::vector<std::string> operand_names) {
   std::unique_ptr<KernelExecutable> executable(
       new KernelExecutable(queue, std::move(program), std::move(plan), std::move(operand_names)));
-  for (const PlannedLaunch& launch : executable->plan_.launches) {
+  for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
     ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch));
   }
   return executable;
 }
 
-Status KernelExecutable::AddStep(const PlannedLaunch& launch) {
+Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
   cl_int code = CL_SUCCESS;
   Step step;
   step.kernel = KernelHandle(clCreateKernel(program_.get(), launch.function.c_str(), &code));
@@ -84,7 +85,7 @@ Status KernelExecutable::AddStep(const PlannedLaunch& launch) {
 }
 
 BufferView KernelExecutable::ViewOf(const std::string& name, const Arguments& arguments) const {
-  if (name == kWorkspaceName) return arguments.workspace;
+  if (name == kernel::kWorkspaceName) return arguments.workspace;
   const auto found = std::find(operand_names_.begin(), operand_names_.end(), name);
   if (found == operand_names_.end()) return {};
   return arguments.operands[static_cast<size_t>(found - operand_names_.begin())];
@@ -115,7 +116,7 @@ Result<cl_mem> KernelExecutable::SubBuffer(const std::string& name, BufferView v
 }
 
 Status KernelExecutable::SetArgument(const Step& step, size_t index, const Arguments& arguments) {
-  const PlannedArgument& argument = step.launch->arguments[index];
+  const kernel::PlannedArgument& argument = step.launch->arguments[index];
   const cl_kernel kernel = step.kernel.get();
   cl_int code = CL_SUCCESS;
   switch (argument.kind) {

@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_mutant.h"
+#include "attune/kernel/kernel_mutant.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/opencl/kernel_plan.h"
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/problem_fields.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 // What every device here allows, and more than any config asks for.
@@ -303,4 +303,4 @@ const KernelFile& MutantClassifier::IntactFileOf(const KernelMutation& mutation)
   return intact_.emplace(mutation.file_name, *folder_.Load(mutation.original.dump())).first->second;
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "attune/base/status.h"
+#include "attune/kernel/covering_problems.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_file_mutation.h"
 #include "attune/problem/problem.h"
 #include "attune/space/config.h"
-#include "backends/opencl/covering_problems.h"
-#include "backends/opencl/kernel_file.h"
-#include "backends/opencl/kernel_file_mutation.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // Exactly one of these holds for a mutation. All but the last need no run: the file is refused, or
 // nothing that it makes a device do is new.
@@ -73,4 +73,4 @@ class MutantClassifier {
   std::map<std::string, KernelFile> intact_;  // By file name.
 };
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -9,11 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "backends/opencl/kernel_mutant.h"
-#include "backends/opencl/kernel_plan.h"
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/kernel_mutant.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/problem_fields.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 using Json = nlohmann::json;
@@ -162,4 +162,4 @@ TEST(KernelMutantKindTest, CoveringProblemsHaveEveryValueOfEveryClass) {
 }
 
 }  // namespace
-}  // namespace attune::opencl
+}  // namespace attune::kernel

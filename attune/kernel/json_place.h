@@ -11,7 +11,7 @@
 #include "attune/base/status.h"
 #include "attune/space/expression.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // Parses `text`, refusing duplicate keys, more than `max_depth` levels and bytes that are not
 // UTF-8. Errors give line and column.
@@ -56,4 +56,4 @@ class JsonPlace {
   std::string pointer_;
 };
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -1,4 +1,4 @@
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/problem_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 constexpr std::array<std::string_view, 3> kAxes = {"d", "h", "w"};
@@ -232,4 +232,4 @@ Result<Problem> SmallestLike(const Problem& problem, const std::vector<std::stri
   return smallest;
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

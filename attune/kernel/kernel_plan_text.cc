@@ -2,9 +2,9 @@
 // plans, equal texts.
 #include <nlohmann/json.hpp>
 
-#include "backends/opencl/kernel_plan.h"
+#include "attune/kernel/kernel_plan.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 using Json = nlohmann::json;
@@ -78,4 +78,4 @@ Result<KernelPlan> ParseKernelPlan(std::string_view text) {
   }
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_plan.h"
+#include "attune/kernel/kernel_plan.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/problem_fields.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 constexpr int64_t kMaxLocalItems = 1 << 20;
@@ -255,4 +255,4 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
   return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

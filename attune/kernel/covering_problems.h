@@ -6,7 +6,7 @@
 
 #include "attune/problem/problem.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // Small problems, the plainest first, in which every class of `operator_name` ("gemm", "conv") has
 // each of its values.
@@ -15,4 +15,4 @@ std::vector<Problem> CoveringProblems(std::string_view operator_name);
 // Problems just beyond the limits of size that shipped kernel files state. Not to be run.
 std::vector<Problem> LargeProblems(std::string_view operator_name);
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

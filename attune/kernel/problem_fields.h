@@ -9,7 +9,7 @@
 #include "attune/problem/problem.h"
 #include "attune/space/config.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // Names of one operator's fields, by what a kernel may do with them.
 struct FieldNames {
@@ -30,4 +30,4 @@ Config FieldsOf(const Problem& problem);
 // become 1, or as large as the kept ones need them to be. kUnsupported if that is no valid problem.
 Result<Problem> SmallestLike(const Problem& problem, const std::vector<std::string>& kept);
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

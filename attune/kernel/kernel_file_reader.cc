@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "backends/opencl/json_place.h"
-#include "backends/opencl/kernel_file.h"
-#include "backends/opencl/kernel_file_scopes.h"
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/json_place.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_file_scopes.h"
+#include "attune/kernel/problem_fields.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 constexpr int kMaxDepth = 8;
@@ -308,4 +308,4 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path) {
   return file;
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "attune/kernel/kernel_file.h"
 #include "attune/solver/backend.h"
-#include "backends/opencl/kernel_file.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 struct KernelLibrary {
   std::vector<KernelFile> files;  // Sorted by file name; names are distinct.
@@ -30,4 +30,4 @@ std::vector<LibraryReport> MissingKernelFolders();
 // no shipped kernel is measured in its place.
 KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders);
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

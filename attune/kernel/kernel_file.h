@@ -14,7 +14,7 @@
 #include "attune/space/config_space.h"
 #include "attune/space/expression.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 struct NamedExpression {
   std::string name;
@@ -75,11 +75,6 @@ inline constexpr size_t kMaxKernelSourceBytes = 1024 * 1024;
 // The reserved operand name of the scratch memory.
 inline constexpr std::string_view kWorkspaceName = "workspace";
 
-// Limits of the device that applies and constraints may read, from Target::properties
-// (compute_units from the target itself).
-inline constexpr std::string_view kDeviceLimitNames[] = {"compute_units", "max_work_group_size",
-                                                         "local_memory_bytes"};
-
 // Reads and checks everything but the sources. Every error names its place: line and column for
 // JSON that does not parse, otherwise the JSON pointer (/parameters/0/values/1), and the reason.
 // Unknown and duplicate keys, unknown names in expressions and expressions that read what is not
@@ -89,4 +84,4 @@ Result<KernelFile> ParseKernelFile(std::string_view json);
 // ParseKernelFile, and the sources beside it. Errors begin with the path.
 Result<KernelFile> LoadKernelFile(const std::filesystem::path& path);
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

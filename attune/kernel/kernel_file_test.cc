@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_file.h"
+#include "attune/kernel/kernel_file.h"
 
 #include <cstdlib>
 #include <functional>
@@ -11,11 +11,11 @@
 
 #include "attune/base/file.h"
 #include "attune/base/random.h"
-#include "backends/opencl/kernel_library.h"
-#include "backends/opencl/kernel_plan.h"
-#include "backends/opencl/problem_fields.h"
+#include "attune/kernel/kernel_library.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/problem_fields.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 using Json = nlohmann::json;
@@ -375,4 +375,4 @@ TEST(KernelFileTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile)
 }
 
 }  // namespace
-}  // namespace attune::opencl
+}  // namespace attune::kernel

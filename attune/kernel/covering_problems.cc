@@ -1,8 +1,8 @@
-#include "backends/opencl/covering_problems.h"
+#include "attune/kernel/covering_problems.h"
 
 #include <type_traits>
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 template <class T, class Change>
@@ -159,4 +159,4 @@ std::vector<Problem> CoveringProblems(std::string_view operator_name) {
   return operator_name == "gemm" ? GemmProblems() : ConvProblems();
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

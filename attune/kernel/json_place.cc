@@ -1,4 +1,4 @@
-#include "backends/opencl/json_place.h"
+#include "attune/kernel/json_place.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 using Json = nlohmann::json;
@@ -209,4 +209,4 @@ Result<Expression> JsonPlace::ParsedExpression() const {
   return expression;
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

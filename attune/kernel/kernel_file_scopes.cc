@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_file_scopes.h"
+#include "attune/kernel/kernel_file_scopes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
-namespace attune::opencl {
+#include "attune/kernel/device_limits.h"
+
+namespace attune::kernel {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
@@ -160,4 +162,4 @@ Status CheckScopes(const KernelFile& file, const FieldNames& fields) {
   return ScopeChecker(file, fields).Check();
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

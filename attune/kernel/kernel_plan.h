@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/kernel/kernel_file.h"
 #include "attune/problem/problem.h"
 #include "attune/space/config.h"
-#include "backends/opencl/kernel_file.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // A scalar that the caller of Executable::Run decides.
 enum class CallScalar { kAlpha, kBeta };
@@ -72,4 +72,4 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
 std::string Text(const KernelPlan& plan);
 Result<KernelPlan> ParseKernelPlan(std::string_view text);
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

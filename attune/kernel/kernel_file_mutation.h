@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
-#include "backends/opencl/kernel_file.h"
+#include "attune/kernel/kernel_file.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 
 // A shipped kernel file with one field changed.
 struct KernelMutation {
@@ -47,4 +47,4 @@ class MutantFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_file_mutation.h"
+#include "attune/kernel/kernel_file_mutation.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 #include "attune/base/file.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ Result<KernelFile> MutantFolder::Load(const std::string& json) const {
   return LoadKernelFile(path_ / kMutantFile);
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel

@@ -1,4 +1,4 @@
-#include "backends/opencl/kernel_library.h"
+#include "attune/kernel/kernel_library.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
 
-namespace attune::opencl {
+namespace attune::kernel {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
   return library;
 }
 
-}  // namespace attune::opencl
+}  // namespace attune::kernel
