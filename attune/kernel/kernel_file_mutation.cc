@@ -138,7 +138,7 @@ void MutantFolder::Write(const std::string& json) const {
 
 Result<KernelFile> MutantFolder::Load(const std::string& json) const {
   Write(json);
-  return LoadKernelFile(path_ / kMutantFile);
+  return LoadKernelFile(path_ / kMutantFile, KernelLanguage::kOpenCl);
 }
 
 }  // namespace attune::kernel

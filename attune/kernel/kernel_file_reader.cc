@@ -9,6 +9,7 @@
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_file_scopes.h"
+#include "attune/kernel/opencl_on_cuda.h"
 #include "attune/kernel/problem_fields.h"
 
 namespace attune::kernel {
@@ -26,6 +27,8 @@ constexpr size_t kMaxLaunches = 16;
 constexpr size_t kMaxArguments = 64;
 constexpr size_t kMaxDimensions = 3;
 constexpr int64_t kMaxVersion = 1000000;
+constexpr std::string_view kOpenClExtension = ".cl";
+constexpr std::string_view kCudaExtension = ".cu";
 
 Result<std::string> ReadSolverName(const JsonPlace& place) {
   ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxNameBytes));
@@ -36,15 +39,59 @@ Result<std::string> ReadSolverName(const JsonPlace& place) {
   return name;
 }
 
-// Only files beside the kernel file: a name cannot lead out of its folder.
-Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place) {
+bool Offers(const KernelFile& file, KernelLanguage language) {
+  return std::find(file.languages.begin(), file.languages.end(), language) != file.languages.end();
+}
+
+// What only a later version of the format has.
+Status CheckKeyOfVersion2(const JsonPlace& place, std::string_view key, const KernelFile& file) {
+  if (!place.Has(key) || file.format_version >= 2) return Status::Ok();
+  return place.Member(key).Error(
+      fmt::format("'{}' is a key of version 2 of the format; this file is of version {}.", key,
+                  file.format_version));
+}
+
+Result<KernelLanguage> ReadLanguage(const JsonPlace& place) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string name, place.Text(kMaxNameBytes));
+  for (const KernelLanguage language : kKernelLanguages) {
+    if (Name(language) == name) return language;
+  }
+  return place.Error(fmt::format("'{}' is not a language of kernels: opencl, cuda.", name));
+}
+
+// One name, or a list of distinct ones.
+Status ReadLanguages(const JsonPlace& place, KernelFile& file) {
+  file.languages.clear();
+  if (!place.value().is_array()) {
+    ATTUNE_ASSIGN_OR_RETURN(const KernelLanguage only, ReadLanguage(place));
+    file.languages.push_back(only);
+    return Status::Ok();
+  }
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, std::size(kKernelLanguages)));
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const KernelLanguage language, ReadLanguage(place.Element(i)));
+    if (Offers(file, language)) {
+      return place.Element(i).Error(fmt::format("'{}' stands twice.", Name(language)));
+    }
+    file.languages.push_back(language);
+  }
+  return Status::Ok();
+}
+
+// Only files beside the kernel file: a name cannot lead out of its folder. CUDA C++ is nothing that
+// an OpenCL compiler reads.
+Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place, const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxSources));
+  const bool may_be_cuda = !Offers(file, KernelLanguage::kOpenCl);
   std::vector<std::string> names;
   for (size_t i = 0; i < place.Size(); ++i) {
     ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Element(i).Text(kMaxNameBytes));
-    if (name.find('/') != std::string::npos || !name.ends_with(".cl")) {
+    const bool known =
+        name.ends_with(kOpenClExtension) || (may_be_cuda && name.ends_with(kCudaExtension));
+    if (name.find('/') != std::string::npos || !known) {
       return place.Element(i).Error(
-          fmt::format("'{}' is not the name of a .cl file in the folder of this file.", name));
+          fmt::format("'{}' is not the name of a {} file in the folder of this file.", name,
+                      may_be_cuda ? ".cl or .cu" : ".cl"));
     }
     names.push_back(std::move(name));
   }
@@ -108,36 +155,59 @@ Result<ParameterValue> ReadParameterValue(const JsonPlace& place) {
   return ParameterValue(value);
 }
 
-Result<Parameter> ReadParameter(const JsonPlace& place) {
-  ATTUNE_RETURN_IF_ERROR(place.CheckObject({"name", "values"}));
-  Parameter parameter;
-  ATTUNE_ASSIGN_OR_RETURN(parameter.name, place.Member("name").Identifier());
-  const JsonPlace values = place.Member("values");
-  ATTUNE_RETURN_IF_ERROR(values.CheckArray(1, kMaxValues));
-  for (size_t i = 0; i < values.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(values.Element(i)));
-    if (std::find(parameter.values.begin(), parameter.values.end(), value) !=
-        parameter.values.end()) {
-      return values.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
+Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxValues));
+  std::vector<ParameterValue> values;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(place.Element(i)));
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
     }
-    if (!parameter.values.empty() && parameter.values[0].index() != value.index()) {
-      return values.Element(i).Error("numbers and names are mixed in one parameter.");
+    if (!values.empty() && values[0].index() != value.index()) {
+      return place.Element(i).Error("numbers and names are mixed in one parameter.");
     }
-    parameter.values.push_back(std::move(value));
+    values.push_back(std::move(value));
   }
-  return parameter;
+  return values;
+}
+
+// The values for each language, in the order of `file.languages`: one list for all, or an object
+// with one for each.
+Result<std::vector<std::vector<ParameterValue>>> ReadValuesOfLanguages(const JsonPlace& place,
+                                                                       const KernelFile& file) {
+  std::vector<std::vector<ParameterValue>> lists;
+  const bool differ = file.format_version >= 2 && place.value().is_object();
+  if (differ && place.Size() != file.languages.size()) {
+    return place.Error("must have one list for each language of this file.");
+  }
+  for (const KernelLanguage language : file.languages) {
+    if (differ && !place.Has(Name(language))) {
+      return place.Error(fmt::format("has no list for '{}'.", Name(language)));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<ParameterValue> values,
+                            ReadParameterValues(differ ? place.Member(Name(language)) : place));
+    lists.push_back(std::move(values));
+  }
+  return lists;
 }
 
 Status ReadParameters(const JsonPlace& place, KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxParameters));
-  double combinations = 1;
+  std::vector<double> combinations(file.languages.size(), 1);
   for (size_t i = 0; i < place.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameter(place.Element(i)));
-    combinations *= static_cast<double>(parameter.values.size());
-    if (combinations > kMaxCombinations) {
-      return place.Element(i).Error(
-          fmt::format("with this parameter there are {:.0f} combinations; {:.0f} are allowed.",
-                      combinations, kMaxCombinations));
+    const JsonPlace element = place.Element(i);
+    ATTUNE_RETURN_IF_ERROR(element.CheckObject({"name", "values"}));
+    Parameter parameter;
+    ATTUNE_ASSIGN_OR_RETURN(parameter.name, element.Member("name").Identifier());
+    ATTUNE_ASSIGN_OR_RETURN(auto lists, ReadValuesOfLanguages(element.Member("values"), file));
+    for (size_t language = 0; language < lists.size(); ++language) {
+      combinations[language] *= static_cast<double>(lists[language].size());
+      if (combinations[language] > kMaxCombinations) {
+        return element.Error(
+            fmt::format("with this parameter there are {:.0f} combinations; {:.0f} are allowed.",
+                        combinations[language], kMaxCombinations));
+      }
+      if (file.languages[language] == file.language) parameter.values = std::move(lists[language]);
     }
     file.parameters.push_back(std::move(parameter));
   }
@@ -167,7 +237,8 @@ Result<std::vector<NamedExpression>> ReadNamedExpressions(const JsonPlace& place
   return named;
 }
 
-Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fields) {
+Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fields,
+                                    const KernelFile& file) {
   using Kind = KernelArgument::Kind;
   static constexpr std::pair<std::string_view, Kind> kKinds[] = {
       {"operand", Kind::kOperand}, {"offset_of", Kind::kOffset},      {"int", Kind::kInt},
@@ -180,6 +251,10 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
                                  [&](const auto& entry) { return place.Has(entry.first); });
   const JsonPlace content = place.Member(kind->first);
   KernelArgument argument{.kind = kind->second, .name = "", .value = std::nullopt};
+  if (argument.kind == Kind::kLocalBytes && Offers(file, KernelLanguage::kCuda)) {
+    return content.Error(
+        "is of OpenCL: a kernel in CUDA declares an array of fixed size, or takes 'shared_bytes'.");
+  }
   if (argument.kind != Kind::kOperand && argument.kind != Kind::kOffset) {
     ATTUNE_ASSIGN_OR_RETURN(Expression value, content.ParsedExpression());
     argument.value = std::move(value);
@@ -194,8 +269,11 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
   return argument;
 }
 
-Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields) {
-  ATTUNE_RETURN_IF_ERROR(place.CheckObject({"function", "local", "groups", "arguments"}, {"when"}));
+Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields,
+                                const KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(
+      place.CheckObject({"function", "local", "groups", "arguments"}, {"when", "shared_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(place, "shared_bytes", file));
   KernelLaunch launch;
   ATTUNE_ASSIGN_OR_RETURN(launch.function, place.Member("function").Identifier());
   if (place.Has("when")) {
@@ -209,32 +287,48 @@ Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields
     return place.Member("groups").Error(fmt::format("has {} dimensions but 'local' has {}.",
                                                     launch.groups.size(), launch.local.size()));
   }
+  if (place.Has("shared_bytes")) {
+    const JsonPlace shared = place.Member("shared_bytes");
+    if (Offers(file, KernelLanguage::kOpenCl)) {
+      return shared.Error("is of CUDA: a kernel in OpenCL takes 'local_bytes' as an argument.");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(Expression bytes, shared.ParsedExpression());
+    launch.shared_bytes = std::move(bytes);
+  }
   const JsonPlace arguments = place.Member("arguments");
   ATTUNE_RETURN_IF_ERROR(arguments.CheckArray(1, kMaxArguments));
   for (size_t i = 0; i < arguments.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(KernelArgument argument, ReadArgument(arguments.Element(i), fields));
+    ATTUNE_ASSIGN_OR_RETURN(KernelArgument argument,
+                            ReadArgument(arguments.Element(i), fields, file));
     launch.arguments.push_back(std::move(argument));
   }
   return launch;
 }
 
 Status ReadHead(const JsonPlace& root, KernelFile& file) {
-  ATTUNE_RETURN_IF_ERROR(
-      root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
-                        "sources", "sizes", "parameters", "launches"},
-                       {"applies", "constraints", "definitions", "variables", "workspace_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(root.CheckObject(
+      {"attune_kernel_file", "name", "version", "description", "operator", "sources", "sizes",
+       "parameters", "launches"},
+      {"language", "applies", "constraints", "definitions", "variables", "workspace_bytes"}));
   const JsonPlace format = root.Member("attune_kernel_file");
   ATTUNE_ASSIGN_OR_RETURN(const int64_t format_version, format.Integer(1, kMaxVersion));
-  if (format_version != KernelFile::kFormatVersion) {
-    return format.Error(fmt::format("this program reads version {} of the format, not {}.",
+  if (format_version > KernelFile::kFormatVersion) {
+    return format.Error(fmt::format("this program reads versions 1 to {} of the format, not {}.",
                                     KernelFile::kFormatVersion, format_version));
+  }
+  file.format_version = static_cast<int>(format_version);
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "language", file));
+  if (root.Has("language")) ATTUNE_RETURN_IF_ERROR(ReadLanguages(root.Member("language"), file));
+  if (!Offers(file, file.language)) {
+    return Unsupported(
+        fmt::format("/language: this kernel is not written in {}.", Name(file.language)));
   }
   ATTUNE_ASSIGN_OR_RETURN(file.name, ReadSolverName(root.Member("name")));
   ATTUNE_ASSIGN_OR_RETURN(const int64_t version, root.Member("version").Integer(1, kMaxVersion));
   file.version = static_cast<int>(version);
   ATTUNE_ASSIGN_OR_RETURN(file.description, root.Member("description").Text(kMaxDescriptionBytes));
   ATTUNE_ASSIGN_OR_RETURN(file.operator_name, root.Member("operator").Text(kMaxNameBytes));
-  ATTUNE_ASSIGN_OR_RETURN(file.source_names, ReadSourceNames(root.Member("sources")));
+  ATTUNE_ASSIGN_OR_RETURN(file.source_names, ReadSourceNames(root.Member("sources"), file));
   return Status::Ok();
 }
 
@@ -262,7 +356,13 @@ Status ReadExpressionLists(const JsonPlace& root, KernelFile& file) {
 
 }  // namespace
 
-Result<KernelFile> ParseKernelFile(std::string_view json) {
+std::string_view Name(KernelLanguage language) {
+  return language == KernelLanguage::kOpenCl ? "opencl" : "cuda";
+}
+
+std::string KernelFile::solver_name() const { return fmt::format("{}.{}", Name(language), name); }
+
+Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language) {
   if (json.size() > kMaxKernelFileBytes) {
     return InvalidArgument(fmt::format("(the whole file): has {} bytes; {} are allowed.",
                                        json.size(), kMaxKernelFileBytes));
@@ -270,6 +370,7 @@ Result<KernelFile> ParseKernelFile(std::string_view json) {
   ATTUNE_ASSIGN_OR_RETURN(const nlohmann::json document, ParseStrictJson(json, kMaxDepth));
   const JsonPlace root(document);
   KernelFile file;
+  file.language = language;
   ATTUNE_RETURN_IF_ERROR(ReadHead(root, file));
   const FieldNames* fields = FieldNamesOf(file.operator_name);
   if (fields == nullptr) {
@@ -283,19 +384,21 @@ Result<KernelFile> ParseKernelFile(std::string_view json) {
   const JsonPlace launches = root.Member("launches");
   ATTUNE_RETURN_IF_ERROR(launches.CheckArray(1, kMaxLaunches));
   for (size_t i = 0; i < launches.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(KernelLaunch launch, ReadLaunch(launches.Element(i), *fields));
+    ATTUNE_ASSIGN_OR_RETURN(KernelLaunch launch, ReadLaunch(launches.Element(i), *fields, file));
     file.launches.push_back(std::move(launch));
   }
   ATTUNE_RETURN_IF_ERROR(CheckScopes(file, *fields));
   return file;
 }
 
-Result<KernelFile> LoadKernelFile(const std::filesystem::path& path) {
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
-  Result<KernelFile> file = ParseKernelFile(json);
+  Result<KernelFile> file = ParseKernelFile(json, language);
   if (!file.ok()) return file.error().WithContext(path.string());
   for (size_t i = 0; i < file->source_names.size(); ++i) {
     const std::string place = fmt::format("{}: /sources/{}", path.string(), i);
+    const bool is_opencl = file->source_names[i].ends_with(kOpenClExtension);
+    if (is_opencl && language == KernelLanguage::kCuda) file->prelude = OpenClOnCuda();
     Result<std::string> text = ReadFile(path.parent_path() / file->source_names[i]);
     if (!text.ok()) return text.error().WithContext(place);
     file->source += fmt::format("#line 1 \"{}\"\n{}\n", file->source_names[i], *text);
@@ -304,7 +407,7 @@ Result<KernelFile> LoadKernelFile(const std::filesystem::path& path) {
                                          kMaxKernelSourceBytes));
     }
   }
-  file->content = FingerprintOf(json + file->source);
+  file->content = FingerprintOf(fmt::format("{}{}{}", json, file->prelude, file->source));
   return file;
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kCallScalars[] = {"alpha", "beta"};
 class ScopeChecker {
  public:
   ScopeChecker(const KernelFile& file, const FieldNames& fields) : file_(file) {
-    for (std::string_view limit : kDeviceLimitNames) limits_.emplace(limit);
+    for (const std::string_view limit : LimitNamesOf(file.languages)) limits_.emplace(limit);
     all_.insert(fields.sizes.begin(), fields.sizes.end());
     all_.insert(fields.derived.begin(), fields.derived.end());
     all_.insert(fields.classes.begin(), fields.classes.end());
@@ -29,7 +29,7 @@ class ScopeChecker {
     build_.insert(fields.classes.begin(), fields.classes.end());
     build_.insert(file.compile_time_sizes.begin(), file.compile_time_sizes.end());
     taken_ = all_;
-    taken_.insert(limits_.begin(), limits_.end());
+    for (std::string_view name : kDeviceLimitNames) taken_.emplace(name);
     for (std::string_view name : kCallScalars) taken_.emplace(name);
     // Sizes are also macros in upper case.
     for (const std::string& size : fields.sizes) taken_.insert(UpperCase(size));
@@ -127,6 +127,9 @@ class ScopeChecker {
     if (launch.when) ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/when", *launch.when, all_));
     ATTUNE_RETURN_IF_ERROR(CheckList(place + "/local", launch.local, build_));
     ATTUNE_RETURN_IF_ERROR(CheckList(place + "/groups", launch.groups, all_));
+    if (launch.shared_bytes) {
+      ATTUNE_RETURN_IF_ERROR(CheckOne("/" + place + "/shared_bytes", *launch.shared_bytes, all_));
+    }
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       ATTUNE_RETURN_IF_ERROR(
           CheckArgument(fmt::format("/{}/arguments/{}", place, i), launch.arguments[i]));

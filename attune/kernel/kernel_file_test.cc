@@ -43,14 +43,18 @@ Json SmallFile() {
 })json");
 }
 
+Result<KernelFile> ReadForOpenCl(std::string_view json) {
+  return ParseKernelFile(json, KernelLanguage::kOpenCl);
+}
+
 Status ErrorAfter(const std::function<void(Json&)>& change) {
   Json file = SmallFile();
   change(file);
-  return ParseKernelFile(file.dump()).status();
+  return ReadForOpenCl(file.dump()).status();
 }
 
 TEST(KernelFileTest, WholeFileIsRead) {
-  const auto file = ParseKernelFile(SmallFile().dump());
+  const auto file = ReadForOpenCl(SmallFile().dump());
 
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   EXPECT_EQ(file->name, "test-gemm");
@@ -66,7 +70,7 @@ TEST(KernelFileTest, FileWithoutCompileTimeSizesIsDynamic) {
   json["sizes"]["run_time"].push_back("k");
   json["definitions"][1]["value"] = "HALF";
 
-  const auto file = ParseKernelFile(json.dump());
+  const auto file = ReadForOpenCl(json.dump());
 
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   EXPECT_TRUE(file->dynamic());
@@ -82,8 +86,8 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"missing key", [](Json& f) { f.erase("name"); }, "(the whole file)", "'name' is missing"},
     {"unknown key", [](Json& f) { f["wrokspace"] = 1; }, "/wrokspace", "unknown key"},
-    {"other format", [](Json& f) { f["attune_kernel_file"] = 2; }, "/attune_kernel_file",
-     "reads version 1"},
+    {"other format", [](Json& f) { f["attune_kernel_file"] = 3; }, "/attune_kernel_file",
+     "reads versions 1 to 2"},
     {"bad name", [](Json& f) { f["name"] = "Test"; }, "/name", "a-z"},
     {"version 0", [](Json& f) { f["version"] = 0; }, "/version", "1 to"},
     {"version too large", [](Json& f) { f["version"] = UINT64_MAX; }, "/version", "larger"},
@@ -155,7 +159,7 @@ TEST(KernelFileTest, EveryMistakeIsReportedWithItsPlace) {
 }
 
 TEST(KernelFileTest, TextThatIsNotJsonIsReportedWithLineAndColumn) {
-  const Status status = ParseKernelFile("{\n  \"name\": 1,\n  \"x\" 2\n}").status();
+  const Status status = ReadForOpenCl("{\n  \"name\": 1,\n  \"x\" 2\n}").status();
 
   EXPECT_THAT(status.message(), StartsWith("line 3, column 7: "));
 }
@@ -164,13 +168,13 @@ TEST(KernelFileTest, DuplicateKeyIsAnErrorAndNotTheLastOneWins) {
   std::string text = SmallFile().dump();
   text.insert(1, "\"version\": 1, ");
 
-  EXPECT_EQ(ParseKernelFile(text).status().message(),
+  EXPECT_EQ(ReadForOpenCl(text).status().message(),
             "/version: the key 'version' stands twice in one object.");
 }
 
 TEST(KernelFileTest, DeepAndHugeFilesAreRefused) {
-  EXPECT_THAT(ParseKernelFile(std::string(100000, '[')).status().message(), HasSubstr("levels"));
-  EXPECT_THAT(ParseKernelFile(std::string(kMaxKernelFileBytes + 1, ' ')).status().message(),
+  EXPECT_THAT(ReadForOpenCl(std::string(100000, '[')).status().message(), HasSubstr("levels"));
+  EXPECT_THAT(ReadForOpenCl(std::string(kMaxKernelFileBytes + 1, ' ')).status().message(),
               HasSubstr("bytes"));
 }
 
@@ -178,17 +182,18 @@ TEST(KernelFileTest, InvalidUtf8IsRefused) {
   std::string text = SmallFile().dump();
   text.replace(text.find("A test."), 1, "\xff");
 
-  EXPECT_THAT(ParseKernelFile(text).status().message(), StartsWith("line 1, column "));
+  EXPECT_THAT(ReadForOpenCl(text).status().message(), StartsWith("line 1, column "));
 }
 
 TEST(KernelFileTest, DerivedSizeNeedsAllOthersFixed) {
-  auto conv = LoadKernelFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json");
+  auto conv = LoadKernelFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json",
+                             KernelLanguage::kOpenCl);
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
   Json json =
       Json::parse(*ReadFile(std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "conv_direct.json"));
   json["sizes"]["compile_time"].push_back("out_h");
 
-  EXPECT_THAT(ParseKernelFile(json.dump()).status().message(),
+  EXPECT_THAT(ReadForOpenCl(json.dump()).status().message(),
               StartsWith("/sizes/compile_time: 'out_h'"));
 }
 
@@ -197,8 +202,8 @@ TEST(KernelFileTest, MissingSourceIsReportedByPath) {
   std::filesystem::create_directories(folder);
   ASSERT_TRUE(WriteFileAtomically(folder / "a.json", SmallFile().dump()).ok());
 
-  const Status status = LoadKernelFile(folder / "a.json").status();
-  const KernelLibrary library = LoadKernelLibrary({folder});
+  const Status status = LoadKernelFile(folder / "a.json", KernelLanguage::kOpenCl).status();
+  const KernelLibrary library = LoadKernelLibrary({folder}, KernelLanguage::kOpenCl);
   std::filesystem::remove_all(folder);
 
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
@@ -219,8 +224,8 @@ TEST(KernelLibraryTest, EarlierFolderReplacesAKernelOfTheSameName) {
     ASSERT_TRUE(WriteFileAtomically(folder / sub / "test.cl", "// Nothing.").ok());
   }
 
-  const KernelLibrary library =
-      LoadKernelLibrary({folder / "mine", folder / "shipped", folder / "absent"});
+  const KernelLibrary library = LoadKernelLibrary(
+      {folder / "mine", folder / "shipped", folder / "absent"}, KernelLanguage::kOpenCl);
   std::filesystem::remove_all(folder);
 
   ASSERT_EQ(library.files.size(), 1u);
@@ -237,7 +242,8 @@ TEST(KernelLibraryTest, ABrokenFileInAFolderThatTheUserNamedIsReportedAsChosen) 
   }
 
   ::setenv("ATTUNE_KERNEL_PATH", (folder / "mine").c_str(), 1);
-  const KernelLibrary library = LoadKernelLibrary({folder / "mine", folder / "shipped"});
+  const KernelLibrary library =
+      LoadKernelLibrary({folder / "mine", folder / "shipped"}, KernelLanguage::kOpenCl);
   ::unsetenv("ATTUNE_KERNEL_PATH");
   std::filesystem::remove_all(folder);
 
@@ -266,7 +272,7 @@ TEST(KernelLibraryTest, AFolderThatTheUserNamedAndIsNotThereIsReported) {
 }
 
 TEST(KernelPlanTest, ExpressionsBecomeNumbers) {
-  const auto file = ParseKernelFile(SmallFile().dump());
+  const auto file = ReadForOpenCl(SmallFile().dump());
   Gemm gemm = PackedGemm(100, 3, 50);
 
   const auto plan =
@@ -283,7 +289,7 @@ TEST(KernelPlanTest, ExpressionsBecomeNumbers) {
 }
 
 TEST(KernelPlanTest, LaunchWhoseConditionFailsIsLeftOut) {
-  const auto file = ParseKernelFile(SmallFile().dump());
+  const auto file = ReadForOpenCl(SmallFile().dump());
 
   const auto plan = MakePlan(*file, PackedGemm(100, 1, 50),
                              Config{{"WG", int64_t{16}}, {"MODE", std::string("fast")}});
@@ -296,7 +302,7 @@ TEST(KernelPlanTest, LaunchWhoseConditionFailsIsLeftOut) {
 TEST(KernelPlanTest, ImpossibleGeometryIsUnsupportedWithItsValue) {
   Json json = SmallFile();
   json["launches"][1]["groups"][0] = "m - 100";
-  const auto file = ParseKernelFile(json.dump());
+  const auto file = ReadForOpenCl(json.dump());
 
   const auto plan = MakePlan(*file, PackedGemm(100, 3, 50),
                              Config{{"WG", int64_t{16}}, {"MODE", std::string("fast")}});
@@ -306,7 +312,7 @@ TEST(KernelPlanTest, ImpossibleGeometryIsUnsupportedWithItsValue) {
 }
 
 TEST(KernelPlanTest, SourceDependsOnCompileTimeSizesOnly) {
-  const auto file = ParseKernelFile(SmallFile().dump());
+  const auto file = ReadForOpenCl(SmallFile().dump());
   const Config config = {{"WG", int64_t{16}}, {"MODE", std::string("fast")}};
 
   const std::string source = *MakeSource(*file, PackedGemm(100, 3, 50), config);
@@ -364,7 +370,7 @@ TEST(KernelFileTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile)
     } else {
       changed[place] = static_cast<char>(random.Below(256));
     }
-    const auto file = ParseKernelFile(changed);
+    const auto file = ReadForOpenCl(changed);
     if (i % 2 == 0 && place + 1 < original.size()) {
       EXPECT_FALSE(file.ok());
     }

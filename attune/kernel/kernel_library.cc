@@ -81,7 +81,7 @@ std::vector<fs::path> KernelFolders() {
   return folders;
 }
 
-KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
+KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders, KernelLanguage language) {
   KernelLibrary library;
   std::map<std::string, fs::path> owner;  // Solver name -> the file that brought it.
   std::vector<std::pair<std::string, KernelFile>> files;
@@ -89,7 +89,9 @@ KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     const bool is_chosen = std::find(chosen.begin(), chosen.end(), folder) != chosen.end();
     for (const fs::path& path : JsonFiles(folder)) {
-      Result<KernelFile> file = LoadKernelFile(path);
+      Result<KernelFile> file = LoadKernelFile(path, language);
+      // Another backend's, who reads and reports it.
+      if (!file.ok() && file.error().code() == StatusCode::kUnsupported) continue;
       LibraryReport report = ReportOf(path, file);
       if (file.ok()) {
         const auto [place, is_new] = owner.try_emplace(file->name, path);

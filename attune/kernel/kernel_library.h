@@ -24,10 +24,11 @@ std::vector<std::filesystem::path> KernelFolders();
 // One for each folder of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
 std::vector<LibraryReport> MissingKernelFolders();
 
-// Every *.json of `folders`. A name that an earlier folder has already is skipped: that is how a
-// user replaces a kernel. Two files of one folder with the same name are reported and the second is
-// left out. What is broken in a folder of ATTUNE_KERNEL_PATH is reported as chosen by it, so that
-// no shipped kernel is measured in its place.
-KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders);
+// Every *.json of `folders` that is for `language`, or broken. A name that an earlier folder has
+// already is skipped: that is how a user replaces a kernel. Two files of one folder with the same
+// name are reported and the second is left out. What is broken in a folder of ATTUNE_KERNEL_PATH is
+// reported as chosen by it, so that no shipped kernel is measured in its place.
+KernelLibrary LoadKernelLibrary(const std::vector<std::filesystem::path>& folders,
+                                KernelLanguage language);
 
 }  // namespace attune::kernel

@@ -13,7 +13,8 @@ namespace attune::kernel {
 namespace {
 
 // What every device here allows, and more than any config asks for.
-const Config kLimits = {{"compute_units", int64_t{2}},
+const Config kLimits = {{"language", std::string("opencl")},
+                        {"compute_units", int64_t{2}},
                         {"max_work_group_size", int64_t{4096}},
                         {"local_memory_bytes", int64_t{1} << 20}};
 // Problems of which every config is tried, not only some of them.
@@ -44,7 +45,8 @@ bool Same(const std::vector<T>& a, const std::vector<T>& b) {
 
 bool Same(const KernelLaunch& a, const KernelLaunch& b) {
   return a.function == b.function && Same(a.when, b.when) && Same(a.local, b.local) &&
-         Same(a.groups, b.groups) && Same(a.arguments, b.arguments);
+         Same(a.groups, b.groups) && Same(a.shared_bytes, b.shared_bytes) &&
+         Same(a.arguments, b.arguments);
 }
 
 bool SameParameterNames(const KernelFile& a, const KernelFile& b) {
@@ -55,7 +57,7 @@ bool SameParameterNames(const KernelFile& a, const KernelFile& b) {
 
 // All that MakeSource and MakePlan read of a file.
 bool SameProgramAndPlan(const KernelFile& a, const KernelFile& b) {
-  return a.operator_name == b.operator_name && a.source == b.source &&
+  return a.operator_name == b.operator_name && a.prelude == b.prelude && a.source == b.source &&
          a.compile_time_sizes == b.compile_time_sizes && SameParameterNames(a, b) &&
          Same(a.definitions, b.definitions) && Same(a.variables, b.variables) &&
          Same(a.workspace_bytes, b.workspace_bytes) && Same(a.launches, b.launches);
@@ -281,7 +283,7 @@ KernelMutant MutantClassifier::Classify(const KernelMutation& mutation) {
     mutant.report = message.substr(message.find(": ") + 2);
     return mutant;
   }
-  mutant.solver = fmt::format("opencl.{}", changed->name);
+  mutant.solver = changed->solver_name();
   const bool same_program = SameProgramAndPlan(*changed, intact);
   if (same_program && SameOffer(*changed, intact)) {
     mutant.kind = SameLabels(*changed, intact) ? MutantKind::kUnchanged : MutantKind::kRelabelled;

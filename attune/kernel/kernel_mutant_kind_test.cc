@@ -45,9 +45,12 @@ const KindCase kCases[] = {
     {"version", [](Json& f) { f["version"] = 9; }, MutantKind::kRelabelled},
     {"description", [](Json& f) { f["description"] = "x"; }, MutantKind::kRelabelled},
     {"another default",
-     [](Json& f) { std::swap(f["parameters"][0]["values"][0], f["parameters"][0]["values"][1]); },
+     [](Json& f) {
+       std::swap(f["parameters"][0]["values"]["opencl"][0],
+                 f["parameters"][0]["values"]["opencl"][1]);
+     },
      MutantKind::kOffersLess},
-    {"a value less", [](Json& f) { f["parameters"][0]["values"].erase(0); },
+    {"a value less", [](Json& f) { f["parameters"][0]["values"]["opencl"].erase(0); },
      MutantKind::kOffersLess},
     {"one rule more", [](Json& f) { f["applies"].push_back("m > n"); }, MutantKind::kOffersLess},
     {"a stricter rule", [](Json& f) { f["constraints"][1] = "WG_U * WG_V <= 4"; },
@@ -66,7 +69,7 @@ const KindCase kCases[] = {
      MutantKind::kBeyondTests},
     {"smaller devices", [](Json& f) { f["constraints"][8] = "TILE_K > 0"; },
      MutantKind::kBeyondTests},
-    {"a new value", [](Json& f) { f["parameters"][5]["values"].push_back(16); },
+    {"a new value", [](Json& f) { f["parameters"][5]["values"]["opencl"].push_back(16); },
      MutantKind::kAnother},
     {"a weaker rule", [](Json& f) { f["constraints"][2] = "VEC * REG_U * REG_V <= 512"; },
      MutantKind::kAnother},
@@ -99,7 +102,7 @@ TEST(KernelMutantKindTest, EveryKindIsToldFromTheOthers) {
 
 TEST(KernelMutantKindTest, ProgramAndPlanAreMadeFromNeitherLabelsNorOffers) {
   const auto path = std::filesystem::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tiled.json";
-  const auto intact = LoadKernelFile(path);
+  const auto intact = LoadKernelFile(path, KernelLanguage::kOpenCl);
   ASSERT_TRUE(intact.ok());
   KernelFile changed = *intact;
   changed.name = changed.description = "other";

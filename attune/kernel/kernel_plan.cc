@@ -14,6 +14,9 @@ namespace {
 
 constexpr int64_t kMaxLocalItems = 1 << 20;
 constexpr int64_t kMaxGroups = int64_t{1} << 31;
+// Of CUDA, in all dimensions but the first.
+constexpr int64_t kMaxLaterCudaGroups = 65535;
+constexpr int64_t kMaxSharedBytes = 1 << 20;
 constexpr int64_t kMaxWorkspaceBytes = int64_t{1} << 40;
 
 // The names that expressions read, and their values.
@@ -113,7 +116,13 @@ Result<PlannedArgument> PlanScalar(const KernelArgument& argument, const Scope& 
   return planned;
 }
 
-Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope, DataType output) {
+int64_t MostGroups(KernelLanguage language, size_t dimension) {
+  if (language == KernelLanguage::kOpenCl) return kMaxGroups;
+  return dimension == 0 ? kMaxGroups - 1 : kMaxLaterCudaGroups;
+}
+
+Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope, DataType output,
+                                 KernelLanguage language) {
   PlannedLaunch planned;
   planned.function = launch.function;
   int64_t local_items = 1;
@@ -122,10 +131,14 @@ Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope,
         const int64_t local,
         scope.EvaluateInteger(launch.local[i], 1, kMaxLocalItems / local_items));
     ATTUNE_ASSIGN_OR_RETURN(const int64_t groups,
-                            scope.EvaluateInteger(launch.groups[i], 1, kMaxGroups));
+                            scope.EvaluateInteger(launch.groups[i], 1, MostGroups(language, i)));
     local_items *= local;
     planned.local.push_back(local);
     planned.groups.push_back(groups);
+  }
+  if (launch.shared_bytes) {
+    ATTUNE_ASSIGN_OR_RETURN(planned.shared_bytes,
+                            scope.EvaluateInteger(*launch.shared_bytes, 0, kMaxSharedBytes));
   }
   for (const KernelArgument& argument : launch.arguments) {
     if (argument.value) {
@@ -165,7 +178,8 @@ Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, cons
       ATTUNE_ASSIGN_OR_RETURN(const bool wanted, scope.EvaluateBool(*launch.when));
       if (!wanted) continue;
     }
-    ATTUNE_ASSIGN_OR_RETURN(PlannedLaunch planned, PlanLaunch(launch, scope, output));
+    ATTUNE_ASSIGN_OR_RETURN(PlannedLaunch planned,
+                            PlanLaunch(launch, scope, output, file.language));
     plan.launches.push_back(std::move(planned));
   }
   if (plan.launches.empty())
@@ -177,7 +191,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config) {
   ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
   const FieldNames* fields = FieldNamesOf(file.operator_name);
-  std::string source;
+  std::string source(file.prelude);
   const auto is_fixed = [&](const std::string& size) {
     return std::find(file.compile_time_sizes.begin(), file.compile_time_sizes.end(), size) !=
            file.compile_time_sizes.end();
@@ -214,8 +228,8 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
 
 Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits) {
   if (OperatorName(problem) != file.operator_name) {
-    return Unsupported(fmt::format("opencl.{} computes {}, not {}.", file.name, file.operator_name,
-                                   OperatorName(problem)));
+    return Unsupported(fmt::format("{} computes {}, not {}.", file.solver_name(),
+                                   file.operator_name, OperatorName(problem)));
   }
   Scope scope(FieldsOf(problem));
   scope.Add(device_limits);
@@ -223,7 +237,7 @@ Status CheckApplies(const KernelFile& file, const Problem& problem, const Config
     ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(rule));
     if (!holds) {
       return Unsupported(
-          fmt::format("opencl.{} computes only problems with {}.", file.name, rule.text()));
+          fmt::format("{} computes only problems with {}.", file.solver_name(), rule.text()));
     }
   }
   return Status::Ok();
@@ -237,8 +251,8 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
   for (const Expression& constraint : file.constraints) {
     ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(constraint));
     if (!holds) {
-      return Unsupported(fmt::format("The config {{{}}} breaks the constraint {} of opencl.{}.",
-                                     attune::Text(config), constraint.text(), file.name));
+      return Unsupported(fmt::format("The config {{{}}} breaks the constraint {} of {}.",
+                                     attune::Text(config), constraint.text(), file.solver_name()));
     }
   }
   return Status::Ok();
@@ -253,6 +267,15 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
     constraints.push_back(ConstraintFrom(constraint));
   }
   return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
+}
+
+SolverTraits TraitsOf(const KernelFile& file) {
+  SolverTraits traits;
+  traits.description = file.description;
+  traits.operator_name = file.operator_name;
+  traits.dynamic = file.dynamic();
+  traits.compiles = true;
+  return traits;
 }
 
 }  // namespace attune::kernel

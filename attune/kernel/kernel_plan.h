@@ -12,6 +12,7 @@
 #include "attune/base/status.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/problem/problem.h"
+#include "attune/solver/solver.h"
 #include "attune/space/config.h"
 
 namespace attune::kernel {
@@ -32,6 +33,7 @@ struct PlannedLaunch {
   std::vector<int64_t> local;   // Work-items.
   std::vector<int64_t> groups;  // Work-groups.
   std::vector<PlannedArgument> arguments;
+  int64_t shared_bytes = 0;  // Of dynamic shared memory, for each work-group.
 
   friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
 };
@@ -51,7 +53,8 @@ struct KernelPlan {
 // 64 bits, a negative size.
 Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config);
 
-// The program text: one macro for each size, parameter and definition, then the file's source.
+// The program text: the file's prelude, one macro for each size, parameter and definition, then the
+// file's source.
 //   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,
 //   which is then the name of the kernel's argument.
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
@@ -67,6 +70,9 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
 // Parameters, constraints and constants of the space of one problem.
 Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
                               const Config& device_limits);
+
+// What every solver made from `file` is; `dynamic` follows from its sizes.
+SolverTraits TraitsOf(const KernelFile& file);
 
 // The plan as one line of JSON and back: what a compiler needs to know to warm a program up.
 std::string Text(const KernelPlan& plan);

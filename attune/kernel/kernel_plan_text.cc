@@ -40,6 +40,7 @@ PlannedLaunch LaunchOf(const Json& json) {
   launch.function = json.at("function").get<std::string>();
   launch.local = json.at("local").get<std::vector<int64_t>>();
   launch.groups = json.at("groups").get<std::vector<int64_t>>();
+  launch.shared_bytes = json.value("shared_bytes", int64_t{0});
   for (const Json& argument : json.at("arguments"))
     launch.arguments.push_back(ArgumentOf(argument));
   return launch;
@@ -52,10 +53,12 @@ std::string Text(const KernelPlan& plan) {
   for (const PlannedLaunch& launch : plan.launches) {
     Json arguments = Json::array();
     for (const PlannedArgument& argument : launch.arguments) arguments.push_back(JsonOf(argument));
-    launches.push_back({{"function", launch.function},
-                        {"local", launch.local},
-                        {"groups", launch.groups},
-                        {"arguments", arguments}});
+    Json line = {{"function", launch.function},
+                 {"local", launch.local},
+                 {"groups", launch.groups},
+                 {"arguments", arguments}};
+    if (launch.shared_bytes != 0) line["shared_bytes"] = launch.shared_bytes;
+    launches.push_back(std::move(line));
   }
   return Json{{"workspace_bytes", plan.workspace_bytes},
               {"operand_bytes", plan.operand_bytes},

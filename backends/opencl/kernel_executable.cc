@@ -16,18 +16,6 @@ bool TakesOffset(const kernel::PlannedLaunch& launch, const std::string& name) {
                      });
 }
 
-bool DependsOnCall(const kernel::PlannedArgument& argument) {
-  return argument.kind == Kind::kOperand || argument.kind == Kind::kOffset ||
-         std::holds_alternative<kernel::CallScalar>(argument.value);
-}
-
-double RealValue(const kernel::PlannedArgument& argument, const Arguments& arguments) {
-  if (const double* value = std::get_if<double>(&argument.value)) return *value;
-  const kernel::CallScalar* scalar = std::get_if<kernel::CallScalar>(&argument.value);
-  return scalar != nullptr && *scalar == kernel::CallScalar::kBeta ? arguments.beta
-                                                                   : arguments.alpha;
-}
-
 template <class T>
 cl_int SetScalar(cl_kernel kernel, size_t index, T value) {
   return clSetKernelArg(kernel, static_cast<cl_uint>(index), sizeof value, &value);
@@ -40,7 +28,7 @@ KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program
     : queue_(queue),
       program_(std::move(program)),
       plan_(std::move(plan)),
-      operand_names_(std::move(operand_names)) {}
+      operands_(std::move(operand_names)) {}
 
 Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
     cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
@@ -84,13 +72,6 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
   return Status::Ok();
 }
 
-BufferView KernelExecutable::ViewOf(const std::string& name, const Arguments& arguments) const {
-  if (name == kernel::kWorkspaceName) return arguments.workspace;
-  const auto found = std::find(operand_names_.begin(), operand_names_.end(), name);
-  if (found == operand_names_.end()) return {};
-  return arguments.operands[static_cast<size_t>(found - operand_names_.begin())];
-}
-
 Result<cl_mem> KernelExecutable::SubBuffer(const std::string& name, BufferView view) {
   Place& place = places_[name];
   const bool same = place.sub_buffer.get() != nullptr && place.view.handle == view.handle &&
@@ -121,7 +102,7 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
   cl_int code = CL_SUCCESS;
   switch (argument.kind) {
     case Kind::kOperand: {
-      const BufferView view = ViewOf(argument.name, arguments);
+      const BufferView view = operands_.ViewOf(argument.name, arguments);
       cl_mem memory = static_cast<cl_mem>(view.handle);
       if (view.offset_bytes != 0 && !TakesOffset(*step.launch, argument.name)) {
         ATTUNE_ASSIGN_OR_RETURN(memory, SubBuffer(argument.name, view));
@@ -130,7 +111,7 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
       break;
     }
     case Kind::kOffset: {
-      const BufferView view = ViewOf(argument.name, arguments);
+      const BufferView view = operands_.ViewOf(argument.name, arguments);
       const auto element = plan_.element_bytes.find(argument.name);
       const size_t element_bytes =
           element == plan_.element_bytes.end() ? 1 : static_cast<size_t>(element->second);
@@ -167,10 +148,7 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
 }
 
 Status KernelExecutable::Run(const Arguments& arguments) {
-  if (arguments.operands.size() != operand_names_.size()) {
-    return InvalidArgument(fmt::format("The problem has {} operands, the call passes {}.",
-                                       operand_names_.size(), arguments.operands.size()));
-  }
+  ATTUNE_RETURN_IF_ERROR(operands_.Check(arguments));
   for (const Step& step : steps_) {
     for (size_t i : step.varying) ATTUNE_RETURN_IF_ERROR(SetArgument(step, i, arguments));
     const cl_int code =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/device/device.h"
+#include "attune/kernel/call_arguments.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/problem/problem.h"
 #include "backends/opencl/cl_handles.h"
@@ -45,15 +46,13 @@ class KernelExecutable final : public Executable {
   KernelExecutable(cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
                    std::vector<std::string> operand_names);
   Status AddStep(const kernel::PlannedLaunch& launch);
-  // The view of the operand `name`; null if there is none.
-  BufferView ViewOf(const std::string& name, const Arguments& arguments) const;
   Status SetArgument(const Step& step, size_t index, const Arguments& arguments);
   Result<cl_mem> SubBuffer(const std::string& name, BufferView view);
 
   cl_command_queue queue_;
   ProgramHandle program_;
   kernel::KernelPlan plan_;
-  std::vector<std::string> operand_names_;
+  kernel::CallOperands operands_;
   std::vector<Step> steps_;
   std::map<std::string, Place> places_;
 };

@@ -12,36 +12,25 @@
 #include "backends/opencl/program_builder.h"
 
 namespace attune::opencl {
-namespace {
-
-SolverTraits TraitsOf(const kernel::KernelFile& file) {
-  SolverTraits traits;
-  traits.description = file.description;
-  traits.operator_name = file.operator_name;
-  traits.dynamic = file.dynamic();
-  traits.compiles = true;
-  return traits;
-}
-
-}  // namespace
-
 KernelSolver::KernelSolver(const Inventory& inventory, kernel::KernelFile file)
     : inventory_(inventory),
       file_(std::move(file)),
-      id_{"opencl." + file_.name, file_.version},
-      traits_(TraitsOf(file_)) {}
+      id_{file_.solver_name(), file_.version},
+      traits_(kernel::TraitsOf(file_)) {}
 
 Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) const {
   if (target.backend != "opencl") {
     return Unsupported(
         fmt::format("{} runs on OpenCL devices, not on '{}'.", id_.name, target.backend));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, kernel::DeviceLimitsOf(target));
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
   return kernel::CheckApplies(file_, problem, limits);
 }
 
 Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& target) const {
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, kernel::DeviceLimitsOf(target));
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
   return kernel::MakeSpace(file_, problem, limits);
 }
 
@@ -57,7 +46,8 @@ std::string KernelSolver::WarmUpPlan(const Problem& problem, const Config& confi
 Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& config,
                                          const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.FindLike(target));
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, kernel::DeviceLimitsOf(target));
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
   ATTUNE_ASSIGN_OR_RETURN(const std::string source, kernel::MakeSource(file_, problem, config));
   return MakeRecipe(*entry, source, entry->is_pocl ? WarmUpPlan(problem, config, limits) : "");

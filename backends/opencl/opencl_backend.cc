@@ -116,7 +116,8 @@ class OpenClBackendImpl final : public Backend {
 
 std::unique_ptr<const Backend> OpenClBackend(
     const std::vector<std::filesystem::path>& kernel_folders) {
-  kernel::KernelLibrary library = kernel::LoadKernelLibrary(kernel_folders);
+  kernel::KernelLibrary library =
+      kernel::LoadKernelLibrary(kernel_folders, kernel::KernelLanguage::kOpenCl);
   const auto missing = kernel::MissingKernelFolders();
   library.reports.insert(library.reports.begin(), missing.begin(), missing.end());
   return std::make_unique<OpenClBackendImpl>(std::move(library));
