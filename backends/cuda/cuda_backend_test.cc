@@ -96,7 +96,7 @@ TEST_F(NvrtcTest, TheKernelThatRealignsIsBuiltForEveryElementAndArchitecture) {
 }
 
 TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
-  const std::unique_ptr<const Backend> backend = CudaBackend();
+  const std::unique_ptr<const Backend> backend = CudaBackend({});
 
   for (const LibraryReport& library : backend->Libraries()) {
     EXPECT_EQ(library.available, library.missing.empty()) << library.name;

@@ -1,0 +1,30 @@
+// Every config of every kernel file builds: label `long`.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "attune/kernel/covering_problems.h"
+#include "backends/cuda/kernel_building_test.h"
+
+namespace attune::cuda {
+namespace {
+
+TEST_F(KernelBuildingTest, EveryConfigOfEveryFileBuilds) {
+  for (const auto& solver : solvers_) {
+    for (const char* arch : {"sm_80", "sm_90"}) {
+      const Target target = TargetOf(arch);
+      for (const Problem& problem : kernel::CoveringProblems(solver->traits().operator_name)) {
+        if (!solver->IsApplicable(problem, target).ok()) continue;
+        const auto space = solver->Space(problem, target);
+        ASSERT_TRUE(space.ok()) << space.status().ToString();
+        for (uint64_t i = 0; i < space->size(); ++i) {
+          EXPECT_EQ(MistakeOf(*solver, problem, space->At(i), arch), "");
+        }
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune::cuda
