@@ -56,6 +56,15 @@ std::vector<Problem> GemmProblems() {
   }
   add([](Gemm& gemm) { gemm.alignment_bytes = 4; });
   add([](Gemm& gemm) { gemm.deterministic = true; });
+  // What kernels for few columns or few rows are made for.
+  add([](Gemm& gemm) {
+    gemm.n = 3;
+    gemm.ldb = gemm.ldc = 0;
+  });
+  add([](Gemm& gemm) {
+    gemm.m = 3;
+    gemm.lda = gemm.ldc = 0;
+  });
   return problems;
 }
 

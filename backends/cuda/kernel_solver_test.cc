@@ -45,7 +45,8 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
        {"cuda.gemm-tiled", "cuda.conv-direct", "cuda.conv-direct-filter", "cuda.conv-im2col-gemm",
         "cuda.conv-im2col-gemm-backward-data", "cuda.conv-im2col-gemm-backward-weights",
         "cuda.conv-implicit-gemm", "cuda.conv-implicit-gemm-backward-data",
-        "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static"}) {
+        "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static",
+        "cuda.gemm-tensor", "cuda.gemm-few-columns", "cuda.gemm-few-rows"}) {
     EXPECT_THAT(names, Contains(name));
   }
 }
@@ -147,6 +148,59 @@ TEST(CudaKernelPlans, AGridThatNoDeviceHasIsUnsupportedWithItsSize) {
 
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("65536"));
+}
+
+Config TensorConfig(int64_t split_k) {
+  return {{"TILE_M", int64_t{128}}, {"TILE_N", int64_t{64}}, {"TILE_K", int64_t{32}},
+          {"WARPS_M", int64_t{4}},  {"WARPS_N", int64_t{2}}, {"SPLIT_K", split_k}};
+}
+
+TEST(CudaKernelPlans, TilesOfTensorCoresLieTwiceInDynamicSharedMemory) {
+  const Gemm gemm = PackedGemm(300, 65, 5000, DataType::kBf16);
+
+  const auto plan = kernel::MakePlan(FileFor("gemm_tensor.json"), gemm, TensorConfig(1));
+
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->launches.size(), 1u);
+  const LaunchShape shape = ShapeOf(plan->launches[0]);
+  EXPECT_THAT(shape.block, testing::ElementsAre(256, 1, 1));
+  EXPECT_THAT(shape.grid, testing::ElementsAre(3, 2, 1));
+  // 32 columns of A, 64 of B, each with 8 more elements of 2 bytes.
+  EXPECT_EQ(shape.shared_bytes, 2u * 2 * (32 * (128 + 8) + 64 * (32 + 8)));
+  EXPECT_EQ(plan->workspace_bytes, 0);
+}
+
+TEST(CudaKernelPlans, PartsOfASplitProductAreAddedByASecondLaunch) {
+  const Gemm gemm = PackedGemm(300, 65, 5000, DataType::kBf16);
+
+  const auto plan = kernel::MakePlan(FileFor("gemm_tensor.json"), gemm, TensorConfig(4));
+
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->launches.size(), 2u);
+  EXPECT_THAT(ShapeOf(plan->launches[0]).grid, testing::ElementsAre(3, 2, 4));
+  EXPECT_EQ(plan->launches[1].function, "gemm_sum");
+  EXPECT_THAT(ShapeOf(plan->launches[1]).grid, testing::ElementsAre(77, 1, 1));
+  EXPECT_EQ(plan->workspace_bytes, 4 * 300 * 65 * 4);
+}
+
+TEST_F(KernelBuildingTest, EveryConfigAsksForNoMoreSharedMemoryThanTheDeviceHas) {
+  for (const char* text :
+       {"gemm@1{m=500,n=600,k=7000,type=bf16}", "gemm@1{m=500,n=600,k=7000,type=f16,ta=t,tb=t}",
+        "gemm@1{m=500,n=600,k=7000,math=tf32}", "gemm@1{m=500,n=600,k=7000,math=tf32,ta=t}"}) {
+    const kernel::KernelFile file = FileFor("gemm_tensor.json");
+    const Problem problem = *ParseProblem(text);
+    const Config limits = *kernel::DeviceLimitsOf(TargetOf("sm_80"), kernel::KernelLanguage::kCuda);
+    const auto space = kernel::MakeSpace(file, problem, limits);
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+
+    for (uint64_t i = 0; i < space->size(); ++i) {
+      const auto plan = kernel::MakePlan(file, problem, space->At(i));
+      ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+      EXPECT_THAT(plan->launches[0].shared_bytes,
+                  Le(std::get<int64_t>(limits.at("dynamic_shared_bytes"))))
+          << Text(space->At(i));
+    }
+  }
 }
 
 TEST(CudaKernelPlans, ArgumentsAreTheBitsThatTheKernelTakes) {
