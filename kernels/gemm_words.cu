@@ -1,31 +1,7 @@
 // Elements of A and B as 16-byte words. A column may begin anywhere: what lies across two words is shifted together.
-// KIND says what an element is: 0 f32, 1 bf16, 2 f16, 3 f64.
-
-#if KIND == 3
-typedef double ELEMENT;
-typedef double REAL;
-#elif KIND == 0
-typedef float ELEMENT;
-typedef float REAL;
-#else
-typedef unsigned short ELEMENT;
-typedef float REAL;
-#endif
 
 #define ELEMENT_BYTES ((int)sizeof(ELEMENT))
 #define WORD_ELEMENTS (16 / ELEMENT_BYTES)
-
-__device__ __forceinline__ REAL real_of(ELEMENT element) {
-#if KIND == 1
-  return __uint_as_float((unsigned)element << 16);
-#elif KIND == 2
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-  return value;
-#else
-  return element;
-#endif
-}
 
 // The 16 bytes that begin `shift` bytes into the first of two words.
 __device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, unsigned shift) {

@@ -22,7 +22,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Le;
 
-constexpr size_t kProblemsOfEachFile = 2;
+constexpr size_t kProblemsOfEachFile = 4;
 // Of every CUDA device.
 constexpr int kMostRegisters = 255;
 constexpr int kMostSharedBytes = 48 * 1024;
@@ -46,7 +46,8 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
         "cuda.conv-im2col-gemm-backward-data", "cuda.conv-im2col-gemm-backward-weights",
         "cuda.conv-implicit-gemm", "cuda.conv-implicit-gemm-backward-data",
         "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static",
-        "cuda.gemm-tensor", "cuda.gemm-few-columns", "cuda.gemm-few-rows"}) {
+        "cuda.gemm-tensor", "cuda.gemm-few-columns", "cuda.gemm-few-rows", "cuda.conv-window",
+        "cuda.conv-window-filter"}) {
     EXPECT_THAT(names, Contains(name));
   }
 }
@@ -58,12 +59,15 @@ TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArch
     const std::vector<Problem> problems = ProblemsOf(*solver, target);
     ASSERT_FALSE(problems.empty()) << solver->id().name;
 
-    for (size_t i = 0; i < std::min(problems.size(), kProblemsOfEachFile); ++i) {
-      const auto space = solver->Space(problems[i], target);
+    // From all over the list, so that types and directions are among them.
+    const size_t count = std::min(problems.size(), kProblemsOfEachFile);
+    for (size_t i = 0; i < count; ++i) {
+      const Problem& problem = problems[i * problems.size() / count];
+      const auto space = solver->Space(problem, target);
       ASSERT_TRUE(space.ok()) << space.status().ToString();
-      EXPECT_EQ(MistakeOf(*solver, problems[i], space->At(0), "sm_90"), "");
+      EXPECT_EQ(MistakeOf(*solver, problem, space->At(0), "sm_90"), "");
       const Config other = space->At(space->Sample(random));
-      EXPECT_EQ(MistakeOf(*solver, problems[i], other, "sm_80"), "");
+      EXPECT_EQ(MistakeOf(*solver, problem, other, "sm_80"), "");
     }
   }
 }
@@ -181,6 +185,32 @@ TEST(CudaKernelPlans, PartsOfASplitProductAreAddedByASecondLaunch) {
   EXPECT_EQ(plan->launches[1].function, "gemm_sum");
   EXPECT_THAT(ShapeOf(plan->launches[1]).grid, testing::ElementsAre(77, 1, 1));
   EXPECT_EQ(plan->workspace_bytes, 4 * 300 * 65 * 4);
+}
+
+TEST(CudaKernelPlans, ADepthwiseConvolutionHasOneLaunchForItsDirection) {
+  const Config config = {{"BLOCK", int64_t{64}}, {"PIXELS", int64_t{4}}};
+  const kernel::KernelFile file = FileFor("conv_window.json");
+  const auto grid = [&](const char* text, const char* function) {
+    const auto plan = kernel::MakePlan(file, *ParseProblem(text), config);
+    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    EXPECT_EQ(plan->launches.size(), 1u);
+    EXPECT_EQ(plan->launches[0].function, function);
+    const LaunchShape shape = ShapeOf(plan->launches[0]);
+    return std::vector<unsigned>(std::begin(shape.grid), std::end(shape.grid));
+  };
+
+  // 28 columns are 7 threads: 7 * 28 of them for each channel, in blocks of 64.
+  EXPECT_THAT(
+      grid("conv@1{dir=fwd,n=8,c=96,h=28,w=28,k=96,fh=3,fw=3,ph=1,pw=1,g=96}", "conv_window"),
+      testing::ElementsAre(4, 96, 8));
+  // Two blocks of 64 channels for each of them.
+  EXPECT_THAT(grid("conv@1{dir=bwd_data,n=8,c=96,h=28,w=28,k=96,fh=3,fw=3,ph=1,pw=1,g=96,"
+                   "layout=nhwc}",
+                   "conv_window"),
+              testing::ElementsAre(392, 1, 8));
+  EXPECT_THAT(grid("conv@1{dir=bwd_weights,n=8,c=96,h=28,w=28,k=96,fh=3,fw=3,ph=1,pw=1,g=96}",
+                   "conv_window_weights"),
+              testing::ElementsAre(864, 1, 1));
 }
 
 TEST_F(KernelBuildingTest, EveryConfigAsksForNoMoreSharedMemoryThanTheDeviceHas) {
