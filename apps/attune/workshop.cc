@@ -32,6 +32,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   ChildOptions& children = workshop->children_;
   ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   children.device = place.device_spec;
+  children.share_children = place.backend->IsCostlyToOpen();
   children.jobs = limits.jobs;
   children.memory_limit_bytes = limits.memory_limit_bytes;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));

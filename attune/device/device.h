@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/device/memory_operations.h"
 #include "attune/problem/target.h"
 #include "attune/trial/trial.h"
 
@@ -78,6 +79,10 @@ class Device {
   virtual Status Upload(std::span<const std::byte> from, BufferView to) = 0;
   virtual Status Download(BufferView from, std::span<std::byte> to) = 0;
   virtual Status Synchronize() = 0;
+
+  // What the device does with its own memory; null where it has no such thing, or where the host
+  // reads its memory as quickly. Lives as long as the device. May compile when first asked.
+  virtual MemoryOperations* memory_operations() { return nullptr; }
 
   // Nanoseconds of one launch, averaged over request.launches, from idle to complete. Cold requests
   // displace the caches before every launch, outside of the timed span. This is the only clock that

@@ -222,6 +222,7 @@ class ChildEvaluator final : public Evaluator {
                const ReferenceTerms& reference) override {
     baseline_.reset();
     timed_before_.reset();
+    kept_ = Bench();
     quick_ns_.clear();
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed, reference));
@@ -233,9 +234,12 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Config>> List(const SolverId& solver) override {
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
-    auto configs = AskForList(child, solver);
-    Append(busy_, child.TakeBusyIntervals());
+    Bench own;
+    Bench& bench = KeepsChild() ? kept_ : own;
+    ATTUNE_RETURN_IF_ERROR(Occupy(bench));
+    auto configs = AskForList(*bench.child, solver);
+    Append(busy_, bench.child->TakeBusyIntervals());
+    if (!configs.ok()) bench.child.reset();
     return configs;
   }
 
@@ -247,8 +251,7 @@ class ChildEvaluator final : public Evaluator {
     std::atomic<size_t> next = 0;
     std::mutex mutex;  // Guards busy_ and first_error.
     Status first_error;
-    const auto work = [&] {
-      Bench bench;
+    const auto work = [&](Bench& bench) {
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
         if (i > 0 && SteadyNowNs() >= deadline_ns) break;
@@ -264,10 +267,18 @@ class ChildEvaluator final : public Evaluator {
       }
       all_taken.request_stop();
     };
-    {
+    if (KeepsChild()) {
+      // On this thread: the system kills children with the thread that started them.
+      work(kept_);
+    } else {
       std::vector<std::jthread> workers;
       const size_t count = std::min(candidates.size(), JobsOf(options_));
-      for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
+      for (size_t i = 0; i < count; ++i) {
+        workers.emplace_back([&] {
+          Bench bench;
+          work(bench);
+        });
+      }
       spares_.Supply(candidates.size(), all_taken.get_token());
     }
     std::vector<Qualified> finished;
@@ -286,6 +297,7 @@ class ChildEvaluator final : public Evaluator {
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     timed_before_.reset();
+    kept_ = Bench();
     spares_.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
         spares_, WithRoomForCopies(assignment_, operand_bytes_),
@@ -303,8 +315,19 @@ class ChildEvaluator final : public Evaluator {
     // Who was killed last: it is gone before the next candidate begins, so that they are never in
     // memory together, and leaves its place to that one.
     std::optional<DyingChild> before;
-    std::optional<ChildProcess> child;  // All that it was asked so far passed.
+    std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
   };
+
+  // Whether one child lists and qualifies until something fails or others are timed: starting one
+  // costs more than most candidates.
+  bool KeepsChild() const { return options_.share_children && options_.jobs == 1; }
+
+  Status Occupy(Bench& bench) {
+    if (bench.child.has_value()) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, StartChild(spares_, assignment_));
+    bench.child.emplace(std::move(started));
+    return Status::Ok();
+  }
 
   Result<Qualified> QualifyOn(Bench& bench, const Candidate& candidate,
                               std::vector<BusyInterval>& busy) {
@@ -318,15 +341,19 @@ class ChildEvaluator final : public Evaluator {
     return is_innocent ? QualifyOnce(bench, candidate, busy) : Result<Qualified>(std::move(result));
   }
 
+  // Whether the child is as good as new: the candidate passed, or did not get so far as to run.
+  static bool LeftNothingBehind(const Reply& reply) {
+    const auto* failed = std::get_if<FailedReply>(&reply.content);
+    if (failed != nullptr) return failed->failure.kind == FailureKind::kNotApplicable;
+    return std::holds_alternative<QualifiedReply>(reply.content);
+  }
+
   Result<Qualified> QualifyOnce(Bench& bench, const Candidate& candidate,
                                 std::vector<BusyInterval>& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
-    if (!bench.child.has_value()) {
-      ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, StartChild(spares_, assignment_));
-      bench.child.emplace(std::move(started));
-    }
+    ATTUNE_RETURN_IF_ERROR(Occupy(bench));
     bench.before.reset();
     ChildProcess& child = *bench.child;
     QualifyRequest request{Text(candidate)};
@@ -336,8 +363,7 @@ class ChildEvaluator final : public Evaluator {
     }
     auto reply = child.Ask(request);
     Append(busy, child.TakeBusyIntervals());
-    const bool passed = reply && std::holds_alternative<QualifiedReply>(reply->content);
-    if (!passed || !options_.share_children) {
+    if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
       bench.before.emplace(child.End());
       bench.child.reset();
     }
@@ -369,6 +395,7 @@ class ChildEvaluator final : public Evaluator {
   int64_t operand_bytes_ = 0;
   std::map<Candidate, double> quick_ns_;    // Of those that qualified.
   std::optional<Candidate> baseline_;       // Who outputs are compared with.
+  Bench kept_;                              // If KeepsChild().
   std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
   std::vector<BusyInterval> busy_;
 };

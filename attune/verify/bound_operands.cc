@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 
 namespace attune {
@@ -67,7 +68,9 @@ Result<BoundOperands> BoundOperands::Create(Device& device, const Problem& probl
 
 Result<BoundOperands::Slot> BoundOperands::MakeSlot(Operand operand, size_t size_bytes,
                                                     size_t alignment_bytes) const {
-  Slot slot{std::move(operand), nullptr, 0, size_bytes};
+  Slot slot;
+  slot.operand = std::move(operand);
+  slot.size_bytes = size_bytes;
   // Room for both red zones and for starting up to two alignments late.
   auto buffer = device_->Allocate(size_bytes + 2 * kRedzoneBytes + 3 * alignment_bytes);
   if (!buffer.ok()) {
@@ -77,6 +80,34 @@ Result<BoundOperands::Slot> BoundOperands::MakeSlot(Operand operand, size_t size
   slot.buffer = std::move(*buffer);
   slot.offset_bytes = AlignedStart(*slot.buffer, kRedzoneBytes, alignment_bytes);
   return slot;
+}
+
+Status BoundOperands::KeepOnDevice() {
+  if (kept_by_ != nullptr) return Status::Ok();
+  kept_by_ = device_->memory_operations();
+  if (kept_by_ == nullptr) return Status::Ok();
+  const Status made = MakePristine();
+  if (made.ok()) return made;
+  kept_by_ = nullptr;
+  reference_.reset();
+  for (Slot& slot : slots_) slot.pristine.reset();
+  // Without room for the copies, the host does it.
+  return made.code() == StatusCode::kResourceExhausted ? Status::Ok() : made;
+}
+
+Status BoundOperands::MakePristine() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    const auto content = data_->input(i);
+    if (content.empty()) continue;
+    ATTUNE_ASSIGN_OR_RETURN(slot.pristine, device_->Allocate(content.size()));
+    ATTUNE_RETURN_IF_ERROR(device_->Upload(content, slot.pristine->View(0)));
+    ATTUNE_ASSIGN_OR_RETURN(slot.fingerprint,
+                            kept_by_->Fingerprint(slot.pristine->View(0), content.size()));
+  }
+  const auto reference = std::as_bytes(data_->reference());
+  ATTUNE_ASSIGN_OR_RETURN(reference_, device_->Allocate(reference.size()));
+  return device_->Upload(reference, reference_->View(0));
 }
 
 Status BoundOperands::ReserveWorkspace(size_t size_bytes) {
@@ -120,11 +151,18 @@ Status BoundOperands::Fill(const Slot& slot, std::span<const std::byte> content)
   const size_t end_bytes = slot.offset_bytes + slot.size_bytes;
   if (content.empty()) return Poison(*slot.buffer, 0, slot.buffer->size_bytes());
   ATTUNE_RETURN_IF_ERROR(Poison(*slot.buffer, 0, slot.offset_bytes));
-  ATTUNE_RETURN_IF_ERROR(device_->Upload(content, slot.buffer->View(slot.offset_bytes)));
+  const BufferView view = slot.buffer->View(slot.offset_bytes);
+  ATTUNE_RETURN_IF_ERROR(slot.pristine == nullptr
+                             ? device_->Upload(content, view)
+                             : kept_by_->Copy(slot.pristine->View(0), view, slot.size_bytes));
   return Poison(*slot.buffer, end_bytes, slot.buffer->size_bytes());
 }
 
 Status BoundOperands::Poison(const Buffer& buffer, size_t begin_bytes, size_t end_bytes) const {
+  // The pattern has the phase of the range.
+  if (kept_by_ != nullptr) {
+    return kept_by_->Fill(buffer.View(begin_bytes), end_bytes - begin_bytes, kPoisonWord);
+  }
   std::vector<std::byte> block(std::min(kBlockBytes, end_bytes - begin_bytes));
   FillWithPoison(block);
   for (size_t at = begin_bytes; at < end_bytes; at += block.size()) {
@@ -187,6 +225,12 @@ Result<std::optional<Failure>> BoundOperands::CheckInputs() {
     const Slot& slot = slots_[i];
     if (slot.operand.role != OperandRole::kIn) continue;
     const size_t end_bytes = slot.offset_bytes + slot.size_bytes;
+    if (slot.pristine != nullptr) {
+      ATTUNE_ASSIGN_OR_RETURN(
+          const uint64_t now,
+          kept_by_->Fingerprint(slot.buffer->View(slot.offset_bytes), slot.size_bytes));
+      if (now == slot.fingerprint) continue;
+    }
     ATTUNE_ASSIGN_OR_RETURN(const size_t changed, FindDifference(*slot.buffer, slot.offset_bytes,
                                                                  end_bytes, data_->input(i)));
     if (changed == end_bytes) continue;
@@ -197,7 +241,20 @@ Result<std::optional<Failure>> BoundOperands::CheckInputs() {
   return std::optional<Failure>();
 }
 
-Result<std::vector<std::byte>> BoundOperands::DownloadOutput() {
+Result<OutputComparison> BoundOperands::CompareOutput(DataType type,
+                                                      const Tolerance& tolerance) const {
+  const auto reference = data_->reference();
+  const ComparisonTerms terms = {type, std::ssize(reference), tolerance.absolute,
+                                 tolerance.relative, kPoisonWord};
+  if (kept_by_ != nullptr) {
+    const Slot& slot = slots_.back();
+    return kept_by_->Compare(slot.buffer->View(slot.offset_bytes), reference_->View(0), terms);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> output, DownloadOutput());
+  return CompareOnHost(output, reference, terms);
+}
+
+Result<std::vector<std::byte>> BoundOperands::DownloadOutput() const {
   const Slot& slot = slots_.back();
   std::vector<std::byte> bytes(slot.size_bytes);
   ATTUNE_RETURN_IF_ERROR(device_->Download(slot.buffer->View(slot.offset_bytes), bytes));

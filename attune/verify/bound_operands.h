@@ -12,6 +12,7 @@
 #include "attune/problem/problem.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/problem_data.h"
+#include "attune/verify/tolerance.h"
 
 namespace attune {
 
@@ -33,6 +34,11 @@ class BoundOperands {
   static Result<BoundOperands> Create(Device& device, const Problem& problem,
                                       const ProblemData& data);
 
+  // From now on the device fills and checks operands itself, if it can (Device::memory_operations)
+  // and has the memory for copies of inputs and reference. Whoever verifies many candidates saves
+  // two transfers of every operand for each of them.
+  Status KeepOnDevice();
+
   // Makes the workspace at least this large. Views from before are invalid.
   Status ReserveWorkspace(size_t size_bytes);
 
@@ -50,8 +56,10 @@ class BoundOperands {
   Result<std::optional<Failure>> CheckRedzones();
   // Inputs, their gaps included, are bit for bit what was uploaded.
   Result<std::optional<Failure>> CheckInputs();
+  // How far the output is from the reference.
+  Result<OutputComparison> CompareOutput(DataType type, const Tolerance& tolerance) const;
   // The output's span, gaps included, as bytes.
-  Result<std::vector<std::byte>> DownloadOutput();
+  Result<std::vector<std::byte>> DownloadOutput() const;
 
  private:
   struct Slot {
@@ -60,6 +68,8 @@ class BoundOperands {
     size_t offset_bytes =
         0;  // Of the first byte within the buffer; what lies before is a red zone.
     size_t size_bytes = 0;
+    std::unique_ptr<Buffer> pristine;  // What it holds in the beginning, if kept on the device.
+    uint64_t fingerprint = 0;          // Of that.
   };
   BoundOperands(Device& device, const ProblemData& data) : device_(&device), data_(&data) {}
 
@@ -67,6 +77,7 @@ class BoundOperands {
   // Red zones poisoned; the operand filled with `content`, or poisoned if that is empty.
   Status Fill(const Slot& slot, std::span<const std::byte> content) const;
   Status Poison(const Buffer& buffer, size_t begin_bytes, size_t end_bytes) const;
+  Status MakePristine();
   Result<std::optional<Failure>> CheckSlot(const Slot& slot) const;
   // Offset of the first byte in [begin, end) that differs from `expected` (poison if empty), or
   // `end`.
@@ -75,6 +86,8 @@ class BoundOperands {
 
   Device* device_;
   const ProblemData* data_;
+  MemoryOperations* kept_by_ = nullptr;  // Null as long as the host fills and checks.
+  std::unique_ptr<Buffer> reference_;    // If kept on the device.
   std::vector<Slot> slots_;
   std::vector<BufferView> views_;
   Slot workspace_;

@@ -133,5 +133,38 @@ TEST_F(BoundOperandsTest, OperandsLargerThanATransferBlockAreCheckedToTheEnd) {
   EXPECT_NE(RedzoneMessage().find("Wrote 8 bytes past"), std::string::npos);
 }
 
+TEST_F(BoundOperandsTest, WhatIsKeptOnTheDeviceComesBackAndIsWatchedToo) {
+  device_.set_has_memory(true);
+  Bind("gemm@1{m=5,n=6,k=7,lda=9}");
+  ASSERT_TRUE(operands_->KeepOnDevice().ok());
+  EXPECT_FALSE((*operands_->CheckInputs()).has_value());
+
+  Operand(0)[5 * 4] ^= std::byte{1};  // Of a gap.
+  const auto failure = *operands_->CheckInputs();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_NE(failure->message.find("Changed input a at byte 20"), std::string::npos)
+      << failure->message;
+
+  std::fill_n(Operand(2), 5 * 6 * 4, std::byte{0});
+  ASSERT_TRUE(operands_->Reset().ok());
+  EXPECT_EQ(std::memcmp(Operand(0), data_->input(0).data(), data_->input(0).size()), 0);
+  const std::vector<std::byte> output = *operands_->DownloadOutput();
+  EXPECT_EQ(FindSpoiled(output), output.size());
+  EXPECT_EQ(RedzoneMessage(), "");
+}
+
+TEST_F(BoundOperandsTest, DeviceWithNoRoomForCopiesLeavesTheWorkToTheHost) {
+  device_.set_has_memory(true);
+  Bind("gemm@1{m=50,n=60,k=70}");
+  device_.set_limit_bytes(1000);
+
+  EXPECT_TRUE(operands_->KeepOnDevice().ok());
+
+  const int calls = device_.memory_calls();
+  EXPECT_TRUE(operands_->Reset().ok());
+  EXPECT_FALSE((*operands_->CheckInputs()).has_value());
+  EXPECT_EQ(device_.memory_calls(), calls);
+}
+
 }  // namespace
 }  // namespace attune

@@ -1,15 +1,54 @@
-// A device in host memory that times nothing. For the tests of this module.
+// A device in host memory that times nothing, and checks its memory itself if it is told to. For
+// the tests of this module.
 #pragma once
 
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "attune/device/device.h"
+#include "attune/verify/output_comparison.h"
 
 namespace attune {
+
+// What a device with memory of its own does; counts, so that a test can tell who worked.
+class HeapMemory final : public MemoryOperations {
+ public:
+  Status Fill(BufferView to, size_t size_bytes, uint16_t pattern) override {
+    ++calls_;
+    auto* bytes = static_cast<unsigned char*>(to.handle);
+    for (size_t i = 0; i < size_bytes; ++i) {
+      bytes[i] = static_cast<unsigned char>(i % 2 == 0 ? pattern : pattern >> 8);
+    }
+    return Status::Ok();
+  }
+  Status Copy(BufferView from, BufferView to, size_t size_bytes) override {
+    ++calls_;
+    std::memcpy(to.handle, from.handle, size_bytes);
+    return Status::Ok();
+  }
+  Result<uint64_t> Fingerprint(BufferView of, size_t size_bytes) override {
+    ++calls_;
+    const std::string_view bytes(static_cast<const char*>(of.handle), size_bytes);
+    return std::hash<std::string_view>()(bytes);
+  }
+  Result<OutputComparison> Compare(BufferView output, BufferView reference,
+                                   const ComparisonTerms& terms) override {
+    ++calls_;
+    const auto count = static_cast<size_t>(terms.elements);
+    return CompareOnHost(
+        {static_cast<const std::byte*>(output.handle), count * SizeBytes(terms.type)},
+        {static_cast<const double*>(reference.handle), count}, terms);
+  }
+
+  int calls() const { return calls_; }
+
+ private:
+  int calls_ = 0;
+};
 
 class HeapDevice final : public Device {
  public:
@@ -32,7 +71,11 @@ class HeapDevice final : public Device {
   }
   Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
 
+  MemoryOperations* memory_operations() override { return has_memory_ ? &memory_ : nullptr; }
+
   void set_limit_bytes(size_t limit_bytes) { limit_bytes_ = limit_bytes; }
+  void set_has_memory(bool has_memory) { has_memory_ = has_memory; }
+  int memory_calls() const { return memory_.calls(); }
 
  private:
   class HeapBuffer final : public Buffer {
@@ -52,6 +95,8 @@ class HeapDevice final : public Device {
 
   Target target_{"heap", "heap", "any", 1, {}};
   size_t limit_bytes_ = size_t{1} << 40;
+  bool has_memory_ = false;
+  HeapMemory memory_;
 };
 
 // An executable that is one function.

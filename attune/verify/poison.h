@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace attune {
 
 // Bytes F5 FF F5 FF ...: a NaN in f64, f32, f16 and bf16 alike, so that a candidate that reads
 // what it should not spoils its own result.
+inline constexpr uint16_t kPoisonWord = 0xFFF5;
 constexpr std::byte PoisonByte(size_t offset_bytes) {
-  return offset_bytes % 2 == 0 ? std::byte{0xF5} : std::byte{0xFF};
+  return std::byte{static_cast<uint8_t>(offset_bytes % 2 == 0 ? kPoisonWord : kPoisonWord >> 8)};
 }
 
 void FillWithPoison(std::span<std::byte> memory);

@@ -1,9 +1,6 @@
 #include "attune/verify/verifier.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -12,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attune/verify/element.h"
+#include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/tolerance.h"
 
@@ -39,69 +36,7 @@ std::string PositionText(const TensorDesc& tensor, int64_t offset) {
   return fmt::format("({})", fmt::join(position, ", "));
 }
 
-// What a pass over the output found.
-struct Comparison {
-  double worst_ratio = 0;  // |x - reference| / tolerance; infinite with a NaN.
-  int64_t worst_offset = 0;
-  double worst_value = 0;
-  int64_t wrong = 0;
-  int64_t elements = 0;
-  std::optional<int64_t> spoiled_gap;  // Offset of the first element of a gap that was written to.
-};
-
-class OutputComparer {
- public:
-  OutputComparer(std::span<const std::byte> output, const ProblemData& data, const Problem& problem)
-      : output_(output),
-        reference_(data.reference()),
-        type_(OutputType(problem)),
-        element_bytes_(SizeBytes(type_)),
-        tolerance_(ToleranceOf(problem)) {
-    assert(output.size() == reference_.size() * element_bytes_);
-  }
-
-  Comparison Compare() {
-    constexpr size_t kBlock = 4096;
-    std::vector<double> values(kBlock);
-    for (size_t begin = 0; begin < reference_.size(); begin += kBlock) {
-      const size_t count = std::min(kBlock, reference_.size() - begin);
-      Decode(type_, output_.subspan(begin * element_bytes_, count * element_bytes_),
-             std::span(values).first(count));
-      for (size_t i = 0; i < count; ++i) CompareOne(begin + i, values[i]);
-    }
-    return comparison_;
-  }
-
- private:
-  void CompareOne(size_t offset, double value) {
-    const double right = reference_[offset];
-    if (std::isnan(right)) return CheckGap(offset);
-    ++comparison_.elements;
-    double ratio = std::abs(value - right) / tolerance_.Of(right);
-    if (!std::isfinite(value)) ratio = std::numeric_limits<double>::infinity();
-    if (ratio > 1) ++comparison_.wrong;
-    if (ratio <= comparison_.worst_ratio) return;
-    comparison_.worst_ratio = ratio;
-    comparison_.worst_offset = static_cast<int64_t>(offset);
-    comparison_.worst_value = value;
-  }
-
-  void CheckGap(size_t offset) {
-    const auto gap = output_.subspan(offset * element_bytes_, element_bytes_);
-    if (!comparison_.spoiled_gap.has_value() && FindSpoiled(gap) != gap.size()) {
-      comparison_.spoiled_gap = static_cast<int64_t>(offset);
-    }
-  }
-
-  std::span<const std::byte> output_;
-  std::span<const double> reference_;
-  DataType type_;
-  size_t element_bytes_;
-  Tolerance tolerance_;
-  Comparison comparison_;
-};
-
-std::optional<Failure> FailureOf(const Comparison& comparison, const ProblemData& data,
+std::optional<Failure> FailureOf(const OutputComparison& comparison, const ProblemData& data,
                                  const Problem& problem) {
   const Operand output = Operands(problem).back();
   if (comparison.spoiled_gap.has_value()) {
@@ -132,8 +67,9 @@ std::optional<Failure> Take(Result<std::optional<Failure>> check) {
 
 // A second run must give the same bits, since the problem asks for it.
 std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
-                                        BoundOperands& operands,
-                                        const std::vector<std::byte>& first) {
+                                        BoundOperands& operands) {
+  const auto first = operands.DownloadOutput();
+  if (!first.ok()) return FailureOf(first.status(), Phase::kVerify);
   if (Status status = operands.PoisonOutputs(); !status.ok()) {
     return FailureOf(status, Phase::kVerify);
   }
@@ -142,8 +78,9 @@ std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
   }
   const auto second = operands.DownloadOutput();
   if (!second.ok()) return FailureOf(second.status(), Phase::kVerify);
-  if (*second == first) return std::nullopt;
-  const auto at = std::mismatch(first.begin(), first.end(), second->begin()).first - first.begin();
+  if (*second == *first) return std::nullopt;
+  const auto at =
+      std::mismatch(first->begin(), first->end(), second->begin()).first - first->begin();
   return Failure{FailureKind::kWrongResult, Phase::kVerify,
                  fmt::format("Two runs differ at byte {} of the output, and the problem asks for a "
                              "deterministic result.",
@@ -154,7 +91,11 @@ std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
 
 Verdict CompareOutput(std::span<const std::byte> output, const ProblemData& data,
                       const Problem& problem) {
-  const Comparison comparison = OutputComparer(output, data, problem).Compare();
+  const Tolerance tolerance = ToleranceOf(problem);
+  const OutputComparison comparison =
+      CompareOnHost(output, data.reference(),
+                    {OutputType(problem), std::ssize(data.reference()), tolerance.absolute,
+                     tolerance.relative, kPoisonWord});
   return {FailureOf(comparison, data, problem), comparison.worst_ratio};
 }
 
@@ -163,15 +104,18 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   if (Status status = operands.ReserveWorkspace(executable.workspace_bytes()); !status.ok()) {
     return {FailureOf(status, Phase::kVerify), 0};
   }
+  if (Status status = operands.KeepOnDevice(); !status.ok()) {
+    return {FailureOf(status, Phase::kVerify), 0};
+  }
   if (Status status = operands.Reset(); !status.ok()) {
     return {FailureOf(status, Phase::kVerify), 0};
   }
   if (Status status = RunOnce(executable, device, operands); !status.ok()) {
     return {FailureOf(status, Phase::kRun), 0};
   }
-  const auto output = operands.DownloadOutput();
-  if (!output.ok()) return {FailureOf(output.status(), Phase::kVerify), 0};
-  Verdict verdict = CompareOutput(*output, data, problem);
+  const auto comparison = operands.CompareOutput(OutputType(problem), ToleranceOf(problem));
+  if (!comparison.ok()) return {FailureOf(comparison.status(), Phase::kVerify), 0};
+  Verdict verdict{FailureOf(*comparison, data, problem), comparison->worst_ratio};
   // Memory that belongs to others is the worse offence, and may be why the result is wrong.
   if (auto failure = Take(operands.CheckInputs())) verdict.failure = std::move(failure);
   if (auto failure = Take(operands.CheckRedzones())) verdict.failure = std::move(failure);
@@ -182,9 +126,7 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
         return false;
       },
       problem);
-  if (deterministic) {
-    verdict.failure = CheckDeterminism(executable, device, operands, *output);
-  }
+  if (deterministic) verdict.failure = CheckDeterminism(executable, device, operands);
   return verdict;
 }
 

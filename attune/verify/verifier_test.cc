@@ -14,8 +14,12 @@
 namespace attune {
 namespace {
 
-class VerifierTest : public testing::Test {
+// With operands that the host fills and checks, and with those that the device does (true).
+class VerifierTest : public testing::TestWithParam<bool> {
  protected:
+  VerifierTest() { device_.set_has_memory(GetParam()); }
+  ~VerifierTest() override { EXPECT_EQ(device_.memory_calls() > 0, GetParam()); }
+
   void Bind(const std::string& text) {
     problem_ = *ParseProblem(text);
     data_ = std::make_unique<ProblemData>(*ProblemData::Create(problem_, 1));
@@ -53,7 +57,7 @@ class VerifierTest : public testing::Test {
   std::unique_ptr<BoundOperands> operands_;
 };
 
-TEST_F(VerifierTest, RightAnswerPassesForEveryTypeAndWithPadding) {
+TEST_P(VerifierTest, RightAnswerPassesForEveryTypeAndWithPadding) {
   for (const char* text : {"gemm@1{m=5,n=6,k=7}", "gemm@1{m=5,n=6,k=7,type=f64}",
                            "gemm@1{m=5,n=6,k=7,type=bf16,ldc=9}",
                            "gemm@1{m=5,n=6,k=7,type=f16,ctype=f16,batch=3,ldc=7,beta=other}",
@@ -67,7 +71,7 @@ TEST_F(VerifierTest, RightAnswerPassesForEveryTypeAndWithPadding) {
   }
 }
 
-TEST_F(VerifierTest, OneWrongElementIsNamedWithBothValues) {
+TEST_P(VerifierTest, OneWrongElementIsNamedWithBothValues) {
   Bind("gemm@1{m=5,n=6,k=7}");
 
   const Verdict verdict =
@@ -81,7 +85,7 @@ TEST_F(VerifierTest, OneWrongElementIsNamedWithBothValues) {
   EXPECT_GT(verdict.max_error, 1);
 }
 
-TEST_F(VerifierTest, ElementLeftPoisonedOrNanOrInfiniteIsWrong) {
+TEST_P(VerifierTest, ElementLeftPoisonedOrNanOrInfiniteIsWrong) {
   Bind("gemm@1{m=5,n=6,k=7}");
   for (const float value :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -97,7 +101,7 @@ TEST_F(VerifierTest, ElementLeftPoisonedOrNanOrInfiniteIsWrong) {
   EXPECT_NE(verdict.failure->message.find("30 of 30"), std::string::npos);
 }
 
-TEST_F(VerifierTest, ResultOfAnEarlierCandidateIsNotMistakenForThisOne) {
+TEST_P(VerifierTest, ResultOfAnEarlierCandidateIsNotMistakenForThisOne) {
   Bind("gemm@1{m=5,n=6,k=7}");
   ASSERT_FALSE(VerdictOn([](const Arguments&) {}).failure.has_value());
   FunctionExecutable idle([](const Arguments&) { return Status::Ok(); });
@@ -105,7 +109,7 @@ TEST_F(VerifierTest, ResultOfAnEarlierCandidateIsNotMistakenForThisOne) {
   EXPECT_TRUE(Verify(idle, device_, *operands_, *data_, problem_).failure.has_value());
 }
 
-TEST_F(VerifierTest, WriteIntoPaddingIsOutOfBounds) {
+TEST_P(VerifierTest, WriteIntoPaddingIsOutOfBounds) {
   Bind("gemm@1{m=5,n=6,k=7,ldc=8}");
 
   const Verdict verdict = VerdictOn([](const Arguments& arguments) { Output(arguments)[6] = 0; });
@@ -115,7 +119,7 @@ TEST_F(VerifierTest, WriteIntoPaddingIsOutOfBounds) {
   EXPECT_NE(verdict.failure->message.find("padding of c, at element offset 6"), std::string::npos);
 }
 
-TEST_F(VerifierTest, OutOfBoundsIsReportedRatherThanTheWrongResultThatCameWithIt) {
+TEST_P(VerifierTest, OutOfBoundsIsReportedRatherThanTheWrongResultThatCameWithIt) {
   Bind("gemm@1{m=5,n=6,k=7}");
 
   const Verdict verdict = VerdictOn([](const Arguments& arguments) {
@@ -127,7 +131,7 @@ TEST_F(VerifierTest, OutOfBoundsIsReportedRatherThanTheWrongResultThatCameWithIt
   EXPECT_EQ(verdict.failure->kind, FailureKind::kOutOfBounds);
 }
 
-TEST_F(VerifierTest, ChangedInputIsOutOfBounds) {
+TEST_P(VerifierTest, ChangedInputIsOutOfBounds) {
   Bind("gemm@1{m=5,n=6,k=7}");
 
   const Verdict verdict = VerdictOn(
@@ -137,7 +141,7 @@ TEST_F(VerifierTest, ChangedInputIsOutOfBounds) {
   EXPECT_NE(verdict.failure->message.find("Changed input b"), std::string::npos);
 }
 
-TEST_F(VerifierTest, LaunchErrorAndLackOfMemoryAreToldApart) {
+TEST_P(VerifierTest, LaunchErrorAndLackOfMemoryAreToldApart) {
   Bind("gemm@1{m=5,n=6,k=7}");
   FunctionExecutable fails([](const Arguments&) { return Internal("Bad launch."); });
   FunctionExecutable hungry([](const Arguments&) { return Status::Ok(); }, size_t{1} << 42);
@@ -149,7 +153,7 @@ TEST_F(VerifierTest, LaunchErrorAndLackOfMemoryAreToldApart) {
   EXPECT_EQ(starved.failure->kind, FailureKind::kOutOfMemory);
 }
 
-TEST_F(VerifierTest, WorkspaceHoldsNanWhenTheCandidateGetsIt) {
+TEST_P(VerifierTest, WorkspaceHoldsNanWhenTheCandidateGetsIt) {
   Bind("gemm@1{m=5,n=6,k=7}");
   bool is_nan = false;
   FunctionExecutable executable(
@@ -163,7 +167,7 @@ TEST_F(VerifierTest, WorkspaceHoldsNanWhenTheCandidateGetsIt) {
   EXPECT_TRUE(is_nan);
 }
 
-TEST_F(VerifierTest, TwoRunsMustAgreeBitForBitOnlyIfTheProblemAsksForIt) {
+TEST_P(VerifierTest, TwoRunsMustAgreeBitForBitOnlyIfTheProblemAsksForIt) {
   for (const bool asked : {true, false}) {
     Bind(asked ? "gemm@1{m=5,n=6,k=7,det=1}" : "gemm@1{m=5,n=6,k=7}");
     int runs = 0;
@@ -177,6 +181,8 @@ TEST_F(VerifierTest, TwoRunsMustAgreeBitForBitOnlyIfTheProblemAsksForIt) {
     EXPECT_EQ(runs, asked ? 2 : 1);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(HostAndDevice, VerifierTest, testing::Bool());
 
 }  // namespace
 }  // namespace attune

@@ -71,7 +71,8 @@ class CudaBackendImpl final : public Backend {
 
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.Find(spec));
-    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Open(driver_, *entry));
+    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
+                            CudaDevice::Open(driver_, *entry, nvrtc_));
     return std::unique_ptr<Device>(std::move(device));
   }
 

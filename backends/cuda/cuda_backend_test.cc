@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/cuda_memory.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/realign.h"
@@ -92,6 +93,16 @@ TEST_F(NvrtcTest, TheKernelThatRealignsIsBuiltForEveryElementAndArchitecture) {
       ASSERT_TRUE(cubin.ok()) << cubin.status().message();
       EXPECT_TRUE(cubin->bytes.starts_with("\177ELF")) << element_bytes << arch;
     }
+  }
+}
+
+TEST_F(NvrtcTest, TheKernelsThatVerifyAreBuiltForEveryArchitecture) {
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const Result<BuildRecipe> recipe = CudaMemoryRecipe(nvrtc_, arch);
+    ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+    const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
+    ASSERT_TRUE(cubin.ok()) << cubin.status().message();
+    EXPECT_TRUE(cubin->bytes.starts_with("\177ELF")) << arch;
   }
 }
 

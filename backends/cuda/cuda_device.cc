@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/addresses.h"
+#include "backends/cuda/cuda_memory.h"
 #include "backends/cuda/sample.h"
 
 namespace attune::cuda {
@@ -42,13 +43,13 @@ class CudaBuffer final : public Buffer {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver,
-                                                     const DeviceEntry& entry) {
+Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver, const DeviceEntry& entry,
+                                                     const Lazy<Nvrtc>& nvrtc) {
   if (!entry.reason.empty()) {
     return Unavailable(
         fmt::format("Cannot open {} ({}): {}", entry.spec, entry.target.device, entry.reason));
   }
-  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry));
+  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry, nvrtc));
   ATTUNE_RETURN_IF_ERROR(device->Check(
       driver.cuDevicePrimaryCtxRetain(&device->context_, entry.device), "Cannot create a context"));
   ATTUNE_RETURN_IF_ERROR(device->Enter());
@@ -62,6 +63,7 @@ CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
   driver_.cuCtxSetCurrent(context_);
   displacer_.reset();
+  memory_.reset();
   if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
   driver_.cuDevicePrimaryCtxRelease(entry_.device);
 }
@@ -109,6 +111,15 @@ Status CudaDevice::Download(BufferView from, std::span<std::byte> to) {
 Status CudaDevice::Synchronize() {
   ATTUNE_RETURN_IF_ERROR(Enter());
   return Check(driver_.cuStreamSynchronize(stream_), "Work did not complete");
+}
+
+MemoryOperations* CudaDevice::memory_operations() {
+  if (!has_tried_memory_) {
+    has_tried_memory_ = true;
+    auto made = CudaMemory::Create(*this, nvrtc_.Get());
+    if (made.ok()) memory_ = std::move(*made);
+  }
+  return memory_.get();
 }
 
 Status CudaDevice::EnsureDisplacer() {

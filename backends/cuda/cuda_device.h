@@ -9,6 +9,8 @@
 #include "attune/device/device.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
+#include "backends/cuda/lazy.h"
+#include "backends/cuda/nvrtc.h"
 
 namespace attune::cuda {
 
@@ -20,8 +22,9 @@ namespace attune::cuda {
 // cannot be captured (it allocates or synchronises) is launched directly between the events.
 class CudaDevice final : public Device {
  public:
-  // Borrows both; they outlive the device.
-  static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry);
+  // Borrows all; they outlive the device.
+  static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
+                                                  const Lazy<Nvrtc>& nvrtc);
   ~CudaDevice() override;
 
   const Target& target() const override { return entry_.target; }
@@ -29,6 +32,8 @@ class CudaDevice final : public Device {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
+  // Null where there is no compiler for them.
+  MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
@@ -42,16 +47,20 @@ class CudaDevice final : public Device {
   CUstream stream() const { return stream_; }
 
  private:
-  CudaDevice(const Driver& driver, const DeviceEntry& entry) : driver_(driver), entry_(entry) {}
+  CudaDevice(const Driver& driver, const DeviceEntry& entry, const Lazy<Nvrtc>& nvrtc)
+      : driver_(driver), entry_(entry), nvrtc_(nvrtc) {}
 
   Status Check(CUresult code, std::string_view what) const;
   Status EnsureDisplacer();
 
   const Driver& driver_;
   const DeviceEntry& entry_;
+  const Lazy<Nvrtc>& nvrtc_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
+  bool has_tried_memory_ = false;
+  std::unique_ptr<MemoryOperations> memory_;
 };
 
 // `device` as what it is; kInvalidArgument if another backend opened it.

@@ -110,7 +110,7 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsTimedDirectly) {
 }
 
 TEST_F(CudaDeviceTest, PeaksAreThoseOfAGpu) {
-  const auto peaks = MeasureCudaPeaks(nvrtc_, *device_);
+  const auto peaks = MeasureCudaPeaks(nvrtc_.Get(), *device_);
 
   ASSERT_TRUE(peaks.ok()) << peaks.status().ToString();
   EXPECT_THAT(peaks->f32_flops, Gt(1e12));

@@ -17,14 +17,14 @@ class CudaDeviceTest : public testing::Test {
   void SetUp() override {
     if (!driver_.available()) GTEST_SKIP() << "No CUDA device here: " << driver_.report.missing;
     ASSERT_FALSE(inventory_.Devices().empty());
-    auto device = CudaDevice::Open(driver_, inventory_.Devices().front());
+    auto device = CudaDevice::Open(driver_, inventory_.Devices().front(), nvrtc_);
     ASSERT_TRUE(device.ok()) << device.status().ToString();
     device_ = std::move(*device);
   }
 
   std::unique_ptr<Module> Compile(const std::string& source) {
-    const auto recipe = MakeRecipe(nvrtc_, source, "", device_->target().arch);
-    const auto cubin = BuildCubin(nvrtc_, *recipe);
+    const auto recipe = MakeRecipe(nvrtc_.Get(), source, "", device_->target().arch);
+    const auto cubin = BuildCubin(nvrtc_.Get(), *recipe);
     EXPECT_TRUE(cubin.ok()) << cubin.status().ToString();
     auto module = Module::Load(*device_, *cubin);
     EXPECT_TRUE(module.ok()) << module.status().ToString();
@@ -33,7 +33,7 @@ class CudaDeviceTest : public testing::Test {
 
   const Driver driver_ = LoadDriver();
   const Inventory inventory_{driver_};
-  const Nvrtc nvrtc_;
+  const Lazy<Nvrtc> nvrtc_;
   std::unique_ptr<CudaDevice> device_;
 };
 

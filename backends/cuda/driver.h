@@ -32,6 +32,9 @@ namespace attune::cuda {
   X(cuMemFree)                          \
   X(cuMemcpyHtoDAsync)                  \
   X(cuMemcpyDtoHAsync)                  \
+  X(cuMemcpyDtoDAsync)                  \
+  X(cuMemsetD8Async)                    \
+  X(cuMemsetD16Async)                   \
   X(cuMemsetD32Async)                   \
   X(cuStreamCreate)                     \
   X(cuStreamDestroy)                    \

@@ -1,8 +1,13 @@
 // Candidates that share a child, as on a device that is costly to open, and what a device lists.
 
+#include <sys/types.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +50,16 @@ class SharedChildrenTest : public testing::Test {
     return failures;
   }
 
+  // Processes that this one has started and that have not ended.
+  static std::set<pid_t> Children() {
+    std::set<pid_t> children;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::ifstream list(task.path() / "children");
+      for (pid_t pid = 0; list >> pid;) children.insert(pid);
+    }
+    return children;
+  }
+
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
   std::unique_ptr<Evaluator> evaluator_;
 };
@@ -74,6 +89,28 @@ TEST_F(SharedChildrenTest, WhoFailsBehindOthersIsTriedAlone) {
   ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled fault=crash_behind_others"));
 
   EXPECT_TRUE(FailuresOf(kFive).empty());
+}
+
+TEST_F(SharedChildrenTest, OneChildListsAndQualifiesUntilOthersAreTimed) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=load_fails; device listed=3"));
+
+  ASSERT_TRUE(evaluator_->List({"fake.listed", 1}).ok());
+  const std::set<pid_t> first = Children();
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_TRUE(FailuresOf({kFive[0], kFive[1]}).empty());
+  // No such config: refused, and nothing left behind.
+  EXPECT_EQ(FailuresOf({"fake.unknown@1{}", kFive[3]}).size(), 1u);
+  EXPECT_EQ(Children(), first);
+
+  EXPECT_EQ(FailuresOf({kFive[2], kFive[4]}).size(), 1u);
+  const std::set<pid_t> second = Children();
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_NE(second, first);
+
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+  const auto timer = evaluator_->StartTiming(timed);
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  EXPECT_FALSE(Children().contains(*second.begin()));
 }
 
 TEST_F(SharedChildrenTest, AListOfManyPagesArrivesWholeAndInOrder) {

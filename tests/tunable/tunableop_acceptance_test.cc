@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -135,7 +134,7 @@ TEST(TunableOpAcceptance, ValidatorsOfThisProcess) {
   const auto validators = tunable.context().validators();
 
   ASSERT_EQ(validators.size(), 4u);
-  EXPECT_TRUE(std::regex_match(validators[1].second, std::regex("[0-9]+[.][0-9]+[.][0-9]+")));
+  EXPECT_THAT(validators[1].second, testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
   EXPECT_THAT(validators[2].second, StartsWith("fake:"));
 }
 

@@ -1,0 +1,56 @@
+// What a device can do with its own memory, so that what is large need not travel to the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "attune/base/status.h"
+#include "attune/problem/data_type.h"
+
+namespace attune {
+
+struct BufferView;
+
+// How far an output lies from the right one.
+struct OutputComparison {
+  double worst_ratio = 0;    // |x - reference| / tolerance; infinite with a NaN or an infinity.
+  int64_t worst_offset = 0;  // In elements; of the first one with this ratio.
+  double worst_value = 0;
+  int64_t wrong = 0;                   // Elements whose ratio is above 1.
+  int64_t elements = 0;                // Gaps are none.
+  std::optional<int64_t> spoiled_gap;  // Offset of the first element of a gap that was written to.
+};
+
+// What an output is compared with: an element is a gap where the reference is NaN, and may lie
+// absolute + relative * |reference| off elsewhere.
+struct ComparisonTerms {
+  DataType type = DataType::kF32;  // f64, f32, f16 or bf16.
+  int64_t elements = 0;            // Of the output's span and of the reference.
+  double absolute = 0;
+  double relative = 0;
+  uint16_t untouched = 0;  // What every 16 bits of a gap hold if nobody wrote there.
+};
+
+// Every call waits until it is done, and for what was enqueued before. Used by the thread that owns
+// the device.
+class MemoryOperations {
+ public:
+  virtual ~MemoryOperations() = default;
+
+  // Every 16 bits (little-endian) become `pattern`; of an odd size, the last byte its low one.
+  // `to` is at an even address.
+  virtual Status Fill(BufferView to, size_t size_bytes, uint16_t pattern) = 0;
+
+  virtual Status Copy(BufferView from, BufferView to, size_t size_bytes) = 0;
+
+  // The same for the same bytes; for others the same by a chance of 2^-64. `of` is at an even
+  // address.
+  virtual Result<uint64_t> Fingerprint(BufferView of, size_t size_bytes) = 0;
+
+  // `reference` holds f64, one for each element of the output's span.
+  virtual Result<OutputComparison> Compare(BufferView output, BufferView reference,
+                                           const ComparisonTerms& terms) = 0;
+};
+
+}  // namespace attune
