@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/file.h"
+#include "attune/base/random.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
@@ -18,8 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 Json FileInBoth() {
@@ -73,6 +76,24 @@ TEST(KernelLanguageTest, FileOfVersion1IsOpenClAlone) {
   EXPECT_TRUE(opencl.ok()) << opencl.status().ToString();
   EXPECT_EQ(cuda.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(cuda.status().message(), HasSubstr("not written in cuda"));
+}
+
+TEST(KernelLanguageTest, EveryDamagedByteOfACudaFileIsReportedWithItsPlaceOrLeavesAReadableFile) {
+  const std::string original = *ReadFile(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / "gemm_tensor.json");
+  Random random(22);
+  int refused = 0;
+
+  for (int i = 0; i < 1000; ++i) {
+    std::string changed = original;
+    changed[random.Below(changed.size())] = static_cast<char>(random.Below(256));
+    const auto file = ParseKernelFile(changed, KernelLanguage::kCuda);
+    if (file.ok()) continue;
+    ++refused;
+    EXPECT_THAT(file.status().message(), AnyOf(StartsWith("/"), StartsWith("(the whole file): "),
+                                               MatchesRegex("line [0-9]+, column .*")));
+  }
+
+  EXPECT_GT(refused, 100);
 }
 
 struct Mistake {
