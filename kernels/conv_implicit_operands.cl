@@ -85,6 +85,13 @@
   const int tap_h = (tap / FILTER_W % FILTER_H) * DILATION_H;           \
   const int tap_w = (tap % FILTER_W) * DILATION_W;                      \
   const int tap_place = ((k) / FILTER_SIZE) * Y_STRIDE_K
+int3 triple(int d, int h, int w) {
+  int3 value;
+  value.x = d;
+  value.y = h;
+  value.z = w;
+  return value;
+}
 REAL from_output(__global const REAL* dy, int d, int h, int w, int3 stride, int3 extent,
                  int3 place_stride) {
   if (d < 0 || h < 0 || w < 0) return 0;
@@ -97,8 +104,8 @@ REAL from_output(__global const REAL* dy, int d, int h, int w, int3 stride, int3
 }
 #define LOAD_U(k, u, t)                                                                    \
   from_output(dy + place_of[t] + tap_place, d_of[t] - tap_d, h_of[t] - tap_h,              \
-              w_of[t] - tap_w, (int3)(STRIDE_D, STRIDE_H, STRIDE_W),                       \
-              (int3)(OUT_D, OUT_H, OUT_W), (int3)(Y_STRIDE_D, Y_STRIDE_H, Y_STRIDE_W))
+              w_of[t] - tap_w, triple(STRIDE_D, STRIDE_H, STRIDE_W),                       \
+              triple(OUT_D, OUT_H, OUT_W), triple(Y_STRIDE_D, Y_STRIDE_H, Y_STRIDE_W))
 #define ROW_V(k)                                                                            \
   const int tap = (k) % FILTER_SIZE;                                                        \
   const int w_place = ((k) / FILTER_SIZE) * W_STRIDE_K +                                    \

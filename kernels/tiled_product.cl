@@ -56,29 +56,29 @@ __kernel __attribute__((reqd_work_group_size(WG_U, WG_V, 1))) void tiled_product
   const int inside_v = min(TILE_V, EXTENT_V - v0);
   for (int k0 = 0; k0 < EXTENT_K; k0 += TILE_K) {
     for (int step = local_v; step < TILE_K; step += WG_V) {
-      __local REAL* row = tile_u + step * TILE_U;
+      const int row = step * TILE_U;
       if (k0 + step >= EXTENT_K) {
-        for (int t = local_u; t < TILE_U; t += WG_U) row[t] = 0;
+        for (int t = local_u; t < TILE_U; t += WG_U) tile_u[row + t] = 0;
       } else if (inside_u == TILE_U) {
         ROW_U(k0 + step);
-        for (int t = local_u; t < TILE_U; t += WG_U) row[t] = LOAD_U(k0 + step, u0 + t, t);
+        for (int t = local_u; t < TILE_U; t += WG_U) tile_u[row + t] = LOAD_U(k0 + step, u0 + t, t);
       } else {
         ROW_U(k0 + step);
         for (int t = local_u; t < TILE_U; t += WG_U) {
-          row[t] = 0;
-          if (t < inside_u) row[t] = LOAD_U(k0 + step, u0 + t, t);
+          tile_u[row + t] = 0;
+          if (t < inside_u) tile_u[row + t] = LOAD_U(k0 + step, u0 + t, t);
         }
       }
     }
     for (int step = local_u; step < TILE_K; step += WG_U) {
-      __local REAL* row = tile_v + step * TILE_V;
+      const int row = step * TILE_V;
       if (k0 + step >= EXTENT_K) {
-        for (int t = local_v; t < TILE_V; t += WG_V) row[t] = 0;
+        for (int t = local_v; t < TILE_V; t += WG_V) tile_v[row + t] = 0;
       } else {
         ROW_V(k0 + step);
         for (int t = local_v; t < TILE_V; t += WG_V) {
-          row[t] = 0;
-          if (t < inside_v) row[t] = LOAD_V(k0 + step, v0 + t);
+          tile_v[row + t] = 0;
+          if (t < inside_v) tile_v[row + t] = LOAD_V(k0 + step, v0 + t);
         }
       }
     }

@@ -20,8 +20,8 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base problem space trial choice device solver compile measure verify search model record formats "
-         "index package tuner dispatch tunable runtime session jobs worker").split()
+ORDER = ("base problem space trial choice device solver kernel compile measure verify search model record "
+         "formats index package tuner dispatch tunable runtime session jobs worker").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {

@@ -1,8 +1,11 @@
 #include "backends/cuda/cuda_backend.h"
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "attune/kernel/kernel_library.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cuda_device.h"
@@ -11,6 +14,7 @@
 #include "backends/cuda/cudnn_graph_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
+#include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/padded_gemm.h"
@@ -21,11 +25,16 @@ namespace {
 
 class CudaBackendImpl final : public Backend {
  public:
-  CudaBackendImpl() {
+  explicit CudaBackendImpl(kernel::KernelLibrary library)
+      : kernel_reports_(std::move(library.reports)) {
     solvers_.push_back(MakeCublasLtGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
+    for (kernel::KernelFile& file : library.files) {
+      kernel_contents_[file.name] = file.content.ToHex();
+      solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
+    }
   }
 
   std::string_view name() const override { return "cuda"; }
@@ -40,7 +49,10 @@ class CudaBackendImpl final : public Backend {
   }
 
   std::vector<LibraryReport> Libraries() const override {
-    return {driver_.report, nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()};
+    std::vector<LibraryReport> reports = {driver_.report, nvrtc_.Get().report, lt_.Get().report(),
+                                          cudnn_.Get().report()};
+    reports.insert(reports.end(), kernel_reports_.begin(), kernel_reports_.end());
+    return reports;
   }
 
   Environment DescribeEnvironment() const override {
@@ -52,6 +64,8 @@ class CudaBackendImpl final : public Backend {
          {nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()}) {
       if (report.available) environment["library." + report.name] = report.version;
     }
+    // An edited kernel file is another environment for its own solver, whatever its version says.
+    for (const auto& [name, content] : kernel_contents_) environment["library." + name] = content;
     return environment;
   }
 
@@ -75,11 +89,20 @@ class CudaBackendImpl final : public Backend {
   const Lazy<Nvrtc> nvrtc_;
   const Lazy<CublasLt> lt_;  // Solvers borrow it, and the next.
   const Lazy<Cudnn> cudnn_;
+  const std::vector<LibraryReport> kernel_reports_;
+  std::map<std::string, std::string> kernel_contents_;  // Hash of each file in use, by name.
   SolverList solvers_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Backend> CudaBackend() { return std::make_unique<CudaBackendImpl>(); }
+std::unique_ptr<const Backend> CudaBackend(
+    const std::vector<std::filesystem::path>& kernel_folders) {
+  kernel::KernelLibrary library =
+      kernel::LoadKernelLibrary(kernel_folders, kernel::KernelLanguage::kCuda);
+  const auto missing = kernel::MissingKernelFolders();
+  library.reports.insert(library.reports.begin(), missing.begin(), missing.end());
+  return std::make_unique<CudaBackendImpl>(std::move(library));
+}
 
 }  // namespace attune::cuda

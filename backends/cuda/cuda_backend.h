@@ -1,13 +1,18 @@
 // NVIDIA GPUs as a backend.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "attune/solver/backend.h"
 
 namespace attune::cuda {
 
-// Everything of CUDA is loaded at run time; what is missing is in Backend::Libraries().
-std::unique_ptr<const Backend> CudaBackend();
+// Kernel files out of `kernel_folders` (kernel::KernelFolders() is the usual search path).
+// Everything of CUDA is loaded at run time; what is missing, and which kernel files are broken, is
+// in Backend::Libraries().
+std::unique_ptr<const Backend> CudaBackend(
+    const std::vector<std::filesystem::path>& kernel_folders);
 
 }  // namespace attune::cuda

@@ -1,5 +1,8 @@
 // What needs no device: building for a named architecture, and saying what is missing.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -107,7 +110,7 @@ TEST_F(NvrtcTest, TheKernelsThatVerifyAreBuiltForEveryArchitecture) {
 }
 
 TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
-  const std::unique_ptr<const Backend> backend = CudaBackend();
+  const std::unique_ptr<const Backend> backend = CudaBackend({});
 
   for (const LibraryReport& library : backend->Libraries()) {
     EXPECT_EQ(library.available, library.missing.empty()) << library.name;
@@ -122,6 +125,21 @@ TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
   const Status status = backend->Open("cuda:0").status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr(driver->missing));
+}
+
+TEST(CudaBackend, KernelFilesAreSolversAndBrokenOnesAreReported) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "attune_cuda_backend_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "broken.json") << "{}";
+
+  const auto backend = CudaBackend({ATTUNE_EXAMPLE_KERNEL_DIR, folder});
+  std::filesystem::remove_all(folder);
+
+  EXPECT_NE(FindSolver(backend->solvers(), {"cuda.acme-naive-gemm", 1}), nullptr);
+  std::map<std::string, std::string> missing;
+  for (const LibraryReport& library : backend->Libraries()) missing[library.name] = library.missing;
+  EXPECT_EQ(missing.at("kernel acme_naive_gemm"), "");
+  EXPECT_THAT(missing.at("kernel broken"), HasSubstr("'attune_kernel_file' is missing"));
 }
 
 TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {

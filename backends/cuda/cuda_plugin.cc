@@ -1,11 +1,15 @@
 // The entry point of attune_cuda.so.
+#include "attune/kernel/kernel_library.h"
 #include "attune/solver/plugin.h"
 #include "backends/cuda/cuda_backend.h"
 
 namespace {
 
-constexpr attune::PluginDescription kDescription = {.name = "cuda",
-                                                    .make_backend = attune::cuda::CudaBackend};
+std::unique_ptr<const attune::Backend> MakeBackend() {
+  return attune::cuda::CudaBackend(attune::kernel::KernelFolders());
+}
+
+constexpr attune::PluginDescription kDescription = {.name = "cuda", .make_backend = MakeBackend};
 
 }  // namespace
 

@@ -10,14 +10,18 @@ namespace {
 // What has event records inside graphs, and every function above.
 constexpr int kLeastVersion = 12000;
 
-// Looks up every function; the name of the first that is missing, or null.
+// Looks up every function; the name of the first that is missing and may not be, or null.
 const char* FindFunctions(const host::SharedLibrary& library, Driver& driver) {
 // Two steps, so that what cuda.h renames is looked up under its new name.
 #define ATTUNE_CUDA_TEXT(NAME) #NAME
-#define ATTUNE_CUDA_FIND(NAME)                                                                 \
-  driver.NAME = reinterpret_cast<decltype(driver.NAME)>(library.Find(ATTUNE_CUDA_TEXT(NAME))); \
+#define ATTUNE_CUDA_FIND(NAME) \
+  driver.NAME = reinterpret_cast<decltype(driver.NAME)>(library.Find(ATTUNE_CUDA_TEXT(NAME)));
+#define ATTUNE_CUDA_DEMAND(NAME) \
+  ATTUNE_CUDA_FIND(NAME)         \
   if (driver.NAME == nullptr) return ATTUNE_CUDA_TEXT(NAME);
-  ATTUNE_CUDA_DRIVER_FUNCTIONS(ATTUNE_CUDA_FIND)
+  ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(ATTUNE_CUDA_FIND)
+  ATTUNE_CUDA_DRIVER_FUNCTIONS(ATTUNE_CUDA_DEMAND)
+#undef ATTUNE_CUDA_DEMAND
 #undef ATTUNE_CUDA_FIND
 #undef ATTUNE_CUDA_TEXT
   return nullptr;

@@ -56,11 +56,15 @@ namespace attune::cuda {
   X(cuFuncSetAttribute)                 \
   X(cuLaunchKernel)
 
+// Those that a driver may lack; null then.
+#define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X) X(cuFuncGetParamInfo)
+
 // Loaded once by whoever creates it; the library stays for the life of the process. Immutable and
 // thread-safe afterwards.
 struct Driver {
 #define ATTUNE_CUDA_DECLARE(NAME) decltype(&::NAME) NAME = nullptr;
   ATTUNE_CUDA_DRIVER_FUNCTIONS(ATTUNE_CUDA_DECLARE)
+  ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(ATTUNE_CUDA_DECLARE)
 #undef ATTUNE_CUDA_DECLARE
   int version = 0;  // Of CUDA that this driver knows: 13000 for 13.0.
   LibraryReport report;

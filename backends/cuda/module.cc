@@ -7,6 +7,8 @@ namespace {
 
 // What a function has without being asked; more has to be opted for.
 constexpr unsigned kUsualSharedBytes = 48 * 1024;
+// More than any function has: 32764 bytes is the most that they may take together.
+constexpr size_t kMostParameters = 32764;
 
 }  // namespace
 
@@ -39,6 +41,16 @@ Result<CUfunction> Module::Function(const std::string& name, unsigned shared_byt
         fmt::format("'{}' cannot have {} bytes of shared memory", name, shared_bytes)));
   }
   return function;
+}
+
+std::optional<size_t> Module::ParameterCount(CUfunction function) const {
+  const auto ask = device_.driver().cuFuncGetParamInfo;
+  if (ask == nullptr) return std::nullopt;
+  size_t offset = 0;
+  size_t size = 0;
+  size_t count = 0;
+  while (count < kMostParameters && ask(function, count, &offset, &size) == CUDA_SUCCESS) ++count;
+  return count;
 }
 
 Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments) const {

@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Module {
 
   // The function `name`, ready for `shared_bytes` of dynamic shared memory.
   Result<CUfunction> Function(const std::string& name, unsigned shared_bytes) const;
+
+  // How many parameters a function has; none where the driver does not tell (before CUDA 12.4).
+  std::optional<size_t> ParameterCount(CUfunction function) const;
 
   // Enqueues one launch; `arguments` are addresses of the values.
   Status Launch(CUfunction function, const LaunchShape& shape, void** arguments) const;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/opencl/kernel_file.h"
+#include "attune/kernel/kernel_file.h"
 
 namespace attune::opencl {
 namespace {
@@ -150,25 +150,6 @@ Result<const DeviceEntry*> Inventory::FindLike(const Target& target) const {
     if (entry.target == target && entry.reason.empty()) return &entry;
   }
   return Unavailable(fmt::format("There is no usable OpenCL device '{}' here.", Text(target)));
-}
-
-Result<Config> DeviceLimitsOf(const Target& target) {
-  Config limits;
-  for (std::string_view name : kDeviceLimitNames) {
-    if (name == "compute_units") {
-      limits[std::string(name)] = int64_t{target.compute_units};
-      continue;
-    }
-    const auto property = target.properties.find(std::string(name));
-    const ParameterValue value = property == target.properties.end()
-                                     ? ParameterValue("")
-                                     : ParseParameterValue(property->second);
-    if (!std::holds_alternative<int64_t>(value)) {
-      return Unsupported(fmt::format("The target '{}' does not say its {}.", Text(target), name));
-    }
-    limits[std::string(name)] = value;
-  }
-  return limits;
 }
 
 }  // namespace attune::opencl

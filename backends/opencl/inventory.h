@@ -54,7 +54,4 @@ class Inventory {
   mutable std::string missing_;
 };
 
-// The numeric properties of `target` that kernel files may read.
-Result<Config> DeviceLimitsOf(const Target& target);
-
 }  // namespace attune::opencl

@@ -7,24 +7,13 @@
 namespace attune::opencl {
 namespace {
 
-using Kind = KernelArgument::Kind;
+using Kind = kernel::KernelArgument::Kind;
 
-bool TakesOffset(const PlannedLaunch& launch, const std::string& name) {
+bool TakesOffset(const kernel::PlannedLaunch& launch, const std::string& name) {
   return std::any_of(launch.arguments.begin(), launch.arguments.end(),
-                     [&](const PlannedArgument& argument) {
+                     [&](const kernel::PlannedArgument& argument) {
                        return argument.kind == Kind::kOffset && argument.name == name;
                      });
-}
-
-bool DependsOnCall(const PlannedArgument& argument) {
-  return argument.kind == Kind::kOperand || argument.kind == Kind::kOffset ||
-         std::holds_alternative<CallScalar>(argument.value);
-}
-
-double RealValue(const PlannedArgument& argument, const Arguments& arguments) {
-  if (const double* value = std::get_if<double>(&argument.value)) return *value;
-  const CallScalar* scalar = std::get_if<CallScalar>(&argument.value);
-  return scalar != nullptr && *scalar == CallScalar::kBeta ? arguments.beta : arguments.alpha;
 }
 
 template <class T>
@@ -34,25 +23,25 @@ cl_int SetScalar(cl_kernel kernel, size_t index, T value) {
 
 }  // namespace
 
-KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program, KernelPlan plan,
-                                   std::vector<std::string> operand_names)
+KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program,
+                                   kernel::KernelPlan plan, std::vector<std::string> operand_names)
     : queue_(queue),
       program_(std::move(program)),
       plan_(std::move(plan)),
-      operand_names_(std::move(operand_names)) {}
+      operands_(std::move(operand_names)) {}
 
 Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
-    cl_command_queue queue, ProgramHandle program, KernelPlan plan,
+    cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
     std::vector<std::string> operand_names) {
   std::unique_ptr<KernelExecutable> executable(
       new KernelExecutable(queue, std::move(program), std::move(plan), std::move(operand_names)));
-  for (const PlannedLaunch& launch : executable->plan_.launches) {
+  for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
     ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch));
   }
   return executable;
 }
 
-Status KernelExecutable::AddStep(const PlannedLaunch& launch) {
+Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
   cl_int code = CL_SUCCESS;
   Step step;
   step.kernel = KernelHandle(clCreateKernel(program_.get(), launch.function.c_str(), &code));
@@ -83,13 +72,6 @@ Status KernelExecutable::AddStep(const PlannedLaunch& launch) {
   return Status::Ok();
 }
 
-BufferView KernelExecutable::ViewOf(const std::string& name, const Arguments& arguments) const {
-  if (name == kWorkspaceName) return arguments.workspace;
-  const auto found = std::find(operand_names_.begin(), operand_names_.end(), name);
-  if (found == operand_names_.end()) return {};
-  return arguments.operands[static_cast<size_t>(found - operand_names_.begin())];
-}
-
 Result<cl_mem> KernelExecutable::SubBuffer(const std::string& name, BufferView view) {
   Place& place = places_[name];
   const bool same = place.sub_buffer.get() != nullptr && place.view.handle == view.handle &&
@@ -115,12 +97,12 @@ Result<cl_mem> KernelExecutable::SubBuffer(const std::string& name, BufferView v
 }
 
 Status KernelExecutable::SetArgument(const Step& step, size_t index, const Arguments& arguments) {
-  const PlannedArgument& argument = step.launch->arguments[index];
+  const kernel::PlannedArgument& argument = step.launch->arguments[index];
   const cl_kernel kernel = step.kernel.get();
   cl_int code = CL_SUCCESS;
   switch (argument.kind) {
     case Kind::kOperand: {
-      const BufferView view = ViewOf(argument.name, arguments);
+      const BufferView view = operands_.ViewOf(argument.name, arguments);
       cl_mem memory = static_cast<cl_mem>(view.handle);
       if (view.offset_bytes != 0 && !TakesOffset(*step.launch, argument.name)) {
         ATTUNE_ASSIGN_OR_RETURN(memory, SubBuffer(argument.name, view));
@@ -129,7 +111,7 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
       break;
     }
     case Kind::kOffset: {
-      const BufferView view = ViewOf(argument.name, arguments);
+      const BufferView view = operands_.ViewOf(argument.name, arguments);
       const auto element = plan_.element_bytes.find(argument.name);
       const size_t element_bytes =
           element == plan_.element_bytes.end() ? 1 : static_cast<size_t>(element->second);
@@ -166,10 +148,7 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
 }
 
 Status KernelExecutable::Run(const Arguments& arguments) {
-  if (arguments.operands.size() != operand_names_.size()) {
-    return InvalidArgument(fmt::format("The problem has {} operands, the call passes {}.",
-                                       operand_names_.size(), arguments.operands.size()));
-  }
+  ATTUNE_RETURN_IF_ERROR(operands_.Check(arguments));
   for (const Step& step : steps_) {
     for (size_t i : step.varying) ATTUNE_RETURN_IF_ERROR(SetArgument(step, i, arguments));
     const cl_int code =

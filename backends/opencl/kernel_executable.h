@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "attune/device/device.h"
+#include "attune/kernel/call_arguments.h"
+#include "attune/kernel/kernel_plan.h"
 #include "attune/problem/problem.h"
 #include "backends/opencl/cl_handles.h"
-#include "backends/opencl/kernel_plan.h"
 
 namespace attune::opencl {
 
@@ -18,7 +19,8 @@ class KernelExecutable final : public Executable {
   // Creates the kernels of `plan` out of `program`. `operand_names` are those of
   // Arguments::operands, in order. The queue and its context must outlive the result.
   static Result<std::unique_ptr<KernelExecutable>> Create(cl_command_queue queue,
-                                                          ProgramHandle program, KernelPlan plan,
+                                                          ProgramHandle program,
+                                                          kernel::KernelPlan plan,
                                                           std::vector<std::string> operand_names);
 
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes); }
@@ -29,7 +31,7 @@ class KernelExecutable final : public Executable {
  private:
   struct Step {
     KernelHandle kernel;
-    const PlannedLaunch* launch = nullptr;
+    const kernel::PlannedLaunch* launch = nullptr;
     std::vector<size_t> global;
     std::vector<size_t> local;
     std::vector<size_t>
@@ -41,18 +43,16 @@ class KernelExecutable final : public Executable {
     MemoryHandle sub_buffer;
   };
 
-  KernelExecutable(cl_command_queue queue, ProgramHandle program, KernelPlan plan,
+  KernelExecutable(cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
                    std::vector<std::string> operand_names);
-  Status AddStep(const PlannedLaunch& launch);
-  // The view of the operand `name`; null if there is none.
-  BufferView ViewOf(const std::string& name, const Arguments& arguments) const;
+  Status AddStep(const kernel::PlannedLaunch& launch);
   Status SetArgument(const Step& step, size_t index, const Arguments& arguments);
   Result<cl_mem> SubBuffer(const std::string& name, BufferView view);
 
   cl_command_queue queue_;
   ProgramHandle program_;
-  KernelPlan plan_;
-  std::vector<std::string> operand_names_;
+  kernel::KernelPlan plan_;
+  kernel::CallOperands operands_;
   std::vector<Step> steps_;
   std::map<std::string, Place> places_;
 };

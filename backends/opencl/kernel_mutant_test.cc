@@ -20,9 +20,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/compile/builder.h"
+#include "attune/kernel/kernel_file_mutation.h"
+#include "attune/kernel/kernel_mutant.h"
 #include "attune/verify/verifier.h"
-#include "backends/opencl/kernel_file_mutation.h"
-#include "backends/opencl/kernel_mutant.h"
 #include "backends/opencl/opencl_backend.h"
 #include "backends/opencl/result_error.h"
 
@@ -81,7 +81,7 @@ std::string_view Name(Fate fate) {
 }
 
 // Verifies one use of `solver`, and holds the verdict against the definition on fresh data.
-Fate FateOf(const Solver& solver, Device& device, const KernelUse& use) {
+Fate FateOf(const Solver& solver, Device& device, const kernel::KernelUse& use) {
   if (!solver.IsApplicable(use.problem, device.target()).ok()) return Fate::kRefused;
   MemoryKernelCache cache;
   const BuildOutcome built =
@@ -105,7 +105,8 @@ Fate FateOf(const Solver& solver, Device& device, const KernelUse& use) {
 }
 
 // The kernel file of `folder`, in this process, which it may ruin.
-Fate FateInThisProcess(const fs::path& folder, const std::string& solver, const KernelUse& use) {
+Fate FateInThisProcess(const fs::path& folder, const std::string& solver,
+                       const kernel::KernelUse& use) {
   const auto backend = OpenClBackend({folder});
   if (backend->Devices().empty()) return Fate::kNoDevice;
   const auto device = backend->Open(backend->Devices()[0].spec);
@@ -130,8 +131,8 @@ Fate FateFrom(int status) {
 
 // Mutations that do the same thing, of which one is run.
 struct MutantGroup {
-  KernelMutation mutation;
-  KernelMutant mutant;
+  kernel::KernelMutation mutation;
+  kernel::KernelMutant mutant;
   int size = 0;
 
   std::string Description() const {
@@ -162,11 +163,11 @@ class MutantRun {
  private:
   struct Process {
     size_t group = 0;
-    std::unique_ptr<MutantFolder> folder;
+    std::unique_ptr<kernel::MutantFolder> folder;
   };
 
   void Start(size_t group) {
-    Process process{group, std::make_unique<MutantFolder>()};
+    Process process{group, std::make_unique<kernel::MutantFolder>()};
     const MutantGroup& chosen = groups_[group];
     process.folder->Write(chosen.mutation.ChangedText());
     const pid_t child = ::fork();
@@ -224,16 +225,16 @@ class KernelMutantTest : public ::testing::Test {
 
   static void SetUpTestSuite() {
     std::map<std::string, size_t> known;
-    MutantClassifier classifier;
-    Random random(kMutationSeed);
-    for (int i = 0; i < kMutations; ++i) {
-      KernelMutation mutation = RandomMutation(random);
-      KernelMutant mutant = classifier.Classify(mutation);
+    kernel::MutantClassifier classifier;
+    Random random(kernel::kMutationSeed);
+    for (int i = 0; i < kernel::kMutations; ++i) {
+      kernel::KernelMutation mutation = kernel::RandomMutation(random);
+      kernel::KernelMutant mutant = classifier.Classify(mutation);
       ++kinds_[mutant.kind];
-      if (mutant.kind == MutantKind::kReported) {
+      if (mutant.kind == kernel::MutantKind::kReported) {
         reported_.push_back({mutation.place.to_string(), mutant.report});
       }
-      if (mutant.kind != MutantKind::kAnother) continue;
+      if (mutant.kind != kernel::MutantKind::kAnother) continue;
       const std::string effect = fmt::format("{}\n{}", Text(mutant.use->problem), mutant.use->text);
       const auto [place, is_new] = known.emplace(effect, groups_.size());
       if (is_new) groups_.push_back({std::move(mutation), std::move(mutant)});
@@ -246,12 +247,12 @@ class KernelMutantTest : public ::testing::Test {
     groups_.clear();
   }
 
-  static std::map<MutantKind, int> kinds_;
+  static std::map<kernel::MutantKind, int> kinds_;
   static std::vector<Reported> reported_;
-  static std::vector<MutantGroup> groups_;  // Of MutantKind::kAnother.
+  static std::vector<MutantGroup> groups_;  // Of kernel::MutantKind::kAnother.
 };
 
-std::map<MutantKind, int> KernelMutantTest::kinds_;
+std::map<kernel::MutantKind, int> KernelMutantTest::kinds_;
 std::vector<KernelMutantTest::Reported> KernelMutantTest::reported_;
 std::vector<MutantGroup> KernelMutantTest::groups_;
 
@@ -261,11 +262,11 @@ TEST_F(KernelMutantTest, EveryCorruptedFieldIsReportedOrHarmlessOrAnotherWholeKe
     EXPECT_NE(Name(kind), "");
     all += count;
   }
-  EXPECT_EQ(all, kMutations);
+  EXPECT_EQ(all, kernel::kMutations);
   Record(kinds_);
-  EXPECT_GT(kinds_[MutantKind::kReported], kMutations / 2);
+  EXPECT_GT(kinds_[kernel::MutantKind::kReported], kernel::kMutations / 2);
   // What cannot be tried here must stay the exception.
-  EXPECT_LT(kinds_[MutantKind::kBeyondTests], kMutations / 100);
+  EXPECT_LT(kinds_[kernel::MutantKind::kBeyondTests], kernel::kMutations / 100);
 }
 
 TEST_F(KernelMutantTest, EveryReportHasItsPlace) {

@@ -4,61 +4,52 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/device_limits.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/problem_fields.h"
 #include "backends/opencl/kernel_executable.h"
-#include "backends/opencl/kernel_plan.h"
 #include "backends/opencl/opencl_device.h"
-#include "backends/opencl/problem_fields.h"
 #include "backends/opencl/program_builder.h"
 
 namespace attune::opencl {
-namespace {
-
-SolverTraits TraitsOf(const KernelFile& file) {
-  SolverTraits traits;
-  traits.description = file.description;
-  traits.operator_name = file.operator_name;
-  traits.dynamic = file.dynamic();
-  traits.compiles = true;
-  return traits;
-}
-
-}  // namespace
-
-KernelSolver::KernelSolver(const Inventory& inventory, KernelFile file)
+KernelSolver::KernelSolver(const Inventory& inventory, kernel::KernelFile file)
     : inventory_(inventory),
       file_(std::move(file)),
-      id_{"opencl." + file_.name, file_.version},
-      traits_(TraitsOf(file_)) {}
+      id_{file_.solver_name(), file_.version},
+      traits_(kernel::TraitsOf(file_)) {}
 
 Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) const {
   if (target.backend != "opencl") {
     return Unsupported(
         fmt::format("{} runs on OpenCL devices, not on '{}'.", id_.name, target.backend));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, DeviceLimitsOf(target));
-  return CheckApplies(file_, problem, limits);
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
+  return kernel::CheckApplies(file_, problem, limits);
 }
 
 Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& target) const {
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, DeviceLimitsOf(target));
-  return MakeSpace(file_, problem, limits);
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
+  return kernel::MakeSpace(file_, problem, limits);
 }
 
 std::string KernelSolver::WarmUpPlan(const Problem& problem, const Config& config,
                                      const Config& device_limits) const {
-  const Result<Problem> smallest = SmallestLike(problem, file_.compile_time_sizes);
-  if (!smallest.ok() || !CheckApplies(file_, *smallest, device_limits).ok()) return "";
-  if (!CheckConstraints(file_, *smallest, config, device_limits).ok()) return "";
-  const Result<KernelPlan> plan = MakePlan(file_, *smallest, config);
+  const Result<Problem> smallest = kernel::SmallestLike(problem, file_.compile_time_sizes);
+  if (!smallest.ok() || !kernel::CheckApplies(file_, *smallest, device_limits).ok()) return "";
+  if (!kernel::CheckConstraints(file_, *smallest, config, device_limits).ok()) return "";
+  const Result<kernel::KernelPlan> plan = kernel::MakePlan(file_, *smallest, config);
   return plan.ok() ? Text(*plan) : "";
 }
 
 Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& config,
                                          const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.FindLike(target));
-  ATTUNE_ASSIGN_OR_RETURN(const Config limits, DeviceLimitsOf(target));
-  ATTUNE_RETURN_IF_ERROR(CheckConstraints(file_, problem, config, limits));
-  ATTUNE_ASSIGN_OR_RETURN(const std::string source, MakeSource(file_, problem, config));
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
+  ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string source, kernel::MakeSource(file_, problem, config));
   return MakeRecipe(*entry, source, entry->is_pocl ? WarmUpPlan(problem, config, limits) : "");
 }
 
@@ -74,7 +65,7 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
     return InvalidArgument(fmt::format("{} runs on OpenCL devices, not on '{}'.", id_.name,
                                        attune::Text(device.target())));
   }
-  ATTUNE_ASSIGN_OR_RETURN(KernelPlan plan, MakePlan(file_, problem, config));
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::MakePlan(file_, problem, config));
   ATTUNE_ASSIGN_OR_RETURN(ProgramHandle program,
                           LoadProgram(opencl->context(), opencl->entry(), artifact));
   std::vector<std::string> names;

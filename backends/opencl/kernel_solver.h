@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "attune/kernel/kernel_file.h"
 #include "attune/solver/solver.h"
 #include "backends/opencl/inventory.h"
-#include "backends/opencl/kernel_file.h"
 
 namespace attune::opencl {
 
@@ -14,7 +14,7 @@ namespace attune::opencl {
 class KernelSolver final : public Solver {
  public:
   // Borrows `inventory`.
-  KernelSolver(const Inventory& inventory, KernelFile file);
+  KernelSolver(const Inventory& inventory, kernel::KernelFile file);
 
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
@@ -34,7 +34,7 @@ class KernelSolver final : public Solver {
                          const Config& device_limits) const;
 
   const Inventory& inventory_;
-  const KernelFile file_;
+  const kernel::KernelFile file_;
   const SolverId id_;
   const SolverTraits traits_;
 };

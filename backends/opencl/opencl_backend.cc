@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/kernel_library.h"
 #include "backends/host/execution_environment.h"
 #include "backends/opencl/inventory.h"
-#include "backends/opencl/kernel_library.h"
 #include "backends/opencl/kernel_solver.h"
 #include "backends/opencl/opencl_device.h"
 #include "backends/opencl/peaks.h"
@@ -20,11 +20,12 @@ namespace {
 
 class OpenClBackendImpl final : public Backend {
  public:
-  explicit OpenClBackendImpl(KernelLibrary library) : kernel_reports_(std::move(library.reports)) {
+  explicit OpenClBackendImpl(kernel::KernelLibrary library)
+      : kernel_reports_(std::move(library.reports)) {
 #ifdef ATTUNE_WITH_CLBLAST
     solvers_.push_back(MakeClblastGemm(clblast_));
 #endif
-    for (KernelFile& file : library.files) {
+    for (kernel::KernelFile& file : library.files) {
       kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(inventory_, std::move(file)));
     }
@@ -115,8 +116,9 @@ class OpenClBackendImpl final : public Backend {
 
 std::unique_ptr<const Backend> OpenClBackend(
     const std::vector<std::filesystem::path>& kernel_folders) {
-  KernelLibrary library = LoadKernelLibrary(kernel_folders);
-  const auto missing = MissingKernelFolders();
+  kernel::KernelLibrary library =
+      kernel::LoadKernelLibrary(kernel_folders, kernel::KernelLanguage::kOpenCl);
+  const auto missing = kernel::MissingKernelFolders();
   library.reports.insert(library.reports.begin(), missing.begin(), missing.end());
   return std::make_unique<OpenClBackendImpl>(std::move(library));
 }

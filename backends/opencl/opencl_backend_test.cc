@@ -15,7 +15,7 @@
 #include "attune/base/file.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
-#include "backends/opencl/kernel_library.h"
+#include "attune/kernel/kernel_library.h"
 
 namespace attune::opencl {
 namespace {
@@ -35,7 +35,7 @@ std::string FromEnvironment(const char* name) {
 class OpenClBackendTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    backend_ = OpenClBackend(KernelFolders());
+    backend_ = OpenClBackend(kernel::KernelFolders());
     if (backend_->Devices().empty()) GTEST_SKIP() << backend_->Libraries()[0].missing;
     auto device = backend_->Open("opencl:0");
     ASSERT_TRUE(device.ok()) << device.status().ToString();

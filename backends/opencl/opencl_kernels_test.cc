@@ -7,7 +7,7 @@
 
 #include "attune/base/random.h"
 #include "attune/compile/builder.h"
-#include "backends/opencl/kernel_library.h"
+#include "attune/kernel/kernel_library.h"
 #include "backends/opencl/opencl_backend.h"
 #include "backends/opencl/result_error.h"
 
@@ -121,7 +121,7 @@ std::vector<Problem> GemmForms() {
 class OpenClKernelsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    backend_ = OpenClBackend(KernelFolders()).release();
+    backend_ = OpenClBackend(kernel::KernelFolders()).release();
     cache_ = new MemoryKernelCache();
     if (backend_->Devices().empty()) return;
     auto device = backend_->Open(backend_->Devices()[0].spec);

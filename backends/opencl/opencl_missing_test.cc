@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/opencl/kernel_library.h"
+#include "attune/kernel/kernel_library.h"
 #include "backends/opencl/opencl_backend.h"
 
 namespace attune::opencl {
@@ -19,7 +19,7 @@ TEST(OpenClMissingTest, MachineWithoutAPlatformGetsAReportAndNoError) {
   std::filesystem::create_directories(folder);
   ::setenv("OCL_ICD_VENDORS", folder.c_str(), 1);
 
-  const auto backend = OpenClBackend(KernelFolders());
+  const auto backend = OpenClBackend(kernel::KernelFolders());
 
   EXPECT_TRUE(backend->Devices().empty());
   ASSERT_FALSE(backend->Libraries().empty());

@@ -1,12 +1,12 @@
 // The entry point of attune_opencl.so.
+#include "attune/kernel/kernel_library.h"
 #include "attune/solver/plugin.h"
-#include "backends/opencl/kernel_library.h"
 #include "backends/opencl/opencl_backend.h"
 
 namespace {
 
 std::unique_ptr<const attune::Backend> MakeBackend() {
-  return attune::opencl::OpenClBackend(attune::opencl::KernelFolders());
+  return attune::opencl::OpenClBackend(attune::kernel::KernelFolders());
 }
 
 constexpr attune::PluginDescription kDescription = {.name = "opencl", .make_backend = MakeBackend};

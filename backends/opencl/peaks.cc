@@ -42,8 +42,8 @@ __kernel void copy(__global REAL* out, __global const REAL* in) {
 }
 )";
 
-PlannedLaunch LaunchOf(std::string function, int64_t groups) {
-  using Kind = KernelArgument::Kind;
+kernel::PlannedLaunch LaunchOf(std::string function, int64_t groups) {
+  using Kind = kernel::KernelArgument::Kind;
   return {std::move(function),
           {kLocalItems},
           {groups},
@@ -51,11 +51,11 @@ PlannedLaunch LaunchOf(std::string function, int64_t groups) {
 }
 
 // Shortest time of one launch of `launch`, in nanoseconds.
-Result<double> BestNs(OpenClDevice& device, const Artifact& artifact, PlannedLaunch launch,
+Result<double> BestNs(OpenClDevice& device, const Artifact& artifact, kernel::PlannedLaunch launch,
                       std::span<const BufferView> operands) {
   ATTUNE_ASSIGN_OR_RETURN(ProgramHandle program,
                           LoadProgram(device.context(), device.entry(), artifact));
-  KernelPlan plan;
+  kernel::KernelPlan plan;
   plan.launches.push_back(std::move(launch));
   ATTUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<KernelExecutable> executable,

@@ -56,7 +56,7 @@ Result<std::unique_ptr<Buffer>> AllocateZeros(OpenClDevice& device, int64_t size
 }
 
 // Launches everything once. The caller keeps `program` and takes its binary afterwards.
-Status WarmUp(OpenClDevice& device, cl_program program, const KernelPlan& plan) {
+Status WarmUp(OpenClDevice& device, cl_program program, const kernel::KernelPlan& plan) {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<std::string> names;
   std::vector<BufferView> views;
@@ -93,12 +93,12 @@ Result<Artifact> BinaryOf(cl_program program) {
 }
 
 // The plan in the first line of `source`, or nothing.
-Result<std::optional<KernelPlan>> WarmUpOf(std::string_view source) {
-  if (!source.starts_with(kWarmUpMark)) return std::optional<KernelPlan>();
+Result<std::optional<kernel::KernelPlan>> WarmUpOf(std::string_view source) {
+  if (!source.starts_with(kWarmUpMark)) return std::optional<kernel::KernelPlan>();
   const std::string_view line =
       source.substr(kWarmUpMark.size(), source.find('\n') - kWarmUpMark.size());
-  ATTUNE_ASSIGN_OR_RETURN(KernelPlan plan, ParseKernelPlan(line));
-  return std::optional<KernelPlan>(std::move(plan));
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::ParseKernelPlan(line));
+  return std::optional<kernel::KernelPlan>(std::move(plan));
 }
 
 Result<const DeviceEntry*> DeviceOf(const Inventory& inventory, const BuildRecipe& recipe) {
@@ -125,7 +125,7 @@ Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& re
   ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, DeviceOf(inventory, recipe));
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<OpenClDevice> device, OpenClDevice::Open(*entry));
   ATTUNE_ASSIGN_OR_RETURN(const ProgramHandle program, CompileSource(*device, recipe));
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<KernelPlan> warm_up, WarmUpOf(recipe.source));
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<kernel::KernelPlan> warm_up, WarmUpOf(recipe.source));
   if (warm_up) ATTUNE_RETURN_IF_ERROR(WarmUp(*device, program.get(), *warm_up));
   return BinaryOf(program.get());
 }

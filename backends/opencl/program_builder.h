@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "attune/base/status.h"
+#include "attune/kernel/kernel_plan.h"
 #include "attune/problem/problem.h"
 #include "attune/solver/solver.h"
 #include "backends/opencl/inventory.h"
-#include "backends/opencl/kernel_plan.h"
 
 namespace attune::opencl {
 

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "attune/kernel/device_limits.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_plan.h"
 #include "attune/problem/problem.h"
-#include "backends/opencl/kernel_file.h"
-#include "backends/opencl/kernel_plan.h"
 #include "tests/fuzz/fuzz_check.h"
 
 namespace {
@@ -14,33 +15,46 @@ namespace {
 // Large spaces only cost time here.
 constexpr uint64_t kMostCombinations = 4096;
 
-bool IsSmall(const attune::opencl::KernelFile& file) {
+bool IsSmall(const attune::kernel::KernelFile& file) {
   uint64_t combinations = 1;
   for (const attune::Parameter& parameter : file.parameters)
     combinations *= parameter.values.size();
   return combinations <= kMostCombinations;
 }
 
+using attune::kernel::KernelLanguage;
+
+void TryPlans(const attune::kernel::KernelFile& file) {
+  const attune::Target target = {
+      "device",
+      "Device",
+      "sm_90",
+      2,
+      {{"max_work_group_size", "1024"}, {"local_memory_bytes", "65536"}}};
+  const attune::Config limits = *attune::kernel::DeviceLimitsOf(target, file.language);
+  for (const attune::Problem& problem :
+       {attune::Problem(attune::PackedGemm(33, 17, 9)), attune::Problem(attune::Conv{})}) {
+    if (!attune::kernel::CheckApplies(file, problem, limits).ok() || !IsSmall(file)) continue;
+    const auto space = attune::kernel::MakeSpace(file, problem, limits);
+    if (!space.ok()) continue;
+    const auto plan = attune::kernel::MakePlan(file, problem, space->At(0));
+    if (plan.ok()) attune::FuzzCheck(attune::kernel::ParseKernelPlan(Text(*plan)).ok());
+    const auto source = attune::kernel::MakeSource(file, problem, space->At(0));
+    attune::FuzzCheck(source.ok() || !source.status().message().empty());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto file = attune::opencl::ParseKernelFile({reinterpret_cast<const char*>(data), size});
-  if (!file.ok()) {
-    attune::FuzzCheck(!file.status().message().empty());
-    return 0;
-  }
-  const attune::Config limits = {{"compute_units", int64_t{2}},
-                                 {"max_work_group_size", int64_t{1024}},
-                                 {"local_memory_bytes", int64_t{65536}}};
-  for (const attune::Problem& problem :
-       {attune::Problem(attune::PackedGemm(33, 17, 9)), attune::Problem(attune::Conv{})}) {
-    if (!attune::opencl::CheckApplies(*file, problem, limits).ok() || !IsSmall(*file)) continue;
-    const auto space = attune::opencl::MakeSpace(*file, problem, limits);
-    if (!space.ok()) continue;
-    const auto plan = attune::opencl::MakePlan(*file, problem, space->At(0));
-    if (plan.ok()) attune::FuzzCheck(attune::opencl::ParseKernelPlan(Text(*plan)).ok());
-    const auto source = attune::opencl::MakeSource(*file, problem, space->At(0));
-    attune::FuzzCheck(source.ok() || !source.status().message().empty());
+  for (const KernelLanguage language : attune::kernel::kKernelLanguages) {
+    const auto file =
+        attune::kernel::ParseKernelFile({reinterpret_cast<const char*>(data), size}, language);
+    if (file.ok()) {
+      TryPlans(*file);
+    } else {
+      attune::FuzzCheck(!file.status().message().empty());
+    }
   }
   return 0;
 }

@@ -1,0 +1,171 @@
+#include "attune/kernel/covering_problems.h"
+
+#include <type_traits>
+
+namespace attune::kernel {
+namespace {
+
+template <class T, class Change>
+void AddVariant(const T& plain, const Change& change, std::vector<Problem>& problems) {
+  T variant = plain;
+  change(variant);
+  if constexpr (std::is_same_v<T, Gemm>) variant = Normalized(variant);
+  problems.emplace_back(variant);
+}
+
+std::vector<Problem> GemmProblems() {
+  const Gemm plain = PackedGemm(70, 30, 20);
+  std::vector<Problem> problems = {plain};
+  const auto add = [&](const auto& change) { AddVariant(plain, change, problems); };
+  // Packed anew, as the stored shapes change.
+  const auto transposed = [](Gemm& gemm, Transpose a, Transpose b) {
+    gemm.trans_a = a;
+    gemm.trans_b = b;
+    gemm.lda = gemm.ldb = 0;
+  };
+  add([](Gemm& gemm) {
+    gemm.m = 65;
+    gemm.n = 33;
+    gemm.k = 17;
+    gemm.lda = gemm.ldb = gemm.ldc = 0;
+    gemm.batch_count = 2;
+    gemm.stride_a = gemm.stride_b = kPackedStride;
+    gemm.bias = Bias::kPerRow;
+  });
+  add([&](Gemm& gemm) { transposed(gemm, Transpose::kYes, Transpose::kNo); });
+  add([&](Gemm& gemm) { transposed(gemm, Transpose::kNo, Transpose::kYes); });
+  add([](Gemm& gemm) { gemm.lda = gemm.ldb = gemm.ldc = 83; });
+  add([](Gemm& gemm) { gemm.bias = Bias::kPerColumn; });
+  for (const Activation activation :
+       {Activation::kRelu, Activation::kGelu, Activation::kTanh, Activation::kSigmoid}) {
+    add([&](Gemm& gemm) { gemm.activation = activation; });
+  }
+  for (const ScalarClass scalar : {ScalarClass::kZero, ScalarClass::kOne, ScalarClass::kOther}) {
+    add([&](Gemm& gemm) { gemm.alpha = scalar; });
+    add([&](Gemm& gemm) { gemm.beta = scalar; });
+  }
+  add([](Gemm& gemm) { gemm.type = gemm.c_type = DataType::kF64; });
+  add([](Gemm& gemm) { gemm.c_type = DataType::kF64; });
+  add([](Gemm& gemm) { gemm.type = DataType::kF64; });
+  for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kI32, DataType::kI8,
+                              DataType::kF8E4M3, DataType::kF8E5M2}) {
+    add([&](Gemm& gemm) { gemm.type = gemm.c_type = type; });
+  }
+  for (const MathMode math : {MathMode::kTf32, MathMode::kBf16}) {
+    add([&](Gemm& gemm) { gemm.math = math; });
+  }
+  add([](Gemm& gemm) { gemm.alignment_bytes = 4; });
+  add([](Gemm& gemm) { gemm.deterministic = true; });
+  // What kernels for few columns or few rows are made for.
+  add([](Gemm& gemm) {
+    gemm.n = 3;
+    gemm.ldb = gemm.ldc = 0;
+  });
+  add([](Gemm& gemm) {
+    gemm.m = 3;
+    gemm.lda = gemm.ldc = 0;
+  });
+  return problems;
+}
+
+std::vector<Problem> ConvProblems() {
+  Conv plain;
+  plain.batch = 2;
+  plain.in_channels = plain.out_channels = 6;
+  plain.in = {1, 9, 8};
+  plain.filter = {1, 3, 2};
+  plain.pad = {0, 1, 1};
+  plain.stride = {1, 2, 1};
+  std::vector<Problem> problems = {plain};
+  const auto add = [&](const auto& change) { AddVariant(plain, change, problems); };
+  add([](Conv& conv) {
+    conv.bias = true;
+    conv.groups = 3;
+    conv.dilation = {1, 1, 2};
+  });
+  add([](Conv& conv) { conv.in_layout = Layout::kNhwc; });
+  add([](Conv& conv) { conv.out_layout = Layout::kNhwc; });
+  add([](Conv& conv) { conv.weights_layout = Layout::kNhwc; });
+  add([](Conv& conv) {
+    conv.spatial_rank = 3;
+    conv.in[0] = 5;
+    conv.filter[0] = 2;
+    conv.pad[0] = 1;
+    conv.stride[0] = 2;
+    conv.in_layout = conv.weights_layout = conv.out_layout = Layout::kNcdhw;
+  });
+  add([](Conv& conv) { conv.direction = ConvDirection::kBackwardData; });
+  add([](Conv& conv) { conv.direction = ConvDirection::kBackwardWeights; });
+  add([](Conv& conv) { conv.mode = ConvMode::kTransposed; });
+  for (const DataType type : {DataType::kF64, DataType::kF16, DataType::kBf16, DataType::kI32,
+                              DataType::kI8, DataType::kF8E4M3, DataType::kF8E5M2}) {
+    add([&](Conv& conv) { conv.type = type; });
+  }
+  for (const MathMode math : {MathMode::kTf32, MathMode::kBf16}) {
+    add([&](Conv& conv) { conv.math = math; });
+  }
+  add([](Conv& conv) { conv.alignment_bytes = 4; });
+  add([](Conv& conv) { conv.deterministic = true; });
+  return problems;
+}
+
+constexpr int64_t kTwoTo15 = int64_t{1} << 15;
+constexpr int64_t kTwoTo16 = int64_t{1} << 16;
+constexpr int64_t kTwoTo30 = int64_t{1} << 30;
+
+std::vector<Problem> LargeGemms() {
+  // 2^31 elements in A, in B, in C, and stored the other way round.
+  std::vector<Problem> problems = {PackedGemm(kTwoTo16, 1, kTwoTo15),
+                                   PackedGemm(1, kTwoTo16, kTwoTo15),
+                                   PackedGemm(kTwoTo16, kTwoTo15, 1)};
+  AddVariant(
+      PackedGemm(kTwoTo16, 2, kTwoTo15),
+      [](Gemm& gemm) {
+        gemm.trans_a = gemm.trans_b = Transpose::kYes;
+        gemm.lda = gemm.ldb = 0;
+      },
+      problems);
+  AddVariant(
+      PackedGemm(1, 1, 1),
+      [](Gemm& gemm) {
+        gemm.batch_count = kTwoTo16;
+        gemm.stride_a = gemm.stride_b = kPackedStride;
+      },
+      problems);
+  return problems;
+}
+
+Conv PointConv(int64_t batch, int64_t in_channels, int64_t out_channels, int64_t groups = 1) {
+  Conv conv;
+  conv.batch = batch;
+  conv.in_channels = in_channels;
+  conv.out_channels = out_channels;
+  conv.groups = groups;
+  return conv;
+}
+
+std::vector<Problem> LargeConvs() {
+  return {
+      // 2^31 elements in x, in y, in w.
+      PointConv(2, kTwoTo30, 1),
+      PointConv(2, 1, kTwoTo30),
+      PointConv(1, kTwoTo15, kTwoTo16),
+      // One element more than a GiB of f32 holds: unfolded, x needs it again.
+      PointConv(1, (kTwoTo30 >> 2) + 1, 1),
+      // Images and groups together.
+      PointConv(kTwoTo16, 1, 1),
+      PointConv(2, kTwoTo15, kTwoTo15, kTwoTo15),
+  };
+}
+
+}  // namespace
+
+std::vector<Problem> LargeProblems(std::string_view operator_name) {
+  return operator_name == "gemm" ? LargeGemms() : LargeConvs();
+}
+
+std::vector<Problem> CoveringProblems(std::string_view operator_name) {
+  return operator_name == "gemm" ? GemmProblems() : ConvProblems();
+}
+
+}  // namespace attune::kernel

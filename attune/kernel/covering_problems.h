@@ -1,0 +1,18 @@
+// The problems on which corrupted kernel files are told apart, for tests.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "attune/problem/problem.h"
+
+namespace attune::kernel {
+
+// Small problems, the plainest first, in which every class of `operator_name` ("gemm", "conv") has
+// each of its values.
+std::vector<Problem> CoveringProblems(std::string_view operator_name);
+
+// Problems just beyond the limits of size that shipped kernel files state. Not to be run.
+std::vector<Problem> LargeProblems(std::string_view operator_name);
+
+}  // namespace attune::kernel

@@ -1,0 +1,103 @@
+// A tunable kernel as data: its source, its parameters, the problems that it computes and how it is
+// launched. docs/formats/kernel_file.md is the format; docs/design/0004-kernels-as-data.md says
+// why.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/status.h"
+#include "attune/space/config_space.h"
+#include "attune/space/expression.h"
+
+namespace attune::kernel {
+
+// What a kernel is written in, which is also the name of the backend that runs it.
+enum class KernelLanguage { kOpenCl, kCuda };
+std::string_view Name(KernelLanguage language);  // "opencl", "cuda".
+inline constexpr KernelLanguage kKernelLanguages[] = {KernelLanguage::kOpenCl,
+                                                      KernelLanguage::kCuda};
+
+struct NamedExpression {
+  std::string name;
+  Expression value;
+};
+
+struct KernelArgument {
+  enum class Kind {
+    kOperand,  // The buffer of the operand `name`, or null if the problem has none.
+    kOffset,   // long: elements from the start of that buffer to the operand.
+    kInt,      // A scalar of that C type: `value`.
+    kLong,
+    kFloat,
+    kDouble,
+    kReal,        // float or double, as the output is.
+    kLocalBytes,  // `value` bytes of local memory.
+  };
+  Kind kind = Kind::kOperand;
+  std::string name;
+  std::optional<Expression> value;
+};
+
+struct KernelLaunch {
+  std::string function;
+  std::optional<Expression> when;          // Launched only if true; always if absent.
+  std::vector<Expression> local;           // Work-items of a work-group, one to three dimensions.
+  std::vector<Expression> groups;          // Work-groups, in as many.
+  std::optional<Expression> shared_bytes;  // CUDA: of dynamic shared memory; none if absent.
+  std::vector<KernelArgument> arguments;
+};
+
+struct KernelFile {
+  static constexpr int kFormatVersion = 2;
+
+  int format_version = kFormatVersion;  // In which the file is written; 1 is read, too.
+  std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.
+  // Among `languages`: what the values of parameters and the source are for.
+  KernelLanguage language = KernelLanguage::kOpenCl;
+  std::string name;  // The solver is `<language>.<name>`.
+  int version = 1;   // Of the solver.
+  std::string description;
+  std::string operator_name;  // "gemm" or "conv".
+  std::vector<std::string> source_names;
+  std::vector<std::string> compile_time_sizes;  // All others are run-time.
+  std::vector<Expression> applies;
+  std::vector<Parameter> parameters;
+  std::vector<Expression> constraints;
+  std::vector<NamedExpression> definitions;  // Preprocessor names, in order.
+  std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
+  std::optional<Expression> workspace_bytes;
+  std::vector<KernelLaunch> launches;
+  // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
+  // by LoadKernelFile, as the next two are.
+  std::string_view prelude;
+  std::string source;   // The text of all sources, in order.
+  Fingerprint content;  // Of the JSON, the prelude and the sources.
+
+  // No size is compiled in: a shape never seen compiles nothing.
+  bool dynamic() const { return compile_time_sizes.empty(); }
+  std::string solver_name() const;
+};
+
+// Largest file, and largest source, that is read.
+inline constexpr size_t kMaxKernelFileBytes = 256 * 1024;
+inline constexpr size_t kMaxKernelSourceBytes = 1024 * 1024;
+
+// The reserved operand name of the scratch memory.
+inline constexpr std::string_view kWorkspaceName = "workspace";
+
+// Reads `json` as a kernel of `language` and checks everything but the sources; kUnsupported if it
+// is not offered in that language. Every other error names its place: line and column for
+// JSON that does not parse, otherwise the JSON pointer (/parameters/0/values/1), and the reason.
+// Unknown and duplicate keys, unknown names in expressions and expressions that read what is not
+// known where they are evaluated are errors.
+Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language);
+
+// ParseKernelFile, and the sources beside it. Errors begin with the path.
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language);
+
+}  // namespace attune::kernel

@@ -1,0 +1,414 @@
+// JSON -> KernelFile: the shape of the file. What its expressions may read is
+// kernel_file_scopes.cc's business.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/kernel/json_place.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_file_scopes.h"
+#include "attune/kernel/opencl_on_cuda.h"
+#include "attune/kernel/problem_fields.h"
+
+namespace attune::kernel {
+namespace {
+
+constexpr int kMaxDepth = 8;
+constexpr size_t kMaxDescriptionBytes = 400;
+constexpr size_t kMaxNameBytes = 48;
+constexpr size_t kMaxSources = 8;
+constexpr size_t kMaxParameters = 24;
+constexpr size_t kMaxValues = 64;
+constexpr double kMaxCombinations = 1 << 20;
+constexpr size_t kMaxExpressions = 64;
+constexpr size_t kMaxLaunches = 16;
+constexpr size_t kMaxArguments = 64;
+constexpr size_t kMaxDimensions = 3;
+constexpr int64_t kMaxVersion = 1000000;
+constexpr std::string_view kOpenClExtension = ".cl";
+constexpr std::string_view kCudaExtension = ".cu";
+
+Result<std::string> ReadSolverName(const JsonPlace& place) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxNameBytes));
+  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  if (!good) return place.Error(fmt::format("'{}' holds more than a-z, 0-9, '-' and '_'.", name));
+  return name;
+}
+
+bool Offers(const KernelFile& file, KernelLanguage language) {
+  return std::find(file.languages.begin(), file.languages.end(), language) != file.languages.end();
+}
+
+// What only a later version of the format has.
+Status CheckKeyOfVersion2(const JsonPlace& place, std::string_view key, const KernelFile& file) {
+  if (!place.Has(key) || file.format_version >= 2) return Status::Ok();
+  return place.Member(key).Error(
+      fmt::format("'{}' is a key of version 2 of the format; this file is of version {}.", key,
+                  file.format_version));
+}
+
+Result<KernelLanguage> ReadLanguage(const JsonPlace& place) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string name, place.Text(kMaxNameBytes));
+  for (const KernelLanguage language : kKernelLanguages) {
+    if (Name(language) == name) return language;
+  }
+  return place.Error(fmt::format("'{}' is not a language of kernels: opencl, cuda.", name));
+}
+
+// One name, or a list of distinct ones.
+Status ReadLanguages(const JsonPlace& place, KernelFile& file) {
+  file.languages.clear();
+  if (!place.value().is_array()) {
+    ATTUNE_ASSIGN_OR_RETURN(const KernelLanguage only, ReadLanguage(place));
+    file.languages.push_back(only);
+    return Status::Ok();
+  }
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, std::size(kKernelLanguages)));
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const KernelLanguage language, ReadLanguage(place.Element(i)));
+    if (Offers(file, language)) {
+      return place.Element(i).Error(fmt::format("'{}' stands twice.", Name(language)));
+    }
+    file.languages.push_back(language);
+  }
+  return Status::Ok();
+}
+
+// Only files beside the kernel file: a name cannot lead out of its folder. CUDA C++ is nothing that
+// an OpenCL compiler reads.
+Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place, const KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxSources));
+  const bool may_be_cuda = !Offers(file, KernelLanguage::kOpenCl);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Element(i).Text(kMaxNameBytes));
+    const bool known =
+        name.ends_with(kOpenClExtension) || (may_be_cuda && name.ends_with(kCudaExtension));
+    if (name.find('/') != std::string::npos || !known) {
+      return place.Element(i).Error(
+          fmt::format("'{}' is not the name of a {} file in the folder of this file.", name,
+                      may_be_cuda ? ".cl or .cu" : ".cl"));
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Status ReadSizeList(const JsonPlace& place, const FieldNames& fields, std::set<std::string>& seen,
+                    std::vector<std::string>& names) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxExpressions));
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Element(i).Identifier());
+    const auto among = [&](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    if (!among(fields.sizes) && !among(fields.derived)) {
+      return place.Element(i).Error(fmt::format("'{}' is not a size of this operator.", name));
+    }
+    if (!seen.insert(name).second) {
+      return place.Element(i).Error(fmt::format("the size '{}' is declared twice.", name));
+    }
+    names.push_back(std::move(name));
+  }
+  return Status::Ok();
+}
+
+Status ReadSizes(const JsonPlace& place, const FieldNames& fields, KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject({"run_time", "compile_time"}));
+  std::set<std::string> seen;
+  std::vector<std::string> run_time;
+  ATTUNE_RETURN_IF_ERROR(ReadSizeList(place.Member("run_time"), fields, seen, run_time));
+  ATTUNE_RETURN_IF_ERROR(
+      ReadSizeList(place.Member("compile_time"), fields, seen, file.compile_time_sizes));
+  for (const std::string& size : fields.sizes) {
+    if (!seen.contains(size)) {
+      return place.Error(
+          fmt::format("the size '{}' is declared neither run_time nor compile_time.", size));
+    }
+  }
+  // A derived size is fixed only if all that it follows from is.
+  const auto fixed = [&](const std::string& size) {
+    return std::find(file.compile_time_sizes.begin(), file.compile_time_sizes.end(), size) !=
+           file.compile_time_sizes.end();
+  };
+  const bool all_fixed = std::all_of(fields.sizes.begin(), fields.sizes.end(), fixed);
+  const auto derived = std::find_if(fields.derived.begin(), fields.derived.end(), fixed);
+  if (!all_fixed && derived != fields.derived.end()) {
+    return place.Member("compile_time")
+        .Error(fmt::format(
+            "'{}' follows from other sizes and can be compiled in only if all of them are.",
+            *derived));
+  }
+  return Status::Ok();
+}
+
+Result<ParameterValue> ReadParameterValue(const JsonPlace& place) {
+  if (place.value().is_string()) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
+    return ParameterValue(std::move(name));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t value, place.Integer(-(1 << 30), 1 << 30));
+  return ParameterValue(value);
+}
+
+Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxValues));
+  std::vector<ParameterValue> values;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(place.Element(i)));
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
+    }
+    if (!values.empty() && values[0].index() != value.index()) {
+      return place.Element(i).Error("numbers and names are mixed in one parameter.");
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+// The values for each language, in the order of `file.languages`: one list for all, or an object
+// with one for each.
+Result<std::vector<std::vector<ParameterValue>>> ReadValuesOfLanguages(const JsonPlace& place,
+                                                                       const KernelFile& file) {
+  std::vector<std::vector<ParameterValue>> lists;
+  const bool differ = file.format_version >= 2 && place.value().is_object();
+  if (differ && place.Size() != file.languages.size()) {
+    return place.Error("must have one list for each language of this file.");
+  }
+  for (const KernelLanguage language : file.languages) {
+    if (differ && !place.Has(Name(language))) {
+      return place.Error(fmt::format("has no list for '{}'.", Name(language)));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<ParameterValue> values,
+                            ReadParameterValues(differ ? place.Member(Name(language)) : place));
+    lists.push_back(std::move(values));
+  }
+  return lists;
+}
+
+Status ReadParameters(const JsonPlace& place, KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxParameters));
+  std::vector<double> combinations(file.languages.size(), 1);
+  for (size_t i = 0; i < place.Size(); ++i) {
+    const JsonPlace element = place.Element(i);
+    ATTUNE_RETURN_IF_ERROR(element.CheckObject({"name", "values"}));
+    Parameter parameter;
+    ATTUNE_ASSIGN_OR_RETURN(parameter.name, element.Member("name").Identifier());
+    ATTUNE_ASSIGN_OR_RETURN(auto lists, ReadValuesOfLanguages(element.Member("values"), file));
+    for (size_t language = 0; language < lists.size(); ++language) {
+      combinations[language] *= static_cast<double>(lists[language].size());
+      if (combinations[language] > kMaxCombinations) {
+        return element.Error(
+            fmt::format("with this parameter there are {:.0f} combinations; {:.0f} are allowed.",
+                        combinations[language], kMaxCombinations));
+      }
+      if (file.languages[language] == file.language) parameter.values = std::move(lists[language]);
+    }
+    file.parameters.push_back(std::move(parameter));
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<Expression>> ReadExpressions(const JsonPlace& place, size_t least, size_t most) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(least, most));
+  std::vector<Expression> expressions;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(Expression expression, place.Element(i).ParsedExpression());
+    expressions.push_back(std::move(expression));
+  }
+  return expressions;
+}
+
+Result<std::vector<NamedExpression>> ReadNamedExpressions(const JsonPlace& place) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxExpressions));
+  std::vector<NamedExpression> named;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    const JsonPlace element = place.Element(i);
+    ATTUNE_RETURN_IF_ERROR(element.CheckObject({"name", "value"}));
+    ATTUNE_ASSIGN_OR_RETURN(std::string name, element.Member("name").Identifier());
+    ATTUNE_ASSIGN_OR_RETURN(Expression value, element.Member("value").ParsedExpression());
+    named.push_back({std::move(name), std::move(value)});
+  }
+  return named;
+}
+
+Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fields,
+                                    const KernelFile& file) {
+  using Kind = KernelArgument::Kind;
+  static constexpr std::pair<std::string_view, Kind> kKinds[] = {
+      {"operand", Kind::kOperand}, {"offset_of", Kind::kOffset},      {"int", Kind::kInt},
+      {"long", Kind::kLong},       {"float", Kind::kFloat},           {"double", Kind::kDouble},
+      {"real", Kind::kReal},       {"local_bytes", Kind::kLocalBytes}};
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject(
+      {}, {"operand", "offset_of", "int", "long", "float", "double", "real", "local_bytes"}));
+  if (place.Size() != 1) return place.Error("an argument has exactly one key, which is its kind.");
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const auto& entry) { return place.Has(entry.first); });
+  const JsonPlace content = place.Member(kind->first);
+  KernelArgument argument{.kind = kind->second, .name = "", .value = std::nullopt};
+  if (argument.kind == Kind::kLocalBytes && Offers(file, KernelLanguage::kCuda)) {
+    return content.Error(
+        "is of OpenCL: a kernel in CUDA declares an array of fixed size, or takes 'shared_bytes'.");
+  }
+  if (argument.kind != Kind::kOperand && argument.kind != Kind::kOffset) {
+    ATTUNE_ASSIGN_OR_RETURN(Expression value, content.ParsedExpression());
+    argument.value = std::move(value);
+    return argument;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(argument.name, content.Identifier());
+  const bool known = argument.name == kWorkspaceName ||
+                     std::find(fields.operands.begin(), fields.operands.end(), argument.name) !=
+                         fields.operands.end();
+  if (!known)
+    return content.Error(fmt::format("'{}' is not an operand of this operator.", argument.name));
+  return argument;
+}
+
+Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields,
+                                const KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(
+      place.CheckObject({"function", "local", "groups", "arguments"}, {"when", "shared_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(place, "shared_bytes", file));
+  KernelLaunch launch;
+  ATTUNE_ASSIGN_OR_RETURN(launch.function, place.Member("function").Identifier());
+  if (place.Has("when")) {
+    ATTUNE_ASSIGN_OR_RETURN(Expression when, place.Member("when").ParsedExpression());
+    launch.when = std::move(when);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(launch.local, ReadExpressions(place.Member("local"), 1, kMaxDimensions));
+  ATTUNE_ASSIGN_OR_RETURN(launch.groups,
+                          ReadExpressions(place.Member("groups"), 1, kMaxDimensions));
+  if (launch.local.size() != launch.groups.size()) {
+    return place.Member("groups").Error(fmt::format("has {} dimensions but 'local' has {}.",
+                                                    launch.groups.size(), launch.local.size()));
+  }
+  if (place.Has("shared_bytes")) {
+    const JsonPlace shared = place.Member("shared_bytes");
+    if (Offers(file, KernelLanguage::kOpenCl)) {
+      return shared.Error("is of CUDA: a kernel in OpenCL takes 'local_bytes' as an argument.");
+    }
+    ATTUNE_ASSIGN_OR_RETURN(Expression bytes, shared.ParsedExpression());
+    launch.shared_bytes = std::move(bytes);
+  }
+  const JsonPlace arguments = place.Member("arguments");
+  ATTUNE_RETURN_IF_ERROR(arguments.CheckArray(1, kMaxArguments));
+  for (size_t i = 0; i < arguments.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(KernelArgument argument,
+                            ReadArgument(arguments.Element(i), fields, file));
+    launch.arguments.push_back(std::move(argument));
+  }
+  return launch;
+}
+
+Status ReadHead(const JsonPlace& root, KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(root.CheckObject(
+      {"attune_kernel_file", "name", "version", "description", "operator", "sources", "sizes",
+       "parameters", "launches"},
+      {"language", "applies", "constraints", "definitions", "variables", "workspace_bytes"}));
+  const JsonPlace format = root.Member("attune_kernel_file");
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t format_version, format.Integer(1, kMaxVersion));
+  if (format_version > KernelFile::kFormatVersion) {
+    return format.Error(fmt::format("this program reads versions 1 to {} of the format, not {}.",
+                                    KernelFile::kFormatVersion, format_version));
+  }
+  file.format_version = static_cast<int>(format_version);
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "language", file));
+  if (root.Has("language")) ATTUNE_RETURN_IF_ERROR(ReadLanguages(root.Member("language"), file));
+  if (!Offers(file, file.language)) {
+    return Unsupported(
+        fmt::format("/language: this kernel is not written in {}.", Name(file.language)));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(file.name, ReadSolverName(root.Member("name")));
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t version, root.Member("version").Integer(1, kMaxVersion));
+  file.version = static_cast<int>(version);
+  ATTUNE_ASSIGN_OR_RETURN(file.description, root.Member("description").Text(kMaxDescriptionBytes));
+  ATTUNE_ASSIGN_OR_RETURN(file.operator_name, root.Member("operator").Text(kMaxNameBytes));
+  ATTUNE_ASSIGN_OR_RETURN(file.source_names, ReadSourceNames(root.Member("sources"), file));
+  return Status::Ok();
+}
+
+Status ReadExpressionLists(const JsonPlace& root, KernelFile& file) {
+  const auto read = [&](std::string_view key, std::vector<Expression>& into) -> Status {
+    if (!root.Has(key)) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(into, ReadExpressions(root.Member(key), 0, kMaxExpressions));
+    return Status::Ok();
+  };
+  const auto read_named = [&](std::string_view key, std::vector<NamedExpression>& into) -> Status {
+    if (!root.Has(key)) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(into, ReadNamedExpressions(root.Member(key)));
+    return Status::Ok();
+  };
+  ATTUNE_RETURN_IF_ERROR(read("applies", file.applies));
+  ATTUNE_RETURN_IF_ERROR(read("constraints", file.constraints));
+  ATTUNE_RETURN_IF_ERROR(read_named("definitions", file.definitions));
+  ATTUNE_RETURN_IF_ERROR(read_named("variables", file.variables));
+  if (root.Has("workspace_bytes")) {
+    ATTUNE_ASSIGN_OR_RETURN(Expression bytes, root.Member("workspace_bytes").ParsedExpression());
+    file.workspace_bytes = std::move(bytes);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string_view Name(KernelLanguage language) {
+  return language == KernelLanguage::kOpenCl ? "opencl" : "cuda";
+}
+
+std::string KernelFile::solver_name() const { return fmt::format("{}.{}", Name(language), name); }
+
+Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language) {
+  if (json.size() > kMaxKernelFileBytes) {
+    return InvalidArgument(fmt::format("(the whole file): has {} bytes; {} are allowed.",
+                                       json.size(), kMaxKernelFileBytes));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const nlohmann::json document, ParseStrictJson(json, kMaxDepth));
+  const JsonPlace root(document);
+  KernelFile file;
+  file.language = language;
+  ATTUNE_RETURN_IF_ERROR(ReadHead(root, file));
+  const FieldNames* fields = FieldNamesOf(file.operator_name);
+  if (fields == nullptr) {
+    return root.Member("operator")
+        .Error(fmt::format("'{}' is not an operator that kernel files compute: gemm, conv.",
+                           file.operator_name));
+  }
+  ATTUNE_RETURN_IF_ERROR(ReadSizes(root.Member("sizes"), *fields, file));
+  ATTUNE_RETURN_IF_ERROR(ReadParameters(root.Member("parameters"), file));
+  ATTUNE_RETURN_IF_ERROR(ReadExpressionLists(root, file));
+  const JsonPlace launches = root.Member("launches");
+  ATTUNE_RETURN_IF_ERROR(launches.CheckArray(1, kMaxLaunches));
+  for (size_t i = 0; i < launches.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(KernelLaunch launch, ReadLaunch(launches.Element(i), *fields, file));
+    file.launches.push_back(std::move(launch));
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckScopes(file, *fields));
+  return file;
+}
+
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+  Result<KernelFile> file = ParseKernelFile(json, language);
+  if (!file.ok()) return file.error().WithContext(path.string());
+  for (size_t i = 0; i < file->source_names.size(); ++i) {
+    const std::string place = fmt::format("{}: /sources/{}", path.string(), i);
+    const bool is_opencl = file->source_names[i].ends_with(kOpenClExtension);
+    if (is_opencl && language == KernelLanguage::kCuda) file->prelude = OpenClOnCuda();
+    Result<std::string> text = ReadFile(path.parent_path() / file->source_names[i]);
+    if (!text.ok()) return text.error().WithContext(place);
+    file->source += fmt::format("#line 1 \"{}\"\n{}\n", file->source_names[i], *text);
+    if (file->source.size() > kMaxKernelSourceBytes) {
+      return InvalidArgument(fmt::format("{}: the sources have more than {} bytes together.", place,
+                                         kMaxKernelSourceBytes));
+    }
+  }
+  file->content = FingerprintOf(fmt::format("{}{}{}", json, file->prelude, file->source));
+  return file;
+}
+
+}  // namespace attune::kernel

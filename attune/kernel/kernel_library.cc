@@ -1,0 +1,117 @@
+#include "attune/kernel/kernel_library.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "attune/base/code_folder.h"
+#include "attune/base/process_variables.h"
+
+namespace attune::kernel {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxFilesPerFolder = 1000;
+constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
+
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json" && paths.size() < kMaxFilesPerFolder)
+      paths.push_back(it->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+LibraryReport ReportOf(const fs::path& path, const Result<KernelFile>& file) {
+  LibraryReport report;
+  report.name = "kernel " + path.stem().string();
+  report.path = path.string();
+  report.available = file.ok();
+  if (!file.ok()) {
+    report.missing = file.error().message();
+    return report;
+  }
+  report.version = std::to_string(file->version);
+  report.build_id = file->content.ToHex();
+  return report;
+}
+
+std::vector<fs::path> ChosenFolders() {
+  const std::string chosen = VariableOr(kKernelPathVariable, "");
+  std::vector<fs::path> folders;
+  for (std::string_view rest = chosen; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::vector<LibraryReport> MissingKernelFolders() {
+  std::vector<LibraryReport> reports;
+  for (const fs::path& folder : ChosenFolders()) {
+    std::error_code error;
+    fs::directory_iterator listing(folder, error);
+    if (!error) continue;
+    LibraryReport& report = reports.emplace_back();
+    report.name = "kernel folder";
+    report.path = folder.string();
+    report.missing =
+        fmt::format("The folder {} cannot be read: {}.", folder.string(), error.message());
+    report.chosen_by = kKernelPathVariable;
+  }
+  return reports;
+}
+
+std::vector<fs::path> KernelFolders() {
+  std::vector<fs::path> folders = ChosenFolders();
+  if (const fs::path here = FolderOfThisCode(); !here.empty()) {
+    // From PREFIX/lib/attune, where the plug-in is, and from PREFIX/bin.
+    folders.push_back(here / "../../share/attune/kernels");
+    folders.push_back(here / "../share/attune/kernels");
+  }
+  folders.emplace_back(ATTUNE_SOURCE_KERNEL_DIR);
+  return folders;
+}
+
+KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders, KernelLanguage language) {
+  KernelLibrary library;
+  std::map<std::string, fs::path> owner;  // Solver name -> the file that brought it.
+  std::vector<std::pair<std::string, KernelFile>> files;
+  const std::vector<fs::path> chosen = ChosenFolders();
+  for (const fs::path& folder : folders) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), folder) != chosen.end();
+    for (const fs::path& path : JsonFiles(folder)) {
+      Result<KernelFile> file = LoadKernelFile(path, language);
+      // Another backend's, who reads and reports it.
+      if (!file.ok() && file.error().code() == StatusCode::kUnsupported) continue;
+      LibraryReport report = ReportOf(path, file);
+      if (file.ok()) {
+        const auto [place, is_new] = owner.try_emplace(file->name, path);
+        if (!is_new && place->second.parent_path() != path.parent_path()) continue;
+        if (is_new) {
+          files.emplace_back(path.filename().string(), *std::move(file));
+        } else {
+          report.available = false;
+          report.missing = fmt::format("{}: /name: '{}' is the name of {} already.", path.string(),
+                                       file->name, place->second.string());
+        }
+      }
+      if (!report.available && is_chosen) report.chosen_by = kKernelPathVariable;
+      library.reports.push_back(std::move(report));
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [name, file] : files) library.files.push_back(std::move(file));
+  return library;
+}
+
+}  // namespace attune::kernel

@@ -1,0 +1,76 @@
+// What a corrupted kernel file has become, as far as that can be told without a device.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/kernel/covering_problems.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_file_mutation.h"
+#include "attune/problem/problem.h"
+#include "attune/space/config.h"
+
+namespace attune::kernel {
+
+// Exactly one of these holds for a mutation. All but the last need no run: the file is refused, or
+// nothing that it makes a device do is new.
+enum class MutantKind {
+  // Refused by LoadKernelFile, with its place.
+  kReported,
+  // Reads as the same file, field by field.
+  kUnchanged,
+  // Differs in name, version or description alone. They say what the kernel is called; nothing that
+  // is compiled, launched or bound is made from them.
+  kRelabelled,
+  // Differs, but for labels, in `applies`, values of parameters and `constraints` alone, and takes
+  // no
+  // problem and no config that the intact file does not: fewer of them, or another first one, which
+  // is the default. Program and plan of a config are made from other fields, so each is the same.
+  // (The warm-up of a PoCL program depends on both, and changes when it is compiled, not what.)
+  kOffersLess,
+  // As kOffersLess, but a rule is another one: nothing new was found for any problem of
+  // CoveringProblems() and LargeProblems() and any device, small ones too.
+  kOffersNoMore,
+  // Written otherwise, but program and plan are the same for every problem of CoveringProblems().
+  kSameEffect,
+  // Each difference is a problem for which there is no plan: refused with its reason when it is
+  // used.
+  kNoPlan,
+  // Program and plan are made as before; but it takes problems of gigabytes, or suits smaller
+  // devices, than the intact file says. Neither is to be had in a test.
+  kBeyondTests,
+  // Makes a device do what the intact file does not: KernelMutant::use is an instance.
+  kAnother,
+};
+std::string_view Name(MutantKind kind);
+
+// One thing that a file makes happen.
+struct KernelUse {
+  Problem problem;
+  Config config;
+  std::string text;  // All that is compiled, launched and bound; two of the same do the same.
+};
+
+struct KernelMutant {
+  MutantKind kind = MutantKind::kReported;
+  std::string report;            // Of LoadKernelFile, without the path, if it is refused.
+  std::string solver;            // "opencl.NAME", if it is not.
+  std::optional<KernelUse> use;  // Of kAnother.
+};
+
+// Tells mutations apart; keeps the intact files that it has read.
+class MutantClassifier {
+ public:
+  KernelMutant Classify(const KernelMutation& mutation);
+
+ private:
+  const KernelFile& IntactFileOf(const KernelMutation& mutation);
+
+  MutantFolder folder_;
+  std::map<std::string, KernelFile> intact_;  // By file name.
+};
+
+}  // namespace attune::kernel

@@ -1,0 +1,281 @@
+#include "attune/kernel/kernel_plan.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "attune/kernel/problem_fields.h"
+
+namespace attune::kernel {
+namespace {
+
+constexpr int64_t kMaxLocalItems = 1 << 20;
+constexpr int64_t kMaxGroups = int64_t{1} << 31;
+// Of CUDA, in all dimensions but the first.
+constexpr int64_t kMaxLaterCudaGroups = 65535;
+constexpr int64_t kMaxSharedBytes = 1 << 20;
+constexpr int64_t kMaxWorkspaceBytes = int64_t{1} << 40;
+
+// The names that expressions read, and their values.
+class Scope {
+ public:
+  explicit Scope(Config values) : values_(std::move(values)) {}
+
+  void Add(const std::string& name, ParameterValue value) { values_[name] = std::move(value); }
+  void Add(const Config& more) {
+    for (const auto& [name, value] : more) values_[name] = value;
+  }
+  const Config& values() const { return values_; }
+
+  Result<ParameterValue> Evaluate(const Expression& expression) const {
+    return Explained(expression, expression.Evaluate(Lookup()));
+  }
+  Result<bool> EvaluateBool(const Expression& expression) const {
+    return Explained(expression, expression.EvaluateBool(Lookup()));
+  }
+  Result<int64_t> EvaluateInteger(const Expression& expression, int64_t least, int64_t most) const {
+    Result<int64_t> value = Explained(expression, expression.EvaluateInteger(Lookup()));
+    if (value.ok() && (*value < least || *value > most)) {
+      return Unsupported(fmt::format("'{}' is {} for this problem; {} to {} are possible.",
+                                     expression.text(), *value, least, most));
+    }
+    return value;
+  }
+
+ private:
+  Expression::Lookup Lookup() const {
+    return [this](std::string_view name) -> const ParameterValue* {
+      const auto found = values_.find(name);
+      return found == values_.end() ? nullptr : &found->second;
+    };
+  }
+
+  template <class T>
+  static Result<T> Explained(const Expression& expression, Result<T> value) {
+    if (value.ok()) return value;
+    return Unsupported(fmt::format("'{}' has no value for this problem: {}", expression.text(),
+                                   value.error().message()));
+  }
+
+  Config values_;
+};
+
+Status AddNamed(const std::vector<NamedExpression>& named, Scope& scope) {
+  for (const NamedExpression& entry : named) {
+    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, scope.Evaluate(entry.value));
+    scope.Add(entry.name, std::move(value));
+  }
+  return Status::Ok();
+}
+
+// Everything but the variables.
+Result<Scope> BuildScope(const KernelFile& file, const Problem& problem, const Config& config) {
+  Scope scope(FieldsOf(problem));
+  scope.Add(config);
+  ATTUNE_RETURN_IF_ERROR(AddNamed(file.definitions, scope));
+  return scope;
+}
+
+KernelArgument::Kind Resolved(KernelArgument::Kind kind, DataType output) {
+  if (kind != KernelArgument::Kind::kReal) return kind;
+  return output == DataType::kF64 ? KernelArgument::Kind::kDouble : KernelArgument::Kind::kFloat;
+}
+
+Result<PlannedArgument> PlanScalar(const KernelArgument& argument, const Scope& scope,
+                                   DataType output) {
+  using Kind = KernelArgument::Kind;
+  PlannedArgument planned;
+  planned.kind = Resolved(argument.kind, output);
+  const Expression& value = *argument.value;
+  if (planned.kind == Kind::kFloat || planned.kind == Kind::kDouble) {
+    if (value.text() == "alpha" || value.text() == "beta") {
+      planned.value = value.text() == "alpha" ? CallScalar::kAlpha : CallScalar::kBeta;
+      return planned;
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const ParameterValue number, scope.Evaluate(value));
+    if (const int64_t* integer = std::get_if<int64_t>(&number)) {
+      planned.value = static_cast<double>(*integer);
+    } else if (const double* real = std::get_if<double>(&number)) {
+      planned.value = *real;
+    } else {
+      return Unsupported(fmt::format("'{}' is not a number.", value.text()));
+    }
+    return planned;
+  }
+  const bool is_int = planned.kind == Kind::kInt;
+  const int64_t least = planned.kind == Kind::kLocalBytes ? 1
+                        : is_int                          ? std::numeric_limits<int32_t>::min()
+                                                          : std::numeric_limits<int64_t>::min();
+  const int64_t most = planned.kind == Kind::kLong ? std::numeric_limits<int64_t>::max()
+                                                   : std::numeric_limits<int32_t>::max();
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t integer, scope.EvaluateInteger(value, least, most));
+  planned.value = integer;
+  return planned;
+}
+
+int64_t MostGroups(KernelLanguage language, size_t dimension) {
+  if (language == KernelLanguage::kOpenCl) return kMaxGroups;
+  return dimension == 0 ? kMaxGroups - 1 : kMaxLaterCudaGroups;
+}
+
+Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope, DataType output,
+                                 KernelLanguage language) {
+  PlannedLaunch planned;
+  planned.function = launch.function;
+  int64_t local_items = 1;
+  for (size_t i = 0; i < launch.local.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        const int64_t local,
+        scope.EvaluateInteger(launch.local[i], 1, kMaxLocalItems / local_items));
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t groups,
+                            scope.EvaluateInteger(launch.groups[i], 1, MostGroups(language, i)));
+    local_items *= local;
+    planned.local.push_back(local);
+    planned.groups.push_back(groups);
+  }
+  if (launch.shared_bytes) {
+    ATTUNE_ASSIGN_OR_RETURN(planned.shared_bytes,
+                            scope.EvaluateInteger(*launch.shared_bytes, 0, kMaxSharedBytes));
+  }
+  for (const KernelArgument& argument : launch.arguments) {
+    if (argument.value) {
+      ATTUNE_ASSIGN_OR_RETURN(PlannedArgument scalar, PlanScalar(argument, scope, output));
+      planned.arguments.push_back(std::move(scalar));
+    } else {
+      planned.arguments.push_back({argument.kind, argument.name, int64_t{0}});
+    }
+  }
+  return planned;
+}
+
+std::string UpperCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+}  // namespace
+
+Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config) {
+  ATTUNE_ASSIGN_OR_RETURN(Scope scope, BuildScope(file, problem, config));
+  ATTUNE_RETURN_IF_ERROR(AddNamed(file.variables, scope));
+  KernelPlan plan;
+  for (const Operand& operand : Operands(problem)) {
+    plan.operand_bytes[operand.name] = static_cast<int64_t>(SpanBytes(operand.tensor));
+    plan.element_bytes[operand.name] = static_cast<int64_t>(SizeBytes(operand.tensor.type));
+  }
+  const DataType output = OutputType(problem);
+  if (file.workspace_bytes) {
+    ATTUNE_ASSIGN_OR_RETURN(plan.workspace_bytes,
+                            scope.EvaluateInteger(*file.workspace_bytes, 0, kMaxWorkspaceBytes));
+    plan.element_bytes[std::string(kWorkspaceName)] = static_cast<int64_t>(SizeBytes(output));
+  }
+  for (const KernelLaunch& launch : file.launches) {
+    if (launch.when) {
+      ATTUNE_ASSIGN_OR_RETURN(const bool wanted, scope.EvaluateBool(*launch.when));
+      if (!wanted) continue;
+    }
+    ATTUNE_ASSIGN_OR_RETURN(PlannedLaunch planned,
+                            PlanLaunch(launch, scope, output, file.language));
+    plan.launches.push_back(std::move(planned));
+  }
+  if (plan.launches.empty())
+    return Unsupported("No launch of this kernel file applies to this problem.");
+  return plan;
+}
+
+Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
+                               const Config& config) {
+  ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
+  const FieldNames* fields = FieldNamesOf(file.operator_name);
+  std::string source(file.prelude);
+  const auto is_fixed = [&](const std::string& size) {
+    return std::find(file.compile_time_sizes.begin(), file.compile_time_sizes.end(), size) !=
+           file.compile_time_sizes.end();
+  };
+  const auto define = [&](const std::string& name, const ParameterValue& value) -> Status {
+    if (std::holds_alternative<double>(value)) {
+      return Unsupported(
+          fmt::format("The definition '{}' is {}; only integers and names are compiled in.", name,
+                      attune::Text(value)));
+    }
+    source += fmt::format("#define {} {}\n", name, attune::Text(value));
+    return Status::Ok();
+  };
+  for (const std::vector<std::string>* names : {&fields->sizes, &fields->derived}) {
+    for (const std::string& size : *names) {
+      const ParameterValue value = is_fixed(size) ? scope.values().at(size) : ParameterValue(size);
+      ATTUNE_RETURN_IF_ERROR(define(UpperCase(size), value));
+    }
+  }
+  for (const Parameter& parameter : file.parameters) {
+    const auto chosen = config.find(parameter.name);
+    if (chosen == config.end()) {
+      return InvalidArgument(
+          fmt::format("The config {{{}}} has no parameter '{}' of kernel file '{}'.",
+                      attune::Text(config), parameter.name, file.name));
+    }
+    ATTUNE_RETURN_IF_ERROR(define(parameter.name, chosen->second));
+  }
+  for (const NamedExpression& definition : file.definitions) {
+    ATTUNE_RETURN_IF_ERROR(define(definition.name, scope.values().at(definition.name)));
+  }
+  return source + file.source;
+}
+
+Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits) {
+  if (OperatorName(problem) != file.operator_name) {
+    return Unsupported(fmt::format("{} computes {}, not {}.", file.solver_name(),
+                                   file.operator_name, OperatorName(problem)));
+  }
+  Scope scope(FieldsOf(problem));
+  scope.Add(device_limits);
+  for (const Expression& rule : file.applies) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(rule));
+    if (!holds) {
+      return Unsupported(
+          fmt::format("{} computes only problems with {}.", file.solver_name(), rule.text()));
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckConstraints(const KernelFile& file, const Problem& problem, const Config& config,
+                        const Config& device_limits) {
+  Scope scope(FieldsOf(problem));
+  scope.Add(device_limits);
+  scope.Add(config);
+  for (const Expression& constraint : file.constraints) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(constraint));
+    if (!holds) {
+      return Unsupported(fmt::format("The config {{{}}} breaks the constraint {} of {}.",
+                                     attune::Text(config), constraint.text(), file.solver_name()));
+    }
+  }
+  return Status::Ok();
+}
+
+Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
+                              const Config& device_limits) {
+  Config constants = FieldsOf(problem);
+  for (const auto& [name, value] : device_limits) constants[name] = value;
+  std::vector<Constraint> constraints;
+  for (const Expression& constraint : file.constraints) {
+    constraints.push_back(ConstraintFrom(constraint));
+  }
+  return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
+}
+
+SolverTraits TraitsOf(const KernelFile& file) {
+  SolverTraits traits;
+  traits.description = file.description;
+  traits.operator_name = file.operator_name;
+  traits.dynamic = file.dynamic();
+  traits.compiles = true;
+  return traits;
+}
+
+}  // namespace attune::kernel

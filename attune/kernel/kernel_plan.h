@@ -1,0 +1,81 @@
+// A kernel file applied to one problem and one config: numbers instead of expressions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/problem/problem.h"
+#include "attune/solver/solver.h"
+#include "attune/space/config.h"
+
+namespace attune::kernel {
+
+// A scalar that the caller of Executable::Run decides.
+enum class CallScalar { kAlpha, kBeta };
+
+struct PlannedArgument {
+  KernelArgument::Kind kind = KernelArgument::Kind::kOperand;  // Never kReal: it is resolved here.
+  std::string name;                                            // Of the operand.
+  std::variant<int64_t, double, CallScalar> value = int64_t{0};
+
+  friend bool operator==(const PlannedArgument&, const PlannedArgument&) = default;
+};
+
+struct PlannedLaunch {
+  std::string function;
+  std::vector<int64_t> local;   // Work-items.
+  std::vector<int64_t> groups;  // Work-groups.
+  std::vector<PlannedArgument> arguments;
+  int64_t shared_bytes = 0;  // Of dynamic shared memory, for each work-group.
+
+  friend bool operator==(const PlannedLaunch&, const PlannedLaunch&) = default;
+};
+
+struct KernelPlan {
+  int64_t workspace_bytes = 0;
+  std::map<std::string, int64_t> operand_bytes;  // What the problem has, by name.
+  std::map<std::string, int64_t>
+      element_bytes;                    // Of the same operands; 1 for the workspace of bytes.
+  std::vector<PlannedLaunch> launches;  // In order.
+
+  friend bool operator==(const KernelPlan&, const KernelPlan&) = default;
+};
+
+// kUnsupported, with the expression and the value, where an expression cannot be evaluated for this
+// problem or yields what no launch can have: an empty or huge work-group or grid, an int that needs
+// 64 bits, a negative size.
+Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config);
+
+// The program text: the file's prelude, one macro for each size, parameter and definition, then the
+// file's source.
+//   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,
+//   which is then the name of the kernel's argument.
+Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
+                               const Config& config);
+
+// Ok, or kUnsupported with the first rule of `file.applies` that `problem` breaks.
+Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits);
+
+// Ok, or kUnsupported with the first constraint that `config` breaks for `problem`.
+Status CheckConstraints(const KernelFile& file, const Problem& problem, const Config& config,
+                        const Config& device_limits);
+
+// Parameters, constraints and constants of the space of one problem.
+Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
+                              const Config& device_limits);
+
+// What every solver made from `file` is; `dynamic` follows from its sizes.
+SolverTraits TraitsOf(const KernelFile& file);
+
+// The plan as one line of JSON and back: what a compiler needs to know to warm a program up.
+std::string Text(const KernelPlan& plan);
+Result<KernelPlan> ParseKernelPlan(std::string_view text);
+
+}  // namespace attune::kernel

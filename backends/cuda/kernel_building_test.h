@@ -1,0 +1,63 @@
+// Shipped kernel files as solvers, built for GPUs that need not be here; tests are skipped without
+// a compiler.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attune/kernel/kernel_library.h"
+#include "backends/cuda/kernel_solver.h"
+#include "backends/cuda/lazy.h"
+#include "backends/cuda/nvrtc.h"
+
+namespace attune::cuda {
+
+class KernelBuildingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_.Get().available()) GTEST_SKIP() << nvrtc_.Get().report.missing;
+    kernel::KernelLibrary library =
+        kernel::LoadKernelLibrary({ATTUNE_SOURCE_KERNEL_DIR}, kernel::KernelLanguage::kCuda);
+    for (const LibraryReport& report : library.reports) {
+      EXPECT_TRUE(report.available) << report.missing;
+    }
+    for (kernel::KernelFile& file : library.files) {
+      solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
+    }
+  }
+
+  // The kernel that documentation shows to users.
+  KernelSolver Example() const {
+    return KernelSolver(
+        nvrtc_, *kernel::LoadKernelFile(
+                    std::filesystem::path(ATTUNE_EXAMPLE_KERNEL_DIR) / "acme_naive_gemm.json",
+                    kernel::KernelLanguage::kCuda));
+  }
+
+  // An NVIDIA H200, or an A100 by `arch` "sm_80".
+  static Target TargetOf(const std::string& arch) {
+    Target target{"cuda", "NVIDIA", arch, 132, {}};
+    target.properties = {{"max_work_group_size", "1024"},
+                         {"local_memory_bytes", arch == "sm_90" ? "232448" : "166912"}};
+    return target;
+  }
+
+  // What is wrong with this config on that device, as a sentence; empty if it builds.
+  std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
+                        const std::string& arch) const {
+    const auto recipe = solver.Recipe(problem, config, TargetOf(arch));
+    const Status status = recipe.ok() ? solver.Build(*recipe).status() : recipe.status();
+    if (status.ok()) return "";
+    return Text(Candidate{solver.id(), config}) + " for " + Text(problem) + " on " + arch + ": " +
+           status.message();
+  }
+
+  const Lazy<Nvrtc> nvrtc_;
+  std::vector<std::unique_ptr<const KernelSolver>> solvers_;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,124 @@
+// Own kernels on a GPU, on shapes that hurt: label `gpu`. The conformance suite has small ones.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attune/base/random.h"
+#include "attune/kernel/kernel_library.h"
+#include "attune/verify/bound_operands.h"
+#include "attune/verify/problem_data.h"
+#include "attune/verify/verifier.h"
+#include "backends/cuda/cuda_device_test.h"
+#include "backends/cuda/kernel_solver.h"
+
+namespace attune::cuda {
+namespace {
+
+constexpr int kSampledConfigs = 3;
+
+struct HostileCase {
+  const char* solver;
+  const char* problem;
+};
+
+const HostileCase kCases[] = {
+    // Columns that begin at every place of a word, and sizes that no tile divides.
+    {"cuda.gemm-tensor",
+     "gemm@1{m=257,n=129,k=4099,lda=263,ldb=4101,ldc=259,type=bf16,ctype=bf16,align=2}"},
+    {"cuda.gemm-tensor",
+     "gemm@1{m=131,n=261,k=2051,lda=2053,ldb=263,ldc=133,ta=t,tb=t,type=bf16,align=2,beta=one}"},
+    {"cuda.gemm-tensor",
+     "gemm@1{m=95,n=97,k=1027,ta=t,batch=3,type=f16,ctype=f16,align=2,bias=row,act=relu}"},
+    {"cuda.gemm-tensor", "gemm@1{m=200,n=333,k=777,tb=t,math=tf32,lda=201,ldb=335,align=4}"},
+    {"cuda.gemm-tensor", "gemm@1{m=200,n=333,k=777,ta=t,math=tf32,lda=779,ldb=781,align=4}"},
+    // Long in depth, so that it is split.
+    {"cuda.gemm-tensor", "gemm@1{m=64,n=48,k=20011,type=f16,ctype=f16}"},
+    {"cuda.gemm-few-columns", "gemm@1{m=5003,n=3,k=9001,lda=5005,type=bf16,ctype=bf16,align=2}"},
+    {"cuda.gemm-few-columns", "gemm@1{m=5003,n=1,k=9001,ta=t,lda=9003}"},
+    {"cuda.gemm-few-columns",
+     "gemm@1{m=301,n=8,k=9001,tb=t,type=f64,batch=2,beta=other,alpha=other}"},
+    {"cuda.gemm-few-rows", "gemm@1{m=1,n=5003,k=9001,ldb=9003,type=f16,ctype=f16,align=2}"},
+    {"cuda.gemm-few-rows", "gemm@1{m=5,n=5003,k=3001,tb=t,ta=t,bias=column,act=gelu}"},
+    {"cuda.conv-window",
+     "conv@1{dir=fwd,n=5,c=97,h=29,w=31,k=97,fh=3,fw=3,ph=1,pw=1,g=97,type=bf16}"},
+    {"cuda.conv-window",
+     "conv@1{dir=bwd_data,n=5,c=97,h=29,w=31,k=97,fh=5,fw=5,ph=2,pw=2,sh=2,sw=2,g=97,layout=nhwc}"},
+    {"cuda.conv-window",
+     "conv@1{dir=bwd_weights,n=5,c=97,h=29,w=31,k=97,fh=3,fw=3,ph=1,pw=1,g=97,layout=nhwc,type="
+     "f16}"},
+    {"cuda.conv-window", "conv@1{dir=bwd_weights,n=5,c=96,h=29,w=31,k=48,fh=3,fw=3,sh=2,g=24}"},
+    {"cuda.conv-window-filter",
+     "conv@1{dir=fwd,n=3,c=64,h=17,w=19,k=128,fh=3,fw=3,dh=2,dw=2,g=32}"},
+    {"cuda.gemm-tiled", "gemm@1{m=517,n=263,k=1031,lda=519,ldb=1033,ldc=521,align=4}"},
+    {"cuda.conv-implicit-gemm", "conv@1{dir=fwd,n=3,c=37,h=23,w=29,k=41,fh=3,fw=3,ph=1,pw=1,sh=2}"},
+};
+
+class CudaKernelTest : public CudaDeviceTest {
+ protected:
+  std::unique_ptr<const KernelSolver> SolverOf(const std::string& name) const {
+    kernel::KernelLibrary library =
+        kernel::LoadKernelLibrary(kernel::KernelFolders(), kernel::KernelLanguage::kCuda);
+    for (kernel::KernelFile& file : library.files) {
+      if (file.solver_name() == name) {
+        return std::make_unique<KernelSolver>(nvrtc_, std::move(file));
+      }
+    }
+    return nullptr;
+  }
+
+  // The default, others at random, and for kernels that may split the depth one that does.
+  static std::vector<Config> ConfigsOf(const ConfigSpace& space) {
+    std::vector<Config> configs = {space.At(0)};
+    Random random(space.size());
+    for (int i = 0; i < kSampledConfigs; ++i) configs.push_back(space.At(space.Sample(random)));
+    for (uint64_t i = 0; i < space.size(); ++i) {
+      const Config config = space.At(i);
+      const auto split = config.find("SPLIT_K");
+      if (split == config.end() || split->second == ParameterValue(int64_t{1})) continue;
+      configs.push_back(config);
+      break;
+    }
+    return configs;
+  }
+
+  // What is wrong with the config, as a sentence; empty if its result is right.
+  std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
+                        const ProblemData& data, BoundOperands& operands) {
+    const auto recipe = solver.Recipe(problem, config, device_->target());
+    if (!recipe.ok()) return recipe.status().ToString();
+    const auto artifact = solver.Build(*recipe);
+    if (!artifact.ok()) return artifact.status().ToString();
+    const auto executable = solver.Load(*artifact, problem, config, *device_);
+    if (!executable.ok()) return executable.status().ToString();
+    const Verdict verdict = Verify(**executable, *device_, operands, data, problem);
+    return verdict.failure.has_value() ? verdict.failure->message : "";
+  }
+};
+
+TEST_F(CudaKernelTest, ResultsOfHostileShapesAreRight) {
+  for (const HostileCase& each : kCases) {
+    const auto solver = SolverOf(each.solver);
+    ASSERT_NE(solver, nullptr) << each.solver;
+    const auto problem = ParseProblem(each.problem);
+    ASSERT_TRUE(problem.ok()) << each.problem << problem.status().ToString();
+    const Status applicable = solver->IsApplicable(*problem, device_->target());
+    ASSERT_TRUE(applicable.ok()) << each.problem << applicable.ToString();
+    const auto space = solver->Space(*problem, device_->target());
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+    const auto data = ProblemData::Create(*problem, 1);
+    ASSERT_TRUE(data.ok()) << data.status().ToString();
+    auto operands = BoundOperands::Create(*device_, *problem, *data);
+    ASSERT_TRUE(operands.ok()) << operands.status().ToString();
+
+    for (const Config& config : ConfigsOf(*space)) {
+      EXPECT_EQ(MistakeOf(*solver, *problem, config, *data, *operands), "")
+          << Text(Candidate{solver->id(), config}) << " for " << each.problem;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attune::cuda

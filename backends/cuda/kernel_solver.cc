@@ -1,0 +1,73 @@
+#include "backends/cuda/kernel_solver.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/kernel/device_limits.h"
+#include "attune/kernel/kernel_plan.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/kernel_executable.h"
+
+namespace attune::cuda {
+namespace {
+
+// Functions of OpenCL C are written without __device__.
+constexpr const char* kPreludeOptions = "--device-as-default-execution-space";
+
+Result<Config> LimitsOf(const Target& target) {
+  return kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kCuda);
+}
+
+}  // namespace
+
+KernelSolver::KernelSolver(const Lazy<Nvrtc>& nvrtc, kernel::KernelFile file)
+    : nvrtc_(nvrtc),
+      file_(std::move(file)),
+      id_{file_.solver_name(), file_.version},
+      traits_(kernel::TraitsOf(file_)) {}
+
+Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) const {
+  if (target.backend != "cuda") {
+    return Unsupported(
+        fmt::format("{} runs on CUDA devices, not on '{}'.", id_.name, target.backend));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
+  ATTUNE_RETURN_IF_ERROR(kernel::CheckApplies(file_, problem, limits));
+  const Nvrtc& nvrtc = nvrtc_.Get();
+  return nvrtc.available() ? Status::Ok() : Unavailable(nvrtc.report.missing);
+}
+
+Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
+  return kernel::MakeSpace(file_, problem, limits);
+}
+
+Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& config,
+                                         const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
+  ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
+  ATTUNE_ASSIGN_OR_RETURN(std::string source, kernel::MakeSource(file_, problem, config));
+  return MakeRecipe(nvrtc_.Get(), std::move(source), file_.prelude.empty() ? "" : kPreludeOptions,
+                    target.arch);
+}
+
+Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {
+  return BuildCubin(nvrtc_.Get(), recipe);
+}
+
+Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
+                                                       const Problem& problem, const Config& config,
+                                                       Device& device) const {
+  ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::MakePlan(file_, problem, config));
+  std::vector<std::string> names;
+  for (const Operand& operand : Operands(problem)) names.push_back(operand.name);
+  ATTUNE_ASSIGN_OR_RETURN(
+      std::unique_ptr<KernelExecutable> executable,
+      KernelExecutable::Create(*cuda, artifact, std::move(plan), std::move(names)));
+  return std::unique_ptr<Executable>(std::move(executable));
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,37 @@
+// A kernel file as a solver.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attune/kernel/kernel_file.h"
+#include "attune/solver/solver.h"
+#include "backends/cuda/lazy.h"
+#include "backends/cuda/nvrtc.h"
+
+namespace attune::cuda {
+
+// Thread-safe: immutable but for the compiler, which is.
+class KernelSolver final : public Solver {
+ public:
+  // Borrows `nvrtc`. REQUIRES: `file` was read for CUDA.
+  KernelSolver(const Lazy<Nvrtc>& nvrtc, kernel::KernelFile file);
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem& problem, const Target& target) const override;
+  Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
+                             const Target& target) const override;
+  Result<Artifact> Build(const BuildRecipe& recipe) const override;
+  Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
+                                           const Config& config, Device& device) const override;
+
+ private:
+  const Lazy<Nvrtc>& nvrtc_;
+  const kernel::KernelFile file_;
+  const SolverId id_;
+  const SolverTraits traits_;
+};
+
+}  // namespace attune::cuda

@@ -1,0 +1,60 @@
+// What tensors hold and what is computed in. KIND says what an element of the inputs is, OUT_KIND one of the output:
+// 0 f32, 1 bf16, 2 f16, 3 f64.
+
+#if KIND == 3
+typedef double ELEMENT;
+typedef double REAL;
+#elif KIND == 0
+typedef float ELEMENT;
+typedef float REAL;
+#else
+typedef unsigned short ELEMENT;
+typedef float REAL;
+#endif
+
+__device__ __forceinline__ REAL real_of(ELEMENT element) {
+#if KIND == 1
+  return __uint_as_float((unsigned)element << 16);
+#elif KIND == 2
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+  return value;
+#else
+  return element;
+#endif
+}
+
+#if OUT_KIND == 3
+typedef double OUTPUT;
+#elif OUT_KIND == 0
+typedef float OUTPUT;
+#else
+typedef unsigned short OUTPUT;
+#endif
+
+__device__ __forceinline__ REAL real_of_output(OUTPUT element) {
+#if OUT_KIND == 1
+  return __uint_as_float((unsigned)element << 16);
+#elif OUT_KIND == 2
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+  return value;
+#else
+  return element;
+#endif
+}
+
+__device__ __forceinline__ OUTPUT rounded(REAL value) {
+#if OUT_KIND == 1
+  const unsigned bits = __float_as_uint(value);
+  // A NaN stays one; the sum below could make it an infinity.
+  if (value != value) return (OUTPUT)(bits >> 16 | 0x40);
+  return (OUTPUT)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#elif OUT_KIND == 2
+  OUTPUT element;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(element) : "f"(value));
+  return element;
+#else
+  return value;
+#endif
+}
