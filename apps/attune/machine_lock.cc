@@ -37,7 +37,9 @@ class HeldLock final : public MachineTurns::Turn {
 
 // Every processor disturbs every other one, whatever computes on it.
 std::string DeviceName(const Place& place) {
-  return place.environment.contains(host::kWaitPolicyField) ? "processor" : place.device_spec;
+  if (place.environment.contains(host::kWaitPolicyField)) return "processor";
+  return place.identity.empty() ? place.device_spec
+                                : fmt::format("{}-{}", place.target.backend, place.identity);
 }
 
 std::string FileName(std::string_view device) {

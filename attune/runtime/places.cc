@@ -156,7 +156,8 @@ Result<Place> FindPlace(const BackendList& backends, const std::string& device_s
       return Unavailable(
           fmt::format("The device '{}' cannot be used: {}", device_spec, device.reason));
     }
-    Place place{backend, device_spec, device.target, backend->DescribeEnvironment()};
+    Place place{backend, device_spec, device.target, backend->DescribeEnvironment(),
+                device.identity};
     AddHost(place.environment);
     return place;
   }

@@ -37,6 +37,7 @@ struct Place {
   std::string device_spec;
   Target target;
   Environment environment;  // What a tuning run of this process would record now.
+  std::string identity;     // DeviceReport::identity.
 };
 
 // The rules of choosing there: the usual ones, and only solvers that still exist.

@@ -31,6 +31,9 @@ struct DeviceReport {
   std::string spec;  // What `--device` takes: "cpu", "opencl:0".
   Target target;
   std::string reason;  // Empty if usable.
+  // What names the very piece of hardware, whatever number it has for this process; empty where
+  // `spec` does.
+  std::string identity = "";
 };
 
 // Implemented by backends/*, each of which exports one factory function. Thread-safe.
