@@ -66,7 +66,8 @@ class Run {
 
   // Nothing while another process tunes it. What another one tuned since the run began is not
   // measured again.
-  Result<std::optional<ProblemOutcome>> TuneInTurn(const TaggedProblem& tagged) {
+  Result<std::optional<ProblemOutcome>> TuneInTurn(const TaggedProblem& tagged,
+                                                   const PastTuning& before) {
     std::unique_ptr<ProblemTurns::Turn> turn;
     if (options_.turns != nullptr) {
       ATTUNE_ASSIGN_OR_RETURN(turn, options_.turns->TryTake(tagged.problem));
@@ -75,7 +76,9 @@ class Run {
     ATTUNE_ASSIGN_OR_RETURN(const PastTuning past, FindPastTuning(tuner_, tagged.problem));
     ProblemOutcome outcome;
     outcome.problem = tagged.problem;
-    if (!IsTuned(past, tuner_, options_)) {
+    const bool was_tuned_meanwhile = past.newest_unix_ns > before.newest_unix_ns &&
+                                     past.Suffices(tuner_.options().per_problem_ns);
+    if (!was_tuned_meanwhile && !IsTuned(past, tuner_, options_)) {
       ATTUNE_ASSIGN_OR_RETURN(outcome, TuneOne(tagged.problem, past));
     } else {
       outcome.kind = ProblemOutcome::Kind::kAlreadyTuned;
@@ -220,7 +223,7 @@ Status TuneLeftovers(Run& run, const Backlog& backlog, std::vector<size_t> left,
     std::vector<size_t> still_left;
     for (const size_t i : left) {
       if (!may_begin(i)) continue;
-      ATTUNE_ASSIGN_OR_RETURN(auto outcome, run.TuneInTurn(backlog.problems[i]));
+      ATTUNE_ASSIGN_OR_RETURN(auto outcome, run.TuneInTurn(backlog.problems[i], backlog.past[i]));
       if (outcome.has_value()) {
         outcomes[i] = std::move(*outcome);
       } else {
@@ -257,7 +260,7 @@ Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems
     } else if (!is_open(i)) {
       ATTUNE_ASSIGN_OR_RETURN(outcome, run.TuneOne(problems[i].problem, backlog.past[i]));
     } else if (run.MayBegin(backlog.past[i])) {
-      ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(problems[i]));
+      ATTUNE_ASSIGN_OR_RETURN(auto tried, run.TuneInTurn(problems[i], backlog.past[i]));
       if (tried.has_value()) {
         outcome = std::move(*tried);
       } else {
