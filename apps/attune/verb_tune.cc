@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/crew_summary.h"
+#include "apps/attune/device_crew.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
 #include "apps/attune/index_keeper.h"
@@ -342,10 +344,52 @@ Result<std::unique_ptr<Workshop>> OpenWorkshop(const Place& place, const TuneVer
   });
 }
 
+// A table of winners for each kind of device.
+Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& options,
+                           const std::vector<std::string>& devices) {
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
+  std::vector<Target> shown;
+  for (const std::string& device : devices) {
+    ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
+    if (std::find(shown.begin(), shown.end(), place.target) != shown.end()) continue;
+    shown.push_back(place.target);
+    ATTUNE_ASSIGN_OR_RETURN(
+        const auto chosen,
+        ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
+    Output& out = application.out();
+    out.Print(fmt::format("{}{}\n", shown.size() > 1 ? "\n" : "", Text(place.target)));
+    out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
+    out.Print(NetworkLine(chosen));
+  }
+  return Status::Ok();
+}
+
+// One process for each of them, on one list: what another one tunes is left to it.
+Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
+                          UsableDevices(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const auto arguments, ArgumentsForEachDevice());
+  const OrderlyInterruption interruption;
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<CrewMember> members,
+      RunCrew(devices, arguments, application.err(), [&] { return interruption.requested(); }));
+  const CrewSummary summary = Summarize(members);
+  Output& out = application.out();
+  if (options.json) {
+    out.Print(Dump(ToJson(summary)));
+    return ExitStatusOf(summary);
+  }
+  ATTUNE_RETURN_IF_ERROR(PrintWinnersOfKinds(application, options, devices));
+  out.Print(SummaryText(summary, out.screen(), out.width()));
+  return ExitStatusOf(summary);
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
@@ -375,7 +419,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
 
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
   AddSelectionOptions(verb, options.selection);
-  verb.add_option("--device", options.device, "Where candidates run, as 'attune devices' lists it")
+  verb.add_option("--device", options.device,
+                  "Where candidates run, as 'attune devices' lists it; BACKEND:all is every device "
+                  "of one, at the same time")
       ->capture_default_str();
   AddDurationOption(verb, "--budget", options.run.budget_ns,
                     "Time for the whole run; a problem that was begun is finished, unless its "
@@ -429,7 +475,8 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "less time; an interrupted run goes on with the same command",
       "  attune tune --tag resnet50 --budget 3m\n"
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
-      "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n\n"
+      "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n"
+      "  attune tune --tag resnet50 --device cuda:all\n\n"
       "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "
       "not "
       "reached,\n1 if none could be tuned.");

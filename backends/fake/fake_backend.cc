@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::string_view kSpec = "fake";
 
+std::string SpecOf(int number) {
+  return number == 0 ? std::string(kSpec) : fmt::format("{}:{}", kSpec, number);
+}
+
 class FakeBackend final : public Backend {
  public:
   explicit FakeBackend(const FakeScript& script)
@@ -18,7 +22,11 @@ class FakeBackend final : public Backend {
   std::string_view name() const override { return "fake"; }
   const SolverList& solvers() const override { return solvers_; }
   std::vector<DeviceReport> Devices() const override {
-    return {{std::string(kSpec), FakeTarget(), ""}};
+    std::vector<DeviceReport> reports;
+    for (int number = 0; number < script_.count(); ++number) {
+      reports.push_back({SpecOf(number), FakeTarget(), ""});
+    }
+    return reports;
   }
   std::vector<LibraryReport> Libraries() const override {
     return {{"fakelib", true, "1.0", "fake-build", "", ""},
@@ -29,10 +37,14 @@ class FakeBackend final : public Backend {
   }
   bool OpensAfterFork() const override { return true; }
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
-    if (spec != kSpec) {
-      return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));
+    for (int number = 0; number < script_.count(); ++number) {
+      if (spec != SpecOf(number)) continue;
+      if (number == script_.broken()) {
+        return Unavailable(fmt::format("The fake device '{}' does not answer.", spec));
+      }
+      return std::make_unique<FakeDevice>(script_);
     }
-    return std::make_unique<FakeDevice>(script_);
+    return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));
   }
   Result<Peaks> MeasurePeaks(Device&) const override { return Peaks{100e9, 50e9, 10e9}; }
 

@@ -121,8 +121,10 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "seed") return ParseNumber<uint64_t>(key, value, 0, UINT64_MAX, seed_);
   if (key == "drift") return ParseNumber(key, value, 0.0, 0.9, drift_);
   if (key == "listed") return ParseNumber(key, value, 0, 1'000'000, listed_);
-  return InvalidArgument(
-      fmt::format("The device has no setting '{}'; it has seed, drift, listed.", key));
+  if (key == "count") return ParseNumber(key, value, 1, 64, count_);
+  if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
+  return InvalidArgument(fmt::format(
+      "The device has no setting '{}'; it has seed, drift, listed, count, broken.", key));
 }
 
 Status FakeScript::Apply(const Setting& setting, FakeBehaviour& behaviour) {

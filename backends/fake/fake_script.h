@@ -58,7 +58,8 @@ struct FakeBehaviour {
 // The candidate is a solver name, with or without some parameters: `fake.tiled{tile=8}
 // fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
 // in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
-// of the slow change of speed, a fraction), and listed, how many configs the device lists for
+// of the slow change of speed, a fraction), count (of devices: "fake", then "fake:1", ...), broken
+// (the number of one that cannot be opened), and listed, how many configs the device lists for
 // fake.listed, a solver that is there if it lists any.
 class FakeScript {
  public:
@@ -71,6 +72,8 @@ class FakeScript {
   uint64_t seed() const { return seed_; }
   double drift() const { return drift_; }
   int listed() const { return listed_; }
+  int count() const { return count_; }
+  int broken() const { return broken_; }
 
  private:
   struct Setting {
@@ -92,6 +95,8 @@ class FakeScript {
   uint64_t seed_ = 1;
   double drift_ = 0;
   int listed_ = 0;
+  int count_ = 1;
+  int broken_ = -1;
 };
 
 // The environment variable through which a process gets its script.

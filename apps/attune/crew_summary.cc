@@ -1,0 +1,147 @@
+#include "apps/attune/crew_summary.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "apps/attune/application.h"
+#include "apps/attune/duration.h"
+#include "apps/attune/table.h"
+#include "attune/tuner/tune_run.h"
+
+namespace attune {
+namespace {
+
+using Kind = ProblemOutcome::Kind;
+
+// The furthest first.
+constexpr std::array kOutcomes = {Kind::kTuned, Kind::kAlreadyTuned, Kind::kUnsupported,
+                                  Kind::kFailed, Kind::kNotReached};
+
+size_t RankOf(const Json& problem) {
+  const std::string outcome = problem.value("outcome", "");
+  for (size_t i = 0; i < kOutcomes.size(); ++i) {
+    if (Name(kOutcomes[i]) == outcome) return i;
+  }
+  return kOutcomes.size();
+}
+
+// What it printed, or null if that is no summary.
+Json ParseSummary(const CrewMember& member) {
+  Json summary = Json::parse(member.output, nullptr, false);
+  const bool is_whole =
+      summary.is_object() && summary.contains("problems") && summary["problems"].is_array();
+  return is_whole ? summary : Json();
+}
+
+std::string TroubleOf(const CrewMember& member, const Json& summary) {
+  if (summary.is_null()) {
+    return member.last_words.empty()
+               ? fmt::format("Its process ended with status {} and said nothing.",
+                             member.exit_status)
+               : member.last_words;
+  }
+  // It stopped before the end of the list: what it failed at last is why.
+  if (summary.value("not_reached", int64_t{0}) == 0) return "";
+  std::string reason;
+  for (const Json& problem : summary["problems"]) {
+    if (problem.value("outcome", "") == Name(Kind::kFailed)) reason = problem.value("message", "");
+  }
+  return reason;
+}
+
+void Merge(const Json& from, const std::string& device, std::vector<Json>& into) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (i >= into.size()) into.emplace_back(Json{{"outcome", ""}});
+    if (RankOf(from[i]) >= RankOf(into[i])) continue;
+    into[i] = from[i];
+    into[i]["device"] = device;
+  }
+}
+
+}  // namespace
+
+int64_t CrewSummary::CountOf(std::string_view outcome) const {
+  return std::count_if(problems.begin(), problems.end(), [&](const Json& problem) {
+    return problem.value("outcome", "") == outcome;
+  });
+}
+
+CrewSummary Summarize(std::span<const CrewMember> members) {
+  CrewSummary all;
+  for (const CrewMember& member : members) {
+    const Json summary = ParseSummary(member);
+    CrewSummary::Device device;
+    device.name = member.device;
+    device.trouble = TroubleOf(member, summary);
+    if (!summary.is_null()) {
+      device.tuned = summary.value("tuned", int64_t{0});
+      device.wall_ns = summary.value("wall_ns", int64_t{0});
+      device.busy_ns = summary.value("busy_ns", int64_t{0});
+      Merge(summary["problems"], member.device, all.problems);
+    }
+    all.wall_ns = std::max(all.wall_ns, device.wall_ns);
+    all.devices.push_back(std::move(device));
+  }
+  return all;
+}
+
+Json ToJson(const CrewSummary& summary) {
+  Json json;
+  for (const Kind kind : kOutcomes) json[std::string(Name(kind))] = summary.CountOf(Name(kind));
+  json["wall_ns"] = summary.wall_ns;
+  json["devices"] = Json::array();
+  for (const CrewSummary::Device& device : summary.devices) {
+    json["devices"].push_back({{"device", device.name},
+                               {"tuned", device.tuned},
+                               {"wall_ns", device.wall_ns},
+                               {"busy_ns", device.busy_ns},
+                               {"trouble", device.trouble}});
+  }
+  json["problems"] = summary.problems;
+  return json;
+}
+
+std::string SummaryText(const CrewSummary& summary, const Screen& screen, int width) {
+  std::string text = fmt::format("\n{} tuned", summary.CountOf(Name(Kind::kTuned)));
+  const auto add = [&](Kind kind, const char* words) {
+    if (const int64_t count = summary.CountOf(Name(kind))) {
+      text += fmt::format(", {} {}", count, words);
+    }
+  };
+  add(Kind::kAlreadyTuned, "tuned before");
+  add(Kind::kUnsupported, "unsupported");
+  add(Kind::kFailed, "failed");
+  add(Kind::kNotReached, "not reached");
+  text +=
+      fmt::format(" in {} on {} devices.\n\n", FormatWait(summary.wall_ns), summary.devices.size());
+  Table table({{"device"},
+               {"tuned", Column::Align::kRight},
+               {"time", Column::Align::kRight},
+               {"busy", Column::Align::kRight},
+               {"trouble", Column::Align::kLeft, true}});
+  for (const bool in_trouble : {false, true}) {
+    for (const CrewSummary::Device& device : summary.devices) {
+      if (device.trouble.empty() == in_trouble) continue;
+      const double share = device.wall_ns > 0 ? static_cast<double>(device.busy_ns) /
+                                                    static_cast<double>(device.wall_ns)
+                                              : 0;
+      table.AddRow({device.name, std::to_string(device.tuned), FormatWait(device.wall_ns),
+                    fmt::format("{:.0f}%", 100 * share), Printable(device.trouble)},
+                   in_trouble ? Colour::kYellow : Colour::kPlain);
+    }
+  }
+  return text + table.Render(screen, width);
+}
+
+int ExitStatusOf(const CrewSummary& summary) {
+  const int64_t failed = summary.CountOf(Name(Kind::kFailed));
+  const int64_t fruitless = failed + summary.CountOf(Name(Kind::kUnsupported));
+  if (fruitless == std::ssize(summary.problems)) return kExitFailed;
+  const bool is_complete = failed == 0 && summary.CountOf(Name(Kind::kNotReached)) == 0;
+  return is_complete ? kExitDone : kExitPartly;
+}
+
+}  // namespace attune

@@ -1,0 +1,46 @@
+// What became of a list that several devices tuned together.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/attune/device_crew.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/terminal.h"
+
+namespace attune {
+
+struct CrewSummary {
+  struct Device {
+    std::string name;
+    int64_t tuned = 0;
+    int64_t wall_ns = 0;
+    int64_t busy_ns = 0;  // Building, verifying or measuring.
+    std::string trouble;  // Why it did not go on to the end of the list; empty if it did.
+  };
+  std::vector<Device> devices;
+  // As those of `attune tune --json`, in the order of the list: of each problem what the device
+  // that got furthest with it says, and under "device" which one that is.
+  std::vector<Json> problems;
+  int64_t wall_ns = 0;  // Of the device that took longest.
+
+  int64_t CountOf(std::string_view outcome) const;
+};
+
+// A device whose process printed no summary is in trouble and tuned nothing that is counted;
+// everything that it finished is in the database all the same.
+CrewSummary Summarize(std::span<const CrewMember> members);
+
+// One object: the counts of `attune tune --json`, and `devices`.
+Json ToJson(const CrewSummary& summary);
+
+// For people: counts, then a line for each device, those in trouble last.
+std::string SummaryText(const CrewSummary& summary, const Screen& screen, int width);
+
+// As of `attune tune`: done if every problem that a solver computes is tuned, whatever became of
+// single devices; failed if no process came so far as to say anything.
+int ExitStatusOf(const CrewSummary& summary);
+
+}  // namespace attune
