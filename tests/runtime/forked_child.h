@@ -12,9 +12,9 @@
 namespace attune {
 
 // Whether a child can allocate that was forked while other threads do. glibc takes care of its own
-// allocator; those of GCC 12's sanitizers leave their locks to the child as another thread held
+// allocator; that of GCC 12's AddressSanitizer leaves its locks to the child as another thread held
 // them, and it waits for ever.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAllocatesAfterFork = false;
 #else
 inline constexpr bool kAllocatesAfterFork = true;

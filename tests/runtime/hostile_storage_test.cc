@@ -86,9 +86,9 @@ TEST(HostileStorage, ADatabaseThatIsNoneIsToldAndTheDefaultServes) {
   RuntimeWorld world;
   const std::string garbage(10'000, 'x');
   Overwrite(world.database(), garbage);
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   ASSERT_TRUE(Multiply(runtime.get(), 16));
@@ -262,9 +262,9 @@ TEST(HostileStorage, AFullDiskCostsTheRecordsAndNothingElse) {
     }
   }
   const RuntimeHandle recording = MakeRuntime(ATTUNE_RECORD);
+  EventLog log;
   const RuntimeHandle tuning = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_TRUE(recording != nullptr && tuning != nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(tuning.get());
 
   ASSERT_TRUE(Multiply(recording.get(), 16));
@@ -330,9 +330,9 @@ TEST(HostileStorage, ARecordOfALostSolverIsSkippedCountedAndMeasuredAgain) {
     ASSERT_TRUE(RefreshIndex(**store, IndexPathOf(database), {}).ok());
   }
   world.Set("ATTUNE_DB", database);
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   ASSERT_TRUE(Multiply(runtime.get(), 16));

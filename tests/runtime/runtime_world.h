@@ -48,7 +48,8 @@ class RuntimeWorld {
   std::vector<std::unique_ptr<ScopedVariable>> variables_;
 };
 
-// What a run time told its listener. Thread-safe.
+// What a run time told its listener, until its end: made before it, so that it goes after it.
+// Thread-safe.
 class EventLog {
  public:
   void Listen(attune_runtime* runtime);

@@ -27,9 +27,9 @@ std::string Explanation(attune_runtime* runtime, const std::string& problem) {
 
 TEST(Serving, AMissIsServedAtOnceTunedInAnotherProcessAndSwapped) {
   RuntimeWorld world;
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   ASSERT_TRUE(Multiply(runtime.get(), 16)) << attune_last_message();
@@ -62,9 +62,9 @@ TEST(Serving, WhatOneProcessTunedServesTheNextOne) {
 TEST(Serving, TheHostIsTunedBehindTheCallerToo) {
   RuntimeWorld world;
   world.Set("ATTUNE_DEVICE", "cpu");
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   ASSERT_TRUE(Multiply(runtime.get(), 24)) << attune_last_message();
@@ -139,9 +139,9 @@ TEST(Serving, ASpentBudgetLeavesTheRestToTheDefault) {
   options.policy = ATTUNE_DEFERRED;
   options.per_problem_ms = 200;
   options.tuning_budget_ms = 1;
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(options);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   for (const int64_t size : {16, 17, 18}) ASSERT_TRUE(Multiply(runtime.get(), size));

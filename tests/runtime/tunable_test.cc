@@ -79,9 +79,9 @@ class TunableRuntime : public testing::Test {
 
   // Tunes a product of this size before it is computed.
   void TuneInline(int64_t size) {
+    EventLog log;
     const RuntimeHandle runtime = MakeRuntime(ATTUNE_INLINE);
     ASSERT_NE(runtime, nullptr) << attune_last_message();
-    EventLog log;
     log.Listen(runtime.get());
     ASSERT_TRUE(Multiply(runtime.get(), size)) << attune_last_message();
     ASSERT_EQ(CountersOf(runtime.get()).tunings, 1u) << log.Message(ATTUNE_EVENT_TUNING_FAILED);

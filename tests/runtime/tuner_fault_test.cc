@@ -53,9 +53,9 @@ Problem AnyProblem() { return *ParseProblem("gemm@1{m=16,n=16,k=16}"); }
 
 TEST(TunerFaults, AfterAKilledTunerTheNextShapeGetsANewOne) {
   RuntimeWorld world(kSlowScript);
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
   ASSERT_TRUE(Multiply(runtime.get(), 16));
 
@@ -79,9 +79,9 @@ TEST(TunerFaults, AfterAKilledTunerTheNextShapeGetsANewOne) {
 TEST(TunerFaults, WithoutATunerTheDefaultServesAndTheReasonIsTold) {
   RuntimeWorld world;
   world.Set("ATTUNE_TUNER", (world.folder() / "no-such-program").string());
+  EventLog log;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  EventLog log;
   log.Listen(runtime.get());
 
   ASSERT_TRUE(Multiply(runtime.get(), 16));

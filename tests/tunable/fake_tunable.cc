@@ -16,7 +16,7 @@ namespace attune {
 namespace {
 
 // Enough for a busy machine; on an idle one a decision takes a tenth of it.
-constexpr int64_t kPerProblemNs = 200'000'000;
+constexpr int64_t kPerProblemNs = int64_t{200'000'000} * ATTUNE_TEST_TIME_FACTOR;
 constexpr float kGap = -1;
 constexpr double kAlpha = 1.5;
 constexpr double kBeta = 0.5;
