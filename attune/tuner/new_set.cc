@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -16,7 +17,11 @@ constexpr const char* kAttuneVersion = ATTUNE_VERSION;
 std::string MeasuredBy() {
   char host[256] = "unknown";
   ::gethostname(host, sizeof host - 1);
-  const passwd* user = ::getpwuid(::getuid());
+  // Threads of one process tune at the same time, so not getpwuid().
+  passwd entry{};
+  passwd* user = nullptr;
+  std::array<char, 4096> names{};
+  ::getpwuid_r(::getuid(), &entry, names.data(), names.size(), &user);
   return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host);
 }
 
