@@ -47,24 +47,24 @@ struct Part {
 };
 
 template <int words, int length>
-__device__ __forceinline__ void fetch(const Part& part, uint4* fetched) {
+__device__ __forceinline__ void fetch(const Part& part, Word* fetched) {
 #pragma unroll
   for (int i = 0; i < words; ++i) {
     const int word = i * THREADS + threadIdx.x;
     const int line = part.first_line + word / (length / WORD_ELEMENTS);
     const int first = part.first + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS;
-    fetched[i] = make_uint4(0, 0, 0, 0);
-    if (line < part.lines) fetched[i] = word_at(part.matrix + line * part.leading, first, part.length);
+    const bool exists = line < part.lines;
+    fetched[i] = load_word(part.matrix + (exists ? line : 0) * part.leading, first, exists ? part.length : 0);
   }
 }
 
 template <int words, int length, int pitch>
-__device__ __forceinline__ void keep(const uint4* fetched, ELEMENT* tile) {
+__device__ __forceinline__ void keep(const Word* fetched, ELEMENT* tile) {
 #pragma unroll
   for (int i = 0; i < words; ++i) {
     const int word = i * THREADS + threadIdx.x;
     const int line = word / (length / WORD_ELEMENTS);
-    *(uint4*)(tile + line * pitch + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS) = fetched[i];
+    *(uint4*)(tile + line * pitch + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS) = put_together(fetched[i]);
   }
 }
 
@@ -209,8 +209,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   int& depth_b = TRANS_B ? part_b.first_line : part_b.first;
   const int warp_row = threadIdx.x / 32 % WARPS_M * WARP_M;
   const int warp_column = threadIdx.x / 32 / WARPS_M * WARP_N;
-  uint4 next_a[WORDS_A];
-  uint4 next_b[WORDS_B];
+  Word next_a[WORDS_A];
+  Word next_b[WORDS_B];
   float sum[ROWS][COLUMNS][4] = {};
 
   fetch<WORDS_A, LENGTH_A>(part_a, next_a);

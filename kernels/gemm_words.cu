@@ -23,26 +23,33 @@ __device__ __forceinline__ unsigned first_bytes(unsigned part, int bytes) {
   return bytes >= 4 ? part : bytes <= 0 ? 0u : part & ((1u << 8 * bytes) - 1);
 }
 
-// The elements of `line` from `first` on that are before `extent`, and zeros behind them. Only aligned words that hold
-// one of these elements are read, so nothing beyond the memory that was allocated.
-__device__ __forceinline__ uint4 word_at(const ELEMENT* line, int first, int extent) {
-  const int count = extent - first;
-  if (count <= 0) return make_uint4(0, 0, 0, 0);
-  const int bytes = min(count, WORD_ELEMENTS) * ELEMENT_BYTES;
+// What was read for 16 bytes, before it is put together. Between the two, other work hides the time that reading takes.
+struct Word {
+  uint4 low;
+  uint4 high;
+  int shift;  // Bytes from the beginning of `low` to what is wanted,
+  int bytes;  // so many of which are elements; the others are zeros.
+};
+
+// The elements of `line` from `first` on that are before `extent`. Only aligned words that hold one of them are read, so
+// nothing beyond the memory that was allocated.
+__device__ __forceinline__ Word load_word(const ELEMENT* line, int first, int extent) {
   const char* begin = (const char*)(line + first);
-  const unsigned shift = (unsigned)((unsigned long long)begin & 15);
-  const uint4* words = (const uint4*)(begin - shift);
-  uint4 word = __ldg(words);
-  if (shift != 0) {
-    uint4 high = make_uint4(0, 0, 0, 0);
-    if ((int)shift + bytes > 16) high = __ldg(words + 1);
-    word = shifted(word, high, shift);
-  }
-  if (bytes < 16) {
-    word = make_uint4(first_bytes(word.x, bytes), first_bytes(word.y, bytes - 4),
-                      first_bytes(word.z, bytes - 8), first_bytes(word.w, bytes - 12));
-  }
+  Word word;
+  word.low = make_uint4(0, 0, 0, 0);
+  word.high = make_uint4(0, 0, 0, 0);
+  word.shift = (int)((unsigned long long)begin & 15);
+  word.bytes = max(0, min(extent - first, WORD_ELEMENTS)) * ELEMENT_BYTES;
+  const uint4* words = (const uint4*)(begin - word.shift);
+  if (word.bytes > 0) word.low = __ldg(words);
+  if (word.shift + word.bytes > 16) word.high = __ldg(words + 1);
   return word;
+}
+
+__device__ __forceinline__ uint4 put_together(const Word& word) {
+  const uint4 all = shifted(word.low, word.high, word.shift);
+  return make_uint4(first_bytes(all.x, word.bytes), first_bytes(all.y, word.bytes - 4),
+                    first_bytes(all.z, word.bytes - 8), first_bytes(all.w, word.bytes - 12));
 }
 
 __device__ __forceinline__ void unpack(uint4 word, REAL* values) {
