@@ -27,30 +27,35 @@ __device__ __forceinline__ unsigned first_bytes(unsigned part, int bytes) {
 struct Word {
   uint4 low;
   uint4 high;
-  int shift;  // Bytes from the beginning of `low` to what is wanted,
-  int bytes;  // so many of which are elements; the others are zeros.
 };
 
-// The elements of `line` from `first` on that are before `extent`. Only aligned words that hold one of them are read, so
-// nothing beyond the memory that was allocated.
-__device__ __forceinline__ Word load_word(const ELEMENT* line, int first, int extent) {
-  const char* begin = (const char*)(line + first);
+// Reads `bytes` from `begin` on, 16 at most, `shift` bytes into an aligned word. Only words that hold some of them are
+// read, so nothing beyond the memory that was allocated.
+__device__ __forceinline__ Word load_bytes(const char* begin, int shift, int bytes) {
   Word word;
   word.low = make_uint4(0, 0, 0, 0);
   word.high = make_uint4(0, 0, 0, 0);
-  word.shift = (int)((unsigned long long)begin & 15);
-  word.bytes = max(0, min(extent - first, WORD_ELEMENTS)) * ELEMENT_BYTES;
-  const uint4* words = (const uint4*)(begin - word.shift);
-  if (word.bytes > 0) word.low = __ldg(words);
-  if (word.shift + word.bytes > 16) word.high = __ldg(words + 1);
+  const uint4* words = (const uint4*)(begin - shift);
+  if (bytes > 0) word.low = __ldg(words);
+  if (shift + bytes > 16) word.high = __ldg(words + 1);
   return word;
 }
 
-__device__ __forceinline__ uint4 put_together(const Word& word) {
-  const uint4 all = shifted(word.low, word.high, word.shift);
-  return make_uint4(first_bytes(all.x, word.bytes), first_bytes(all.y, word.bytes - 4),
-                    first_bytes(all.z, word.bytes - 8), first_bytes(all.w, word.bytes - 12));
+// These bytes, and zeros behind them.
+__device__ __forceinline__ uint4 put_together(const Word& word, int shift, int bytes) {
+  uint4 all = word.low;
+  if (shift != 0) all = shifted(word.low, word.high, shift);
+  if (bytes < 16) {
+    all = make_uint4(first_bytes(all.x, bytes), first_bytes(all.y, bytes - 4), first_bytes(all.z, bytes - 8),
+                     first_bytes(all.w, bytes - 12));
+  }
+  return all;
 }
+
+__device__ __forceinline__ int shift_of(const void* place) { return (int)((unsigned long long)place & 15); }
+
+// Of a word that begins `left` elements before the end.
+__device__ __forceinline__ int bytes_of(int left) { return max(0, min(left, WORD_ELEMENTS)) * ELEMENT_BYTES; }
 
 __device__ __forceinline__ void unpack(uint4 word, REAL* values) {
   const unsigned part[4] = {word.x, word.y, word.z, word.w};
