@@ -19,6 +19,25 @@
 #endif
 #define BLOCK_LINES (WARP_LINES * OUTER_WARPS)
 
+// Elements of a line from `first` on that are before `extent`, and where they were read.
+struct Piece {
+  Word word;
+  int shift;
+  int bytes;
+};
+
+__device__ __forceinline__ Piece load_piece(const ELEMENT* line, int first, int extent) {
+  Piece piece;
+  piece.shift = shift_of(line + first);
+  piece.bytes = bytes_of(extent - first);
+  piece.word = load_bytes((const char*)(line + first), piece.shift, piece.bytes);
+  return piece;
+}
+
+__device__ __forceinline__ void unpack_piece(const Piece& piece, REAL* values) {
+  unpack(put_together(piece.word, piece.shift, piece.bytes), values);
+}
+
 struct Operands {
   const ELEMENT* large;
   const ELEMENT* few;
@@ -39,7 +58,8 @@ __device__ __forceinline__ REAL few_at(const Operands& operands, int k, int whic
 __device__ __forceinline__ void load_few(const Operands& operands, int k, int which, REAL* values) {
   if (FEW_ALONG_K) {
     const bool exists = which < operands.count;
-    unpack(word_at(operands.few + (exists ? which : 0) * operands.few_leading, k, exists ? operands.end_k : 0), values);
+    unpack_piece(
+        load_piece(operands.few + (exists ? which : 0) * operands.few_leading, k, exists ? operands.end_k : 0), values);
   } else {
 #pragma unroll
     for (int i = 0; i < WORD_ELEMENTS; ++i) values[i] = few_at(operands, k + i, which);
@@ -53,14 +73,16 @@ __device__ __forceinline__ void accumulate(const Operands& operands, int first, 
   const int lane = threadIdx.x % 32;
   for (int k = operands.first_k + (k_warp * 32 + lane) * WORD_ELEMENTS; k < operands.end_k;
        k += K_WARPS * 32 * WORD_ELEMENTS) {
-    REAL large[LINES][WORD_ELEMENTS];
+    Piece pieces[LINES];
 #pragma unroll
     for (int line = 0; line < LINES; ++line) {
       const bool exists = first + line < operands.outer;
-      unpack(word_at(operands.large + (exists ? first + line : 0) * operands.large_leading, k,
-                     exists ? operands.end_k : 0),
-             large[line]);
+      pieces[line] = load_piece(operands.large + (exists ? first + line : 0) * operands.large_leading, k,
+                              exists ? operands.end_k : 0);
     }
+    REAL large[LINES][WORD_ELEMENTS];
+#pragma unroll
+    for (int line = 0; line < LINES; ++line) unpack_piece(pieces[line], large[line]);
 #pragma unroll
     for (int which = 0; which < FEW; ++which) {
       REAL few[WORD_ELEMENTS];
@@ -83,17 +105,27 @@ __device__ __forceinline__ void accumulate(const Operands& operands, int first, 
 }
 #else
 #define SUMS WORD_ELEMENTS
-// Lanes lie along the results; each warp takes every K_WARPS-th step in depth.
+// Lanes lie along the results; each warp takes every K_WARPS-th step in depth, LINES of them at a time.
 __device__ __forceinline__ void accumulate(const Operands& operands, int first, int k_warp, REAL sum[SUMS][FEW]) {
-#pragma unroll LINES
-  for (int k = operands.first_k + k_warp; k < operands.end_k; k += K_WARPS) {
-    REAL large[WORD_ELEMENTS];
-    unpack(word_at(operands.large + k * operands.large_leading, first, operands.outer), large);
+  for (int k = operands.first_k + k_warp; k < operands.end_k; k += K_WARPS * LINES) {
+    Piece pieces[LINES];
 #pragma unroll
-    for (int which = 0; which < FEW; ++which) {
-      const REAL few = few_at(operands, k, which);
+    for (int line = 0; line < LINES; ++line) {
+      const int at = k + line * K_WARPS;
+      const bool exists = at < operands.end_k;
+      pieces[line] = load_piece(operands.large + (exists ? at : 0) * operands.large_leading, first,
+                              exists ? operands.outer : 0);
+    }
 #pragma unroll
-      for (int i = 0; i < WORD_ELEMENTS; ++i) sum[i][which] = fma(large[i], few, sum[i][which]);
+    for (int line = 0; line < LINES; ++line) {
+      REAL large[WORD_ELEMENTS];
+      unpack_piece(pieces[line], large);
+#pragma unroll
+      for (int which = 0; which < FEW; ++which) {
+        const REAL few = few_at(operands, k + line * K_WARPS, which);
+#pragma unroll
+        for (int i = 0; i < WORD_ELEMENTS; ++i) sum[i][which] = fma(large[i], few, sum[i][which]);
+      }
     }
   }
 }

@@ -36,35 +36,66 @@
 #define WORDS_A (LINES_A * LENGTH_A / WORD_ELEMENTS / THREADS)
 #define WORDS_B (LINES_B * LENGTH_B / WORD_ELEMENTS / THREADS)
 
-// A part of a matrix whose lines lie `leading` elements apart.
-struct Part {
-  const ELEMENT* matrix;
-  long long leading;
-  int first_line;
-  int lines;  // Of the matrix, as is the next.
-  int first;
-  int length;
+// Where this thread reads its words of the next tile. A step in depth is a multiple of 16 bytes, so that the place of a
+// column within words stays.
+template <int words, bool along_depth>
+struct Feed {
+  const char* begin[words];
+  int shift[words];
+  int outer_bytes[words];  // Of a word, as far as the direction that is not the depth goes.
+  int left[words];         // From where the word begins to the end of the depth.
+  long long step;
+
+  __device__ __forceinline__ int bytes(int i) const {
+    return along_depth ? min(outer_bytes[i], bytes_of(left[i])) : left[i] > 0 ? outer_bytes[i] : 0;
+  }
 };
 
-template <int words, int length>
-__device__ __forceinline__ void fetch(const Part& part, uint4* fetched) {
-#pragma unroll
-  for (int i = 0; i < words; ++i) {
-    const int word = i * THREADS + threadIdx.x;
-    const int line = part.first_line + word / (length / WORD_ELEMENTS);
-    const int first = part.first + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS;
-    fetched[i] = make_uint4(0, 0, 0, 0);
-    if (line < part.lines) fetched[i] = word_at(part.matrix + line * part.leading, first, part.length);
-  }
-}
-
-template <int words, int length, int pitch>
-__device__ __forceinline__ void keep(const uint4* fetched, ELEMENT* tile) {
+// `outer` is the first row of A or column of B, of `outer_extent`; `depth` the first step, before `depth_end`.
+template <int words, int length, bool along_depth>
+__device__ __forceinline__ Feed<words, along_depth> feed_of(const ELEMENT* matrix, int leading, int outer,
+                                                            int outer_extent, int depth, int depth_end) {
+  Feed<words, along_depth> feed;
 #pragma unroll
   for (int i = 0; i < words; ++i) {
     const int word = i * THREADS + threadIdx.x;
     const int line = word / (length / WORD_ELEMENTS);
-    *(uint4*)(tile + line * pitch + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS) = fetched[i];
+    const int first = word % (length / WORD_ELEMENTS) * WORD_ELEMENTS;
+    const int at_outer = outer + (along_depth ? line : first);
+    const int at_depth = depth + (along_depth ? first : line);
+    feed.begin[i] = (const char*)(matrix + (along_depth ? at_depth + (long long)at_outer * leading
+                                                        : at_outer + (long long)at_depth * leading));
+    feed.shift[i] = shift_of(feed.begin[i]);
+    feed.outer_bytes[i] = along_depth ? (at_outer < outer_extent ? 16 : 0) : bytes_of(outer_extent - at_outer);
+    feed.left[i] = depth_end - at_depth;
+  }
+  feed.step = TILE_K * ELEMENT_BYTES * (along_depth ? 1ll : (long long)leading);
+  return feed;
+}
+
+template <int words, bool along_depth>
+__device__ __forceinline__ void fetch(const Feed<words, along_depth>& feed, Word* fetched) {
+#pragma unroll
+  for (int i = 0; i < words; ++i) fetched[i] = load_bytes(feed.begin[i], feed.shift[i], feed.bytes(i));
+}
+
+template <int words, bool along_depth>
+__device__ __forceinline__ void advance(Feed<words, along_depth>& feed) {
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    feed.begin[i] += feed.step;
+    feed.left[i] -= TILE_K;
+  }
+}
+
+template <int words, int length, int pitch, bool along_depth>
+__device__ __forceinline__ void keep(const Feed<words, along_depth>& feed, const Word* fetched, ELEMENT* tile) {
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    const int word = i * THREADS + threadIdx.x;
+    const int line = word / (length / WORD_ELEMENTS);
+    *(uint4*)(tile + line * pitch + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS) =
+        put_together(fetched[i], feed.shift[i], feed.bytes(i));
   }
 }
 
@@ -195,39 +226,30 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int end_k = min((long long)k, (long long)first_k + depth);
   const int row = blockIdx.x * TILE_M;
   const int column = blockIdx.y * TILE_N;
-#if TRANS_A
-  Part part_a = {a + matrix * stride_a, lda, row, m, first_k, end_k};
-#else
-  Part part_a = {a + matrix * stride_a, lda, first_k, end_k, row, m};
-#endif
-#if TRANS_B
-  Part part_b = {b + matrix * stride_b, ldb, first_k, end_k, column, n};
-#else
-  Part part_b = {b + matrix * stride_b, ldb, column, n, first_k, end_k};
-#endif
-  int& depth_a = TRANS_A ? part_a.first : part_a.first_line;
-  int& depth_b = TRANS_B ? part_b.first_line : part_b.first;
+  auto feed_a = feed_of<WORDS_A, LENGTH_A, TRANS_A == 1>(a + matrix * stride_a, lda, row, m, first_k, end_k);
+  auto feed_b = feed_of<WORDS_B, LENGTH_B, TRANS_B == 0>(b + matrix * stride_b, ldb, column, n, first_k, end_k);
   const int warp_row = threadIdx.x / 32 % WARPS_M * WARP_M;
   const int warp_column = threadIdx.x / 32 / WARPS_M * WARP_N;
-  uint4 next_a[WORDS_A];
-  uint4 next_b[WORDS_B];
+  Word next_a[WORDS_A];
+  Word next_b[WORDS_B];
   float sum[ROWS][COLUMNS][4] = {};
 
-  fetch<WORDS_A, LENGTH_A>(part_a, next_a);
-  fetch<WORDS_B, LENGTH_B>(part_b, next_b);
+  fetch(feed_a, next_a);
+  fetch(feed_b, next_b);
   int half = 0;
   for (int at = first_k; at < end_k; at += TILE_K) {
     ELEMENT* const tile_a = tiles_a + half * LINES_A * PITCH_A;
     ELEMENT* const tile_b = tiles_b + half * LINES_B * PITCH_B;
-    keep<WORDS_A, LENGTH_A, PITCH_A>(next_a, tile_a);
-    keep<WORDS_B, LENGTH_B, PITCH_B>(next_b, tile_b);
+    keep<WORDS_A, LENGTH_A, PITCH_A>(feed_a, next_a, tile_a);
+    keep<WORDS_B, LENGTH_B, PITCH_B>(feed_b, next_b, tile_b);
     // The other half is written next, when every warp is past this place and so done with it.
     __syncthreads();
-    depth_a += TILE_K;
-    depth_b += TILE_K;
+    // In a branch, out of which the compiler does not move what is read to where it is needed.
     if (at + TILE_K < end_k) {
-      fetch<WORDS_A, LENGTH_A>(part_a, next_a);
-      fetch<WORDS_B, LENGTH_B>(part_b, next_b);
+      advance(feed_a);
+      advance(feed_b);
+      fetch(feed_a, next_a);
+      fetch(feed_b, next_b);
     }
     multiply_tiles(tile_a, tile_b, warp_row, warp_column, sum);
     half ^= 1;

@@ -23,27 +23,39 @@ __device__ __forceinline__ unsigned first_bytes(unsigned part, int bytes) {
   return bytes >= 4 ? part : bytes <= 0 ? 0u : part & ((1u << 8 * bytes) - 1);
 }
 
-// The elements of `line` from `first` on that are before `extent`, and zeros behind them. Only aligned words that hold
-// one of these elements are read, so nothing beyond the memory that was allocated.
-__device__ __forceinline__ uint4 word_at(const ELEMENT* line, int first, int extent) {
-  const int count = extent - first;
-  if (count <= 0) return make_uint4(0, 0, 0, 0);
-  const int bytes = min(count, WORD_ELEMENTS) * ELEMENT_BYTES;
-  const char* begin = (const char*)(line + first);
-  const unsigned shift = (unsigned)((unsigned long long)begin & 15);
+// What was read for 16 bytes, before it is put together. Between the two, other work hides the time that reading takes.
+struct Word {
+  uint4 low;
+  uint4 high;
+};
+
+// Reads `bytes` from `begin` on, 16 at most, `shift` bytes into an aligned word. Only words that hold some of them are
+// read, so nothing beyond the memory that was allocated.
+__device__ __forceinline__ Word load_bytes(const char* begin, int shift, int bytes) {
+  Word word;
+  word.low = make_uint4(0, 0, 0, 0);
+  word.high = make_uint4(0, 0, 0, 0);
   const uint4* words = (const uint4*)(begin - shift);
-  uint4 word = __ldg(words);
-  if (shift != 0) {
-    uint4 high = make_uint4(0, 0, 0, 0);
-    if ((int)shift + bytes > 16) high = __ldg(words + 1);
-    word = shifted(word, high, shift);
-  }
-  if (bytes < 16) {
-    word = make_uint4(first_bytes(word.x, bytes), first_bytes(word.y, bytes - 4),
-                      first_bytes(word.z, bytes - 8), first_bytes(word.w, bytes - 12));
-  }
+  if (bytes > 0) word.low = __ldg(words);
+  if (shift + bytes > 16) word.high = __ldg(words + 1);
   return word;
 }
+
+// These bytes, and zeros behind them.
+__device__ __forceinline__ uint4 put_together(const Word& word, int shift, int bytes) {
+  uint4 all = word.low;
+  if (shift != 0) all = shifted(word.low, word.high, shift);
+  if (bytes < 16) {
+    all = make_uint4(first_bytes(all.x, bytes), first_bytes(all.y, bytes - 4), first_bytes(all.z, bytes - 8),
+                     first_bytes(all.w, bytes - 12));
+  }
+  return all;
+}
+
+__device__ __forceinline__ int shift_of(const void* place) { return (int)((unsigned long long)place & 15); }
+
+// Of a word that begins `left` elements before the end.
+__device__ __forceinline__ int bytes_of(int left) { return max(0, min(left, WORD_ELEMENTS)) * ELEMENT_BYTES; }
 
 __device__ __forceinline__ void unpack(uint4 word, REAL* values) {
   const unsigned part[4] = {word.x, word.y, word.z, word.w};
