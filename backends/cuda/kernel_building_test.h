@@ -16,12 +16,16 @@
 
 namespace attune::cuda {
 
+// Folders of the source tree: kernels that attune brings, and one that documentation shows.
+extern const char* const kShippedKernels;
+extern const char* const kExampleKernels;
+
 class KernelBuildingTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!nvrtc_.Get().available()) GTEST_SKIP() << nvrtc_.Get().report.missing;
     kernel::KernelLibrary library =
-        kernel::LoadKernelLibrary({ATTUNE_SOURCE_KERNEL_DIR}, kernel::KernelLanguage::kCuda);
+        kernel::LoadKernelLibrary({kShippedKernels}, kernel::KernelLanguage::kCuda);
     for (const LibraryReport& report : library.reports) {
       EXPECT_TRUE(report.available) << report.missing;
     }
@@ -32,10 +36,9 @@ class KernelBuildingTest : public testing::Test {
 
   // The kernel that documentation shows to users.
   KernelSolver Example() const {
-    return KernelSolver(
-        nvrtc_, *kernel::LoadKernelFile(
-                    std::filesystem::path(ATTUNE_EXAMPLE_KERNEL_DIR) / "acme_naive_gemm.json",
-                    kernel::KernelLanguage::kCuda));
+    return KernelSolver(nvrtc_, *kernel::LoadKernelFile(
+                                    std::filesystem::path(kExampleKernels) / "acme_naive_gemm.json",
+                                    kernel::KernelLanguage::kCuda));
   }
 
   // An NVIDIA H200, or an A100 by `arch` "sm_80".
