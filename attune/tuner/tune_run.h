@@ -19,7 +19,8 @@ struct RunOptions {
   int64_t budget_ns =
       0;  // Of the whole run; 0 means no limit. A problem that was begun is finished, unless its
           // reference is expected to take longer than what is left and than a problem has.
-  bool retune = false;  // Also what is tuned already, what was measured longest ago first.
+  bool retune = false;  // Also what was tuned before the run began, what was measured longest ago
+                        // first.
   std::function<bool()>
       stop_requested;  // Asked between problems, and while a reference is computed, which is then
                        // given up: SIGINT ends a run in order. May be null.

@@ -183,9 +183,25 @@ TEST_F(SharedListTest, ARunThatIsStoppedWaitsForNobody) {
   EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kNotReached, Kind::kTuned}));
 }
 
-TEST_F(SharedListTest, ARunThatMeasuresAgainDoesSoAfterTheOther) {
+TEST_F(SharedListTest, WhatAnotherMeasuredSinceARunBeganIsNotMeasuredAgainByIt) {
   OtherTuner other(problems_[0].problem, 1, [this] {
     EXPECT_TRUE(Tuner(parts_, options_).Tune(problems_[0].problem).ok());
+  });
+  RunOptions run;
+  run.turns = &other;
+  run.retune = true;
+
+  const auto kinds = TuneList(run);
+
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kAlreadyTuned, Kind::kTuned}));
+  EXPECT_EQ(ProblemsOfSets().size(), 2u);
+}
+
+TEST_F(SharedListTest, ARunThatMeasuresAgainDoesSoWhereTheOtherGaveItLessTime) {
+  OtherTuner other(problems_[0].problem, 1, [this] {
+    TuneOptions hurried = options_;
+    hurried.per_problem_ns = options_.per_problem_ns / 2;
+    EXPECT_TRUE(Tuner(parts_, hurried).Tune(problems_[0].problem).ok());
   });
   RunOptions run;
   run.turns = &other;
