@@ -37,15 +37,25 @@ def missing_program(command):
                  if f"| {name} " in command and shutil.which(name) is None), None)
 
 
+def missing_device(command, usable):
+    """A device, or every device of a backend, that the example asks for and this machine lacks."""
+    asked = re.search(r"\b(opencl|cuda):(\d+|all)\b", command)
+    if asked is None:
+        return None
+    spec = asked.group(0)
+    wanted = f"{asked.group(1)}:0" if asked.group(2) == "all" else spec
+    return None if wanted in usable else spec
+
+
 def test(attune):
     (attune.folder / "tests").symlink_to(attune.data.parent)
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
     settings = {**attune.environment, "PATH": f"{attune.binary.parent}:/usr/bin:/bin"}
     for command in (line for verb in VERBS for line in examples(attune, verb)):
-        lacking = missing_program(command)
-        if lacking or ("opencl:0" in command and "opencl:0" not in usable):
-            print(f"skipped, without {lacking or 'opencl:0'}: {command}")
+        lacking = missing_program(command) or missing_device(command, usable)
+        if lacking:
+            print(f"skipped, without {lacking}: {command}")
             continue
         # A list with a line that is refused, a budget that ends early, a choice without a trial.
         in_part = any(f"attune {verb} " in command for verb in ("import", "tune", "export"))
