@@ -222,7 +222,7 @@ class ChildEvaluator final : public Evaluator {
                const ReferenceTerms& reference) override {
     baseline_.reset();
     timed_before_.reset();
-    kept_ = Bench();
+    kept_.Clear();
     quick_ns_.clear();
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed, reference));
@@ -297,7 +297,7 @@ class ChildEvaluator final : public Evaluator {
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     timed_before_.reset();
-    kept_ = Bench();
+    kept_.Clear();
     spares_.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
         spares_, WithRoomForCopies(assignment_, operand_bytes_),
@@ -316,6 +316,11 @@ class ChildEvaluator final : public Evaluator {
     // memory together, and leaves its place to that one.
     std::optional<DyingChild> before;
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
+
+    void Clear() {
+      before.reset();
+      child.reset();
+    }
   };
 
   // Whether one child lists and qualifies until something fails or others are timed: starting one
