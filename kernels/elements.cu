@@ -12,17 +12,21 @@ typedef unsigned short ELEMENT;
 typedef float REAL;
 #endif
 
-__device__ __forceinline__ REAL real_of(ELEMENT element) {
-#if KIND == 1
-  return __uint_as_float((unsigned)element << 16);
-#elif KIND == 2
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-  return value;
-#else
-  return element;
-#endif
+// Of an element of `kind`, as KIND counts.
+template <int kind, class Stored>
+__device__ __forceinline__ REAL real_of_kind(Stored element) {
+  if constexpr (kind == 1) {
+    return __uint_as_float((unsigned)element << 16);
+  } else if constexpr (kind == 2) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+    return value;
+  } else {
+    return element;
+  }
 }
+
+__device__ __forceinline__ REAL real_of(ELEMENT element) { return real_of_kind<KIND>(element); }
 
 #if OUT_KIND == 3
 typedef double OUTPUT;
@@ -32,17 +36,7 @@ typedef float OUTPUT;
 typedef unsigned short OUTPUT;
 #endif
 
-__device__ __forceinline__ REAL real_of_output(OUTPUT element) {
-#if OUT_KIND == 1
-  return __uint_as_float((unsigned)element << 16);
-#elif OUT_KIND == 2
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-  return value;
-#else
-  return element;
-#endif
-}
+__device__ __forceinline__ REAL real_of_output(OUTPUT element) { return real_of_kind<OUT_KIND>(element); }
 
 __device__ __forceinline__ OUTPUT rounded(REAL value) {
 #if OUT_KIND == 1

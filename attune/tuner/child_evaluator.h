@@ -20,7 +20,8 @@ struct ChildOptions {
   // Children that qualify at once; 0 means one for each core, or one where candidates share it.
   int jobs = 0;
   // A child qualifies one candidate after another until one fails; who fails behind others is tried
-  // again in a child of its own, unless it hung. Backend::IsCostlyToOpen.
+  // again in a child of its own, unless it hung. With one job it lists, too, and lives until others
+  // are timed. Backend::IsCostlyToOpen.
   bool share_children = false;
   // Resident size past which a child is killed, at any moment; 0 means an equal share of what this
   // process may use.

@@ -19,7 +19,7 @@ Result<BuildRecipe> CudaMemoryRecipe(const Nvrtc& nvrtc, const std::string& arch
 
 class CudaMemory final : public MemoryOperations {
  public:
-  // Compiles its two kernels, in some 0.2 s. Borrows `device`. kUnavailable without a compiler.
+  // Compiles its two kernels. Borrows `device`. kUnavailable without a compiler.
   static Result<std::unique_ptr<CudaMemory>> Create(CudaDevice& device, const Nvrtc& nvrtc);
 
   Status Fill(BufferView to, size_t size_bytes, uint16_t pattern) override;
