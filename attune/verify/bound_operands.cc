@@ -241,17 +241,13 @@ Result<std::optional<Failure>> BoundOperands::CheckInputs() {
   return std::optional<Failure>();
 }
 
-Result<OutputComparison> BoundOperands::CompareOutput(DataType type,
-                                                      const Tolerance& tolerance) const {
-  const auto reference = data_->reference();
-  const ComparisonTerms terms = {type, std::ssize(reference), tolerance.absolute,
-                                 tolerance.relative, kPoisonWord};
+Result<OutputComparison> BoundOperands::CompareOutput(const ComparisonTerms& terms) const {
   if (kept_by_ != nullptr) {
     const Slot& slot = slots_.back();
     return kept_by_->Compare(slot.buffer->View(slot.offset_bytes), reference_->View(0), terms);
   }
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> output, DownloadOutput());
-  return CompareOnHost(output, reference, terms);
+  return CompareOnHost(output, data_->reference(), terms);
 }
 
 Result<std::vector<std::byte>> BoundOperands::DownloadOutput() const {

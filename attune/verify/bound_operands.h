@@ -12,7 +12,6 @@
 #include "attune/problem/problem.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/problem_data.h"
-#include "attune/verify/tolerance.h"
 
 namespace attune {
 
@@ -57,7 +56,7 @@ class BoundOperands {
   // Inputs, their gaps included, are bit for bit what was uploaded.
   Result<std::optional<Failure>> CheckInputs();
   // How far the output is from the reference.
-  Result<OutputComparison> CompareOutput(DataType type, const Tolerance& tolerance) const;
+  Result<OutputComparison> CompareOutput(const ComparisonTerms& terms) const;
   // The output's span, gaps included, as bytes.
   Result<std::vector<std::byte>> DownloadOutput() const;
 

@@ -36,6 +36,12 @@ std::string PositionText(const TensorDesc& tensor, int64_t offset) {
   return fmt::format("({})", fmt::join(position, ", "));
 }
 
+ComparisonTerms TermsOf(const ProblemData& data, const Problem& problem) {
+  const Tolerance tolerance = ToleranceOf(problem);
+  return {OutputType(problem), std::ssize(data.reference()), tolerance.absolute, tolerance.relative,
+          kPoisonWord};
+}
+
 std::optional<Failure> FailureOf(const OutputComparison& comparison, const ProblemData& data,
                                  const Problem& problem) {
   const Operand output = Operands(problem).back();
@@ -91,11 +97,8 @@ std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
 
 Verdict CompareOutput(std::span<const std::byte> output, const ProblemData& data,
                       const Problem& problem) {
-  const Tolerance tolerance = ToleranceOf(problem);
   const OutputComparison comparison =
-      CompareOnHost(output, data.reference(),
-                    {OutputType(problem), std::ssize(data.reference()), tolerance.absolute,
-                     tolerance.relative, kPoisonWord});
+      CompareOnHost(output, data.reference(), TermsOf(data, problem));
   return {FailureOf(comparison, data, problem), comparison.worst_ratio};
 }
 
@@ -113,7 +116,7 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   if (Status status = RunOnce(executable, device, operands); !status.ok()) {
     return {FailureOf(status, Phase::kRun), 0};
   }
-  const auto comparison = operands.CompareOutput(OutputType(problem), ToleranceOf(problem));
+  const auto comparison = operands.CompareOutput(TermsOf(data, problem));
   if (!comparison.ok()) return {FailureOf(comparison.status(), Phase::kVerify), 0};
   Verdict verdict{FailureOf(*comparison, data, problem), comparison->worst_ratio};
   // Memory that belongs to others is the worse offence, and may be why the result is wrong.
