@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/never_destroyed.h"
+
 namespace attune::kernel {
 namespace {
 
@@ -33,23 +35,23 @@ std::vector<std::string> ConvDerived() {
 }
 
 const FieldNames& GemmNames() {
-  static const FieldNames names = {
-      {"m", "n", "k", "lda", "ldb", "ldc", "batch_count", "stride_a", "stride_b", "stride_c"},
-      {},
-      {"trans_a", "trans_b", "type", "c_type", "math", "alpha_class", "beta_class", "bias",
-       "activation", "alignment_bytes", "deterministic"},
-      {"a", "b", "bias", "c"}};
-  return names;
+  static const NeverDestroyed<FieldNames> names(
+      {{"m", "n", "k", "lda", "ldb", "ldc", "batch_count", "stride_a", "stride_b", "stride_c"},
+       {},
+       {"trans_a", "trans_b", "type", "c_type", "math", "alpha_class", "beta_class", "bias",
+        "activation", "alignment_bytes", "deterministic"},
+       {"a", "b", "bias", "c"}});
+  return *names;
 }
 
 const FieldNames& ConvNames() {
-  static const FieldNames names = {
-      ConvSizes(),
-      ConvDerived(),
-      {"direction", "mode", "spatial_rank", "in_layout", "weights_layout", "out_layout", "type",
-       "math", "bias", "alignment_bytes", "deterministic"},
-      {"x", "w", "bias", "y", "dx", "dw", "dy"}};
-  return names;
+  static const NeverDestroyed<FieldNames> names(
+      {ConvSizes(),
+       ConvDerived(),
+       {"direction", "mode", "spatial_rank", "in_layout", "weights_layout", "out_layout", "type",
+        "math", "bias", "alignment_bytes", "deterministic"},
+       {"x", "w", "bias", "y", "dx", "dw", "dy"}});
+  return *names;
 }
 
 std::string ScalarClassName(ScalarClass scalar) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/never_destroyed.h"
 #include "attune/record/record.h"
 #include "storage/sql/bound_samples.h"
 #include "storage/sql/table.h"
@@ -194,9 +195,9 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 }  // namespace
 
 const std::vector<Migration>& Migrations() {
-  static const std::vector<Migration> migrations = {ValuesMigration(), TrialsMigration(),
-                                                    RevisionsMigration(), BoundSamplesMigration()};
-  return migrations;
+  static const NeverDestroyed<std::vector<Migration>> migrations(
+      {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration()});
+  return *migrations;
 }
 
 Status Migrate(Connection& connection, std::span<const Migration> migrations) {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "attune/base/never_destroyed.h"
+
 namespace attune::sql {
 namespace {
 
@@ -95,116 +97,117 @@ std::string Shown(const Cell& cell) {
 }  // namespace
 
 const Table& CounterTable() {
-  static const Table table =
-      MakeTable("counter", {{"id", kInteger}, {"value", kInteger}, kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(
+      MakeTable("counter", {{"id", kInteger}, {"value", kInteger}, kChecksum}));
+  return *table;
 }
 
 const Table& TargetTable() {
-  static const Table table = MakeTextTable("target");
-  return table;
+  static const NeverDestroyed<Table> table(MakeTextTable("target"));
+  return *table;
 }
 
 const Table& EnvironmentTable() {
-  static const Table table = MakeTextTable("environment");
-  return table;
+  static const NeverDestroyed<Table> table(MakeTextTable("environment"));
+  return *table;
 }
 
 const Table& ProblemTable() {
-  static const Table table = MakeProblemTable();
-  return table;
+  static const NeverDestroyed<Table> table(MakeProblemTable());
+  return *table;
 }
 
 const Table& CandidateTable() {
-  static const Table table = MakeTextTable("candidate");
-  return table;
+  static const NeverDestroyed<Table> table(MakeTextTable("candidate"));
+  return *table;
 }
 
 const Table& TagTable() {
-  static const Table table = MakeTable(
-      "tag", {{"id", kInteger}, {"label", kText}, {"problem_count", kInteger}, kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(MakeTable(
+      "tag", {{"id", kInteger}, {"label", kText}, {"problem_count", kInteger}, kChecksum}));
+  return *table;
 }
 
 const Table& ProblemTagTable() {
-  static const Table table = MakeTable("problem_tag", {{"id", kInteger},
-                                                       {"tag_id", kInteger},
-                                                       {"problem_id", kInteger},
-                                                       {"weight", kInteger},
-                                                       kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(MakeTable("problem_tag", {{"id", kInteger},
+                                                                     {"tag_id", kInteger},
+                                                                     {"problem_id", kInteger},
+                                                                     {"weight", kInteger},
+                                                                     kChecksum}));
+  return *table;
 }
 
 const Table& MeasurementSetTable() {
-  static const Table table = MakeTable("measurement_set", {{"id", kInteger},
-                                                           {"key", kText},
-                                                           {"problem_id", kInteger},
-                                                           {"target_id", kInteger},
-                                                           {"environment_id", kInteger},
-                                                           {"f32_flops", kReal},
-                                                           {"f64_flops", kReal},
-                                                           {"bytes_per_second", kReal},
-                                                           {"cache", kText},
-                                                           {"seed", kText},
-                                                           {"searcher", kText},
-                                                           {"measured_by", kText},
-                                                           {"attune_version", kText},
-                                                           {"started_unix_ns", kInteger},
-                                                           kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(
+      MakeTable("measurement_set", {{"id", kInteger},
+                                    {"key", kText},
+                                    {"problem_id", kInteger},
+                                    {"target_id", kInteger},
+                                    {"environment_id", kInteger},
+                                    {"f32_flops", kReal},
+                                    {"f64_flops", kReal},
+                                    {"bytes_per_second", kReal},
+                                    {"cache", kText},
+                                    {"seed", kText},
+                                    {"searcher", kText},
+                                    {"measured_by", kText},
+                                    {"attune_version", kText},
+                                    {"started_unix_ns", kInteger},
+                                    kChecksum}));
+  return *table;
 }
 
 const Table& SetProgressTable() {
-  static const Table table = MakeTable("set_progress", {{"id", kInteger},
-                                                        {"finished", kInteger},
-                                                        {"qualify_count", kInteger},
-                                                        {"screen_count", kInteger},
-                                                        {"final_count", kInteger},
-                                                        kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(MakeTable("set_progress", {{"id", kInteger},
+                                                                      {"finished", kInteger},
+                                                                      {"qualify_count", kInteger},
+                                                                      {"screen_count", kInteger},
+                                                                      {"final_count", kInteger},
+                                                                      kChecksum}));
+  return *table;
 }
 
 const Table& TrialTable() {
   constexpr Nullable kYes = Nullable::kYes;
-  static const Table table = MakeTable("trial", {{"id", kInteger},
-                                                 {"set_id", kInteger},
-                                                 {"candidate_id", kInteger},
-                                                 {"role", kText},
-                                                 {"is_default", kInteger},
-                                                 {"failure_kind", kText, kYes},
-                                                 {"failure_phase", kText, kYes},
-                                                 {"failure_message", kText, kYes},
-                                                 {"median_ns", kReal, kYes},
-                                                 {"low_ns", kReal, kYes},
-                                                 {"high_ns", kReal, kYes},
-                                                 {"confidence", kReal, kYes},
-                                                 {"cache", kText, kYes},
-                                                 {"build_ns", kInteger},
-                                                 {"load_ns", kInteger},
-                                                 {"workspace_bytes", kInteger},
-                                                 {"max_error", kReal, kYes},
-                                                 {"appended_unix_ns", kInteger},
-                                                 kChecksum,
-                                                 {"samples", kText, kYes}});
-  return table;
+  static const NeverDestroyed<Table> table(MakeTable("trial", {{"id", kInteger},
+                                                               {"set_id", kInteger},
+                                                               {"candidate_id", kInteger},
+                                                               {"role", kText},
+                                                               {"is_default", kInteger},
+                                                               {"failure_kind", kText, kYes},
+                                                               {"failure_phase", kText, kYes},
+                                                               {"failure_message", kText, kYes},
+                                                               {"median_ns", kReal, kYes},
+                                                               {"low_ns", kReal, kYes},
+                                                               {"high_ns", kReal, kYes},
+                                                               {"confidence", kReal, kYes},
+                                                               {"cache", kText, kYes},
+                                                               {"build_ns", kInteger},
+                                                               {"load_ns", kInteger},
+                                                               {"workspace_bytes", kInteger},
+                                                               {"max_error", kReal, kYes},
+                                                               {"appended_unix_ns", kInteger},
+                                                               kChecksum,
+                                                               {"samples", kText, kYes}}));
+  return *table;
 }
 
 const Table& StoreIdentityTable() {
-  static const Table table =
-      MakeTable("store_identity", {{"id", kInteger}, {"database_id", kText}, kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(
+      MakeTable("store_identity", {{"id", kInteger}, {"database_id", kText}, kChecksum}));
+  return *table;
 }
 
 const Table& FinishedSetTable() {
-  static const Table table =
-      MakeTable("finished_set", {{"id", kInteger}, {"set_id", kInteger}, kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(
+      MakeTable("finished_set", {{"id", kInteger}, {"set_id", kInteger}, kChecksum}));
+  return *table;
 }
 
 const Table& BoundSamplesTable() {
-  static const Table table =
-      MakeTable("bound_samples", {{"id", kInteger}, {"after_revision", kInteger}, kChecksum});
-  return table;
+  static const NeverDestroyed<Table> table(
+      MakeTable("bound_samples", {{"id", kInteger}, {"after_revision", kInteger}, kChecksum}));
+  return *table;
 }
 
 std::vector<const Table*> AllTables() {
