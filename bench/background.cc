@@ -114,11 +114,11 @@ struct Stretch {
   std::uint64_t tunings = 0;
 };
 
-Stretch Measure(Caller& caller, const Options& options, const std::string& folder, int number,
-                bool tunes, std::vector<double>& all_ns) {
-  std::unique_ptr<Background> background;
-  if (tunes) background = std::make_unique<Background>(folder, number);
-  const std::vector<double> times_ns = caller.CallFor(options.seconds);
+// Beside `background`, or alone if it is null. Adds every time to `all_ns`.
+Stretch Measure(Caller& caller, double seconds, const Background* background,
+                std::vector<double>& all_ns) {
+  const bool tunes = background != nullptr;
+  const std::vector<double> times_ns = caller.CallFor(seconds);
   all_ns.insert(all_ns.end(), times_ns.begin(), times_ns.end());
   Stretch stretch{tunes, times_ns.size(), Quantile(times_ns, 0.5), Quantile(times_ns, 0.99), 0};
   if (background) stretch.tunings = background->tunings();
@@ -166,8 +166,9 @@ int Run(const Options& options) {
   std::vector<Stretch> stretches;
   for (int round = 0; round < options.rounds; ++round) {
     fmt::print(stderr, "round {} of {}\n", round + 1, options.rounds);
-    stretches.push_back(Measure(caller, options, folder, 2 * round, false, alone_ns));
-    stretches.push_back(Measure(caller, options, folder, 2 * round + 1, true, beside_ns));
+    stretches.push_back(Measure(caller, options.seconds, nullptr, alone_ns));
+    const Background background(folder, 2 * round + 1);
+    stretches.push_back(Measure(caller, options.seconds, &background, beside_ns));
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);

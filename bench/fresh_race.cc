@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -106,8 +105,7 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
   const auto evaluator = MakeLocalEvaluator(place.backend->solvers(), *device);
   ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, {}, {}));
-  ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
-                          evaluator->Qualify(plan.candidates, std::numeric_limits<int64_t>::max()));
+  ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator->Qualify(plan.candidates, {}));
   std::vector<Candidate> sound;
   std::vector<size_t> places;  // Of the sound ones, in the plan.
   for (size_t i = 0; i < qualified.size(); ++i) {

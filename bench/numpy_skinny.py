@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """NumPy on its own BLAS and under `attune blas`: skinny products, matrix-vector products, squares.
 
-  numpy_skinny.py --attune PROGRAM [--python PROGRAM] [--budget 3m] [--rounds N] [--json]
+  numpy_skinny.py --attune PROGRAM [--python PROGRAM] [--budget 3m] [--pairs N] [--turns N] [--json]
 
 Records the shapes of the products with `attune blas --record`, tunes them, then times every product
-in processes with and without `attune blas` that take turns: round by round, each process times each
-product, and a product's ratio is the median over the rounds. Everything goes into a database of its
-own, which --db keeps.
+in two processes, with and without `attune blas`, that take turns product by product, a tenth of a
+second each, so that both meet the machine in the same mood. A product's ratio is the median over the
+turns of all pairs of processes. Everything goes into a database of its own, which --db keeps.
 """
 
 import argparse
@@ -42,7 +42,9 @@ PRODUCTS = [
 ]
 TYPES = ("float32", "float64")
 SAMPLE_S = 0.02
-SAMPLES = 7
+SAMPLES = 5
+# The threads of OpenBLAS spin for up to 30 ms after a product before they sleep.
+REST_S = 0.1
 
 
 def operands(numpy, m, n, k, dtype):
@@ -67,18 +69,54 @@ def time_product(a, b):
     return statistics.median(samples)
 
 
+def key_of(name, dtype):
+    return f"{name} {dtype}"
+
+
+def all_operands(numpy):
+    return {key_of(name, dtype): operands(numpy, m, n, k, dtype)
+            for name, _, m, n, k in PRODUCTS for dtype in TYPES}
+
+
 def child(action):
-    """In a process of its own: touches every product once, or times it."""
+    """In a process of its own: touches every product once, or times those that it is asked for."""
     import numpy
-    times = {}
-    for name, _, m, n, k in PRODUCTS:
-        for dtype in TYPES:
-            a, b = operands(numpy, m, n, k, dtype)
-            if action == "touch":
-                a @ b
-            else:
-                times[f"{name} {dtype}"] = time_product(a, b)
-    print(json.dumps({"numpy": numpy.__version__, "times": times}))
+    products = all_operands(numpy)
+    if action == "touch":
+        for a, b in products.values():
+            a @ b
+        return
+    for line in sys.stdin:
+        print(time_product(*products[line.rstrip("\n")]), flush=True)
+
+
+class Timer:
+    """A process that times products on request. It ends with the block."""
+
+    def __init__(self, command, environment):
+        self.command = command
+        self.process = subprocess.Popen(command, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def nanoseconds(self, key):
+        time.sleep(REST_S)
+        try:
+            self.process.stdin.write(key + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # Its exit status is told below.
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"numpy_skinny: '{' '.join(self.command)}' ended with "
+                     f"{self.process.wait()} before it timed {key}.")
+        return float(answer)
 
 
 class Bench:
@@ -105,15 +143,18 @@ class Bench:
         self.run(self.attune("tune", "--tag", "numpy", "--budget", self.options.budget))
 
     def measure(self):
-        """{product: ([own ns], [attune ns])} over the rounds."""
+        """{product: ([own ns], [attune ns])} over the turns of all pairs."""
         own, ours = self.python("time"), self.attune("blas", "--", *self.python("time"))
-        times = {}
-        for round_number in range(self.options.rounds):
-            print(f"Round {round_number + 1} of {self.options.rounds}", file=sys.stderr)
-            sides = [own, ours] if round_number % 2 == 0 else [ours, own]
-            for command in sides:
-                for name, ns in json.loads(self.run(command))["times"].items():
-                    times.setdefault(name, ([], []))[command is ours].append(ns)
+        times = {key_of(name, dtype): ([], []) for name, *_ in PRODUCTS for dtype in TYPES}
+        for pair in range(self.options.pairs):
+            with Timer(own, self.environment) as plain, Timer(ours, self.environment) as served:
+                for turn in range(self.options.turns):
+                    print(f"Pair {pair + 1} of {self.options.pairs}, turn {turn + 1} of "
+                          f"{self.options.turns}", file=sys.stderr)
+                    for key, (own_ns, our_ns) in times.items():
+                        sides = [(plain, own_ns), (served, our_ns)]
+                        for timer, into in sides if turn % 2 == 0 else reversed(sides):
+                            into.append(timer.nanoseconds(key))
         return times
 
 
@@ -124,7 +165,7 @@ def geometric_mean(values):
 def rows_of(times):
     for name, group, m, n, k in PRODUCTS:
         for dtype in TYPES:
-            own, ours = times[f"{name} {dtype}"]
+            own, ours = times[key_of(name, dtype)]
             ratios = [a / b for a, b in zip(own, ours)]
             yield {"product": name, "group": group, "type": dtype, "m": m or 1, "n": n or 1, "k": k,
                    "own_ns": statistics.median(own), "attune_ns": statistics.median(ours),
@@ -159,7 +200,8 @@ def main():
     parser.add_argument("--attune", default="attune", help="the program")
     parser.add_argument("--python", default=sys.executable, help="a Python with NumPy")
     parser.add_argument("--budget", default="3m", help="for tuning")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=3, help="of processes")
+    parser.add_argument("--turns", type=int, default=6, help="of each process at each product")
     parser.add_argument("--db", help="keep the database here (default: a new one each time)")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", choices=("touch", "time"), help=argparse.SUPPRESS)

@@ -171,11 +171,10 @@ int PrintBest(const Options& options) {
   query.finished_only = true;
   if (!options.child_tag.empty()) query.tag = options.child_tag;
   if (options.child_problem >= 0) query.problem = BenchProblem(options.child_problem);
-  const MatchPolicy policy = MatchPolicy::Default();
   int64_t winners = 0;
   Require((*store)->Visit(query, [&](const RecordedSet& recorded) {
-    const auto choice = SelectBest({&recorded, 1}, BenchTarget(), BenchEnvironment(), policy,
-                                   SelectOptions(), nullptr);
+    const auto choice =
+        SelectBest({&recorded, 1}, BenchTarget(), BenchEnvironment(), SelectOptions(), nullptr);
     if (choice.has_value() && choice->provenance == Provenance::kMeasured) ++winners;
     return Status::Ok();
   }));

@@ -10,8 +10,10 @@ Prints one line for each violation, `file:line: what is wrong`, and exits 1 if t
 * Nothing under attune/ includes backends/, storage/ or apps/. A backend or storage includes its own
   folder at any depth, and another one only if DEPENDS or SOURCES names it.
 * The sides that must not meet (FORBIDDEN) do not, not even through a third module.
-* A file has at most 600 lines, a header 300, a function 70; no file or folder is called util, helper
+* A file has at most 600 lines, a header 300, a function 70 and five parameters; no file or folder is called util, helper
   or common; every header begins with `#pragma once`; no TODO stays without an issue.
+* A source includes the header of its name first.
+* No test sleeps, except in tests/e2e, where a signal has to come at a random moment of a real run.
 """
 
 import argparse
@@ -43,13 +45,21 @@ IO_HEADERS = {"fstream", "iostream", "cstdio", "stdio.h", "filesystem", "thread"
 
 SOURCE_FOLDERS = ("attune", "include", "backends", "storage", "apps", "faces", "tests", "bench",
                   "examples", "tools", "python", "kernels")
-CODE_SUFFIXES = {".cc", ".h", ".cu", ".cuh", ".cl", ".py", ".sh", ".cpp"}
+HEADER_SUFFIXES = {".h", ".hpp"}
+CODE_SUFFIXES = HEADER_SUFFIXES | {".cc", ".cu", ".cuh", ".cl", ".py", ".sh", ".cpp"}
 MAX_FILE_LINES = 600
 MAX_HEADER_LINES = 300
 MAX_FUNCTION_LINES = 70
 # A device kernel is one function by its nature: a loop over tiles with barriers between its parts.
 MAX_KERNEL_LINES = 100
+MAX_PARAMETERS = 5
+# Where a function may have more: inner loops, of which each takes the registers that it walks by, and
+# interfaces whose parameters are not ours to choose.
+MANY_PARAMETERS = re.compile(
+    r"^(backends/host/(conv|kernels)/.*|tests/blas/plain_blas\.cc|tests/cublas/stand_in_cublas\.cc)$")
+C_INTERFACE = re.compile(r"^(extern )?attune_code attune_\w+\(")
 BAD_NAMES = re.compile(r"(^|[_.-])(utils?|helpers?|common)($|[_.-])")
+SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 CALL = re.compile(r"\battune_(module|plugin)\s*\(([^)]*)\)")
 KEYWORDS = {"SOURCES", "DEPENDS", "LIBRARIES", "TESTS", "TEST_LIBRARIES"}
@@ -192,12 +202,12 @@ def check_limits(root):
             continue
         text = path.read_text(errors="replace")
         lines = text.count("\n")
-        limit = MAX_HEADER_LINES if path.suffix == ".h" else MAX_FILE_LINES
+        limit = MAX_HEADER_LINES if path.suffix in HEADER_SUFFIXES else MAX_FILE_LINES
         if lines > limit:
             yield f"{name}:{limit + 1}: {lines} lines, the limit is {limit}"
         # What is installed guards itself in the way that every compiler knows.
         installed = name.parts[0] == "include"
-        if path.suffix == ".h" and not installed and "#pragma once" not in text:
+        if path.suffix in HEADER_SUFFIXES and not installed and "#pragma once" not in text:
             yield f"{name}:1: a header needs #pragma once"
         for number, line in enumerate(text.splitlines(), 1):
             if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", line) and path != pathlib.Path(__file__).resolve():
@@ -206,7 +216,39 @@ def check_limits(root):
         limit = MAX_KERNEL_LINES if path.suffix == ".cl" else MAX_FUNCTION_LINES
         for number, length, head in functions(text):
             if length > limit:
-                yield f"{name}:{number}: {length} lines in '{head}', the limit is {limit}"
+                yield f"{name}:{number}: {length} lines in '{head[:60]}', the limit is {limit}"
+            if path.suffix not in (".cc", *HEADER_SUFFIXES) or MANY_PARAMETERS.match(str(name)):
+                continue
+            count = parameters(head)
+            if count > MAX_PARAMETERS and not C_INTERFACE.match(head):
+                yield (f"{name}:{number}: {count} parameters of '{head[:60]}', the limit is "
+                       f"{MAX_PARAMETERS}; give them a struct")
+
+
+def check_sleeps(root):
+    for path in code_files(root):
+        name = path.relative_to(root)
+        is_test = name.parts[0] == "tests" or path.stem.endswith("_test")
+        if not is_test or name.parts[:2] == ("tests", "e2e") or path.suffix not in {".cc", ".h", ".py"}:
+            continue
+        text = path.read_text(errors="replace")
+        code = text if path.suffix == ".py" else stripped(text)
+        for number, line in enumerate(code.splitlines(), 1):
+            if SLEEP.search(line):
+                yield f"{name}:{number}: only tests/e2e sleeps; wait for what has to happen"
+
+
+def check_own_headers(root):
+    for path in code_files(root):
+        header = path.with_suffix(".h")
+        name = path.relative_to(root)
+        if path.suffix != ".cc" or name.parts[0] == "tests" or not header.exists():
+            continue
+        lines = path.read_text(errors="replace").splitlines()
+        number, first = next(((number, found.group(2)) for number, line in enumerate(lines, 1)
+                              if (found := INCLUDE.match(line))), (1, None))
+        if first not in (None, header.relative_to(root).as_posix()):
+            yield f"{name}:{number}: its own header comes first, so that it is seen to compile alone"
 
 
 def python_functions(text):
@@ -245,8 +287,21 @@ def c_functions(text):
             if is_function:
                 begin = code.count("\n", 0, first) + 1
                 end = code.count("\n", 0, position) + 1
-                yield begin, end - begin + 1, re.sub(r"\s+", " ", head)[:60]
+                yield begin, end - begin + 1, re.sub(r"\s+", " ", head)
         start = position + 1
+
+
+def parameters(head):
+    """How many parameters the function with this head has."""
+    depth, count, is_empty = 0, 1, True
+    for mark in head[head.index("("):]:
+        depth += mark in "([{<"
+        depth -= mark in ")]}>"
+        if depth == 0:
+            break
+        count += mark == "," and depth == 1
+        is_empty = is_empty and mark in "( "
+    return 0 if is_empty else count
 
 
 def main():
@@ -255,7 +310,8 @@ def main():
                         default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     modules = read_modules(root)
-    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_limits(root)]
+    problems = [*check_depends(modules, root), *check_includes(modules, root), *check_limits(root),
+                *check_sleeps(root), *check_own_headers(root)]
     for line in problems:
         print(line)
     print(f"check_layers: {len(modules)} modules, {len(problems)} violation(s)", file=sys.stderr)

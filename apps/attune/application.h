@@ -3,12 +3,14 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
+#include "attune/base/steady_time.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 #include "attune/runtime/places.h"
@@ -34,7 +36,11 @@ struct FileIdentity {
 // database.
 class Application {
  public:
-  Application() : out_(stdout), err_(stderr) {}
+  Application() : begin_ns_(SteadyNowNs()), out_(stdout), err_(stderr) {}
+
+  // When the program began, by the steady clock.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t ElapsedNs() const { return SteadyNowNs() - begin_ns_; }
 
   Output& out() { return out_; }
   Output& err() { return err_; }
@@ -43,6 +49,8 @@ class Application {
   void SetDatabase(std::string path) { database_ = std::move(path); }
 
   const LoadedBackends& backends();
+  // As --db or ATTUNE_DB has it; empty if neither does.
+  const std::string& named_database() const { return database_; }
   // Opens, and creates if there is none yet.
   Result<RecordStore*> store();
   // For verbs that only read, which need no right to write: opens what exists. Where nothing was
@@ -58,6 +66,7 @@ class Application {
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
 
  private:
+  const int64_t begin_ns_;
   Output out_;
   Output err_;
   std::string database_;

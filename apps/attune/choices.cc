@@ -28,8 +28,8 @@ Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
 ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                      const std::vector<RecordedSet>& sets) {
   ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}, {}};
-  chosen.choice = SelectBest(sets, place.target, place.environment, MatchPolicy::Default(),
-                             SelectionAt(place), &chosen.notes);
+  chosen.choice =
+      SelectBest(sets, place.target, place.environment, SelectionAt(place), &chosen.notes);
   if (chosen.choice) return chosen;
   const auto fallback = DefaultCandidate(place, tagged.problem);
   chosen.supported = CheckTunable(place, tagged.problem, fallback);
@@ -98,6 +98,7 @@ SupportCheck::SupportCheck(const BackendList& backends) {
 }
 
 Status SupportCheck::Check(const Problem& problem) const {
+  ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   const std::string_view name = OperatorName(problem);
   Status closest =
       Unsupported(fmt::format("No solver of this build computes the operator '{}'.", name));
@@ -122,6 +123,7 @@ Status SupportCheck::Check(const Problem& problem) const {
 }
 
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem) {
+  if (!ProblemData::CheckMemory(problem).ok()) return std::nullopt;
   for (const auto& solver : place.backend->solvers()) {
     if (!solver->IsApplicable(problem, place.target).ok()) continue;
     const auto space = solver->Space(problem, place.target);
@@ -132,6 +134,7 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
 
 Status CheckTunable(const Place& place, const Problem& problem,
                     const std::optional<Candidate>& usual) {
+  ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   if (!usual) {
     return Unsupported(
         fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));

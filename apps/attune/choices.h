@@ -33,12 +33,12 @@ class SupportCheck {
 };
 
 // The solver that computes `problem` at `place` if nothing is tuned, with its default config;
-// nothing if none applies.
+// nothing if none applies, or if the problem does not fit into memory.
 std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& problem);
 
 // Whether tuning has something to choose from where `usual` is the default candidate of a problem
-// at `place`: kUnsupported if there is none, if only a plain reference computes the problem, or if
-// no answer to it can be checked.
+// at `place`: kUnsupported if there is none, if only a plain reference computes the problem, if it
+// does not fit into memory, or if no answer to it can be checked.
 Status CheckTunable(const Place& place, const Problem& problem,
                     const std::optional<Candidate>& usual);
 

@@ -1,12 +1,10 @@
 #include "apps/attune/crew_summary.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "apps/attune/application.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/table.h"
 #include "attune/tuner/tune_run.h"
@@ -17,8 +15,7 @@ namespace {
 using Kind = ProblemOutcome::Kind;
 
 // The furthest first.
-constexpr std::array kOutcomes = {Kind::kTuned, Kind::kAlreadyTuned, Kind::kUnsupported,
-                                  Kind::kFailed, Kind::kNotReached};
+constexpr auto& kOutcomes = OutcomeCounts::kKinds;
 
 size_t RankOf(const Json& problem) {
   const std::string outcome = problem.value("outcome", "");
@@ -63,10 +60,12 @@ void Merge(const Json& from, const std::string& device, std::vector<Json>& into)
 
 }  // namespace
 
-int64_t CrewSummary::CountOf(std::string_view outcome) const {
-  return std::count_if(problems.begin(), problems.end(), [&](const Json& problem) {
-    return problem.value("outcome", "") == outcome;
-  });
+OutcomeCounts CountOutcomes(const CrewSummary& summary) {
+  OutcomeCounts counts;
+  for (const Json& problem : summary.problems) {
+    if (const size_t rank = RankOf(problem); rank < kOutcomes.size()) ++counts.of_kind[rank];
+  }
+  return counts;
 }
 
 CrewSummary Summarize(std::span<const CrewMember> members) {
@@ -89,8 +88,9 @@ CrewSummary Summarize(std::span<const CrewMember> members) {
 }
 
 Json ToJson(const CrewSummary& summary) {
+  const OutcomeCounts counts = CountOutcomes(summary);
   Json json;
-  for (const Kind kind : kOutcomes) json[std::string(Name(kind))] = summary.CountOf(Name(kind));
+  for (const Kind kind : kOutcomes) json[std::string(Name(kind))] = counts.Of(kind);
   json["wall_ns"] = summary.wall_ns;
   json["devices"] = Json::array();
   for (const CrewSummary::Device& device : summary.devices) {
@@ -105,43 +105,23 @@ Json ToJson(const CrewSummary& summary) {
 }
 
 std::string SummaryText(const CrewSummary& summary, const Screen& screen, int width) {
-  std::string text = fmt::format("\n{} tuned", summary.CountOf(Name(Kind::kTuned)));
-  const auto add = [&](Kind kind, const char* words) {
-    if (const int64_t count = summary.CountOf(Name(kind))) {
-      text += fmt::format(", {} {}", count, words);
-    }
-  };
-  add(Kind::kAlreadyTuned, "tuned before");
-  add(Kind::kUnsupported, "unsupported");
-  add(Kind::kFailed, "failed");
-  add(Kind::kNotReached, "not reached");
-  text +=
-      fmt::format(" in {} on {} devices.\n\n", FormatWait(summary.wall_ns), summary.devices.size());
+  std::string text = fmt::format("\n{} in {} on {} devices.\n\n", Text(CountOutcomes(summary)),
+                                 FormatWait(summary.wall_ns), summary.devices.size());
   Table table({{"device"},
                {"tuned", Column::Align::kRight},
                {"time", Column::Align::kRight},
                {"busy", Column::Align::kRight},
-               {"trouble", Column::Align::kLeft, true}});
+               {"trouble", Column::Align::kLeft, Column::Fit::kCut}});
   for (const bool in_trouble : {false, true}) {
     for (const CrewSummary::Device& device : summary.devices) {
       if (device.trouble.empty() == in_trouble) continue;
-      const double share = device.wall_ns > 0 ? static_cast<double>(device.busy_ns) /
-                                                    static_cast<double>(device.wall_ns)
-                                              : 0;
+      const double share = BusyShare(device.busy_ns, device.wall_ns);
       table.AddRow({device.name, std::to_string(device.tuned), FormatWait(device.wall_ns),
                     fmt::format("{:.0f}%", 100 * share), Printable(device.trouble)},
                    in_trouble ? Colour::kYellow : Colour::kPlain);
     }
   }
   return text + table.Render(screen, width);
-}
-
-int ExitStatusOf(const CrewSummary& summary) {
-  const int64_t failed = summary.CountOf(Name(Kind::kFailed));
-  const int64_t fruitless = failed + summary.CountOf(Name(Kind::kUnsupported));
-  if (fruitless == std::ssize(summary.problems)) return kExitFailed;
-  const bool is_complete = failed == 0 && summary.CountOf(Name(Kind::kNotReached)) == 0;
-  return is_complete ? kExitDone : kExitPartly;
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 
 #include "apps/attune/device_crew.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/outcome_counts.h"
 #include "apps/attune/terminal.h"
 
 namespace attune {
@@ -25,8 +26,6 @@ struct CrewSummary {
   // that got furthest with it says, and under "device" which one that is.
   std::vector<Json> problems;
   int64_t wall_ns = 0;  // Of the device that took longest.
-
-  int64_t CountOf(std::string_view outcome) const;
 };
 
 // A device whose process printed no summary is in trouble and tuned nothing that is counted;
@@ -39,8 +38,8 @@ Json ToJson(const CrewSummary& summary);
 // For people: counts, then a line for each device, those in trouble last.
 std::string SummaryText(const CrewSummary& summary, const Screen& screen, int width);
 
-// As of `attune tune`: done if every problem that a solver computes is tuned, whatever became of
-// single devices; failed if no process came so far as to say anything.
-int ExitStatusOf(const CrewSummary& summary);
+// A problem counts once, however many devices were at it. Nothing at all is in vain: no process
+// came so far as to say anything.
+OutcomeCounts CountOutcomes(const CrewSummary& summary);
 
 }  // namespace attune

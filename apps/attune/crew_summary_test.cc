@@ -8,6 +8,7 @@
 namespace attune {
 namespace {
 
+using Kind = ProblemOutcome::Kind;
 using testing::HasSubstr;
 
 // What `attune tune --json` prints of problems a, b, ... with these outcomes.
@@ -32,15 +33,15 @@ TEST(CrewSummaryTest, AProblemIsAsFarAsTheDeviceThatGotFurthest) {
   const CrewSummary summary = Summarize(members);
 
   ASSERT_EQ(summary.problems.size(), 5u);
-  EXPECT_EQ(summary.CountOf("tuned"), 2);
-  EXPECT_EQ(summary.CountOf("already_tuned"), 1);
-  EXPECT_EQ(summary.CountOf("unsupported"), 1);
-  EXPECT_EQ(summary.CountOf("failed"), 1);
+  EXPECT_EQ(CountOutcomes(summary).Of(Kind::kTuned), 2);
+  EXPECT_EQ(CountOutcomes(summary).Of(Kind::kAlreadyTuned), 1);
+  EXPECT_EQ(CountOutcomes(summary).Of(Kind::kUnsupported), 1);
+  EXPECT_EQ(CountOutcomes(summary).Of(Kind::kFailed), 1);
   EXPECT_EQ(summary.problems[0]["device"], "x:0");
   EXPECT_EQ(summary.problems[1]["device"], "x:1");
   EXPECT_EQ(summary.problems[4]["message"], "failed on x:1");
   EXPECT_EQ(summary.wall_ns, 1000);
-  EXPECT_EQ(ExitStatusOf(summary), kExitPartly);
+  EXPECT_EQ(ExitStatusOf(CountOutcomes(summary)), kExitPartly);
 }
 
 TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
@@ -52,8 +53,8 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
 
   const CrewSummary summary = Summarize(members);
 
-  EXPECT_EQ(summary.CountOf("tuned"), 4);
-  EXPECT_EQ(ExitStatusOf(summary), kExitDone);
+  EXPECT_EQ(CountOutcomes(summary).Of(Kind::kTuned), 4);
+  EXPECT_EQ(ExitStatusOf(CountOutcomes(summary)), kExitDone);
   EXPECT_EQ(summary.devices[0].trouble, "");
   EXPECT_EQ(summary.devices[1].trouble, "failed on x:1");
   EXPECT_EQ(summary.devices[2].trouble, "attune tune: The device 'x:2' cannot be used.");
@@ -67,7 +68,7 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
 TEST(CrewSummaryTest, NothingSaidIsAFailure) {
   const std::vector<CrewMember> members = {{"x:0", 1, "", "out of order"}};
 
-  EXPECT_EQ(ExitStatusOf(Summarize(members)), kExitFailed);
+  EXPECT_EQ(ExitStatusOf(CountOutcomes(Summarize(members))), kExitFailed);
   EXPECT_EQ(ToJson(Summarize(members))["devices"][0]["trouble"], "out of order");
 }
 

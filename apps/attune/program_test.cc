@@ -65,7 +65,7 @@ TEST(TerminalTest, WidthCountsCharactersAndNotColours) {
 }
 
 TEST(TableTest, APipeGetsEverythingAndANarrowTerminalAnEllipsis) {
-  Table table({{"name", Column::Align::kLeft, true}, {"n", Column::Align::kRight}});
+  Table table({{"name", Column::Align::kLeft, Column::Fit::kCut}, {"n", Column::Align::kRight}});
   table.AddRow({std::string(40, 'x'), "7"});
 
   const std::string piped = table.Render({false, false}, 20);
@@ -77,7 +77,8 @@ TEST(TableTest, APipeGetsEverythingAndANarrowTerminalAnEllipsis) {
 }
 
 TEST(TableTest, OneLongCellGivesWayBeforeTheOtherColumnIsCut) {
-  Table table({{"problem", Column::Align::kLeft, true}, {"candidate", Column::Align::kLeft, true}});
+  Table table({{"problem", Column::Align::kLeft, Column::Fit::kCut},
+               {"candidate", Column::Align::kLeft, Column::Fit::kCut}});
   for (int i = 0; i < 4; ++i) table.AddRow({"short problem", "a candidate of thirty letters!"});
   table.AddRow({std::string(200, 'x'), "(no solver)"});
 

@@ -1,4 +1,5 @@
-// A table of text for people: aligned columns, one line for each row.
+// A table of text for people: aligned columns, one line for each row, or more where a terminal is
+// narrow.
 #pragma once
 
 #include <string>
@@ -10,11 +11,18 @@ namespace attune {
 
 struct Column {
   enum class Align { kLeft, kRight };
+  // What becomes of the column on a terminal that is too narrow for the table. In a pipe nothing is
+  // ever cut, moved or left out.
+  enum class Fit {
+    kWhole,    // Stays as it is.
+    kCut,      // Cut with an ellipsis, cells that are longer than most of their column first.
+    kBelow,    // Whole, on lines of its own below the row: what must be told apart by its end.
+    kLeftOut,  // Left out where the usual cells of another column would be cut, the first such
+               // column before the others. A last line names what is left out.
+  };
   std::string title;
   Align align = Align::kLeft;
-  // On a terminal that is too narrow, columns that may shrink are cut with an ellipsis, cells that
-  // are longer than most of their column before the others. In a pipe nothing is ever cut.
-  bool may_shrink = false;
+  Fit fit = Fit::kWhole;
 };
 
 class Table {
@@ -25,7 +33,7 @@ class Table {
   void AddRow(std::vector<std::string> cells, Colour colour = Colour::kPlain);
   bool empty() const { return rows_.empty(); }
 
-  // Title line, then the rows, each ended by a newline and without trailing blanks. `width` limits
+  // Titles, then the rows, each line ended by a newline and without trailing blanks. `width` limits
   // the lines of a terminal and is ignored elsewhere.
   std::string Render(const Screen& screen, int width) const;
 
@@ -34,11 +42,22 @@ class Table {
     std::vector<std::string> cells;
     Colour colour;
   };
-  std::vector<size_t> Widths(const Screen& screen, int width) const;
+  // Which columns stand beside each other, in order, and how wide; what stands below; what is left
+  // out.
+  struct Layout {
+    std::vector<size_t> beside;
+    std::vector<size_t> widths;  // Of `beside`.
+    std::vector<size_t> below;
+    std::vector<size_t> left_out;
+    size_t limit = 0;  // Of a line; 0 if there is none.
+  };
+  Layout Arrange(const Screen& screen, int width) const;
+  // What the longest cell of `column` fits into.
+  size_t FullWidth(size_t column) const;
   // What three quarters of the cells of `column` fit into: a few long ones give way first.
   size_t UsualWidth(size_t column) const;
-  std::string RenderLine(const std::vector<std::string>& cells,
-                         const std::vector<size_t>& widths) const;
+  std::vector<std::string> RenderLines(const std::vector<std::string>& cells,
+                                       const Layout& layout) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

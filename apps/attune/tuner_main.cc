@@ -21,6 +21,7 @@
 #include "apps/attune/flight_lock.h"
 #include "apps/attune/machine_lock.h"
 #include "apps/attune/thread_policy.h"
+#include "apps/attune/tuning_terms.h"
 #include "attune/base/steady_time.h"
 #include "attune/measure/clock.h"
 #include "attune/runtime/places.h"
@@ -86,22 +87,6 @@ std::vector<std::string> SolversInScope(const SolverList& solvers, const std::st
   return names;
 }
 
-TuneOptions UnderTerms(TuneOptions options, const TuningTerms& terms) {
-  constexpr int64_t kNsPerMs = 1'000'000;
-  options.limits.max_launches = terms.max_iterations;
-  options.limits.max_time_ns = terms.max_duration_ms * kNsPerMs;
-  options.terms.warm_up_launches = terms.max_warmup_iterations;
-  options.terms.warm_up_ns = terms.max_warmup_duration_ms * kNsPerMs;
-  options.terms.rotation_bytes = terms.rotation_bytes;
-  if (terms.rotation_bytes > 0) options.cache = CacheState::kRotating;
-  options.excluded_libraries = terms.disabled_libraries;
-  if (terms.numerical_check.enabled) {
-    options.terms.output_check =
-        OutputTolerance{terms.numerical_check.atol, terms.numerical_check.rtol};
-  }
-  return options;
-}
-
 // What tuning needs, opened once.
 class BackgroundTuner {
  public:
@@ -117,7 +102,7 @@ class BackgroundTuner {
     ChildOptions children;
     ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
     children.device = settings.device;
-    children.share_children = tuner->place_.backend->IsCostlyToOpen();
+    ShareIfCostly(*tuner->place_.backend, children);
     children.jobs = 0;  // Under SCHED_IDLE all of them are nobody's burden.
     tuner->evaluator_ = MakeChildEvaluator(std::move(children));
     ATTUNE_ASSIGN_OR_RETURN(tuner->options_.per_problem_ns, ParseDurationNs(settings.per_problem));
@@ -177,20 +162,22 @@ nlohmann::json AnswerLine(const std::string& line, BackgroundTuner& tuner) {
   return tuner.Tune(*request);
 }
 
-void Say(const nlohmann::json& answer) {
+// False if nobody can read it.
+bool Say(const nlohmann::json& answer) {
   const auto lenient = nlohmann::json::error_handler_t::replace;
   std::cout << answer.dump(-1, ' ', false, lenient) << std::endl;
+  return std::cout.good();
 }
 
 int Serve(const TunerSettings& settings) {
   const auto tuner = BackgroundTuner::Open(settings);
   for (std::string line; std::getline(std::cin, line);) {
-    if (!tuner.ok()) {
-      Say({{"outcome", "failed"}, {"message", tuner.error().message()}});
-      continue;
-    }
     const int64_t begin_ns = SteadyNowNs();
-    Say(AnswerLine(line, **tuner));
+    const nlohmann::json answer =
+        tuner.ok() ? AnswerLine(line, **tuner)
+                   : nlohmann::json{{"outcome", "failed"}, {"message", tuner.error().message()}};
+    if (!Say(answer)) return 1;
+    if (!tuner.ok()) continue;
     const double rest = 1 / settings.cpu_share - 1;
     std::this_thread::sleep_for(std::chrono::nanoseconds(
         static_cast<int64_t>(rest * static_cast<double>(SteadyNowNs() - begin_ns))));

@@ -52,6 +52,10 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
     const bool can_be_tuned = problem.choice && problem.supported.ok();
     untuned += can_be_tuned && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
     PrintNotes(problem, application.err());
+    if (!problem.choice) {
+      application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem),
+                                          Printable(problem.supported.message())));
+    }
     for (const std::string& note : problem.notes) {
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
     }

@@ -47,10 +47,10 @@ Json DevicesJson(const LoadedBackends& loaded) {
 void PrintDevices(const LoadedBackends& loaded, Output& out) {
   Table table({{"device"},
                {"backend"},
-               {"name", Column::Align::kLeft, true},
+               {"name", Column::Align::kLeft, Column::Fit::kCut},
                {"architecture"},
                {"units", Column::Align::kRight},
-               {"state", Column::Align::kLeft, true}});
+               {"state", Column::Align::kLeft, Column::Fit::kCut}});
   for (const auto& backend : loaded.list) {
     for (const DeviceReport& device : backend->Devices()) {
       const bool usable = device.reason.empty();
@@ -72,7 +72,7 @@ void PrintLibraries(const LoadedBackends& loaded, Output& out) {
   Table table({{"library"},
                {"backend"},
                {"version"},
-               {"where it is, or what brings it", Column::Align::kLeft, true}});
+               {"where it is, or what brings it", Column::Align::kLeft, Column::Fit::kCut}});
   for (const auto& backend : loaded.list) {
     for (const LibraryReport& library : backend->Libraries()) {
       table.AddRow({library.name, std::string(backend->name()),

@@ -1,5 +1,6 @@
-// attune explain: why this candidate. Every trial, what lost by how much, what failed and why, and
-// which measurements do not count here.
+// attune explain: what serves here and why, as the run time decides it; and of the candidate that
+// the database chooses every trial, what lost by how much, what failed and why, and which
+// measurements do not count here.
 
 #include <algorithm>
 
@@ -9,9 +10,11 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/program_runtime.h"
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 namespace {
@@ -32,6 +35,7 @@ struct Evidence {
   std::vector<std::string> notes;
   std::string baseline_note;
   std::string roofline_note;
+  Served served;
 };
 
 Result<Evidence> Gather(Application& application, const Problem& problem,
@@ -47,9 +51,8 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
     evidence.sets.push_back(set);
     return Status::Ok();
   }));
-  evidence.choice =
-      SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
-                 MatchPolicy::Default(), SelectionAt(evidence.place), &evidence.notes);
+  evidence.choice = SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
+                               SelectionAt(evidence.place), &evidence.notes);
   if (evidence.choice) {
     ATTUNE_ASSIGN_OR_RETURN(evidence.baseline_note,
                             BaselineNote(*store, evidence.place, *evidence.choice));
@@ -99,6 +102,8 @@ std::string ReasonForNone(const Evidence& evidence) {
 
 Json EvidenceJson(const Evidence& evidence) {
   Json json = {{"problem", Text(evidence.problem)},
+               {"serving", evidence.served.json},
+               {"serving_reason", evidence.served.reason},
                {"choice", evidence.choice ? ToJson(*evidence.choice) : Json(nullptr)},
                {"reason", ReasonForNone(evidence)},
                {"baseline_note", evidence.baseline_note},
@@ -117,6 +122,7 @@ void PrintChoice(const Evidence& evidence, Output& out) {
                         Text(evidence.problem), Label(evidence.problem), evidence.place.device_spec,
                         Printable(evidence.place.target.device), evidence.place.target.arch,
                         evidence.place.target.compute_units));
+  out.Print(ServesText(evidence.served));
   if (!evidence.choice) {
     out.Print(fmt::format("Choice   none: {}\n", Printable(ReasonForNone(evidence))));
     return;
@@ -131,8 +137,9 @@ void PrintChoice(const Evidence& evidence, Output& out) {
     out.Print("Because  it is the default, and nothing beat it by the margin with confidence.\n");
   } else {
     out.Print(fmt::format(
-        "Because  it is {} as fast as the default ({:.3f} to {:.3f} at {} confidence):\n"
-        "         {}, {}\n",
+        "Because  it is {} as fast as the default in the same round ({:.3f} to {:.3f} at {} "
+        "confidence):\n"
+        "         {}, {} over all rounds\n",
         FormatSpeedup(choice.speedup), choice.speedup_low, choice.speedup_high,
         FormatConfidence(choice.confidence), Text(choice.default_candidate),
         FormatTime(choice.default_measurement.median_ns)));
@@ -161,7 +168,7 @@ std::string Against(const Story& story, const Story* winner) {
 
 void PrintTimed(const std::vector<Story>& stories, const Story* winner, Output& out) {
   using Align = Column::Align;
-  Table table({{"candidate", Align::kLeft, true},
+  Table table({{"candidate", Align::kLeft, Column::Fit::kBelow},
                {"stage"},
                {"time", Align::kRight},
                {"interval", Align::kRight},
@@ -204,6 +211,12 @@ void PrintUntimed(const std::vector<Story>& stories, Output& out) {
   }
 }
 
+void PrintNotes(std::string_view title, const std::vector<std::string>& notes, Output& out) {
+  if (notes.empty()) return;
+  out.Print(fmt::format("\n{}:\n", title));
+  for (const std::string& note : notes) out.Print("  " + Printable(note) + "\n");
+}
+
 void PrintEvidence(const Evidence& evidence, Output& out) {
   PrintChoice(evidence, out);
   if (const RecordedSet* shown = ShownSet(evidence)) {
@@ -214,16 +227,32 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
     PrintTimed(stories, winner, out);
     PrintUntimed(stories, out);
   }
-  if (evidence.notes.empty()) return;
-  out.Print("\nPassed over:\n");
-  for (const std::string& note : evidence.notes) out.Print("  " + Printable(note) + "\n");
+  std::vector<std::string> passed_over = evidence.notes;
+  std::vector<std::string> notes;
+  if (const auto& explanation = evidence.served.explanation) {
+    for (const std::string& skipped : explanation->decision.skipped) {
+      if (std::find(passed_over.begin(), passed_over.end(), skipped) == passed_over.end()) {
+        passed_over.push_back(skipped);
+      }
+    }
+    notes = explanation->notes;
+  }
+  PrintNotes("Passed over", passed_over, out);
+  PrintNotes("Notes", notes, out);
 }
 
 Result<int> RunExplain(Application& application, const ExplainOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
+  ATTUNE_ASSIGN_OR_RETURN(const ProgramRuntime program,
+                          ProgramRuntime::Make(options.device, application.named_database()));
   Json list = Json::array();
   for (const Problem& problem : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(const Evidence evidence, Gather(application, problem, options));
+    ATTUNE_ASSIGN_OR_RETURN(Evidence evidence, Gather(application, problem, options));
+    if (const Status fits = ProblemData::CheckMemory(problem); fits.ok()) {
+      evidence.served = program.Ask(problem);
+    } else {
+      evidence.served.reason = fits.message();
+    }
     if (options.json) {
       list.push_back(EvidenceJson(evidence));
       continue;
@@ -240,7 +269,8 @@ Result<int> RunExplain(Application& application, const ExplainOptions& options) 
 void AddExplainVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* verb = AddVerb(
-      program, "explain", "Say why a candidate was chosen: every trial, what lost, what failed",
+      program, "explain",
+      "Say what serves a problem and why: choices, every trial, what lost, what failed",
       "  attune explain 'gemm@1{m=512,n=512,k=512}'\n"
       "  attune explain 'MIOpenDriver conv -n 4 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1'");
   verb->add_option(
@@ -248,7 +278,9 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
           "A canonical problem text or a MIOpenDriver command line; without -F it means every "
           "direction, and --json prints an array")
       ->required();
-  verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  verb->add_option("--device", options->device, "Where it would run")
+      ->capture_default_str()
+      ->envname("ATTUNE_DEVICE");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

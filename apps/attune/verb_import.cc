@@ -101,10 +101,13 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
   }
   if (list.problems.empty()) {
     // Said with --json too: whoever goes on to tune the tag has none.
-    return FailedPrecondition(
-        fmt::format("{} holds no problem that can be imported, so nothing was put under the tag "
-                    "'{}'. 'attune import --help' shows what a list may hold.",
-                    SourceOf(options), options.tag));
+    const std::string none = fmt::format(
+        "{} holds no problem that can be imported, so nothing was put under the tag '{}'. 'attune "
+        "import --help' shows what a list may hold.",
+        SourceOf(options), options.tag);
+    if (list.rejected.empty()) return FailedPrecondition(none);
+    application.out().Flush();
+    application.err().Print(fmt::format("attune import: {}\n", Printable(none)));
   }
   return list.rejected.empty() ? kExitDone : kExitPartly;
 }
@@ -120,7 +123,8 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       "  attune import tests/data/driver/resnet50.txt --tag resnet50-b4 --batch-size 4\n"
       "  attune import tests/data/tunableop/untuned.csv --tag llm --json\n"
       "  grep -rh MIOpenDriver logs | attune import - --tag logs\n\n"
-      "Exit status: 0 if every line was read, 3 if some were rejected, 1 if there was no problem.");
+      "Exit status: 0 if every line was read, 3 if some or all were rejected, 1 if there was no "
+      "line.");
   verb->add_option("file", options->file, "The list, or - for standard input")
       ->required()
       ->type_name("FILE");

@@ -123,7 +123,7 @@ Result<int> RunVerify(Application& application, const PackageOptions& options) {
 }
 
 Result<int> RunShow(Application& application, const PackageOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, OpenPackage({options.folder, options.sha256}));
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest({options.folder, options.sha256}));
   const std::string text = ManifestText(manifest);
   if (options.json) {
     application.out().Print(text);

@@ -12,6 +12,7 @@
 #include "apps/attune/wait_notice.h"
 #include "apps/attune/workshop.h"
 #include "attune/measure/statistics.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 namespace {
@@ -102,9 +103,7 @@ Result<Trial> Qualify(Workshop& workshop, const Problem& problem, const Candidat
   ATTUNE_ASSIGN_OR_RETURN(const auto granted, workshop.TakeTurn(MachineUse::kPrepare, go_on));
   Evaluator& evaluator = workshop.evaluator();
   ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed, {}, {}));
-  constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
-  ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
-                          evaluator.Qualify(std::span(&candidate, 1), kNoDeadline));
+  ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator.Qualify(std::span(&candidate, 1), {}));
   if (qualified.empty()) return Internal("The candidate was not evaluated.");
   return qualified[0].trial;
 }
@@ -179,6 +178,7 @@ void PrintOutcome(const Problem& problem, const Outcome& outcome, Output& out) {
 
 Result<int> RunRun(Application& application, const RunVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseOneProblem(options.problem));
+  ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate,

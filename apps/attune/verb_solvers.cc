@@ -8,6 +8,7 @@
 #include "apps/attune/problem_argument.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 namespace {
@@ -70,6 +71,7 @@ std::vector<Row> RowsOf(const Backend& backend, const std::optional<Target>& tar
 
 Result<std::vector<Row>> Collect(Application& application, const SolversOptions& options,
                                  const std::optional<Problem>& problem) {
+  if (problem) ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(*problem));
   const BackendList& backends = application.backends().list;
   if (!options.device.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends, options.device));
@@ -116,9 +118,10 @@ void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
   std::vector<Column> columns = {{"solver"}, {"operator"}, {"dynamic"}, {"compiles"}};
   if (with_problem) {
     columns.push_back({"configs", Column::Align::kRight});
-    columns.push_back({"default config, or why it does not apply", Column::Align::kLeft, true});
+    columns.push_back(
+        {"default config, or why it does not apply", Column::Align::kLeft, Column::Fit::kCut});
   } else {
-    columns.push_back({"what it is", Column::Align::kLeft, true});
+    columns.push_back({"what it is", Column::Align::kLeft, Column::Fit::kCut});
   }
   Table table(std::move(columns));
   for (const Row& row : rows) {

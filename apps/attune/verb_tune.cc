@@ -15,6 +15,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/wait_notice.h"
@@ -45,35 +46,10 @@ struct TuneVerbOptions {
 
 using Kind = ProblemOutcome::Kind;
 
-int64_t CountOf(const RunSummary& summary, Kind kind) {
-  return std::count_if(summary.outcomes.begin(), summary.outcomes.end(),
-                       [&](const ProblemOutcome& outcome) { return outcome.kind == kind; });
-}
-
-double UsefulShare(const RunSummary& summary) {
-  return summary.wall_ns > 0
-             ? static_cast<double>(summary.busy_ns) / static_cast<double>(summary.wall_ns)
-             : 0;
-}
-
 int64_t WaitedNs(const RunSummary& summary) {
   int64_t waited_ns = 0;
   for (const ProblemOutcome& outcome : summary.outcomes) waited_ns += outcome.report.waited_ns;
   return waited_ns;
-}
-
-// Every problem was looked at, and not one of them is tuned now.
-bool IsInVain(const RunSummary& summary) {
-  const int64_t fruitless = CountOf(summary, Kind::kUnsupported) + CountOf(summary, Kind::kFailed);
-  return fruitless > 0 && fruitless == static_cast<int64_t>(summary.outcomes.size());
-}
-
-// A problem that no solver computes makes a run no worse, unless there is nothing else.
-int ExitStatus(const RunSummary& summary) {
-  if (IsInVain(summary)) return kExitFailed;
-  const bool complete =
-      CountOf(summary, Kind::kFailed) == 0 && CountOf(summary, Kind::kNotReached) == 0;
-  return complete ? kExitDone : kExitPartly;
 }
 
 Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
@@ -104,16 +80,14 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
 }
 
 Json SummaryJson(const RunSummary& summary, const Peaks& peaks) {
-  Json json = {{"tuned", CountOf(summary, Kind::kTuned)},
-               {"already_tuned", CountOf(summary, Kind::kAlreadyTuned)},
-               {"unsupported", CountOf(summary, Kind::kUnsupported)},
-               {"failed", CountOf(summary, Kind::kFailed)},
-               {"not_reached", CountOf(summary, Kind::kNotReached)},
-               {"wall_ns", summary.wall_ns},
-               {"busy_ns", summary.busy_ns},
-               {"waited_ns", WaitedNs(summary)},
-               {"useful_share", UsefulShare(summary)},
-               {"problems", Json::array()}};
+  const OutcomeCounts counts = CountOutcomes(summary);
+  Json json;
+  for (const Kind kind : OutcomeCounts::kKinds) json[std::string(Name(kind))] = counts.Of(kind);
+  json["wall_ns"] = summary.wall_ns;
+  json["busy_ns"] = summary.busy_ns;
+  json["waited_ns"] = WaitedNs(summary);
+  json["useful_share"] = BusyShare(summary.busy_ns, summary.wall_ns);
+  json["problems"] = Json::array();
   for (const ProblemOutcome& outcome : summary.outcomes) {
     json["problems"].push_back(OutcomeJson(outcome, peaks));
   }
@@ -145,7 +119,7 @@ void PrintIfUnsteady(const RunSummary& summary, Output& err) {
       "attune tune: The machine seems busy: the default or the winner of {} of {} problems tuned "
       "has an interval wider than ±{:.0f} %. With --retune, on an idle machine or with a longer "
       "--per-problem, they are measured again.\n",
-      count, CountOf(summary, Kind::kTuned), 100 * kMostSteadySpread));
+      count, CountOutcomes(summary).Of(Kind::kTuned), 100 * kMostSteadySpread));
 }
 
 std::string CandidateLine(const RunSummary& summary) {
@@ -194,18 +168,11 @@ std::string KeptLine(const RunSummary& summary) {
 }
 
 std::string SummaryLines(const RunSummary& summary) {
-  std::string text = fmt::format("\n{} tuned", CountOf(summary, Kind::kTuned));
-  const auto add = [&](Kind kind, const char* words) {
-    if (const int64_t count = CountOf(summary, kind)) text += fmt::format(", {} {}", count, words);
-  };
-  add(Kind::kAlreadyTuned, "tuned before");
-  add(Kind::kUnsupported, "unsupported");
-  add(Kind::kFailed, "failed");
-  add(Kind::kNotReached, "not reached");
-  text += fmt::format(" in {}", FormatWait(summary.wall_ns));
-  if (CountOf(summary, Kind::kTuned) > 0) {
+  const OutcomeCounts counts = CountOutcomes(summary);
+  std::string text = fmt::format("\n{} in {}", Text(counts), FormatWait(summary.wall_ns));
+  if (counts.Of(Kind::kTuned) > 0) {
     text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
-                        100 * UsefulShare(summary));
+                        100 * BusyShare(summary.busy_ns, summary.wall_ns));
   }
   if (const int64_t waited_ns = WaitedNs(summary); waited_ns >= kWorthSayingNs) {
     text += fmt::format(", {} of it waiting for others to measure", FormatWait(waited_ns));
@@ -213,35 +180,53 @@ std::string SummaryLines(const RunSummary& summary) {
   return text + ".\n" + AgainLine(summary) + KeptLine(summary) + CandidateLine(summary);
 }
 
-void PrintWinners(const std::vector<ChosenProblem>& chosen, const RunSummary& summary,
+// Whether another run gets further than this one: it would begin with what exceeds a run, too, and
+// go on behind that only if something is tuned by now.
+bool GoesOn(const RunSummary& summary) {
+  const auto is_open = [](const ProblemOutcome& outcome) {
+    return outcome.kind == Kind::kNotReached && !outcome.exceeds_run;
+  };
+  const auto& outcomes = summary.outcomes;
+  const bool is_blocked = std::any_of(outcomes.begin(), outcomes.end(),
+                                      [](const auto& outcome) { return outcome.exceeds_run; });
+  return std::any_of(outcomes.begin(), outcomes.end(), is_open) &&
+         (!is_blocked || CountOutcomes(summary).Of(Kind::kTuned) > 0);
+}
+
+void PrintWinners(const std::vector<ChosenProblem>& chosen, RunSummary summary,
                   Application& application) {
   Output& out = application.out();
   out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
   out.Print(NetworkLine(chosen));
+  // Peaks, index and table are part of what the run took.
+  summary.wall_ns = application.ElapsedNs();
   out.Print(SummaryLines(summary));
   out.Flush();
   PrintTroubles(summary, application.err());
   for (const ChosenProblem& problem : chosen) PrintNotes(problem, application.err());
-  if (CountOf(summary, Kind::kNotReached) > 0) {
+  if (CountOutcomes(summary).Of(Kind::kNotReached) > 0) {
     application.err().Print(
-        "The run ended before every problem was reached. The same command goes on from here.\n");
+        fmt::format("The run ended before every problem was reached.{}\n",
+                    GoesOn(summary) ? " The same command goes on from here." : ""));
   }
 }
 
 // Said with --json too, because the exit status alone does not explain itself.
 void PrintInVain(const RunSummary& summary, Output& err) {
-  if (!IsInVain(summary)) return;
+  const OutcomeCounts counts = CountOutcomes(summary);
+  if (!counts.IsInVain()) return;
   err.Print(
       fmt::format("attune tune: None of {} problems could be tuned: {} unsupported, {} failed.\n",
-                  summary.outcomes.size(), CountOf(summary, Kind::kUnsupported),
-                  CountOf(summary, Kind::kFailed)));
+                  counts.all(), counts.Of(Kind::kUnsupported), counts.Of(Kind::kFailed)));
 }
 
 // A candidate above the peak of arithmetic proves that the peak was measured under load: it is
 // measured again, between two problems, and the highest counts from then on.
 class PeakWatch {
  public:
-  PeakWatch(Workshop& workshop, Tuner& tuner) : workshop_(workshop), tuner_(tuner) {}
+  // Until `end_ns` of the steady clock.
+  PeakWatch(Workshop& workshop, Tuner& tuner, int64_t end_ns)
+      : workshop_(workshop), tuner_(tuner), end_ns_(end_ns) {}
 
   void Note(const TuneReport& report, const std::function<bool()>& go_on) {
     if (!report.choice || attempts_ == kMostAttempts) return;
@@ -249,7 +234,7 @@ class PeakWatch {
     const Peaks& peaks = workshop_.peaks();
     if (!IsBoundByArithmetic(choice.problem, peaks) || RooflineFraction(choice, peaks) <= 1) return;
     ++attempts_;
-    workshop_.RaisePeaks(go_on);
+    workshop_.RaisePeaks(go_on, end_ns_);
     tuner_.SetPeaks(workshop_.peaks());
   }
 
@@ -259,8 +244,23 @@ class PeakWatch {
 
   Workshop& workshop_;
   Tuner& tuner_;
+  const int64_t end_ns_;
   int attempts_ = 0;
 };
+
+// When `share` of the budget, counted from the start of the program, is over.
+int64_t EndOf(const Application& application, const TuneVerbOptions& options, double share) {
+  if (options.run.budget_ns == 0) return QualifyTime::kForever;
+  return application.begin_ns() +
+         static_cast<int64_t>(share * static_cast<double>(options.run.budget_ns));
+}
+
+// What is left of the budget; whatever came before, a tenth is for problems.
+int64_t BudgetLeftNs(const Application& application, const TuneVerbOptions& options) {
+  const int64_t budget_ns = options.run.budget_ns;
+  if (budget_ns == 0) return 0;
+  return std::max(EndOf(application, options, 1) - SteadyNowNs(), budget_ns / 10 + 1);
+}
 
 Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& options,
                           Workshop& workshop, RecordStore& store,
@@ -269,9 +269,10 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   SteadyClock clock;
   Tuner tuner(workshop.PartsFor(store), options.tune);
   RunOptions run = options.run;
+  run.budget_ns = BudgetLeftNs(application, options);
   run.stop_requested = [&] { return interruption.requested(); };
   ProgressReporter progress(application.err(), clock);
-  PeakWatch peaks(workshop, tuner);
+  PeakWatch peaks(workshop, tuner, EndOf(application, options, 1));
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   FlightTurns turns(database, application.err());
   run.turns = &turns;
@@ -332,16 +333,21 @@ void PrintIfThereAreNoTurns(const Workshop& workshop, Output& err) {
       Printable(workshop.turns_status().message())));
 }
 
-Result<std::unique_ptr<Workshop>> OpenWorkshop(const Place& place, const TuneVerbOptions& options,
-                                               Output& err) {
-  WaitNotice notice(err, "tune");
-  const int64_t begin_ns = SteadyNowNs();
+// So long the peaks may take however small the budget is.
+constexpr int64_t kShortPeaksNs = 1'000'000'000;
+
+Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const Place& place,
+                                               const TuneVerbOptions& options) {
+  WaitNotice notice(application.err(), "tune");
   // The rest is for the problems.
-  const int64_t most_ns = options.run.budget_ns / 10;
-  return Workshop::Open(place, options.limits, [&] {
+  const int64_t wait_end_ns = EndOf(application, options, 0.1);
+  const int64_t peaks_end_ns =
+      std::max(EndOf(application, options, 0.5), application.begin_ns() + kShortPeaksNs);
+  const auto go_on = [&] {
     notice.StillWaiting();
-    return most_ns == 0 || SteadyNowNs() - begin_ns < most_ns;
-  });
+    return SteadyNowNs() < wait_end_ns;
+  };
+  return Workshop::Open(place, options.limits, go_on, peaks_end_ns);
 }
 
 // A table of winners for each kind of device.
@@ -369,20 +375,25 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
 Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto devices,
                           UsableDevices(application.backends().list, options.device));
-  ATTUNE_ASSIGN_OR_RETURN(const auto arguments, ArgumentsForEachDevice());
+  ATTUNE_ASSIGN_OR_RETURN(auto arguments, ArgumentsForEachDevice());
+  if (options.limits.compile_jobs == 0) {
+    const size_t share = std::thread::hardware_concurrency() / devices.size();
+    arguments.push_back(fmt::format("--compile-jobs={}", std::max<size_t>(share, 1)));
+  }
   const OrderlyInterruption interruption;
   ATTUNE_ASSIGN_OR_RETURN(
       const std::vector<CrewMember> members,
       RunCrew(devices, arguments, application.err(), [&] { return interruption.requested(); }));
-  const CrewSummary summary = Summarize(members);
+  CrewSummary summary = Summarize(members);
+  summary.wall_ns = application.ElapsedNs();
   Output& out = application.out();
   if (options.json) {
     out.Print(Dump(ToJson(summary)));
-    return ExitStatusOf(summary);
+    return ExitStatusOf(CountOutcomes(summary));
   }
   ATTUNE_RETURN_IF_ERROR(PrintWinnersOfKinds(application, options, devices));
   out.Print(SummaryText(summary, out.screen(), out.width()));
-  return ExitStatusOf(summary);
+  return ExitStatusOf(CountOutcomes(summary));
 }
 
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
@@ -395,17 +406,18 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(place, options, application.err()));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(application, place, options));
   PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfThereAreNoTurns(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());
-  ATTUNE_ASSIGN_OR_RETURN(const RunSummary summary,
+  ATTUNE_ASSIGN_OR_RETURN(RunSummary summary,
                           RunAll(application, options, *workshop, *store, problems));
   if (options.json) {
+    summary.wall_ns = application.ElapsedNs();
     application.out().Print(Dump(SummaryJson(summary, workshop->peaks())));
     PrintInVain(summary, application.err());
     ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
-    return ExitStatus(summary);
+    return ExitStatusOf(CountOutcomes(summary));
   }
   ATTUNE_ASSIGN_OR_RETURN(
       const auto chosen,
@@ -414,7 +426,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   PrintIfUnsteady(summary, application.err());
   PrintInVain(summary, application.err());
   ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
-  return ExitStatus(summary);
+  return ExitStatusOf(CountOutcomes(summary));
 }
 
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
@@ -424,9 +436,9 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
                   "of one, at the same time")
       ->capture_default_str();
   AddDurationOption(verb, "--budget", options.run.budget_ns,
-                    "Time for the whole run; a problem that was begun is finished, unless its "
-                    "reference would take "
-                    "longer (default: 0, no limit)");
+                    "Time for the whole run. A problem that was begun is finished, which takes "
+                    "--per-problem, unless its reference would take longer, or nothing of it is "
+                    "built by then (default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
                     "Time for each problem (default: 2s); 0: the least that one comparison takes. "
                     "What had less before is measured again");
@@ -462,6 +474,11 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
   verb.add_flag("--retry-quarantined", options.tune.retry_quarantined,
                 "Try again what crashed, hung or corrupted memory before");
   AddLimitOptions(verb, options.limits);
+  verb.add_option(
+          "--compile-jobs", options.limits.compile_jobs,
+          "Candidates that are compiled at once for a GPU, ahead of the one process that has "
+          "it (default: one for each core, shared by all devices)")
+      ->check(CLI::Range(1, 1024));
   AddJsonFlag(verb, options.json);
 }
 

@@ -23,17 +23,18 @@ std::vector<std::string> MeasuredRow(const std::string& label, const Choice& cho
 
 Table WinnerTable(const std::vector<ChosenProblem>& problems) {
   using Align = Column::Align;
-  Table table({{"problem", Align::kLeft, true},
-               {"best candidate", Align::kLeft, true},
+  using Fit = Column::Fit;
+  Table table({{"problem", Align::kLeft, Fit::kCut},
+               {"best candidate", Align::kLeft, Fit::kBelow},
                {"time", Align::kRight},
-               {"interval", Align::kRight},
+               {"interval", Align::kRight, Fit::kLeftOut},
                {"speed-up", Align::kRight},
                {"confident", Align::kRight},
-               {"roofline", Align::kRight}});
+               {"roofline", Align::kRight, Fit::kLeftOut}});
   for (const ChosenProblem& problem : problems) {
     const std::string label = Label(problem.tagged.problem);
     if (!problem.choice) {
-      table.AddRow({label, "(no solver)", "", "", "", "unsupported", ""}, Colour::kYellow);
+      table.AddRow({label, "(none)", "", "", "", "unsupported", ""}, Colour::kYellow);
     } else if (problem.choice->provenance == Provenance::kUntuned) {
       const char* state = problem.supported.ok() ? "untuned" : "unsupported";
       table.AddRow({label, Text(problem.choice->candidate), "", "", "", state, ""},
@@ -61,8 +62,9 @@ NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {
       continue;
     }
     const auto weight = static_cast<double>(problem.tagged.weight);
-    total.default_ns += weight * problem.choice->default_measurement.median_ns;
-    total.tuned_ns += weight * problem.choice->measurement.median_ns;
+    const double tuned_ns = weight * problem.choice->measurement.median_ns;
+    total.default_ns += tuned_ns * problem.choice->speedup;
+    total.tuned_ns += tuned_ns;
     ++total.problems;
   }
   return total;

@@ -17,7 +17,9 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems);
 void PrintNotes(const ChosenProblem& problem, Output& err);
 
 // Time of the whole list, each problem as often as the list has it: default and tuned. Only
-// problems that were measured count.
+// problems that were measured count. The default's time is the tuned one times the speed-up, which
+// is of pairs of one round each: the ratio of the two medians would be a second speed-up, and in
+// noisy rounds another one.
 struct NetworkTotal {
   double default_ns = 0;
   double tuned_ns = 0;
@@ -26,8 +28,8 @@ struct NetworkTotal {
 };
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems);
 
-// "All 53 problems, weighted: 12.3 ms by default, 10.1 ms tuned, 1.22x." and a newline; empty if
-// nothing was measured.
+// "53 measured problems, each as often as its list has it: 12.3 ms by default, 10.1 ms tuned:
+// 1.22x." between newlines; empty if nothing was measured.
 std::string NetworkLine(const std::vector<ChosenProblem>& problems);
 
 }  // namespace attune

@@ -27,13 +27,15 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
 }
 
 Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits,
-                                                 const std::function<bool()>& go_on) {
+                                                 const std::function<bool()>& go_on,
+                                                 int64_t peaks_end_ns) {
   std::unique_ptr<Workshop> workshop(new Workshop(place));
   ChildOptions& children = workshop->children_;
   ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
   children.device = place.device_spec;
-  children.share_children = place.backend->IsCostlyToOpen();
+  ShareIfCostly(*place.backend, children);
   children.jobs = limits.jobs;
+  children.compile_jobs = limits.compile_jobs;
   children.memory_limit_bytes = limits.memory_limit_bytes;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
   if (auto machine = MachineLock::Open(place); machine.ok()) {
@@ -43,7 +45,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   } else {
     return machine.error();
   }
-  if (const auto peaks = workshop->MeasurePeaks(go_on); peaks.ok()) {
+  if (const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns); peaks.ok()) {
     workshop->peaks_ = *peaks;
   } else {
     workshop->peaks_status_ = peaks.error();
@@ -57,14 +59,14 @@ Result<MachineTurns::Grant> Workshop::TakeTurn(MachineUse use, const std::functi
   return machine_->Take(use, go_on);
 }
 
-Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on) {
+Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns) {
   // Peaks beside others are too low and better than none: they are raised when they prove to be.
   const auto turn = TakeTurn(MachineUse::kTime, go_on);
-  return MeasurePeaksInChild(children_);
+  return MeasurePeaksInChild(children_, end_ns);
 }
 
-void Workshop::RaisePeaks(const std::function<bool()>& go_on) {
-  if (const auto again = MeasurePeaks(go_on); again.ok()) {
+void Workshop::RaisePeaks(const std::function<bool()>& go_on, int64_t end_ns) {
+  if (const auto again = MeasurePeaks(go_on, end_ns); again.ok()) {
     peaks_ = HighestOf(peaks_, *again);
   }
 }

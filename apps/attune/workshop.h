@@ -20,6 +20,7 @@ namespace attune {
 // What candidates may use.
 struct WorkshopLimits {
   int jobs = 0;                    // 0: one child for each core.
+  int compile_jobs = 0;            // On GPUs, where one child has the device. 0: as many as cores.
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
 };
 
@@ -30,18 +31,20 @@ class Workshop {
  public:
   // kInvalidArgument if the memory limit leaves no room for any candidate. Measures the peaks of
   // the device, which takes a fraction of a second, and before that waits for its turn at the
-  // machine for as long as `go_on` (may be null) says. Without peaks tuning goes on, and peaks()
-  // are zeros.
+  // machine for as long as `go_on` (may be null) says. At `peaks_end_ns` (steady clock) measuring
+  // them is given up: a device may have to compile for it. Without peaks tuning goes on, and
+  // peaks() are zeros.
   static Result<std::unique_ptr<Workshop>> Open(const Place& place, const WorkshopLimits& limits,
-                                                const std::function<bool()>& go_on = nullptr);
+                                                const std::function<bool()>& go_on = nullptr,
+                                                int64_t peaks_end_ns = QualifyTime::kForever);
 
   // What a Tuner that keeps its records in `store` works with; valid as long as this object.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
   const Peaks& peaks() const { return peaks_; }
-  // Measures the peaks again and keeps the higher ones; waits as Open does. Nothing may be timed
-  // meanwhile.
-  void RaisePeaks(const std::function<bool()>& go_on);
+  // Measures the peaks again and keeps the higher ones; waits, and gives up at `end_ns`, as Open
+  // does. Nothing may be timed meanwhile.
+  void RaisePeaks(const std::function<bool()>& go_on, int64_t end_ns);
   // Why there are no peaks, or ok.
   const Status& peaks_status() const { return peaks_status_; }
   // Waits for the machine (MachineTurns::Take) where turns can be taken; granted at once elsewhere.
@@ -51,7 +54,7 @@ class Workshop {
 
  private:
   explicit Workshop(const Place& place) : place_(place) {}
-  Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on);
+  Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns);
 
   Place place_;
   ChildOptions children_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -42,6 +43,10 @@ struct IndexedChoice {
   double speedup_low = 1;
   double speedup_high = 1;
   double confidence = 0;
+  // One sentence, where something else chose than a record of this problem; empty: a record did.
+  std::string because;
+  // A person chose the first one of the ranking, and nobody measured it.
+  bool is_override = false;
 
   const RankedCandidate& best() const { return ranking.front(); }
 };
@@ -71,6 +76,12 @@ class ChoiceSource {
   // out.
   virtual Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                                  double max_distance) const = 0;
+
+  // What is kept of `problem` and cannot be a choice here, and why: a sentence for each.
+  virtual std::vector<std::string> Unusable(const Problem& problem) const {
+    (void)problem;
+    return {};
+  }
 
   // Number of problems with a choice.
   virtual int64_t problem_count() const = 0;

@@ -31,24 +31,27 @@ std::string Distrust(const std::filesystem::path& path, mode_t type) {
 
 }  // namespace
 
-Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(
-    const std::filesystem::path& folder) {
+Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(const std::filesystem::path& folder,
+                                                               EntryCheck check) {
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) {
     return NotFound(fmt::format("There is no folder '{}'.", folder.string()));
   }
   const std::string reason = Distrust(folder, S_IFDIR);
-  if (reason.empty()) return std::unique_ptr<PackagedKernels>(new PackagedKernels(folder));
+  if (reason.empty()) {
+    return std::unique_ptr<PackagedKernels>(new PackagedKernels(folder, std::move(check)));
+  }
   return Unavailable(fmt::format("The kernels in '{}' are not used: {}.", folder.string(), reason));
 }
 
 std::optional<Artifact> PackagedKernels::Find(const BuildRecipe& recipe) {
   const Fingerprint key = KernelCacheKey(recipe);
-  const auto path = folder_ / (key.ToHex() + std::string(kKernelSuffix));
+  const std::string name = key.ToHex() + std::string(kKernelSuffix);
+  const auto path = folder_ / name;
   Result<std::string> content = NotFound("");
   if (Distrust(path, S_IFREG).empty()) content = ReadFile(path);
   std::optional<std::string> payload;
-  if (content.ok()) payload = DecodeKernelEntry(key, *std::move(content));
+  if (content.ok() && check_(name, *content)) payload = DecodeKernelEntry(key, *std::move(content));
   const std::lock_guard lock(mutex_);
   ++(payload ? counters_.hits : counters_.misses);
   if (content.ok() && !payload) ++counters_.corrupt;

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attune/compile/kernel_cache.h"
@@ -14,11 +18,16 @@ namespace attune {
 // touched, evicted or mended, and it may be on a read-only file system. Thread-safe.
 class PackagedKernels final : public KernelCache {
  public:
+  // Whether `content` is what the file called `name` has to hold. Called before anything of it is
+  // used, on any thread.
+  using EntryCheck = std::function<bool(const std::string& name, std::string_view content)>;
+
   // kNotFound if there is no such folder. kUnavailable if somebody else could put code into it: it
   // is a link, belongs to neither this user nor the superuser, or its group or others may write.
-  static Result<std::unique_ptr<PackagedKernels>> Open(const std::filesystem::path& folder);
+  static Result<std::unique_ptr<PackagedKernels>> Open(const std::filesystem::path& folder,
+                                                       EntryCheck check);
 
-  // An entry that anybody else could have written is a miss, too.
+  // An entry that anybody else could have written, or that `check` refuses, is a miss, too.
   std::optional<Artifact> Find(const BuildRecipe& recipe) override;
   // kFailedPrecondition: a package is never written.
   Status Store(const BuildRecipe& recipe, const Artifact& artifact) override;
@@ -27,9 +36,11 @@ class PackagedKernels final : public KernelCache {
   KernelCacheCounters counters() const override;
 
  private:
-  explicit PackagedKernels(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  PackagedKernels(std::filesystem::path folder, EntryCheck check)
+      : folder_(std::move(folder)), check_(std::move(check)) {}
 
   const std::filesystem::path folder_;
+  const EntryCheck check_;
   mutable std::mutex mutex_;  // Guards counters_.
   KernelCacheCounters counters_;
 };

@@ -41,8 +41,11 @@ void Pack(const fs::path& folder) {
   ASSERT_TRUE((*cache)->Store(kRecipe, {"binary"}).ok());
 }
 
-std::unique_ptr<LayeredKernelCache> Over(const fs::path& folder) {
-  auto package = PackagedKernels::Open(folder);
+bool AnyEntry(const std::string&, std::string_view) { return true; }
+
+std::unique_ptr<LayeredKernelCache> Over(const fs::path& folder,
+                                         PackagedKernels::EntryCheck check = AnyEntry) {
+  auto package = PackagedKernels::Open(folder, std::move(check));
   if (!package.ok()) return nullptr;
   std::vector<std::unique_ptr<KernelCache>> packages;
   packages.push_back(std::move(*package));
@@ -71,6 +74,23 @@ TEST(LayeredKernelCache, AKernelOfAPackageIsNotBuilt) {
   EXPECT_TRUE(outcome.from_cache);
   EXPECT_EQ(solver.builds, 1);
   EXPECT_EQ(layered->counters().hits, 1);
+}
+
+TEST(LayeredKernelCache, AKernelThatTheCheckRefusesIsAMiss) {
+  const Folder folder;
+  Pack(folder.path() / "kernels");
+  std::string asked;
+  const auto layered =
+      Over(folder.path() / "kernels", [&](const std::string& name, std::string_view content) {
+        asked = name;
+        return !content.ends_with("binary");
+      });
+  ASSERT_NE(layered, nullptr);
+
+  EXPECT_FALSE(layered->Find(kRecipe).has_value());
+
+  EXPECT_TRUE(fs::exists(folder.path() / "kernels" / asked)) << asked;
+  EXPECT_EQ(layered->counters().hits, 0);
 }
 
 TEST(LayeredKernelCache, WhatIsStoredGoesToTheUsersOwn) {
@@ -113,8 +133,10 @@ TEST(LayeredKernelCache, AFolderOrAKernelThatOthersMayWriteIsNotUsed) {
   fs::permissions(entry, fs::perms::others_write, fs::perm_options::remove);
   EXPECT_TRUE(layered->Find(kRecipe).has_value());
   fs::permissions(folder.path(), fs::perms::group_write, fs::perm_options::add);
-  EXPECT_EQ(PackagedKernels::Open(folder.path()).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(PackagedKernels::Open(folder.path() / "none").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(PackagedKernels::Open(folder.path(), AnyEntry).status().code(),
+            StatusCode::kUnavailable);
+  EXPECT_EQ(PackagedKernels::Open(folder.path() / "none", AnyEntry).status().code(),
+            StatusCode::kNotFound);
 }
 
 }  // namespace

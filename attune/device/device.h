@@ -43,6 +43,14 @@ struct Arguments {
   BufferView workspace;                  // At least Executable::workspace_bytes() of it.
   double alpha = 1;
   double beta = 0;
+  // Of the caller, to enqueue on (a CUstream); null: the device's own. See Device::StateOf.
+  void* queue = nullptr;
+};
+
+// What a queue of the caller is at the moment.
+struct QueueState {
+  uint64_t id = 0;         // Of no other queue of this process, ever; 0 while it is captured.
+  uint64_t recording = 0;  // The graph that it is being captured into; 0: launches are executed.
 };
 
 // A candidate made ready on a device for one problem. Not thread-safe unless it says so.
@@ -79,6 +87,11 @@ class Device {
   virtual Status Upload(std::span<const std::byte> from, BufferView to) = 0;
   virtual Status Download(BufferView from, std::span<std::byte> to) = 0;
   virtual Status Synchronize() = 0;
+
+  // Thread-safe. kUnsupported where launches go to the device's own queue only.
+  virtual Result<QueueState> StateOf(void* /*queue*/) {
+    return Unsupported("This device takes no queue of its caller: 'queue' has to be null.");
+  }
 
   // What the device does with its own memory; null where it has no such thing, or where the host
   // reads its memory as quickly. Lives as long as the device. May compile when first asked.

@@ -54,6 +54,8 @@ Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) c
 Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
   ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
   const Solver* solver = SolverOf(candidate);
+  // A library's own list is longer than the space, and it checks what it is given.
+  if (solver->traits().listed_on_device) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, parts_.target));
   if (!space.IndexOf(candidate.config).has_value()) {
     return Unsupported(
@@ -133,13 +135,19 @@ Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& 
   AddRecords(draft);
   if (!draft.decision.is_tuned) {
     AddNeighbours(draft);
-    AddPredicted(draft);
+    if (!options_.known_only) AddPredicted(draft);
   }
-  AddDefaults(draft);
+  if (!options_.known_only) AddDefaults(draft);
   if (!draft.decision.options.empty() || breadth == Breadth::kReady) {
     return std::move(draft.decision);
   }
   if (!draft.shortage.empty()) return draft.shortage.ToStatus(problem, workspace_limit_bytes);
+  if (options_.known_only) {
+    return NotFound(fmt::format(
+        "Nobody has measured anything better than the default for {} on {}, and this run time "
+        "serves only what is known. {}",
+        Text(problem), Text(parts_.target), fmt::join(draft.decision.skipped, " ")));
+  }
   if (draft.refused.empty()) {
     return ResourceExhausted(fmt::format(
         "No candidate for {} fits: the workspace is limited to {} bytes and the scope is '{}'.",
@@ -188,6 +196,7 @@ Judgement Dispatcher::JudgeChoice(const IndexedChoice& choice) const {
 }
 
 void Dispatcher::AddRecords(Draft& draft) const {
+  draft.decision.skipped = draft.choices.Unusable(draft.problem);
   const auto found = draft.choices.Find(draft.problem);
   if (!found.ok()) {
     draft.decision.skipped.push_back(found.error().message());
@@ -196,8 +205,15 @@ void Dispatcher::AddRecords(Draft& draft) const {
   std::vector<const IndexedChoice*> compatible;
   for (const IndexedChoice& choice : *found) {
     const Judgement judgement = JudgeChoice(choice);
+    if (options_.known_only && choice.default_position == 0 &&
+        judgement.validity != Validity::kInvalid) {
+      // Bit for bit what the caller would compute without us.
+      draft.decision.is_tuned = judgement.validity == Validity::kHolds;
+      return;
+    }
     if (judgement.validity == Validity::kHolds) {
-      AddRanking(draft, choice, Origin::kMeasured, "A record of this machine chose it.");
+      AddRanking(draft, choice, choice.is_override ? Origin::kForced : Origin::kMeasured,
+                 choice.because.empty() ? "A record of this machine chose it." : choice.because);
       draft.decision.is_tuned =
           !draft.decision.options.empty() || !RunsHere(choice.best().candidate);
       if (draft.decision.is_tuned) return;
@@ -217,11 +233,12 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
                             const std::string& because) const {
   bool is_first = true;
   for (const RankedCandidate& ranked : choice.ranking) {
+    if (options_.known_only && &ranked == &choice.ranking[choice.default_position]) return;
     const Status applies = Applies(draft.problem, ranked.candidate);
     if (!applies.ok()) {
       if (is_first) draft.decision.skipped.push_back(applies.message());
       // What won exists no more, so the record decides nothing: it is as good as none.
-      if (is_first && origin == Origin::kMeasured) return;
+      if (is_first && origin != Origin::kCompatible) return;
       continue;
     }
     if (is_first && !RunsHere(ranked.candidate)) {
@@ -234,7 +251,10 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
     option.median_ns = ranked.median_ns;
     option.workspace_bytes = ranked.workspace_bytes;
     option.load_ns = ranked.load_ns;
+    option.is_override = choice.is_override;
     Add(draft, std::move(option));
+    // Only a record has measured the others.
+    if (!choice.because.empty()) return;
     is_first = false;
   }
 }
@@ -251,6 +271,7 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
     if (!found.ok()) continue;
     for (const IndexedChoice& choice : *found) {
       if (JudgeChoice(choice).validity == Validity::kInvalid) continue;
+      if (options_.known_only && choice.default_position == 0) break;
       const double scale = Flops(draft.problem) / std::max(Flops(neighbour.problem), 1.0);
       for (const RankedCandidate& ranked : choice.ranking) {
         const Judgement judgement =

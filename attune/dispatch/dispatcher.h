@@ -40,6 +40,9 @@ struct DispatchParts {
 struct DispatchOptions {
   Scope scope = Scope::kAll;
   ForcedChoices forced;
+  // Neither predictions nor defaults: what nobody measured, and where the default was measured to
+  // be the best, is left to the caller.
+  bool known_only = false;
   // The process was forked from one that computed: candidates that cannot run then are left out.
   bool after_fork = false;
   // A tuned problem farther away says nothing: 2 is a factor of 4 in one size.
@@ -119,8 +122,9 @@ class Dispatcher {
   // Candidates for `problem` that fit `workspace_limit_bytes` as far as that is known, in the order
   // forced, measured, compatible, nearest, predicted, default. kUnsupported if no solver applies,
   // with the reason of each; a forced choice that cannot serve is an error and nothing else is
-  // tried. Whether the parameters of a record are still valid is seen when it is loaded, because
-  // some libraries take longer to list theirs than a caller may wait.
+  // tried. With known_only, kNotFound if no record is better than the default. Whether the
+  // parameters of a record are still valid is seen when it is loaded, because some libraries take
+  // longer to list theirs than a caller may wait.
   Result<Decision> Decide(const Problem& problem, const ChoiceSource& choices,
                           uint64_t workspace_limit_bytes, Breadth breadth) const;
 
@@ -142,6 +146,8 @@ class Dispatcher {
   // What Serve would take in that haste; `decision` is of Breadth::kEverything and not empty.
   Expectation Expect(const Problem& problem, const Decision& decision, Haste haste) const;
 
+  // Whether a forced choice serves `problem`, whatever is known of it.
+  bool Forces(const Problem& problem) const { return options_.forced.Find(problem) != nullptr; }
   // Whether Load returns before a caller notices, going by what is known.
   bool IsReady(const Problem& problem, const Option& option) const;
   // Whether it is so slow by design that a slow creation of anything else is quicker.
@@ -185,6 +191,11 @@ class Dispatcher {
   Status FailureOf(const Attempt& attempt) const;
   // A serving that fails until the background has compiled the preferred option.
   Serving Unbuilt(Attempt& attempt) const;
+  // Servings that leave the problem to the caller: until the background has made it ready, because
+  // the default was measured to be the best, or for the reason given.
+  Serving NotReady(Attempt& attempt) const;
+  Serving DefaultIsBest(Attempt& attempt) const;
+  Serving LeftToCaller(Attempt& attempt, std::string why) const;
   bool InScope(const Problem& problem, const Option& option) const;
 
   const DispatchParts parts_;

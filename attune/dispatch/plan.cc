@@ -42,7 +42,7 @@ Status Plan::RunAlone(const Arguments& arguments) {
   return executable_->Run(arguments);
 }
 
-bool PlanSlot::Publish(std::unique_ptr<Plan> plan) {
+bool PlanSlot::Publish(std::shared_ptr<Plan> plan) {
   const std::lock_guard<std::mutex> lock(versions_mutex_);
   if (versions_.size() == kMaxVersions) return false;
   versions_.push_back(std::move(plan));

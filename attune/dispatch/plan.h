@@ -19,7 +19,7 @@ namespace attune {
 
 // On which evidence a candidate serves, best first.
 enum class Origin {
-  kForced,      // ATTUNE_FORCE says so.
+  kForced,      // ATTUNE_FORCE says so, or a person's line of a results file.
   kMeasured,    // A valid record of this target.
   kCompatible,  // A valid record of a compatible target.
   kNearest,     // The choice of the nearest tuned problem.
@@ -38,12 +38,18 @@ struct Option {
   double expected_ns = 0;        // Measured, of a neighbour, or predicted; 0: unknown.
   int64_t workspace_bytes = -1;  // -1: known when it is loaded.
   int64_t load_ns = -1;          // What creating it took where it was measured; -1: unknown.
+  // A line of a results file forces it: where it cannot serve, others do, as after a bad record.
+  bool is_override = false;
+
+  // Nothing else may serve.
+  bool fails_closed() const { return origin == Origin::kForced && !is_override; }
 
   double best_guess_ns() const { return median_ns > 0 ? median_ns : expected_ns; }
 };
 
-// A candidate made ready for one problem, or the reason why nothing can serve it. Immutable.
-class Plan {
+// A candidate made ready for one problem, or the reason why nothing can serve it. Immutable, and
+// owned by shared pointers, because graphs that were recorded of it need it longer than its slot.
+class Plan : public std::enable_shared_from_this<Plan> {
  public:
   Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
        std::unique_ptr<Executable> executable);
@@ -89,7 +95,7 @@ class alignas(64) PlanSlot {
   // Null until the first Publish.
   Plan* current() const { return current_.load(std::memory_order_acquire); }
   // Makes `plan` the current one. False if the slot had its kMaxVersions; then nothing changes.
-  bool Publish(std::unique_ptr<Plan> plan);
+  bool Publish(std::shared_ptr<Plan> plan);
 
   // A retired slot is served no more; whoever still holds it may finish its calls.
   bool is_retired() const { return retired_.load(std::memory_order_acquire); }
@@ -122,7 +128,7 @@ class alignas(64) PlanSlot {
   const PlanKey key_;
   std::mutex making_mutex_;
   std::mutex versions_mutex_;  // Guards versions_.
-  std::vector<std::unique_ptr<Plan>> versions_;
+  std::vector<std::shared_ptr<Plan>> versions_;
 };
 
 }  // namespace attune

@@ -57,6 +57,7 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       totals_(std::make_unique<Totals>()),
       claims_(16 * kMaxQueued),
       cache_(options.max_plans),
+      queue_memory_(*dispatcher_.parts().device),
       reserve_(*dispatcher_.parts().device, options.spare_workspaces),
       tunings_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }),
       loads_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }) {}
@@ -107,19 +108,18 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
                            uint64_t workspace_limit_bytes) {
   const int64_t begin_ns = SteadyNowNs();
   last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
-  if (options_.policy == MissPolicy::kInline && hooks_.tune != nullptr) {
-    TuneFirst(problem, workspace_limit_bytes);
-  }
+  const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
+  const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
   auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
   if (!serving.ok()) {
-    CountReason(MissReason::kFailed);
-    Tell(ServerEvent::kMiss, problem, nullptr, serving.error().message());
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
+    AfterFailure(problem, serving.error(), was_told);
   } else {
     slot->Publish(std::move(serving->plan));
     if (hooks_.made != nullptr) hooks_.made();
     Note(*slot, problem, *serving);
-    Later(slot, problem, *serving);
+    const bool should_tune = !was_told && TellMissed(problem, serving->is_tuned);
+    Later(slot, problem, *serving, should_tune);
   }
   const int64_t end_ns = SteadyNowNs();
   last_miss_ns_.store(end_ns, std::memory_order_relaxed);
@@ -135,11 +135,18 @@ std::chrono::nanoseconds PlanServer::HoldOf(std::chrono::nanoseconds waited) con
 
 // Under another key the same problem may be in the hands of another thread: then this one waits for
 // it, too.
-void PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes) {
+bool PlanServer::TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes) {
   const auto decision =
       dispatcher_.Decide(problem, *hooks_.choices(), workspace_limit_bytes, Breadth::kReady);
-  if (!decision.ok() || decision->is_tuned || !claims_.ClaimOrAwait(KeyOf(problem))) return;
-  TuneNow(problem);
+  if (!decision.ok()) return false;
+  if (TellMissed(problem, decision->is_tuned) && claims_.ClaimOrAwait(KeyOf(problem))) {
+    TuneNow(problem);
+  }
+  return true;
+}
+
+bool PlanServer::TellMissed(const Problem& problem, bool is_tuned) const {
+  return hooks_.missed == nullptr ? !is_tuned : hooks_.missed(problem, is_tuned);
 }
 
 void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Serving& serving) {
@@ -152,7 +159,9 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   }
   const Plan& plan = *slot.current();
   if (!plan.failure().ok()) {
-    CountReason(MissReason::kFailed);
+    const bool is_left = plan.failure().code() == StatusCode::kNotFound;
+    const MissReason left = serving.is_stand_in ? MissReason::kNotReady : MissReason::kFirstCall;
+    CountReason(is_left ? left : MissReason::kFailed);
     Tell(ServerEvent::kMiss, problem, nullptr, plan.failure().message());
     return;
   }
@@ -161,6 +170,15 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   totals_->misses_by_origin[static_cast<size_t>(option.origin)].fetch_add(
       1, std::memory_order_relaxed);
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
+}
+
+void PlanServer::AfterFailure(const Problem& problem, const Status& failure, bool was_told) {
+  Tell(ServerEvent::kMiss, problem, nullptr, failure.message());
+  // The caller has an implementation of its own, and is served once there is a record.
+  const bool is_unknown = failure.code() == StatusCode::kNotFound;
+  CountReason(is_unknown ? MissReason::kUnrecorded : MissReason::kFailed);
+  if (!is_unknown) return;
+  LearnLater(problem, !was_told && TellMissed(problem, false));
 }
 
 void PlanServer::CountReason(MissReason reason) {
@@ -174,13 +192,17 @@ Haste PlanServer::haste() const {
 }
 
 void PlanServer::Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                       const Serving& serving) {
+                       const Serving& serving, bool should_tune) {
   if (serving.is_stand_in && !options_.deterministic) ImproveLater(slot);
+  LearnLater(problem, should_tune);
+}
+
+void PlanServer::LearnLater(const Problem& problem, bool should_tune) {
   // A list is to have every problem of the program, also those that were tuned before.
   if (options_.policy == MissPolicy::kRecord && hooks_.record != nullptr) RecordLater(problem);
-  if (serving.is_tuned) return;
   // What could not be swapped in would be tuned for nobody.
-  if (options_.policy == MissPolicy::kDeferred && !options_.deterministic) TuneLater(problem);
+  const bool tunes = options_.policy == MissPolicy::kDeferred && !options_.deterministic;
+  if (tunes && should_tune) TuneLater(problem);
 }
 
 bool PlanServer::TuneNow(const Problem& problem) {

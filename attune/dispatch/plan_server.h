@@ -16,6 +16,7 @@
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/plan_cache.h"
 #include "attune/dispatch/policy.h"
+#include "attune/dispatch/queue_memory.h"
 #include "attune/dispatch/tuning_claims.h"
 #include "attune/dispatch/work_queue.h"
 #include "attune/dispatch/workspace_reserve.h"
@@ -39,6 +40,10 @@ struct ServerOptions {
 struct ServerHooks {
   // What is known now; called often, from any thread.
   std::function<std::shared_ptr<const ChoiceSource>()> choices;
+  // Hears of a problem that a caller missed and that something serves or the caller is left to
+  // compute, once for each miss, in the caller's thread; whether it should be tuned, if the policy
+  // tunes. Null: unless it is tuned.
+  std::function<bool(const Problem&, bool is_tuned)> missed;
   // Tunes a problem and returns when its records can be seen in `choices`. Called by one background
   // thread, or under kInline by the thread that missed.
   std::function<Status(const Problem&)> tune;
@@ -73,6 +78,11 @@ class PlanServer {
 
   // Memory of this thread, at least `size_bytes`, kept for its next call.
   Result<BufferView> Workspace(size_t size_bytes) { return cache_.Workspace(reserve_, size_bytes); }
+  // For calls on queues of the caller.
+  Result<QueueState> StateOf(void* queue) const {
+    return dispatcher_.parts().device->StateOf(queue);
+  }
+  QueueMemory& queue_memory() { return queue_memory_; }
 
   // Looks at every plan again, in the background, because `choices` has changed.
   void Refresh();
@@ -111,10 +121,18 @@ class PlanServer {
             uint64_t workspace_limit_bytes);
   void MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                  uint64_t workspace_limit_bytes);
-  void TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes);
+  // Tells of the miss; whether the problem should be tuned.
+  bool TellMissed(const Problem& problem, bool is_tuned) const;
+  // False if it was told of no miss, because nothing can serve the problem.
+  bool TuneFirst(const Problem& problem, uint64_t workspace_limit_bytes);
   void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
   void CountReason(MissReason reason);
-  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving);
+  // What a failure to serve leaves to the background.
+  void AfterFailure(const Problem& problem, const Status& failure, bool was_told);
+  void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving,
+             bool should_tune);
+  // Records or tunes it, if that is the policy.
+  void LearnLater(const Problem& problem, bool should_tune);
   bool TuneNow(const Problem& problem);
   void TuneLater(const Problem& problem);
   void RecordLater(const Problem& problem);
@@ -137,6 +155,7 @@ class PlanServer {
   std::atomic<bool> is_refresh_pending_{false};
   std::atomic<int64_t> last_miss_ns_{0};
   PlanCache cache_;
+  QueueMemory queue_memory_;
   WorkspaceReserve reserve_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;

@@ -339,6 +339,47 @@ TEST_F(PlanServerTest, NeverNeitherTunesNorNotes) {
   EXPECT_THAT(server.recorded(), IsEmpty());
 }
 
+TEST_F(PlanServerTest, EveryMissIsToldInTheCallersThreadWhateverThePolicy) {
+  for (const MissPolicy policy :
+       {MissPolicy::kNever, MissPolicy::kRecord, MissPolicy::kDeferred, MissPolicy::kInline}) {
+    constexpr int kShapes = 1500;
+    const auto caller = std::this_thread::get_id();
+    int told = 0;
+    TestServerOptions options;
+    options.server.policy = policy;
+    options.missed = [&](const Problem&, bool) {
+      told += std::this_thread::get_id() == caller ? 1 : 0;
+      return false;
+    };
+    TestServer server(machine_, options);
+
+    for (int i = 1; i <= kShapes; ++i) {
+      server.Call(ProductOf(i, 1, 1));
+      server.Call(ProductOf(i, 1, 1));
+    }
+    ASSERT_TRUE(server.WaitIdle());
+
+    EXPECT_EQ(told, kShapes) << Name(policy);
+    // Whoever was told wants nothing tuned.
+    EXPECT_EQ(server.tunings(), 0) << Name(policy);
+  }
+}
+
+TEST_F(PlanServerTest, WhoeverIsToldOfAMissMayHaveATunedProblemTuned) {
+  for (const MissPolicy policy : {MissPolicy::kDeferred, MissPolicy::kInline}) {
+    machine_.choices->Add(problem_, ChoiceOf({machine_.quick->At(1)}));
+    TestServerOptions options;
+    options.server.policy = policy;
+    options.missed = [](const Problem&, bool is_tuned) { return is_tuned; };
+    TestServer server(machine_, options);
+
+    server.Call(problem_);
+    ASSERT_TRUE(server.WaitIdle());
+
+    EXPECT_EQ(server.tunings(), 1) << Name(policy);
+  }
+}
+
 TEST_F(PlanServerTest, SixtyFourThreadsThatMissOneKeyTuneItAndLoadItOnce) {
   TestServer server = Server(MissPolicy::kInline);
   std::latch start(64);

@@ -74,7 +74,7 @@ bool Dispatcher::Crawls(const Problem& problem, const Option& option) const {
 }
 
 bool Refutes(const Status& failure, const Option& option) {
-  const bool is_recorded = option.origin == Origin::kMeasured ||
+  const bool is_recorded = option.is_override || option.origin == Origin::kMeasured ||
                            option.origin == Origin::kCompatible ||
                            option.origin == Origin::kNearest;
   return is_recorded && failure.code() != StatusCode::kResourceExhausted;
@@ -100,13 +100,16 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
   attempt.serving.is_tuned = first.is_tuned;
   attempt.serving.skipped = first.skipped;
   if (TryReady(first, attempt)) return std::move(attempt.serving);
-  const bool is_forced = !first.options.empty() && first.options.front().origin == Origin::kForced;
+  if (options_.known_only && first.is_tuned && first.options.empty()) return DefaultIsBest(attempt);
+  const bool is_forced = !first.options.empty() && first.options.front().fails_closed();
   if (!is_forced) {
     // What was at hand needs more workspace, say, or its library is broken.
     ATTUNE_ASSIGN_OR_RETURN(const Decision everything,
                             Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
     if (TryReady(everything, attempt)) return std::move(attempt.serving);
   }
+  const bool may_leave_it = options_.known_only && !is_forced && haste == Haste::kAtOnce;
+  if (may_leave_it && !attempt.slow.empty()) return NotReady(attempt);
   // Nothing is ready: better late than never.
   if (TrySlow(is_forced, attempt)) return std::move(attempt.serving);
   if (attempt.slow.empty()) return FailureOf(attempt);
@@ -177,10 +180,31 @@ Serving Dispatcher::Unbuilt(Attempt& attempt) const {
   return std::move(attempt.serving);
 }
 
+Serving Dispatcher::NotReady(Attempt& attempt) const {
+  Serving serving = LeftToCaller(
+      attempt, fmt::format("{} is known for {}, and is being made ready in the background.",
+                           Text(attempt.slow.front().candidate), Text(attempt.problem)));
+  serving.is_stand_in = true;
+  return serving;
+}
+
+Serving Dispatcher::DefaultIsBest(Attempt& attempt) const {
+  return LeftToCaller(attempt,
+                      fmt::format("The default was measured to be the best for {}, which is left "
+                                  "to the caller, because this run time serves only what is known.",
+                                  Text(attempt.problem)));
+}
+
+Serving Dispatcher::LeftToCaller(Attempt& attempt, std::string why) const {
+  attempt.serving.plan = std::make_unique<Plan>(attempt.problem, attempt.workspace_limit_bytes,
+                                                NotFound(std::move(why)));
+  return std::move(attempt.serving);
+}
+
 Expectation Dispatcher::Expect(const Problem& problem, const Decision& decision,
                                Haste haste) const {
   const Option& preferred = decision.options.front();
-  if (haste == Haste::kPatient || preferred.origin == Origin::kForced) {
+  if (haste == Haste::kPatient || preferred.fails_closed()) {
     return {preferred, !IsReady(problem, preferred)};
   }
   const bool has_others = decision.options.size() > 1;
@@ -227,7 +251,9 @@ bool Dispatcher::Try(const Option& option, Attempt& attempt) const {
   failed.push_back(option.candidate);
   attempt.failure = plan.error();
   const bool refuted = Refutes(attempt.failure, option);
-  if (refuted && option.origin == Origin::kMeasured) serving.is_tuned = false;
+  if (refuted && (option.is_override || option.origin == Origin::kMeasured)) {
+    serving.is_tuned = false;
+  }
   (refuted ? serving.skipped : serving.failures).push_back(attempt.failure.message());
   return false;
 }

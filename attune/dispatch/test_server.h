@@ -30,6 +30,7 @@ struct TestServerOptions {
   DispatchOptions dispatch;
   // How a tuning ends; without it every tuning finds {variant=2} of test.quick-gemm.
   std::function<Status(const Problem&)> tuned;
+  std::function<bool(const Problem&, bool is_tuned)> missed;
   KernelCache* kernels = nullptr;  // Borrowed; null for the machine's own.
 };
 
@@ -96,6 +97,7 @@ class TestServer {
   ServerHooks HooksOf(TestMachine& machine, const TestServerOptions& options) {
     ServerHooks hooks;
     hooks.choices = [choices = machine.choices] { return choices; };
+    hooks.missed = options.missed;
     hooks.tune = [seen = seen_.get(), &machine, tuned = options.tuned](const Problem& problem) {
       seen->tunings.Add();
       if (tuned) return tuned(problem);

@@ -159,6 +159,8 @@ Result<std::vector<Neighbour>> ChoiceIndex::Nearest(const Problem& problem, size
   return neighbours;
 }
 
+std::string_view ChoiceIndex::bytes() const { return file_->bytes(); }
+
 int64_t ChoiceIndex::problem_count() const {
   return static_cast<int64_t>(file_->Count(Section::kProblems));
 }

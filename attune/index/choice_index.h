@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/choice/choice_source.h"
@@ -39,8 +40,10 @@ class ChoiceIndex final : public ChoiceSource {
                                          double max_distance) const override;
   int64_t problem_count() const override;
 
-  // The bytes, for who makes the next index.
+  // For who makes the next index.
   const IndexFile& file() const { return *file_; }
+  // The whole file, as it is mapped: reading it all takes as long as the file is large.
+  std::string_view bytes() const;
 
  private:
   struct Places;

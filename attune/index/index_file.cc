@@ -58,6 +58,11 @@ Result<std::unique_ptr<const IndexFile>> IndexFile::Over(std::string bytes) {
   return file;
 }
 
+std::string_view IndexFile::bytes() const {
+  if (mapping_ != nullptr) ::madvise(mapping_, bytes_.size(), MADV_WILLNEED);
+  return bytes_;
+}
+
 void IndexFile::Prefetch() const {
   constexpr size_t kMostBytes = size_t{1} << 16;
   constexpr size_t kPageBytes = 4096;

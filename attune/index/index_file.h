@@ -29,6 +29,8 @@ class IndexFile {
   ~IndexFile();
 
   const IndexHeader& header() const { return header_; }
+  // All of the file, for who reads it from one end to the other: the system is told to read ahead.
+  std::string_view bytes() const;
   uint64_t Count(Section section) const {
     return header_.sections[static_cast<size_t>(section)].count;
   }

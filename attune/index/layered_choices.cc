@@ -53,6 +53,15 @@ Result<std::vector<Neighbour>> LayeredChoices::Nearest(const Problem& problem, s
   return nearest;
 }
 
+std::vector<std::string> LayeredChoices::Unusable(const Problem& problem) const {
+  std::vector<std::string> all;
+  for (const std::shared_ptr<const ChoiceSource>& layer : layers_) {
+    std::vector<std::string> reasons = layer->Unusable(problem);
+    std::move(reasons.begin(), reasons.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 int64_t LayeredChoices::problem_count() const {
   int64_t count = 0;
   for (const std::shared_ptr<const ChoiceSource>& layer : layers_) count += layer->problem_count();

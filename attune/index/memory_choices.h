@@ -41,6 +41,7 @@ class LayeredChoices final : public ChoiceSource {
   Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
+  std::vector<std::string> Unusable(const Problem& problem) const override;
   // The sum over the layers: a problem that several know counts several times.
   int64_t problem_count() const override;
 

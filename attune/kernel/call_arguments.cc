@@ -18,6 +18,12 @@ double RealValue(const PlannedArgument& argument, const Arguments& arguments) {
   return scalar != nullptr && *scalar == CallScalar::kBeta ? arguments.beta : arguments.alpha;
 }
 
+std::vector<std::string> OperandNames(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const Operand& operand : Operands(problem)) names.push_back(operand.name);
+  return names;
+}
+
 Status CallOperands::Check(const Arguments& arguments) const {
   if (arguments.operands.size() == names_.size()) return Status::Ok();
   return InvalidArgument(fmt::format("The problem has {} operands, the call passes {}.",

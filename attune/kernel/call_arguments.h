@@ -17,10 +17,13 @@ bool DependsOnCall(const PlannedArgument& argument);
 // Of a float or double. REQUIRES: an argument of one of these kinds.
 double RealValue(const PlannedArgument& argument, const Arguments& arguments);
 
+// Of Operands(problem), in order.
+std::vector<std::string> OperandNames(const Problem& problem);
+
 // The operands of one problem's calls.
 class CallOperands {
  public:
-  // `names` are those of Arguments::operands, in order.
+  // `names` are those of Arguments::operands, in order: OperandNames.
   explicit CallOperands(std::vector<std::string> names) : names_(std::move(names)) {}
 
   // kInvalidArgument if the call passes another number of operands than the problem has.

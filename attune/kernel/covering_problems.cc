@@ -125,13 +125,6 @@ std::vector<Problem> LargeGemms() {
         gemm.lda = gemm.ldb = 0;
       },
       problems);
-  AddVariant(
-      PackedGemm(1, 1, 1),
-      [](Gemm& gemm) {
-        gemm.batch_count = kTwoTo16;
-        gemm.stride_a = gemm.stride_b = kPackedStride;
-      },
-      problems);
   return problems;
 }
 
@@ -144,21 +137,43 @@ Conv PointConv(int64_t batch, int64_t in_channels, int64_t out_channels, int64_t
   return conv;
 }
 
+// More matrices than a dimension of a grid has groups on some devices.
+std::vector<Problem> LimitGemms() {
+  std::vector<Problem> problems;
+  AddVariant(
+      PackedGemm(1, 1, 1),
+      [](Gemm& gemm) {
+        gemm.batch_count = kTwoTo16;
+        gemm.stride_a = gemm.stride_b = kPackedStride;
+      },
+      problems);
+  return problems;
+}
+
+// One image whose elements are needed by up to 4096 outputs each, so that it is more than a GiB of
+// f32 unfolded; then more images, and more groups, than a dimension of a grid has on some devices.
+std::vector<Problem> LimitConvs() {
+  Conv unfolded;
+  unfolded.in_channels = unfolded.out_channels = 1;
+  unfolded.in = {1, 320, 320};
+  unfolded.filter = {1, 64, 64};
+  return {unfolded, PointConv(kTwoTo16, 1, 1), PointConv(2, kTwoTo15, kTwoTo15, kTwoTo15)};
+}
+
 std::vector<Problem> LargeConvs() {
   return {
       // 2^31 elements in x, in y, in w.
       PointConv(2, kTwoTo30, 1),
       PointConv(2, 1, kTwoTo30),
       PointConv(1, kTwoTo15, kTwoTo16),
-      // One element more than a GiB of f32 holds: unfolded, x needs it again.
-      PointConv(1, (kTwoTo30 >> 2) + 1, 1),
-      // Images and groups together.
-      PointConv(kTwoTo16, 1, 1),
-      PointConv(2, kTwoTo15, kTwoTo15, kTwoTo15),
   };
 }
 
 }  // namespace
+
+std::vector<Problem> LimitProblems(std::string_view operator_name) {
+  return operator_name == "gemm" ? LimitGemms() : LimitConvs();
+}
 
 std::vector<Problem> LargeProblems(std::string_view operator_name) {
   return operator_name == "gemm" ? LargeGemms() : LargeConvs();

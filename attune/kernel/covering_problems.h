@@ -12,6 +12,10 @@ namespace attune::kernel {
 // each of its values.
 std::vector<Problem> CoveringProblems(std::string_view operator_name);
 
+// Problems just beyond the limits that shipped kernel files state of counts and of the workspace.
+// Their operands are small.
+std::vector<Problem> LimitProblems(std::string_view operator_name);
+
 // Problems just beyond the limits of size that shipped kernel files state. Not to be run.
 std::vector<Problem> LargeProblems(std::string_view operator_name);
 

@@ -125,7 +125,8 @@ KernelUse UseOf(const KernelFile& file, const Problem& problem, const Config& co
   return {
       problem, config,
       fmt::format("{}\n{}\n{}", ProgramText(file, problem, config), PlanText(file, problem, config),
-                  warms ? PlanText(file, *smallest, config) : "no warm-up")};
+                  warms ? PlanText(file, *smallest, config) : "no warm-up"),
+      std::nullopt};
 }
 
 bool CanBePlanned(const KernelFile& file, const Problem& problem, const Config& config) {
@@ -209,23 +210,37 @@ class Comparison {
   bool found_refused_ = false;
 };
 
-// Whether `changed` takes something for `problem` on a device of `limits` that `intact` does not.
-bool OffersMore(const KernelFile& changed, const KernelFile& intact, const Problem& problem,
-                const Config& limits) {
-  if (!CheckApplies(changed, problem, limits).ok()) return false;
+// The cheapest config that `changed` takes for `problem` on a device of `limits` and `intact` does
+// not.
+std::optional<Config> OfferedAnew(const KernelFile& changed, const KernelFile& intact,
+                                  const Problem& problem, const Config& limits) {
+  if (!CheckApplies(changed, problem, limits).ok()) return std::nullopt;
   const auto space = MakeSpace(changed, problem, limits);
-  if (!space.ok()) return false;
-  if (!CheckApplies(intact, problem, limits).ok()) return true;
-  const auto known = MakeSpace(intact, problem, limits);
-  for (uint64_t i = 0; i < space->size(); ++i) {
-    if (!known.ok() || !known->IndexOf(space->At(i)).has_value()) return true;
+  if (!space.ok()) return std::nullopt;
+  const bool applied = CheckApplies(intact, problem, limits).ok();
+  const auto known = applied ? MakeSpace(intact, problem, limits) : NotFound("");
+  for (const Config& config : CheapestFirst(*space)) {
+    if (!known.ok() || !known->IndexOf(config).has_value()) return config;
   }
-  return false;
+  return std::nullopt;
 }
 
-bool OffersMoreBeyondTests(const KernelFile& changed, const KernelFile& intact) {
-  for (const Problem& problem : LargeProblems(changed.operator_name)) {
-    if (OffersMore(changed, intact, problem, kLimits)) return true;
+bool TakesLargeProblems(const KernelFile& changed, const KernelFile& intact) {
+  const auto problems = LargeProblems(changed.operator_name);
+  return std::any_of(problems.begin(), problems.end(), [&](const Problem& problem) {
+    return OfferedAnew(changed, intact, problem, kLimits).has_value();
+  });
+}
+
+// A use at a limit of size, or on a small device, that the intact file does not have. REQUIRES: the
+// same program and plan.
+std::optional<KernelUse> UseAtLimits(const KernelFile& changed, const KernelFile& intact) {
+  for (const Problem& problem : LimitProblems(changed.operator_name)) {
+    const auto config = OfferedAnew(changed, intact, problem, kLimits);
+    if (!config.has_value() || !CanBePlanned(changed, problem, *config)) continue;
+    KernelUse use = UseOf(changed, problem, *config);
+    use.is_heavy = true;
+    return use;
   }
   const Problem plain = CoveringProblems(changed.operator_name).front();
   for (const int64_t work_items : {1, 8, 16, 32, 48, 63}) {
@@ -233,18 +248,22 @@ bool OffersMoreBeyondTests(const KernelFile& changed, const KernelFile& intact) 
       Config limits = kLimits;
       limits["max_work_group_size"] = work_items;
       limits["local_memory_bytes"] = local_bytes;
-      if (OffersMore(changed, intact, plain, limits)) return true;
+      const auto config = OfferedAnew(changed, intact, plain, limits);
+      if (!config.has_value()) continue;
+      KernelUse use = UseOf(changed, plain, *config);
+      use.text += attune::Text(limits);
+      use.small_device = std::move(limits);
+      return use;
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 // Of a file without a new use that could be run.
 MutantKind KindOfHarmless(const KernelFile& changed, const KernelFile& intact, bool found_refused) {
   if (found_refused) return MutantKind::kNoPlan;
   if (!SameProgramAndPlan(changed, intact)) return MutantKind::kSameEffect;
-  return OffersMoreBeyondTests(changed, intact) ? MutantKind::kBeyondTests
-                                                : MutantKind::kOffersNoMore;
+  return TakesLargeProblems(changed, intact) ? MutantKind::kBeyondTests : MutantKind::kOffersNoMore;
 }
 
 }  // namespace
@@ -292,6 +311,9 @@ KernelMutant MutantClassifier::Classify(const KernelMutation& mutation) {
   } else {
     Comparison comparison(*changed, intact);
     mutant.use = comparison.FirstNewUse();
+    if (!mutant.use.has_value() && same_program && !comparison.found_refused()) {
+      mutant.use = UseAtLimits(*changed, intact);
+    }
     mutant.kind = mutant.use.has_value()
                       ? MutantKind::kAnother
                       : KindOfHarmless(*changed, intact, comparison.found_refused());

@@ -32,17 +32,18 @@ enum class MutantKind {
   // (The warm-up of a PoCL program depends on both, and changes when it is compiled, not what.)
   kOffersLess,
   // As kOffersLess, but a rule is another one: nothing new was found for any problem of
-  // CoveringProblems() and LargeProblems() and any device, small ones too.
+  // CoveringProblems(), LimitProblems() and LargeProblems() and any device, small ones too.
   kOffersNoMore,
   // Written otherwise, but program and plan are the same for every problem of CoveringProblems().
   kSameEffect,
   // Each difference is a problem for which there is no plan: refused with its reason when it is
   // used.
   kNoPlan,
-  // Program and plan are made as before; but it takes problems of gigabytes, or suits smaller
-  // devices, than the intact file says. Neither is to be had in a test.
+  // Program and plan are made as before; but it takes problems of LargeProblems() that the intact
+  // file does not, whose operands no test can have.
   kBeyondTests,
-  // Makes a device do what the intact file does not: KernelMutant::use is an instance.
+  // Makes a device do what the intact file does not, be it a smaller device or a problem at a limit
+  // of size: KernelMutant::use is an instance.
   kAnother,
 };
 std::string_view Name(MutantKind kind);
@@ -52,6 +53,9 @@ struct KernelUse {
   Problem problem;
   Config config;
   std::string text;  // All that is compiled, launched and bound; two of the same do the same.
+  // A device with these limits, which the intact file leaves this config out for; none: any device.
+  std::optional<Config> small_device;
+  bool is_heavy = false;  // The problem is of LimitProblems(): seconds, and a GiB of workspace.
 };
 
 struct KernelMutant {

@@ -67,8 +67,8 @@ const KindCase kCases[] = {
     {"one element more",
      [](Json& f) { f["applies"][3] = "lda * (trans_a == 1 ? m : k) <= 2147483648"; },
      MutantKind::kBeyondTests},
-    {"smaller devices", [](Json& f) { f["constraints"][8] = "TILE_K > 0"; },
-     MutantKind::kBeyondTests},
+    {"smaller devices", [](Json& f) { f["constraints"][8] = "TILE_K > 0"; }, MutantKind::kAnother},
+    {"more matrices", [](Json& f) { f["applies"][6] = "m > 0"; }, MutantKind::kAnother},
     {"a new value", [](Json& f) { f["parameters"][5]["values"]["opencl"].push_back(16); },
      MutantKind::kAnother},
     {"a weaker rule", [](Json& f) { f["constraints"][2] = "VEC * REG_U * REG_V <= 512"; },
@@ -158,8 +158,10 @@ TEST(KernelMutantKindTest, CoveringProblemsHaveEveryValueOfEveryClass) {
       ASSERT_TRUE(expected.contains(name)) << name;
       EXPECT_EQ(seen[name].size(), expected.at(name)) << operator_name << " " << name;
     }
-    for (const Problem& problem : LargeProblems(operator_name)) {
-      EXPECT_TRUE(Validate(problem).ok()) << Text(problem) << Validate(problem).message();
+    for (const auto& beyond : {LimitProblems(operator_name), LargeProblems(operator_name)}) {
+      for (const Problem& problem : beyond) {
+        EXPECT_TRUE(Validate(problem).ok()) << Text(problem) << Validate(problem).message();
+      }
     }
   }
 }

@@ -49,6 +49,30 @@ TEST(RaceTest, LaunchesFillABlockAndASlowCandidateGetsOneThatCountsFromTheFirstP
   EXPECT_NEAR(result.entries[0].speedup.ratio, 70, 1e-9);
 }
 
+TEST(RaceTest, ColdBlocksHaveNoMoreLaunchesThanDisplacingLeavesTimeFor) {
+  FakeClock clock;
+  SyntheticTimer timer({1e4, 1.1e4, 1e4}, kNoNoise, 1, clock);
+  timer.DisplaceFor(20e6);
+  const RaceOptions options{.cache = CacheState::kCold, .budget_ns = 500'000'000, .finalists = 0};
+
+  const RaceResult result = Race(timer, {3, 0}, options, clock);
+
+  for (const RaceEntry& entry : result.entries) EXPECT_EQ(entry.launches, 1);
+  EXPECT_NEAR(result.entries[1].speedup.ratio, 1 / 1.1, 1e-6);
+  // One round more than there is time for, at most.
+  EXPECT_LE(clock.NowNs(), 600'000'000);
+}
+
+TEST(RaceTest, ColdBlocksAreFilledWhereDisplacingIsQuick) {
+  FakeClock clock;
+  SyntheticTimer timer({1e4, 1e4}, kNoNoise, 1, clock);
+  timer.DisplaceFor(9e4);
+
+  const RaceResult result = Race(timer, {2, 0}, {.cache = CacheState::kCold}, clock);
+
+  EXPECT_EQ(result.entries[1].launches, 20);
+}
+
 TEST(RaceTest, CandidateThatCannotCatchUpIsDroppedAfterThePassAndKeepsItsSample) {
   FakeClock clock;
   SyntheticTimer timer({1e6, 50e6, 1e6}, kNoNoise, 1, clock);

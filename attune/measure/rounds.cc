@@ -79,23 +79,32 @@ void Rounds::CalibrateLane(Lane& lane) {
   const std::optional<double> first_ns = Sample(lane, 1);
   if (!first_ns.has_value()) return;
   double time_ns = *first_ns;
-  if (time_ns < target_ns) {
+  double cost_ns = CostOfLaunch(time_ns, 1);
+  // Whoever is first pays for what is made once for all blocks.
+  const bool is_first = &lane == &default_lane();
+  if (time_ns < target_ns && (cost_ns < target_ns || is_first)) {
     // A quarter of a block: enough to see past the cost of the first launch, and cheap if that
     // first one was a lucky shot.
-    const double launches = std::ceil(target_ns / (4 * time_ns));
-    const std::optional<double> second_ns =
-        Sample(lane, static_cast<int>(std::min<double>(launches, options_.max_launches)));
+    const int launches = static_cast<int>(
+        std::min<double>(std::ceil(target_ns / (4 * cost_ns)), options_.max_launches));
+    const std::optional<double> second_ns = Sample(lane, launches);
     if (!second_ns.has_value()) return;
     time_ns = std::min(time_ns, *second_ns);
+    cost_ns = std::min(cost_ns, CostOfLaunch(*second_ns, launches));
   }
-  const double launches = std::clamp<double>(target_ns / time_ns, 1, options_.max_launches);
+  const double launches = std::clamp<double>(target_ns / cost_ns, 1, options_.max_launches);
   lane.launches = static_cast<int>(std::lround(launches));
   if (lane.launches == 1) {
     lane.samples_ns.push_back(time_ns);
     lane.has_round_zero = true;
   }
   // The blocks so far were shorter than those to come.
-  lane.block_wall_ns = std::max<int64_t>(lane.block_wall_ns, std::llround(lane.launches * time_ns));
+  lane.block_wall_ns = std::max<int64_t>(lane.block_wall_ns, std::llround(lane.launches * cost_ns));
+}
+
+double Rounds::CostOfLaunch(double time_ns, int launches) const {
+  if (options_.cache != CacheState::kCold) return time_ns;
+  return std::max(time_ns, static_cast<double>(last_block_ns_) / launches);
 }
 
 void Rounds::RunRound() {
@@ -142,7 +151,8 @@ std::optional<double> Rounds::Sample(Lane& lane, int launches) {
   }
   if (!time_ns.has_value()) return std::nullopt;
   assert(*time_ns > 0);
-  NoteWallTime(lane, *time_ns, clock_->NowNs() - begin_ns);
+  last_block_ns_ = clock_->NowNs() - begin_ns;
+  NoteWallTime(lane, *time_ns, last_block_ns_);
   lane.best_ns = lane.best_ns == 0 ? *time_ns : std::min(lane.best_ns, *time_ns);
   return *time_ns;
 }

@@ -71,6 +71,9 @@ class Rounds {
   // Nothing if the lane failed or its sample must not be used.
   std::optional<double> Sample(Lane& lane, int launches);
   void CalibrateLane(Lane& lane);
+  // What a launch of the last block, of `launches` that took `time_ns` each, takes by the clock:
+  // where caches are displaced before each launch, that usually takes far longer than the launch.
+  double CostOfLaunch(double time_ns, int launches) const;
   static void NoteWallTime(Lane& lane, double time_ns, int64_t wall_ns);
   void DiscardSamples();
   std::vector<Lane*> RunningInRandomOrder();
@@ -86,6 +89,7 @@ class Rounds {
   int restarts_ = 0;
   int64_t start_ns_;
   int64_t last_round_ns_ = 0;
+  int64_t last_block_ns_ = 0;  // By the clock.
 };
 
 }  // namespace attune

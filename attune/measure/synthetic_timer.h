@@ -37,7 +37,8 @@ class SyntheticTimer final : public BlockTimer {
       if (std::optional<Failure> failure = intercept_(index)) return tl::unexpected(*failure);
     }
     const double time_ns = times_ns_[index] * Factor();
-    clock_->Advance(std::llround(time_ns * request.launches));
+    const double displacing_ns = request.cache == CacheState::kCold ? displacing_ns_ : 0;
+    clock_->Advance(std::llround((time_ns + displacing_ns) * request.launches));
     return time_ns;
   }
   int generation() const override { return generation_; }
@@ -47,6 +48,8 @@ class SyntheticTimer final : public BlockTimer {
     intercept_ = std::move(intercept);
   }
   void Restart() { ++generation_; }
+  // What it takes to displace the caches, before every launch of a cold block.
+  void DisplaceFor(double displacing_ns) { displacing_ns_ = displacing_ns; }
 
   const std::vector<std::pair<size_t, TimingRequest>>& requests() const { return requests_; }
 
@@ -66,6 +69,7 @@ class SyntheticTimer final : public BlockTimer {
   Random random_;
   FakeClock* clock_;
   int generation_ = 0;
+  double displacing_ns_ = 0;
   std::function<std::optional<Failure>(size_t)> intercept_;
   std::vector<std::pair<size_t, TimingRequest>> requests_;
 };

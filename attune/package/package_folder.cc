@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kManifestName = "manifest.json";
+constexpr const char* kIndexName = "index";
+constexpr const char* kKernelFolder = "kernels";
 constexpr size_t kLargestManifestBytes = size_t{16} << 20;
 constexpr std::string_view kPin = "#sha256=";
 
@@ -52,15 +54,25 @@ Result<std::vector<std::string>> FilesIn(const fs::path& folder) {
   return paths;
 }
 
-Status CheckFile(const fs::path& folder, const std::string& path, const PackagedFile& expected) {
-  const auto content = ReadFileAtOnce(folder / path);
-  if (!content.ok()) return DataLoss(content.error().message());
-  if (static_cast<int64_t>(content->size()) != expected.size_bytes ||
-      Sha256Hex(*content) != expected.sha256) {
-    return DataLoss(fmt::format("File '{}' of package '{}' is not what its manifest says.", path,
-                                folder.string()));
-  }
-  return Status::Ok();
+Status NotInManifest(const fs::path& folder, const std::string& path) {
+  return DataLoss(
+      fmt::format("File '{}' of package '{}' is not in its manifest.", path, folder.string()));
+}
+
+Status NotAsManifested(const fs::path& folder, const std::string& path) {
+  return DataLoss(fmt::format("File '{}' of package '{}' is not what its manifest says.", path,
+                              folder.string()));
+}
+
+// Whether `content` is what the manifest says of `path`; without `hashes`, by its size alone.
+Status CheckContent(const PackageReference& package, const Manifest& manifest,
+                    const std::string& path, std::string_view content, bool hashes = true) {
+  const auto found = manifest.files.find(path);
+  if (found == manifest.files.end()) return NotInManifest(package.folder, path);
+  const PackagedFile& expected = found->second;
+  const bool fits = static_cast<int64_t>(content.size()) == expected.size_bytes &&
+                    (!hashes || Sha256Hex(content) == expected.sha256);
+  return fits ? Status::Ok() : NotAsManifested(package.folder, path);
 }
 
 Status Copy(const RecordedSet& recorded, RecordStore& to) {
@@ -86,7 +98,7 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
   return packages;
 }
 
-Result<Manifest> OpenPackage(const PackageReference& reference) {
+Result<Manifest> ReadManifest(const PackageReference& reference) {
   const std::string name = reference.folder.string();
   const auto read = ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes);
   if (!read.ok()) {
@@ -110,16 +122,43 @@ Result<Manifest> OpenPackage(const PackageReference& reference) {
   return manifest;
 }
 
+Result<OpenedPackage> OpenPackage(const PackageReference& reference,
+                                  std::function<void(const Status&)> refused) {
+  ATTUNE_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(reference));
+  OpenedPackage package;
+  ATTUNE_ASSIGN_OR_RETURN(package.index, ChoiceIndex::Open(reference.folder / kIndexName));
+  // Of what is mapped, which a file that takes its name afterwards is not.
+  const std::string_view index = package.index->bytes();
+  const bool hashes =
+      !reference.sha256.empty() || static_cast<int64_t>(index.size()) <= kHashedIndexBytes;
+  ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, kIndexName, index, hashes));
+  auto kernels = PackagedKernels::Open(
+      reference.folder / kKernelFolder,
+      [reference, manifest = std::move(manifest), refused = std::move(refused)](
+          const std::string& name, std::string_view content) {
+        const Status checked =
+            CheckContent(reference, manifest, fmt::format("{}/{}", kKernelFolder, name), content);
+        if (!checked.ok()) refused(checked);
+        return checked.ok();
+      });
+  if (kernels.ok()) {
+    package.kernels = *std::move(kernels);
+  } else {
+    package.kernels_used = kernels.error();
+  }
+  return package;
+}
+
 Status VerifyPackage(const PackageReference& reference) {
-  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, OpenPackage(reference));
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
   for (const auto& [path, file] : manifest.files) {
-    ATTUNE_RETURN_IF_ERROR(CheckFile(reference.folder, path, file));
+    const auto content = ReadFileAtOnce(reference.folder / path);
+    if (!content.ok()) return DataLoss(content.error().message());
+    ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, path, *content));
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(reference.folder));
   for (const std::string& path : paths) {
-    if (manifest.files.contains(path)) continue;
-    return DataLoss(fmt::format("File '{}' of package '{}' is not in its manifest.", path,
-                                reference.folder.string()));
+    if (!manifest.files.contains(path)) return NotInManifest(reference.folder, path);
   }
   return Status::Ok();
 }
@@ -135,7 +174,7 @@ Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target
     return recorded.set.target == target ? Copy(recorded, packed) : Status::Ok();
   });
   if (!copied.ok()) return copied;
-  const auto index = RefreshIndex(packed, folder / "index", select);
+  const auto index = RefreshIndex(packed, folder / kIndexName, select);
   if (!index.ok()) return index.error();
   if (index->problems > 0) return Status::Ok();
   return NotFound(fmt::format("Nothing of tag '{}' was tuned on {}; run attune tune --tag {}.", tag,
@@ -149,7 +188,7 @@ Result<std::string> SealPackage(const fs::path& folder, Manifest manifest) {
       kReadable | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
   std::error_code error;
   fs::permissions(folder, kOpen, error);
-  if (!error) fs::permissions(folder / "kernels", kOpen, error);
+  if (!error) fs::permissions(folder / kKernelFolder, kOpen, error);
   ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(folder));
   for (const std::string& path : paths) {
     if (!error) fs::permissions(folder / path, kReadable, error);

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/compile/layered_kernel_cache.h"
+#include "attune/index/choice_index.h"
 #include "attune/package/manifest.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
@@ -26,7 +30,23 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text);
 
 // Reads the manifest and compares its hash; the other files are not read. kNotFound if there is
 // none, kFailedPrecondition if it is another package than the one that is pinned.
-Result<Manifest> OpenPackage(const PackageReference& reference);
+Result<Manifest> ReadManifest(const PackageReference& reference);
+
+// What a run time uses of a package.
+struct OpenedPackage {
+  std::unique_ptr<const ChoiceIndex> index;
+  std::unique_ptr<PackagedKernels> kernels;  // Null if they are not used.
+  Status kernels_used;                       // Why not.
+};
+
+// Opens a package to serve from it. Its index has to be the one of the manifest: the size always,
+// the hash too if the package is pinned, which reads all of it, or if the index is no larger than
+// kHashedIndexBytes. A kernel is compared with the manifest when it is loaded; one that is another
+// or is not in it is passed over, and `refused` gets the sentence that says so, on the thread that
+// loads. Fails as ReadManifest, with kDataLoss for another index, and as ChoiceIndex::Open.
+inline constexpr int64_t kHashedIndexBytes = int64_t{16} << 20;
+Result<OpenedPackage> OpenPackage(const PackageReference& reference,
+                                  std::function<void(const Status&)> refused);
 
 // Reads every file and compares it with the manifest. kDataLoss names the first that is missing,
 // damaged or not in the manifest.

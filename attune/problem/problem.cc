@@ -12,19 +12,30 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-TensorDesc MatrixDesc(const Gemm& gemm, DataType type, int64_t rows, int64_t columns,
-                      int64_t leading, int64_t stride) {
-  return {type, {stride == 0 ? 1 : gemm.batch_count, rows, columns}, {stride, 1, leading}};
+// Where the matrices of a batch are: strides in elements.
+struct StoredMatrices {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t leading = 0;
+  int64_t stride = 0;  // 0: one for all.
+};
+
+TensorDesc MatrixDesc(const Gemm& gemm, DataType type, const StoredMatrices& stored) {
+  return {type,
+          {stored.stride == 0 ? 1 : gemm.batch_count, stored.rows, stored.columns},
+          {stored.stride, 1, stored.leading}};
 }
 
 std::vector<Operand> OperandsOf(const Gemm& gemm) {
   std::vector<Operand> operands;
-  operands.push_back({"a", OperandRole::kIn,
-                      MatrixDesc(gemm, gemm.type, StoredRowsA(gemm), StoredColumnsA(gemm), gemm.lda,
-                                 gemm.stride_a)});
-  operands.push_back({"b", OperandRole::kIn,
-                      MatrixDesc(gemm, gemm.type, StoredRowsB(gemm), StoredColumnsB(gemm), gemm.ldb,
-                                 gemm.stride_b)});
+  operands.push_back(
+      {"a", OperandRole::kIn,
+       MatrixDesc(gemm, gemm.type,
+                  {StoredRowsA(gemm), StoredColumnsA(gemm), gemm.lda, gemm.stride_a})});
+  operands.push_back(
+      {"b", OperandRole::kIn,
+       MatrixDesc(gemm, gemm.type,
+                  {StoredRowsB(gemm), StoredColumnsB(gemm), gemm.ldb, gemm.stride_b})});
   if (gemm.bias != Bias::kNone) {
     const int64_t count = gemm.bias == Bias::kPerRow ? gemm.m : gemm.n;
     operands.push_back({"bias", OperandRole::kIn, {gemm.c_type, {count}, {1}}});
@@ -32,7 +43,7 @@ std::vector<Operand> OperandsOf(const Gemm& gemm) {
   const OperandRole role =
       gemm.beta == ScalarClass::kZero ? OperandRole::kOut : OperandRole::kInOut;
   operands.push_back(
-      {"c", role, MatrixDesc(gemm, gemm.c_type, gemm.m, gemm.n, gemm.ldc, gemm.stride_c)});
+      {"c", role, MatrixDesc(gemm, gemm.c_type, {gemm.m, gemm.n, gemm.ldc, gemm.stride_c})});
   return operands;
 }
 

@@ -178,8 +178,9 @@ bool Replaces(const RecordedSet& set, const Choice& standing, const SelectOption
 }
 
 std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,
-                                 const Environment& now, const MatchPolicy& policy,
-                                 const SelectOptions& options, std::vector<std::string>* notes) {
+                                 const Environment& now, const SelectOptions& options,
+                                 std::vector<std::string>* notes) {
+  const MatchPolicy policy = MatchPolicy::Default();
   for (size_t i = sets.size(); i-- > 0;) {
     const RecordedSet& recorded = sets[i];
     std::string objection;

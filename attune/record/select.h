@@ -81,8 +81,8 @@ struct SelectOptions {
 // solvers exist here, or nothing if there is none. `sets` are of one problem, oldest first, with
 // samples. `notes` (may be null) gets a sentence for each set that was passed over.
 std::optional<Choice> SelectBest(std::span<const RecordedSet> sets, const Target& here,
-                                 const Environment& now, const MatchPolicy& policy,
-                                 const SelectOptions& options, std::vector<std::string>* notes);
+                                 const Environment& now, const SelectOptions& options,
+                                 std::vector<std::string>* notes);
 
 // Whether `set`, which timed the same problem later, takes the place of `standing`: the rule above.
 // `set` is with samples and holds failures of every role. False if it made no choice, or if the

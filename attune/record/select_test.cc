@@ -84,7 +84,7 @@ RecordedSet SetOf(std::vector<Record> records) {
 
 std::optional<Choice> Best(const std::vector<RecordedSet>& sets,
                            std::vector<std::string>* notes = nullptr) {
-  return SelectBest(sets, kHere, kNow, MatchPolicy::Default(), SelectOptions(), notes);
+  return SelectBest(sets, kHere, kNow, SelectOptions(), notes);
 }
 
 TEST(SelectWithin, TheFastestThatBeatsTheDefaultWins) {
@@ -298,7 +298,7 @@ TEST(SelectBest, AWinnerWhoseSolverIsGoneIsNeverChosen) {
   const SelectOptions options = Knowing({OpenBlas().solver, Eigen().solver});
   std::vector<std::string> notes;
 
-  const auto choice = SelectBest(sets, kHere, kNow, MatchPolicy::Default(), options, &notes);
+  const auto choice = SelectBest(sets, kHere, kNow, options, &notes);
 
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->candidate, Eigen());
@@ -312,17 +312,14 @@ TEST(SelectBest, AnotherVersionIsAnotherSolver) {
   const SelectOptions with_next = Knowing({OpenBlas().solver, next});
   const SelectOptions with_both = Knowing({OpenBlas().solver, next, OneDnn().solver});
 
-  const MatchPolicy policy = MatchPolicy::Default();
-  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, policy, with_next, nullptr), std::nullopt);
-  EXPECT_NE(SelectBest({&set, 1}, kHere, kNow, policy, with_both, nullptr), std::nullopt);
+  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, with_next, nullptr), std::nullopt);
+  EXPECT_NE(SelectBest({&set, 1}, kHere, kNow, with_both, nullptr), std::nullopt);
 }
 
 TEST(SelectBest, ADefaultWhoseSolverIsGoneEndsItsSet) {
   const RecordedSet set = SetOf({FinalDefault(1000), Final(OneDnn(), Timed(500))});
 
-  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, MatchPolicy::Default(), Knowing({OneDnn().solver}),
-                       nullptr),
-            std::nullopt);
+  EXPECT_EQ(SelectBest({&set, 1}, kHere, kNow, Knowing({OneDnn().solver}), nullptr), std::nullopt);
 }
 
 TEST(SelectBest, SetsWithoutADefaultArePassedOverWithANote) {

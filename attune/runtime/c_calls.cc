@@ -64,16 +64,24 @@ bool HasBias(const Problem& problem) {
   return conv != nullptr && conv->bias;
 }
 
+// What callers of the first release have.
+constexpr size_t kLeastArgumentsSize = offsetof(attune_arguments, queue);
+
 // Nothing of a struct is read that the caller may not have.
 bool IsTooSmall(const attune_arguments& arguments) {
-  return arguments.struct_size < sizeof arguments;
+  return arguments.struct_size < kLeastArgumentsSize;
+}
+
+void* QueueOf(const attune_arguments& arguments) {
+  const bool has_field = arguments.struct_size >= sizeof arguments;
+  return has_field ? arguments.queue : nullptr;
 }
 
 Status WrongArgumentsSize(const attune_arguments& arguments) {
   return InvalidArgument(
       fmt::format("Field 'struct_size' of the arguments is {}, less than {}; set it with "
                   "ATTUNE_ARGUMENTS_INIT.",
-                  arguments.struct_size, sizeof arguments));
+                  arguments.struct_size, kLeastArgumentsSize));
 }
 
 Status WrongOperands(const Problem& problem, const attune_arguments& arguments) {
@@ -90,6 +98,20 @@ bool Fits(const Plan& plan, const attune_arguments& call) {
   return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
 }
 
+// Makes what the call needs beside its operands for a queue of the caller.
+Status PlaceOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
+                    Arguments& arguments) {
+  ATTUNE_ASSIGN_OR_RETURN(const QueueState queue, server.StateOf(arguments.queue));
+  if (queue.recording != 0) server.queue_memory().Keep(plan.shared_from_this());
+  if (call.workspace != nullptr) {
+    arguments.workspace = {call.workspace, 0};
+  } else if (plan.workspace_bytes() > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(arguments.workspace,
+                            server.queue_memory().Workspace(queue, plan.workspace_bytes()));
+  }
+  return Status::Ok();
+}
+
 // REQUIRES: the caller's workspace does.
 attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) try {
   if (!plan.failure().ok()) return Fail(plan.failure());
@@ -103,8 +125,12 @@ attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call
   arguments.operands = {operands.views.data(), operands.count};
   arguments.alpha = call.alpha;
   arguments.beta = call.beta;
+  arguments.queue = QueueOf(call);
   const size_t needed = plan.workspace_bytes();
-  if (needed > 0 && call.workspace != nullptr) {
+  if (arguments.queue != nullptr) [[unlikely]] {
+    const Status placed = PlaceOnQueue(server, plan, call, arguments);
+    if (!placed.ok()) return Fail(placed);
+  } else if (needed > 0 && call.workspace != nullptr) {
     arguments.workspace = {call.workspace, 0};
   } else if (needed > 0) {
     auto workspace = server.Workspace(needed);

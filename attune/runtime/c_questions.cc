@@ -166,9 +166,9 @@ attune_code attune_explain_within(attune_runtime* runtime, const char* text,
     if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
     ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
-    ATTUNE_ASSIGN_OR_RETURN(const std::string explanation,
-                            attune::ExplainJson(*here, problem, workspace_limit_bytes));
-    return attune::CopyOut(explanation, json);
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Explanation explanation,
+                            attune::Explain(*here, problem, workspace_limit_bytes));
+    return attune::CopyOut(attune::ExplanationJson(*here, explanation), json);
   });
 }
 

@@ -1,10 +1,7 @@
 #include "attune/runtime/c_runtime.h"
 
-#include <cstdio>
 #include <string>
 #include <utility>
-
-#include "attune/dispatch/counters.h"
 
 attune_runtime::attune_runtime(std::unique_ptr<attune::Runtime> runtime)
     : runtime_(runtime.release()) {}
@@ -14,10 +11,6 @@ attune_runtime::~attune_runtime() {
   const attune::FileSizeSignalHeld held;
   // Of a parent's, a child can end nothing: its threads are not here and its files are shared.
   const std::unique_ptr<attune::Runtime> runtime(runtime_.get());
-  if (runtime == nullptr || !runtime->options().prints_summary) return;
-  const std::string line = attune::Summary(runtime->server().counters()) + "\n";
-  // Asked for, by ATTUNE_SUMMARY; whoever closed standard error does not get it.
-  (void)std::fputs(line.c_str(), stderr);
 }
 
 attune::Result<attune::Runtime*> attune_runtime::here() {

@@ -25,28 +25,36 @@ nlohmann::json ToJson(const Dispatcher& dispatcher, const Problem& problem, cons
 
 }  // namespace
 
-Result<std::string> ExplainJson(Runtime& runtime, const Problem& problem,
-                                uint64_t workspace_limit_bytes) {
+Result<Explanation> Explain(const Runtime& runtime, const Problem& problem,
+                            uint64_t workspace_limit_bytes) {
   const PlanServer& server = runtime.server();
-  const Dispatcher& dispatcher = server.dispatcher();
+  Explanation explanation;
+  explanation.problem = problem;
   ATTUNE_ASSIGN_OR_RETURN(
-      const Decision decision,
-      dispatcher.DecideWithin(problem, *server.choices(), workspace_limit_bytes));
-  const double best_ns = decision.options.front().best_guess_ns();
-  nlohmann::json json = {{"problem", Text(problem)},
+      explanation.decision,
+      server.dispatcher().DecideWithin(problem, *server.choices(), workspace_limit_bytes));
+  explanation.serves = server.Expect(problem, explanation.decision).option;
+  explanation.notes = runtime.notes();
+  return explanation;
+}
+
+std::string ExplanationJson(const Runtime& runtime, const Explanation& explanation) {
+  const Decision& decision = explanation.decision;
+  const double best_ns = explanation.preferred().best_guess_ns();
+  nlohmann::json json = {{"problem", Text(explanation.problem)},
                          {"target", Text(runtime.place().target)},
                          {"is_tuned", decision.is_tuned},
                          {"options", nlohmann::json::array()},
                          {"skipped", decision.skipped},
-                         {"notes", runtime.notes()},
+                         {"notes", explanation.notes},
                          {"serves", nullptr},
                          {"better", nullptr}};
   for (const Option& option : decision.options) {
-    json["options"].push_back(ToJson(dispatcher, problem, option, best_ns));
+    json["options"].push_back(
+        ToJson(runtime.server().dispatcher(), explanation.problem, option, best_ns));
   }
-  const Expectation expected = server.Expect(problem, decision);
-  if (expected.option.has_value()) json["serves"] = Text(expected.option->candidate);
-  const std::string preferred = Text(decision.options.front().candidate);
+  if (explanation.serves.has_value()) json["serves"] = Text(explanation.serves->candidate);
+  const std::string preferred = Text(explanation.preferred().candidate);
   if (json["serves"] != preferred) json["better"] = preferred;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <charconv>
 #include <mutex>
 #include <sstream>
 
@@ -142,6 +143,15 @@ BackendList LazyBackends() {
   return backends;
 }
 
+int OrdinalOf(std::string_view device_spec) {
+  const size_t colon = device_spec.find(':');
+  if (colon == std::string_view::npos) return 0;
+  const std::string_view digits = device_spec.substr(colon + 1);
+  int ordinal = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  return read.ec == std::errc() && read.ptr == digits.data() + digits.size() ? ordinal : 0;
+}
+
 SelectOptions SelectionAt(const Place& place) {
   SelectOptions options;
   for (const auto& solver : place.backend->solvers()) options.known_solvers.push_back(solver->id());
@@ -156,8 +166,8 @@ Result<Place> FindPlace(const BackendList& backends, const std::string& device_s
       return Unavailable(
           fmt::format("The device '{}' cannot be used: {}", device_spec, device.reason));
     }
-    Place place{backend, device_spec, device.target, backend->DescribeEnvironment(),
-                device.identity};
+    Place place{backend,         device_spec,       device.target, backend->DescribeEnvironment(),
+                device.identity, device.cache_bytes};
     AddHost(place.environment);
     return place;
   }

@@ -2,7 +2,9 @@
 // names them.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -38,7 +40,11 @@ struct Place {
   Target target;
   Environment environment;  // What a tuning run of this process would record now.
   std::string identity;     // DeviceReport::identity.
+  size_t cache_bytes = 0;   // DeviceReport::cache_bytes.
 };
+
+// Which of its kind the device is: 3 for "cuda:3", 0 for one without a number.
+int OrdinalOf(std::string_view device_spec);
 
 // The rules of choosing there: the usual ones, and only solvers that still exist.
 SelectOptions SelectionAt(const Place& place);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <utility>
 
@@ -67,14 +68,6 @@ RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
     : location_(std::move(location)),
       select_(std::move(select)),
       is_damaged_(std::make_shared<std::atomic<bool>>(false)) {
-  for (const auto& package : location_.packages) {
-    auto index = ChoiceIndex::Open(package / "index");
-    if (index.ok()) {
-      packages_.push_back(std::move(*index));
-    } else {
-      AddNote(fmt::format("Package {} is not used: {}", package.string(), index.error().message()));
-    }
-  }
   MapIndex();
   Publish();
 }
@@ -118,7 +111,7 @@ void RecordsView::ForgetIndex() {
 void RecordsView::Publish() {
   std::vector<std::shared_ptr<const ChoiceSource>> layers = overlays_;
   if (index_ != nullptr) layers.push_back(std::make_shared<WatchedIndex>(index_, is_damaged_));
-  layers.insert(layers.end(), packages_.begin(), packages_.end());
+  layers.insert(layers.end(), location_.packages.begin(), location_.packages.end());
   auto choices = std::make_shared<const LayeredChoices>(std::move(layers));
   const std::lock_guard<std::mutex> lock(mutex_);
   choices_ = std::move(choices);

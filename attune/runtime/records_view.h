@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,8 +20,8 @@
 namespace attune {
 
 struct RecordsLocation {
-  std::string database;                         // Path; empty for none.
-  std::vector<std::filesystem::path> packages;  // Folders with a file "index", uppermost first.
+  std::string database;                                       // Path; empty for none.
+  std::vector<std::shared_ptr<const ChoiceSource>> packages;  // Their indexes, uppermost first.
 };
 
 // Which file a path named, and as of when.
@@ -83,7 +82,6 @@ class RecordsView {
   std::mutex update_mutex_;             // Guards everything below: one update at a time.
   std::unique_ptr<RecordStore> store_;  // To read.
   FileStamp store_file_;
-  std::vector<std::shared_ptr<const ChoiceSource>> packages_;
   std::shared_ptr<const ChoiceIndex> index_;
   FileStamp index_file_;
   // Newer than the index, newest first.

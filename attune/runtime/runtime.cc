@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -10,12 +11,13 @@
 
 #include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
+#include "attune/choice/match_policy.h"
 #include "attune/compile/layered_kernel_cache.h"
+#include "attune/dispatch/counters.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/fork_watch.h"
 #include "attune/runtime/host_fallback.h"
 #include "attune/runtime/solution_names.h"
-#include "backends/host/cpu.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/thread_wait_policy.h"
 #include "storage/sql/sql_store.h"
@@ -26,30 +28,6 @@ namespace {
 // What a program that exits, or destroys a run time, waits for the background at most, unless a
 // thread is inside of a library that long.
 constexpr std::chrono::seconds kLongestExit{5};
-
-// What the switches of TunableOp's kind ask of a measurement, while they are on.
-TuningTerms TermsOf(const TunableContext& tunable) {
-  const TunableSettings settings = tunable.settings();
-  TuningTerms terms;
-  if (!settings.enabled) return terms;
-  terms.max_duration_ms = std::min(settings.max_tuning_duration_ms, kLongestTermMs);
-  terms.max_iterations = std::min(settings.max_tuning_iterations, kMostTermIterations);
-  // With neither limit it is as often as TunableOp does.
-  if (terms.max_duration_ms == 0 && terms.max_iterations == 0) {
-    terms.max_iterations = TimedIterations(settings, 0);
-  }
-  terms.max_warmup_duration_ms = std::min(settings.max_warmup_duration_ms, kLongestTermMs);
-  terms.max_warmup_iterations = std::min(settings.max_warmup_iterations, kMostTermIterations);
-  terms.rotation_bytes = std::min(tunable.rotating_buffer_bytes(), kMaxRotationBytes);
-  terms.numerical_check = settings.numerical_check;
-  for (std::string library : settings.disabled_libraries) {
-    // Variables have no hyphens: CONV_DIRECT_ENABLED is of opencl.conv-direct.
-    std::replace(library.begin(), library.end(), '_', '-');
-    // A longer name is no solver's.
-    if (library.size() <= kMaxLibraryNameBytes) terms.disabled_libraries.insert(std::move(library));
-  }
-  return terms;
-}
 
 }  // namespace
 
@@ -65,7 +43,8 @@ Result<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) 
   // could be overtaken by an exit.
   if (!options.database.empty()) LoadSqlLibrary();
   runtime->stop_at_exit_.emplace(
-      [made = runtime.get()] { (void)made->StopBackground(kLongestExit); });
+      [made = runtime.get()] { (void)made->StopBackground(kLongestExit); },
+      [made = runtime.get()] { made->TellSummary(); });
   return runtime;
 }
 
@@ -78,7 +57,7 @@ Status Runtime::OpenPlace() {
   ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(options_.device));
   OpenedKernelCache opened = OpenDefaultKernelCache();
   kernels_ = std::move(opened.cache);
-  if (!opened.kept.ok()) notes_.push_back(opened.kept.message());
+  if (!opened.kept.ok()) AddNote(opened.kept.message());
   OpenPackages();
   return Status::Ok();
 }
@@ -86,7 +65,7 @@ Status Runtime::OpenPlace() {
 // Before a device is looked for: a driver that was used before the fork may hang when it is asked.
 Status Runtime::CheckForked() {
   if (options_.device == "cpu") {
-    notes_.push_back(
+    AddNote(
         "This process was forked from one that has a run time: what computes with OpenMP is left "
         "to "
         "one thread, because the others stayed in that process.");
@@ -114,7 +93,7 @@ void Runtime::NoteOwnOpenMp(std::string_view name) {
   if (policy == place_.environment.end()) return;  // Not a device of this process's threads.
   policy->second = "unknown";
   place_.environment["host.omp_loaded_before"] = name;
-  notes_.push_back(fmt::format(
+  AddNote(fmt::format(
       "{} was loaded before the run time, with OMP_WAIT_POLICY unset: its idle threads spin for a "
       "while and slow down other libraries that compute meanwhile. Records were measured with "
       "threads that wait passively; start the program with OMP_WAIT_POLICY=passive to have the "
@@ -127,19 +106,17 @@ void Runtime::NoteOwnOpenMp(std::string_view name) {
 void Runtime::OpenPackages() {
   std::vector<std::unique_ptr<KernelCache>> layers;
   for (const PackageReference& reference : options_.packages) {
-    const auto manifest = OpenPackage(reference);
-    if (!manifest.ok()) {
-      notes_.push_back(fmt::format("Package {} is not used: {}", reference.folder.string(),
-                                   manifest.error().message()));
+    auto package = OpenPackage(reference, [this](const Status& refused) {
+      AddNote(fmt::format("A kernel of a package is not used: {}", refused.message()));
+    });
+    if (!package.ok()) {
+      AddNote(fmt::format("Package {} is not used: {}", reference.folder.string(),
+                          package.error().message()));
       continue;
     }
-    packages_.push_back(reference.folder);
-    auto kernels = PackagedKernels::Open(reference.folder / "kernels");
-    if (kernels.ok()) {
-      layers.push_back(std::move(*kernels));
-    } else {
-      notes_.push_back(kernels.error().message());
-    }
+    packages_.push_back(std::move(package->index));
+    if (!package->kernels_used.ok()) AddNote(package->kernels_used.message());
+    if (package->kernels != nullptr) layers.push_back(std::move(package->kernels));
   }
   if (layers.empty()) return;
   kernels_ = std::make_unique<LayeredKernelCache>(std::move(kernels_), std::move(layers));
@@ -148,6 +125,7 @@ void Runtime::OpenPackages() {
 Status Runtime::MakeServer() {
   DispatchOptions dispatch;
   dispatch.scope = options_.scope;
+  dispatch.known_only = options_.known_only;
   dispatch.after_fork = IsForkedChild();
   ATTUNE_ASSIGN_OR_RETURN(dispatch.forced,
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
@@ -160,7 +138,7 @@ Status Runtime::MakeServer() {
   parts.environment = place_.environment;
   parts.kernels = kernels_.get();
   const bool is_host = place_.target.backend == "host";
-  if (!is_host) {
+  if (!is_host && !options_.known_only) {
     ATTUNE_ASSIGN_OR_RETURN(const Backend* host, FindBackend(backends_, "cpu"));
     fallback_ = std::make_unique<HostFallback>(*host, *device_);
     parts.fallback = fallback_.get();
@@ -172,7 +150,12 @@ Status Runtime::MakeServer() {
   if (tunes && !options_.database.empty()) {
     hooks.tune = [this](const Problem& problem) { return Tune(problem); };
   }
-  hooks.record = [this](const Problem& problem) { return Record(problem); };
+  hooks.missed = [this](const Problem& problem, bool is_tuned) {
+    return NoteMiss(problem, is_tuned);
+  };
+  hooks.record = [this](const Problem& problem) {
+    return records_->Note(options_.record_tag, problem);
+  };
   // It may have loaded a library, or used one for the first time.
   hooks.made = [] { StopAtExit::Renew(); };
   ServerOptions server = options_.server;
@@ -194,7 +177,7 @@ void Runtime::StartWatching() {
   try {
     watcher_ = std::thread([this] { Watch(); });
   } catch (const std::system_error& error) {
-    notes_.push_back(fmt::format(
+    AddNote(fmt::format(
         "There can be no thread that looks for newer records ({}); what the index has serves.",
         error.what()));
   }
@@ -206,7 +189,15 @@ Runtime::~Runtime() {
   // What takes longer is waited for all the same.
   (void)StopBackground(kLongestExit);
   if (watcher_.joinable()) watcher_.join();
+  TellSummary();
   server_.reset();
+}
+
+void Runtime::TellSummary() {
+  if (!options_.prints_summary || server_ == nullptr || has_told_summary_.exchange(true)) return;
+  const std::string line = Summary(server_->counters()) + "\n";
+  // Asked for, by ATTUNE_SUMMARY; whoever closed standard error does not get it.
+  (void)std::fputs(line.c_str(), stderr);
 }
 
 bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
@@ -223,6 +214,7 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
   const auto left = [&] {
     return std::chrono::nanoseconds(std::max<int64_t>(deadline_ns - SteadyNowNs(), 0));
   };
+  WriteUntuned(std::chrono::duration_cast<std::chrono::milliseconds>(left()));
   bool has_ended = server_ == nullptr || server_->StopBackground(left());
   std::unique_lock<std::mutex> lock(watch_mutex_);
   if (!watcher_.joinable()) return has_ended;
@@ -230,6 +222,12 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
   // It takes the mutex no more.
   watcher_.join();
   return has_ended;
+}
+
+void Runtime::WriteUntuned(std::chrono::milliseconds lock_timeout) {
+  if (tunable_ == nullptr) return;  // Nothing of this run time has served yet.
+  const Status written = tunable_->WriteUntuned(lock_timeout);
+  if (!written.ok()) tunable_->Log(LogLevel::kWarning, written.message());
 }
 
 Status Runtime::MakeTunable() {
@@ -241,10 +239,13 @@ Status Runtime::MakeTunable() {
   }
   TunableParts parts;
   parts.here = {ATTUNE_VERSION, place_.target, place_.environment};
-  if (place_.target.backend == "host") {
-    parts.cache_bytes = static_cast<int64_t>(host::DescribeCpu().l3_bytes);
-  }
+  parts.device_ordinal = OrdinalOf(options_.device);
+  parts.cache_bytes = static_cast<int64_t>(place_.cache_bytes);
   parts.solutions = ResolverOf(place_.backend->solvers(), place_.target);
+  parts.has_library = [solvers = &place_.backend->solvers()](std::string_view library) {
+    return std::any_of(solvers->begin(), solvers->end(),
+                       [&](const auto& solver) { return RunsLibrary(solver->id().name, library); });
+  };
   parts.tune = [this](const Problem& problem) -> Result<TunedCandidate> {
     ATTUNE_RETURN_IF_ERROR(TuneElsewhere(problem));
     return TunedFor(problem);
@@ -305,30 +306,24 @@ DynamicDims Runtime::TakeDynamic(const Problem& problem) {
   return dims;
 }
 
-// A miss, under a policy that tunes.
+// Whatever the policy: it says when problems are tuned, not what is a miss of TunableOp's kind.
+bool Runtime::NoteMiss(const Problem& problem, bool is_tuned) {
+  const TunableActions actions = tunable_->actions();
+  if (!actions.serve || server_->dispatcher().Forces(problem)) return !is_tuned;
+  // Once for each miss, whatever else looks at plans: here it is counted. What the database has
+  // becomes a result as what has to be measured does: the tuner measures nothing twice.
+  if (tunable_->Lookup(problem).has_value()) return false;
+  // In the caller's thread, so that the line is there however the program ends.
+  const Status recorded = tunable_->RecordMiss(problem);
+  if (!recorded.ok()) tunable_->Log(LogLevel::kWarning, recorded.message());
+  return actions.tune_on_miss;
+}
+
+// In the background, or under the policy to tune inline.
 Status Runtime::Tune(const Problem& problem) {
   const TunableActions actions = tunable_->actions();
-  if (actions.serve && !actions.tune_on_miss) {
-    ATTUNE_RETURN_IF_ERROR(tunable_->RecordMiss(problem).status());
-    return FailedPrecondition("Tuning is switched off (ATTUNE_TUNABLE_TUNING).");
-  }
   if (!actions.serve) return TuneElsewhere(problem);
   return tunable_->TuneMiss(problem, TakeDynamic(problem)).status();
-}
-
-bool Runtime::IsTuned(const Problem& problem) const {
-  const auto decision = server_->dispatcher().Decide(problem, *server_->choices(),
-                                                     kNoWorkspaceLimit, Breadth::kEnough);
-  return decision.ok() && decision->is_tuned;
-}
-
-// A miss, under the policy to tune later.
-Status Runtime::Record(const Problem& problem) {
-  // TunableOp's list is of problems that have no result.
-  if (tunable_->actions().record_on_miss && !IsTuned(problem)) {
-    ATTUNE_RETURN_IF_ERROR(tunable_->RecordMiss(problem).status());
-  }
-  return records_->Note(options_.record_tag, problem);
 }
 
 Status Runtime::TuneElsewhere(const Problem& problem) {
@@ -385,13 +380,24 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-Status Runtime::recorded() const { return records_->noted(); }
+Status Runtime::recorded() const {
+  ATTUNE_RETURN_IF_ERROR(tunable_->WriteUntuned(std::chrono::milliseconds(0)));
+  return records_->noted();
+}
 
 std::vector<std::string> Runtime::notes() const {
-  std::vector<std::string> notes = notes_;
-  const std::vector<std::string> more = records_->notes();
-  notes.insert(notes.end(), more.begin(), more.end());
+  std::vector<std::string> notes = records_->notes();
+  const std::lock_guard<std::mutex> lock(notes_mutex_);
+  notes.insert(notes.begin(), notes_.begin(), notes_.end());
   return notes;
+}
+
+// What happens again and again is said once.
+void Runtime::AddNote(std::string note) {
+  constexpr size_t kMaxNotes = 64;
+  const std::lock_guard<std::mutex> lock(notes_mutex_);
+  const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
+  if (!is_known && notes_.size() < kMaxNotes) notes_.push_back(std::move(note));
 }
 
 bool Runtime::WaitIdle(std::chrono::nanoseconds timeout) {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,7 +37,8 @@ struct RuntimeOptions {
   std::vector<PackageReference> packages;  // Uppermost first.
   ServerOptions server;
   Scope scope = Scope::kAll;
-  std::string force;  // As ForcedChoices::Parse takes it.
+  bool known_only = false;  // What nobody measured is left to the caller.
+  std::string force;        // As ForcedChoices::Parse takes it.
   std::string record_tag = "recorded";
   int64_t tuning_budget_ms = 0;
   int64_t per_problem_ms = 2000;
@@ -48,7 +48,7 @@ struct RuntimeOptions {
   std::optional<TunableSwitches> tunable;
   // How often a changed index or database is noticed; 0: only after a tuning of our own.
   std::chrono::milliseconds refresh_interval{2000};
-  bool prints_summary = false;     // One line to standard error at the end.
+  bool prints_summary = false;     // One line to standard error at the end, or at exit.
   std::vector<std::string> notes;  // What was found out while these options were read.
 };
 
@@ -60,6 +60,7 @@ class Runtime {
   ~Runtime();
 
   PlanServer& server() { return *server_; }
+  const PlanServer& server() const { return *server_; }
   const RuntimeOptions& options() const { return options_; }
   const Place& place() const { return place_; }
   // Returns when everything that was launched on the device is complete.
@@ -75,7 +76,8 @@ class Runtime {
   std::vector<std::string> notes() const;
   // Nothing left to do in the background within `timeout`.
   bool WaitIdle(std::chrono::nanoseconds timeout);
-  // Why a problem that was to be recorded is not in the database; ok if all are.
+  // Why a problem that was to be recorded is not in the database or the untuned file; ok if all
+  // are.
   Status recorded() const;
   // Ends the tuner and the threads of the background; calls are served on with what is known.
   // Whether they ended within `timeout`; those that did not end as soon as they can.
@@ -90,12 +92,17 @@ class Runtime {
   // The program's own OpenMP runtime, called `name`, waits otherwise than records assume.
   void NoteOwnOpenMp(std::string_view name);
   void OpenPackages();
+  void AddNote(std::string note);
+  // Once.
+  void TellSummary();
   Status MakeServer();
   Status MakeTunable();
+  // Untuned problems that wait for their file are written now or never.
+  void WriteUntuned(std::chrono::milliseconds lock_timeout);
   std::shared_ptr<const ChoiceSource> Choices() const;
+  // A call has missed; whether the problem should be tuned.
+  bool NoteMiss(const Problem& problem, bool is_tuned);
   Status Tune(const Problem& problem);
-  Status Record(const Problem& problem);
-  bool IsTuned(const Problem& problem) const;
   Status TuneElsewhere(const Problem& problem);
   // What the records of this run time chose for `problem`.
   Result<TunedCandidate> TunedFor(const Problem& problem) const;
@@ -113,7 +120,8 @@ class Runtime {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Fallback> fallback_;  // Null on the processor.
   std::unique_ptr<KernelCache> kernels_;
-  std::vector<std::filesystem::path> packages_;  // Those that can be used.
+  std::vector<std::shared_ptr<const ChoiceSource>> packages_;  // Indexes of those that can be used.
+  mutable std::mutex notes_mutex_;                             // Guards notes_.
   std::vector<std::string> notes_;
   std::unique_ptr<RecordsView> records_;
   std::unique_ptr<TunerClient> tuner_;
@@ -124,6 +132,7 @@ class Runtime {
   // Marks of hits that were noted, each where its value says; one that is displaced is noted again.
   std::array<std::atomic<uint64_t>, 256> noted_hits_{};
   std::atomic<uint64_t> seen_generation_{0};
+  std::atomic<bool> has_told_summary_{false};
   std::mutex watch_mutex_;  // Guards the rest, but for stop_at_exit_, and the making of tuner_.
   std::condition_variable watch_changed_;
   bool is_closing_ = false;

@@ -59,13 +59,22 @@ Status ReadPolicy(const attune_options& options, const ProcessVariables& variabl
     }
     result.server.policy = *policy;
   }
-  if (options.scope < ATTUNE_SCOPE_ALL || options.scope > ATTUNE_SCOPE_LOADED) {
-    return InvalidArgument(fmt::format("Field 'scope' is {}; it has to be from 0 to {}.",
-                                       static_cast<int>(options.scope),
-                                       static_cast<int>(ATTUNE_SCOPE_LOADED)));
+  switch (options.scope) {
+    case ATTUNE_SCOPE_DEFAULT:
+      return Status::Ok();
+    case ATTUNE_SCOPE_DYNAMIC:
+      result.scope = Scope::kDynamic;
+      return Status::Ok();
+    case ATTUNE_SCOPE_LOADED:
+      result.scope = Scope::kLoaded;
+      return Status::Ok();
+    case ATTUNE_SCOPE_ALL:
+      result.scope = Scope::kAll;
+      return Status::Ok();
   }
-  if (options.scope != ATTUNE_SCOPE_ALL) result.scope = static_cast<Scope>(options.scope);
-  return Status::Ok();
+  return InvalidArgument(fmt::format("Field 'scope' is {}; it has to be from 0 to {}.",
+                                     static_cast<int>(options.scope),
+                                     static_cast<int>(ATTUNE_SCOPE_ALL)));
 }
 
 Status ReadLimits(const attune_options& options, RuntimeOptions& result) {
@@ -158,6 +167,7 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   result.force = ValueOf(variables, "ATTUNE_FORCE").value_or("");
   ATTUNE_ASSIGN_OR_RETURN(const bool deterministic, Switch("ATTUNE_DETERMINISTIC", variables));
   result.server.deterministic = options.deterministic != 0 || deterministic;
+  result.known_only = options.known_only != 0;
   for (std::string& note : NotesOnUnknownVariables(variables)) {
     result.notes.push_back(std::move(note));
   }

@@ -75,6 +75,27 @@ TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
   EXPECT_EQ(options->scope, Scope::kDynamic);
 }
 
+TEST(Settings, AScopeBesideAPresetWinsWhicheverItIs) {
+  attune_options said = ATTUNE_OPTIONS_INIT;
+  said.database = "";
+  said.preset = "dynamic_hybrid";
+  const std::pair<attune_scope, Scope> scopes[] = {{ATTUNE_SCOPE_DEFAULT, Scope::kDynamic},
+                                                   {ATTUNE_SCOPE_ALL, Scope::kAll},
+                                                   {ATTUNE_SCOPE_LOADED, Scope::kLoaded}};
+  for (const auto& [scope, expected] : scopes) {
+    said.scope = scope;
+    const auto options = ReadSettings(&said, {});
+    ASSERT_TRUE(options.ok()) << MessageOf(options);
+    EXPECT_EQ(options->scope, expected) << scope;
+    EXPECT_EQ(options->server.policy, MissPolicy::kInline);
+  }
+  said.preset = nullptr;
+  said.scope = ATTUNE_SCOPE_DEFAULT;
+  EXPECT_EQ(ReadSettings(&said, {})->scope, Scope::kAll);
+  said.scope = static_cast<attune_scope>(ATTUNE_SCOPE_ALL + 1);
+  EXPECT_THAT(MessageOf(ReadSettings(&said, {})), HasSubstr("Field 'scope' is 4"));
+}
+
 TEST(Settings, APresetOfTheProgramGoesBeforeAPolicyOfTheEnvironment) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.database = "";

@@ -34,6 +34,8 @@ Status CheckHere(const SolverList& solvers, const Problem& problem, const Target
     return NotFound(fmt::format("Solver {} does not exist here.", Text(candidate.solver)));
   }
   ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, target));
+  // What the device's library lists is in no space; it is checked when it is loaded.
+  if (solver->traits().listed_on_device) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, target));
   if (space.IndexOf(candidate.config).has_value()) return Status::Ok();
   return Unsupported(

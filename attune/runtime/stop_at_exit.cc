@@ -14,6 +14,7 @@ namespace attune {
 
 struct StopAtExit::Entry {
   std::function<void()> stop;
+  std::function<void()> end;  // Null for none.
   pid_t maker = 0;
 };
 
@@ -26,18 +27,22 @@ class StopAtExit::Registry {
     return registry;
   }
 
-  void Add(const StopAtExit* owner, std::function<void()> stop) {
+  void Add(const StopAtExit* owner, std::function<void()> stop, std::function<void()> end) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    entries_[owner] = {std::move(stop), ::getpid()};
+    entries_[owner] = {std::move(stop), std::move(end), ::getpid()};
   }
   void Remove(const StopAtExit* owner) {
     const std::lock_guard<std::mutex> lock(mutex_);
     entries_.erase(owner);
   }
+  void NoteRenewal() { renewals_left_.fetch_add(1); }
   void StopAll() {
+    const bool is_last = renewals_left_.fetch_sub(1) == 1;
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [owner, entry] : entries_) {
-      if (entry.maker == ::getpid()) entry.stop();
+      if (entry.maker != ::getpid()) continue;
+      entry.stop();
+      if (is_last && entry.end) entry.end();
     }
   }
 
@@ -49,12 +54,13 @@ class StopAtExit::Registry {
                            [] { OfThisProcess().mutex_.unlock(); });
   }
 
-  std::mutex mutex_;  // Guards entries_.
+  std::atomic<int> renewals_left_{0};  // Calls of StopAll that the exit has still to make.
+  std::mutex mutex_;                   // Guards entries_.
   std::map<const StopAtExit*, Entry> entries_;
 };
 
-StopAtExit::StopAtExit(std::function<void()> stop) {
-  Registry::OfThisProcess().Add(this, std::move(stop));
+StopAtExit::StopAtExit(std::function<void()> stop, std::function<void()> end) {
+  Registry::OfThisProcess().Add(this, std::move(stop), std::move(end));
   Renew();
 }
 
@@ -65,7 +71,8 @@ void StopAtExit::StopAll() { Registry::OfThisProcess().StopAll(); }
 void StopAtExit::Renew() {
   static std::atomic<int> renewals{0};
   // Of this library: unloading it calls what it has registered.
-  if (renewals.fetch_add(1, std::memory_order_relaxed) < kMostRenewals) std::atexit(StopAll);
+  if (renewals.fetch_add(1, std::memory_order_relaxed) >= kMostRenewals) return;
+  if (std::atexit(StopAll) == 0) Registry::OfThisProcess().NoteRenewal();
 }
 
 }  // namespace attune

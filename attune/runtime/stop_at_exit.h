@@ -10,8 +10,10 @@ namespace attune {
 // fork(), which has none of those threads. Thread-safe.
 class StopAtExit {
  public:
-  // `stop` may be called more than once and must return soon.
-  explicit StopAtExit(std::function<void()> stop);
+  // `stop` may be called more than once and must return soon. `end`, if there is one, is called
+  // once behind the last of these calls, which comes after what the program did at its exit between
+  // them.
+  explicit StopAtExit(std::function<void()> stop, std::function<void()> end = nullptr);
   // Waits for a `stop` in progress.
   ~StopAtExit();
   StopAtExit(const StopAtExit&) = delete;

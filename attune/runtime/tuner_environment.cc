@@ -2,11 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace attune {
 namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
-constexpr std::string_view kFace = "libattune_blas.so";
+constexpr std::string_view kFaces[] = {"libattune_blas.so", "libattune_cublas.so"};
+
+bool IsFace(std::string_view name) {
+  return std::any_of(std::begin(kFaces), std::end(kFaces), [name](std::string_view face) {
+    return name.find(face) != std::string_view::npos;
+  });
+}
 
 }  // namespace
 
@@ -17,7 +26,7 @@ std::string WithoutOurPreload(std::string_view preload) {
     const size_t end = preload.find_first_of(" :");
     const std::string_view name = preload.substr(0, end);
     preload.remove_prefix(end == std::string_view::npos ? preload.size() : end + 1);
-    if (name.empty() || name.find(kFace) != std::string_view::npos) continue;
+    if (name.empty() || IsFace(name)) continue;
     if (!kept.empty()) kept += ':';
     kept += name;
   }

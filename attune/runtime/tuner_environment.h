@@ -7,11 +7,11 @@
 
 namespace attune {
 
-// The value of LD_PRELOAD without libattune_blas: a helper that computes through the face would
-// tune the face.
+// The value of LD_PRELOAD without libattune_blas and libattune_cublas: a helper that computes
+// through a face would tune the face.
 std::string WithoutOurPreload(std::string_view preload);
 
-// A copy of this process's environment without our library in LD_PRELOAD. Not thread-safe against
+// A copy of this process's environment without our libraries in LD_PRELOAD. Not thread-safe against
 // setenv() elsewhere, like all readers of the environment.
 class TunerEnvironment {
  public:

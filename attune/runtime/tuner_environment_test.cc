@@ -22,6 +22,7 @@ TEST(TunerEnvironment, OurPreloadIsTakenOutAndTheOthersStay) {
   EXPECT_EQ(WithoutOurPreload("/usr/lib/libattune_blas.so"), "");
   EXPECT_EQ(WithoutOurPreload("liba.so:/x/libattune_blas.so libb.so"), "liba.so:libb.so");
   EXPECT_EQ(WithoutOurPreload("/x/libattune_blas.so.1:liba.so"), "liba.so");
+  EXPECT_EQ(WithoutOurPreload("/x/libattune_cublas.so:liba.so:/x/libattune_blas.so"), "liba.so");
   EXPECT_EQ(WithoutOurPreload(""), "");
 }
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/tunable/tunable_context.h"
+
 namespace attune {
 namespace {
 
@@ -21,6 +23,7 @@ constexpr CountField kCountFields[] = {
     {"max_iterations", &TuningTerms::max_iterations, kMostTermIterations},
     {"max_warmup_duration_ms", &TuningTerms::max_warmup_duration_ms, kLongestTermMs},
     {"max_warmup_iterations", &TuningTerms::max_warmup_iterations, kMostTermIterations},
+    {"max_listed", &TuningTerms::max_listed, kMostTermIterations},
     {"rotation_bytes", &TuningTerms::rotation_bytes, kMaxRotationBytes},
 };
 constexpr const char* kLibrariesField = "disabled_libraries";
@@ -98,6 +101,28 @@ Json TermsJson(const TuningTerms& terms) {
 }
 
 }  // namespace
+
+TuningTerms TermsOf(const TunableContext& tunable) {
+  const TunableSettings settings = tunable.settings();
+  TuningTerms terms;
+  if (!settings.enabled) return terms;
+  terms.max_duration_ms = std::min(settings.max_tuning_duration_ms, kLongestTermMs);
+  terms.max_iterations = std::min(settings.max_tuning_iterations, kMostTermIterations);
+  // With neither limit it is as often as TunableOp does.
+  if (terms.max_duration_ms == 0 && terms.max_iterations == 0) {
+    terms.max_iterations = TimedIterations(settings, 0);
+  }
+  terms.max_warmup_duration_ms = std::min(settings.max_warmup_duration_ms, kLongestTermMs);
+  terms.max_warmup_iterations = std::min(settings.max_warmup_iterations, kMostTermIterations);
+  terms.max_listed = std::min(settings.requested_algo_count, kMostTermIterations);
+  terms.rotation_bytes = std::min(tunable.rotating_buffer_bytes(), kMaxRotationBytes);
+  terms.numerical_check = settings.numerical_check;
+  for (const std::string& library : settings.disabled_libraries) {
+    // A longer name is no solver's.
+    if (library.size() <= kMaxLibraryNameBytes) terms.disabled_libraries.insert(library);
+  }
+  return terms;
+}
 
 Status Validate(const TuningTerms& terms) {
   for (const CountField& field : kCountFields) {

@@ -13,6 +13,8 @@
 
 namespace attune {
 
+class TunableContext;
+
 inline constexpr int kTunerProtocolVersion = 2;
 
 // How the candidates of one problem are to be measured; what is left as it is here is as usual.
@@ -22,6 +24,7 @@ struct TuningTerms {
   int64_t max_warmup_duration_ms = 0;
   int64_t max_warmup_iterations = 0;
   std::set<std::string> disabled_libraries;  // Words of solver names, as "openblas".
+  int64_t max_listed = 0;                    // Of what a library lists on the device; 0: all.
   int64_t rotation_bytes = 0;                // Of copies of the operands; 0: they do not rotate.
   NumericalCheck numerical_check;            // Of outputs against the default's.
 
@@ -34,6 +37,10 @@ inline constexpr int64_t kMostTermIterations = 1'000'000'000;
 inline constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
 inline constexpr size_t kMaxDisabledLibraries = 256;
 inline constexpr size_t kMaxLibraryNameBytes = 64;
+
+// What the switches of TunableOp's kind ask of a measurement, while they are on.
+// ICACHE_FLUSH_ENABLED and TUNING_MEASUREMENT_MODE ask nothing: docs/tunableop.md says why.
+TuningTerms TermsOf(const TunableContext& tunable);
 
 // kInvalidArgument names the field, its value and the limit.
 Status Validate(const TuningTerms& terms);

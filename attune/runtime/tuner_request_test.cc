@@ -20,7 +20,7 @@ std::string ComplaintAbout(const std::string& line) {
   return request.ok() ? "" : request.status().message();
 }
 
-TEST(TunerRequestTest, LinesOfEveryVersionAreReadAndThoseOfThisOneWrittenAsEver) {
+TEST(TunerRequestTest, LinesAreReadAndWrittenAsEver) {
   const auto golden = ReadFile(ATTUNE_GOLDEN_DIR "/tuner_protocol_v2.txt");
   ASSERT_TRUE(golden.ok()) << golden.status().message();
   std::string written;
@@ -33,7 +33,13 @@ TEST(TunerRequestTest, LinesOfEveryVersionAreReadAndThoseOfThisOneWrittenAsEver)
   }
 
   EXPECT_EQ(written, *golden);
-  EXPECT_EQ(*DecodeTunerRequest(R"({"tune":"gemm@1{m=4,n=5,k=6}"})"),
+}
+
+TEST(TunerRequestTest, LineOfVersion1IsARequestWithoutTerms) {
+  const auto golden = ReadFile(ATTUNE_GOLDEN_DIR "/tuner_protocol_v1.txt");
+
+  ASSERT_TRUE(golden.ok()) << golden.status().message();
+  EXPECT_EQ(*DecodeTunerRequest(golden->substr(0, golden->find('\n'))),
             (TunerRequest{*ParseProblem("gemm@1{m=4,n=5,k=6}"), {}}));
 }
 
@@ -45,6 +51,7 @@ TEST(TunerRequestTest, EveryTermArrives) {
   request.terms.max_warmup_duration_ms = 5;
   request.terms.max_warmup_iterations = 7;
   request.terms.disabled_libraries = {"openblas", "conv-direct"};
+  request.terms.max_listed = 8;
   request.terms.rotation_bytes = 1 << 20;
   request.terms.numerical_check = {true, 1e-2, 1e-1};
 
@@ -59,6 +66,7 @@ TEST(TunerRequestTest, WhatIsOutOfItsLimitsIsRefusedByName) {
            std::pair{R"({"max_iterations":-1}})", "max_iterations is -1"},
            std::pair{R"({"max_duration_ms":86400001}})", "max_duration_ms is 86400001"},
            std::pair{R"({"max_iterations":1.5}})", "'max_iterations'"},
+           std::pair{R"({"max_listed":-1}})", "max_listed is -1"},
            std::pair{R"({"rotation_bytes":1099511627777}})", "rotation_bytes is"},
            std::pair{R"({"disabled_libraries":[""]}})", "0 bytes"},
            std::pair{R"({"disabled_libraries":"openblas"}})", "'disabled_libraries'"},

@@ -1,6 +1,7 @@
 // A platform: its devices, its solvers, and the libraries that it found or missed.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct DeviceReport {
   // What names the very piece of hardware, whatever number it has for this process; empty where
   // `spec` does.
   std::string identity = "";
+  size_t cache_bytes = 0;  // Of the last level before its memory; 0: unknown.
 };
 
 // Implemented by backends/*, each of which exports one factory function. Thread-safe.

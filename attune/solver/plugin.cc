@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +24,19 @@ std::vector<std::filesystem::path> PluginFolders() {
   }
   folders.push_back(ATTUNE_BUILD_PLUGIN_DIR);
   return folders;
+}
+
+// Nothing else of a plug-in may be touched before: where a class has another layout, that crashes.
+Status CheckInterface(const std::filesystem::path& path, const PluginDescription& description) {
+  if (description.api_version != kPluginApiVersion) {
+    return Unavailable(fmt::format("{} has plug-in API version {}, this program needs {}.",
+                                   path.string(), description.api_version, kPluginApiVersion));
+  }
+  if (std::string_view(description.interface_hash) == kPluginInterfaceHash) return Status::Ok();
+  return Unavailable(
+      fmt::format("{} was built from other headers of the plug-in interface (hash {}) than this "
+                  "program ({}). Build or install both together.",
+                  path.string(), description.interface_hash, kPluginInterfaceHash));
 }
 
 }  // namespace
@@ -47,10 +61,7 @@ Result<const PluginDescription*> LoadPlugin(const std::string& name) {
       return Unavailable(fmt::format("{} does not export attune_plugin.", path.string()));
     }
     const PluginDescription* description = entry();
-    if (description->api_version != kPluginApiVersion) {
-      return Unavailable(fmt::format("{} has plug-in API version {}, this program needs {}.",
-                                     path.string(), description->api_version, kPluginApiVersion));
-    }
+    ATTUNE_RETURN_IF_ERROR(CheckInterface(path, *description));
     return description;
   }
   return Unavailable(fmt::format("Plug-in '{}' was not built or installed:{}", name, tried));

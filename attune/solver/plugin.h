@@ -1,8 +1,8 @@
 // Shared objects that bring solvers or a whole backend, loaded only where what they link is installed.
 //
 // A plug-in is a CMake MODULE library that defines `attune_plugin` below. It is built from the same tree as
-// its host, so C++ types cross the boundary; the API version refuses one from another release. Plug-ins of
-// others carry their vendor's prefix in every solver name.
+// its host, so C++ types cross the boundary: one that was built from other headers of this interface is
+// refused by their hash. Plug-ins of others carry their vendor's prefix in every solver name.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +11,20 @@
 
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
+#include "attune/solver/interface_hash.h"
 
 namespace attune {
 
-// 3: solvers and backends say what works after a fork.
-inline constexpr int kPluginApiVersion = 3;
+// Of what is read before the hash is compared: the entry point and the first two fields.
+// 4: the hash.
+inline constexpr int kPluginApiVersion = 4;
 
 inline constexpr const char* kPluginPathVariable = "ATTUNE_PLUGIN_PATH";
 
 // Either function may be null.
 struct PluginDescription {
   int api_version = kPluginApiVersion;
+  const char* interface_hash = kPluginInterfaceHash;
   const char* name = "";
   // Solvers for the host backend, best first, and the library that they call.
   SolverList (*make_solvers)() = nullptr;
@@ -34,7 +37,7 @@ struct PluginDescription {
 // installation has it, seen from the program or libattune.so that this code is in (attune/,
 // ../lib/attune/, ../../lib/attune/), else from where the build put it, and keeps it loaded for the
 // life of the process. kUnavailable says why not: absent, a library that it links is missing, or
-// another API version.
+// another API version, or other headers of the interface.
 Result<const PluginDescription*> LoadPlugin(const std::string& name);
 
 }  // namespace attune

@@ -183,13 +183,13 @@ attune_code attune_tunable_library_enable(attune_runtime* runtime, const char* l
                                           int enable) {
   return OnContext(runtime, [&](TunableContext& context) {
     if (library == nullptr) return attune::Missing("library");
-    context.SetLibraryEnabled(library, enable != 0);
-    return Status::Ok();
+    return context.SetLibraryEnabled(library, enable != 0);
   });
 }
 int attune_tunable_library_is_enabled(attune_runtime* runtime, const char* library) {
   return Ask(runtime, [&](const TunableSettings& settings) {
-    return library != nullptr && !settings.disabled_libraries.contains(library);
+    return library != nullptr &&
+           !settings.disabled_libraries.contains(attune::LibraryName(library));
   });
 }
 

@@ -39,7 +39,7 @@ struct TunableCounters {
   int64_t hits_by_key = 0;
   int64_t hits_by_wildcard = 0;
   int64_t misses = 0;
-  int64_t unusable = 0;  // Results that named what does not exist or apply here, when met.
+  int64_t unusable = 0;  // Results that named what does not exist or apply here, when looked up.
   int64_t recorded = 0;  // Lines added to the untuned file.
   int64_t tuned = 0;
   int64_t tuning_failures = 0;
@@ -60,24 +60,31 @@ class ResultChoices final : public ChoiceSource {
   // Nothing is found while it does not serve.
   void SetServing(bool serves, bool wildcards);
 
-  // The first usable result that stands for `problem`; counted.
+  // The first usable result that stands for `problem`; counted, and noted if it is not the first.
   std::optional<TunableHit> Lookup(const Problem& problem) const;
   // The same, not counted: also while it does not serve, and without wildcards.
   std::optional<TunableHit> FindConcrete(const Problem& problem) const;
 
-  // The choice of the hit, of this target and environment. Its ranking is the candidate, with the
-  // time of the line or 0, and the default if that is known and another one.
+  // The choice of what Lookup gives, of this target and environment, not counted: whoever decides
+  // asks as often as it likes. Its ranking is the candidate, with the time of the line or 0, and
+  // the default if that is known and another one.
+  // A line without a time is a person's: an override.
   Result<std::vector<IndexedChoice>> Find(const Problem& problem) const override;
   // None: how near a result reaches is what wildcards say.
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
+  // Results that come before the one that serves and cannot; where none serves, also those of files
+  // whose validators do not hold here.
+  std::vector<std::string> Unusable(const Problem& problem) const override;
   int64_t problem_count() const override;
 
   // The lookups' part of the counters.
   TunableCounters counters() const;
 
  private:
-  std::optional<TunableHit> FirstUsable(const Problem& problem, bool wildcards) const;
+  // Why those before it cannot serve goes to `unusable`, a sentence for each.
+  std::optional<TunableHit> FirstUsable(const Problem& problem, bool wildcards,
+                                        std::vector<std::string>& unusable) const;
   Result<Candidate> CandidateOf(const Problem& problem, const std::string& solution) const;
 
   const std::shared_ptr<const Target> target_;

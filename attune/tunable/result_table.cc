@@ -163,6 +163,32 @@ std::vector<TableMatch> ResultTable::Matching(const Problem& problem, bool with_
   return matches;
 }
 
+void ResultTable::Reject(const TunableResult& result, const std::string& reason) {
+  if (result.wildcard || !result.problem) return;
+  Rejection rejection{
+      result.line.problem_text.empty() ? "" : Text(*result.problem),
+      fmt::format("The result of {} does not hold here: {}", Joined(result.line.key), reason)};
+  const std::lock_guard lock(mutex_);
+  if (rejected_count_ >= kMaxRejected) return;
+  std::vector<Rejection>& of_key = rejected_by_key_[Joined(NamesOf(*result.problem))];
+  if (std::ranges::find(of_key, rejection) != of_key.end()) return;
+  of_key.push_back(std::move(rejection));
+  ++rejected_count_;
+}
+
+std::vector<std::string> ResultTable::Rejections(const Problem& problem) const {
+  const std::string text = Text(problem);
+  std::vector<std::string> reasons;
+  const std::shared_lock lock(mutex_);
+  const auto found = rejected_by_key_.find(Joined(NamesOf(problem)));
+  if (found == rejected_by_key_.end()) return reasons;
+  for (const Rejection& rejection : found->second) {
+    const bool is_of_it = rejection.problem_text.empty() || rejection.problem_text == text;
+    if (is_of_it) reasons.push_back(rejection.reason);
+  }
+  return reasons;
+}
+
 bool ResultTable::Has(const TunableOpKey& names, const std::string& problem_text) const {
   const std::shared_lock lock(mutex_);
   return by_identity_.contains(Identity(names, problem_text));
@@ -185,6 +211,8 @@ void ResultTable::Clear() {
   by_problem_.clear();
   by_key_.clear();
   wildcards_by_op_.clear();
+  rejected_by_key_.clear();
+  rejected_count_ = 0;
   generation_.fetch_add(1, std::memory_order_release);
 }
 

@@ -57,6 +57,13 @@ class ResultTable {
   // tuned for the nearest sizes, then in order.
   std::vector<TableMatch> Matching(const Problem& problem, bool with_wildcards) const;
 
+  // Keeps why a result of a file does not hold here, of so many at most; of wildcards nothing is
+  // kept.
+  void Reject(const TunableResult& result, const std::string& reason);
+  static constexpr size_t kMaxRejected = size_t{1} << 14;
+  // Why results that would stand for `problem` were rejected: a sentence for each.
+  std::vector<std::string> Rejections(const Problem& problem) const;
+
   bool Has(const TunableOpKey& names, const std::string& problem_text) const;
   // In order.
   std::vector<TunableResult> All() const;
@@ -74,6 +81,14 @@ class ResultTable {
   std::unordered_map<std::string, std::vector<size_t>> by_problem_;
   std::unordered_map<std::string, std::vector<size_t>> by_key_;
   std::unordered_map<std::string, std::vector<size_t>> wildcards_by_op_;
+  struct Rejection {
+    std::string problem_text;  // Empty: every problem of its key.
+    std::string reason;
+
+    friend bool operator==(const Rejection&, const Rejection&) = default;
+  };
+  std::unordered_map<std::string, std::vector<Rejection>> rejected_by_key_;
+  size_t rejected_count_ = 0;
   std::atomic<uint64_t> generation_ = 1;
 };
 

@@ -95,6 +95,7 @@ LoadReport LoadResults(std::string_view content, const TunableIdentity& here, Re
     }
     std::string rejection = RejectionOf(verdicts[line.section], line.result, here);
     if (!rejection.empty()) {
+      table.Reject(*result, rejection);
       report.rejected.push_back({number, std::move(rejection)});
       continue;
     }

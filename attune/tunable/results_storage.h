@@ -28,7 +28,7 @@ struct LoadReport {
   std::vector<ValidatorVerdict> differences;
 };
 
-// Adds to `table` what of `content` holds here.
+// Adds to `table` what of `content` holds here, and why the rest does not.
 LoadReport LoadResults(std::string_view content, const TunableIdentity& here, ResultTable& table);
 
 // Results with the validators under which they belong.

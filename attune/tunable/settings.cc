@@ -178,9 +178,16 @@ const VariableName* FindVariable(std::string_view name) {
 std::string LibraryOf(std::string_view name) {
   constexpr std::string_view kSuffix = "_ENABLED";
   if (name.size() <= kSuffix.size() || !name.ends_with(kSuffix)) return {};
-  std::string library(name.substr(0, name.size() - kSuffix.size()));
-  for (char& c : library) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return library;
+  return LibraryName(name.substr(0, name.size() - kSuffix.size()));
+}
+
+// "CONV_DIRECT" of "conv-direct".
+std::string VariableWord(std::string_view library) {
+  std::string word(library);
+  for (char& c : word) {
+    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return word;
 }
 
 // The smaller of both limits; 0 if neither is on.
@@ -207,6 +214,14 @@ std::string_view Name(MeasurementMode mode) {
   return mode == MeasurementMode::kDeviceEvents ? "device_events" : "kernel_profile";
 }
 
+std::string LibraryName(std::string_view name) {
+  std::string library(name);
+  for (char& c : library) {
+    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return library;
+}
+
 Result<TunableSwitches> TunableSwitches::FromEnvironment(const ProcessVariables& variables) {
   TunableSwitches switches;
   for (const auto& [full_name, value] : variables) {
@@ -221,7 +236,8 @@ Result<TunableSwitches> TunableSwitches::FromEnvironment(const ProcessVariables&
             "them.",
             full_name, Quoted(value)));
       } else {
-        switches.SetLibraryEnabled(library, value == "1");
+        ATTUNE_RETURN_IF_ERROR(switches.SetLibraryEnabled(library, value == "1"));
+        switches.decided_libraries_.insert(library);
       }
       continue;
     }
@@ -269,12 +285,21 @@ Status TunableSwitches::SetNumericalCheck(const NumericalCheck& check) {
   return Status::Ok();
 }
 
-void TunableSwitches::SetLibraryEnabled(std::string_view library, bool enabled) {
-  if (enabled) {
-    settings_.disabled_libraries.erase(std::string(library));
-  } else {
-    settings_.disabled_libraries.emplace(library);
+Status TunableSwitches::SetLibraryEnabled(std::string_view library, bool enabled) {
+  const std::string name = LibraryName(library);
+  if (enabled != settings_.disabled_libraries.contains(name)) return Status::Ok();
+  if (decided_libraries_.contains(name)) {
+    return FailedPrecondition(fmt::format(
+        "{}{}_ENABLED is set in the environment, which wins over the API: the library '{}' stays "
+        "switched {}.",
+        kTunablePrefix, VariableWord(name), name, enabled ? "off" : "on"));
   }
+  if (enabled) {
+    settings_.disabled_libraries.erase(name);
+  } else {
+    settings_.disabled_libraries.insert(name);
+  }
+  return Status::Ok();
 }
 
 TunableActions ActionsOf(const TunableSettings& settings) {

@@ -60,9 +60,12 @@ struct TunableSettings {
   bool filename_takes_ordinal = true;  // Names of the environment do, those of the API if asked.
   std::string untuned_filename = "attune_tunable_untuned.csv";
   NumericalCheck numerical_check;
-  std::set<std::string> disabled_libraries;  // "openblas", of ATTUNE_TUNABLE_OPENBLAS_ENABLED=0.
-  int64_t requested_algo_count = 8;          // At least 1.
-  int64_t max_tuning_duration_ms = 30;       // Of one candidate; 0: no limit. As the next three.
+  // By LibraryName: "openblas", of ATTUNE_TUNABLE_OPENBLAS_ENABLED=0.
+  std::set<std::string> disabled_libraries;
+  // Of what a library lists on the device, best guess first; at least 1. 0, while nothing is set:
+  // all.
+  int64_t requested_algo_count = 0;
+  int64_t max_tuning_duration_ms = 30;  // Of one candidate; 0: no limit. As the next three.
   int64_t max_tuning_iterations = 100;
   int64_t max_warmup_duration_ms = 0;
   int64_t max_warmup_iterations = 0;
@@ -72,6 +75,10 @@ struct TunableSettings {
 
   friend bool operator==(const TunableSettings&, const TunableSettings&) = default;
 };
+
+// How a library is called here: in lower case, with a hyphen for each '_', because variables have
+// no hyphens: CONV_DIRECT_ENABLED is of "conv-direct".
+std::string LibraryName(std::string_view name);
 
 // Settings together with what of them the environment has decided. Not thread-safe.
 class TunableSwitches {
@@ -94,13 +101,16 @@ class TunableSwitches {
   // A file name of the API takes the ordinal of the device only if `with_ordinal`.
   Status SetFilename(std::string_view name, bool with_ordinal);
   Status SetNumericalCheck(const NumericalCheck& check);
-  void SetLibraryEnabled(std::string_view library, bool enabled);
+  Status SetLibraryEnabled(std::string_view library, bool enabled);
+  // Those that the environment has switched on or off, by LibraryName.
+  const std::set<std::string>& decided_libraries() const { return decided_libraries_; }
 
  private:
   Status RefuseIfDecided(TunableVariable variable, const TunableSettings& wanted) const;
 
   TunableSettings settings_;
   std::set<TunableVariable> decided_;
+  std::set<std::string> decided_libraries_;
   std::vector<std::string> warnings_;
 };
 

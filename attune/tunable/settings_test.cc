@@ -43,13 +43,13 @@ INSTANTIATE_TEST_SUITE_P(All, TunableActionsTest,
                                          ActionRow{true, true, false, {true, true, false}},
                                          ActionRow{true, true, true, {true, true, false}}));
 
-TEST(TunableSettingsTest, DefaultsAreThoseOfTunableOpButForNames) {
+TEST(TunableSettingsTest, DefaultsAreThoseOfTunableOpButForNamesAndTheAlgorithmsAskedFor) {
   const TunableSettings settings = Read({}).settings();
 
   EXPECT_FALSE(settings.enabled);
   EXPECT_TRUE(settings.tuning);
   EXPECT_FALSE(settings.record_untuned);
-  EXPECT_EQ(settings.requested_algo_count, 8);
+  EXPECT_EQ(settings.requested_algo_count, 0);
   EXPECT_EQ(settings.max_tuning_duration_ms, 30);
   EXPECT_EQ(settings.max_tuning_iterations, 100);
   EXPECT_EQ(settings.max_warmup_duration_ms, 0);
@@ -139,6 +139,22 @@ TEST(TunableSettingsTest, TheEnvironmentBeatsTheApiForValues) {
   EXPECT_EQ(switches.settings().max_tuning_iterations, 3);
   EXPECT_EQ(switches.settings().filename, "mine.csv");
   EXPECT_TRUE(switches.Set(TunableVariable::kMaxTuningDurationMs, "9").ok());
+}
+
+TEST(TunableSettingsTest, TheEnvironmentBeatsTheApiForLibraries) {
+  TunableSwitches switches =
+      Read({{"ATTUNE_TUNABLE_OPENBLAS_ENABLED", "0"}, {"ATTUNE_TUNABLE_CONV_DIRECT_ENABLED", "1"}});
+
+  const Status on = switches.SetLibraryEnabled("openblas", true);
+  EXPECT_EQ(on.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(on.message(), HasSubstr("ATTUNE_TUNABLE_OPENBLAS_ENABLED"));
+  EXPECT_EQ(switches.SetLibraryEnabled("conv-direct", false).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(switches.SetLibraryEnabled("openblas", false).ok());
+  EXPECT_TRUE(switches.SetLibraryEnabled("blis", false).ok());
+
+  EXPECT_EQ(switches.settings().disabled_libraries, (std::set<std::string>{"blis", "openblas"}));
+  EXPECT_EQ(switches.decided_libraries(), (std::set<std::string>{"conv-direct", "openblas"}));
 }
 
 TEST(TunableSettingsTest, WhatCannotBeReadIsAWarningAndTheDefault) {

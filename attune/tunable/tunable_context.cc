@@ -41,6 +41,10 @@ TunableContext::TunableContext(TunableParts parts, TunableSwitches switches)
       });
   ApplySwitches();
   for (const std::string& warning : switches_.warnings()) Log(LogLevel::kWarning, warning);
+  for (const std::string& library : switches_.decided_libraries()) {
+    const Status known = CheckLibrary(library);
+    if (!known.ok()) Log(LogLevel::kWarning, known.message());
+  }
 }
 
 TunableContext::~TunableContext() {
@@ -102,9 +106,20 @@ Status TunableContext::SetNumericalCheck(const NumericalCheck& check) {
       [&](TunableSwitches& switches) { return switches.SetNumericalCheck(check); });
 }
 
-void TunableContext::SetLibraryEnabled(std::string_view library, bool enabled) {
+Status TunableContext::CheckLibrary(std::string_view library) const {
+  if (parts_.has_library == nullptr || parts_.has_library(LibraryName(library))) {
+    return Status::Ok();
+  }
+  return InvalidArgument(
+      fmt::format("No solver of {} runs code of a library '{}', so switching it on or off changes "
+                  "nothing there; `attune solvers` lists them.",
+                  Text(parts_.here.target), library));
+}
+
+Status TunableContext::SetLibraryEnabled(std::string_view library, bool enabled) {
+  ATTUNE_RETURN_IF_ERROR(CheckLibrary(library));
   const std::lock_guard lock(settings_mutex_);
-  switches_.SetLibraryEnabled(library, enabled);
+  return switches_.SetLibraryEnabled(library, enabled);
 }
 
 std::string TunableContext::results_filename() const {
@@ -162,18 +177,31 @@ bool TunableContext::KeepAsWildcard(const Problem& problem, const DynamicDims& d
   return true;
 }
 
-Result<bool> TunableContext::RecordMiss(const Problem& problem) {
+Status TunableContext::RecordMiss(const Problem& problem) {
   std::shared_ptr<UntunedFile> untuned;
   bool with_blas_params = false;
   {
     const std::lock_guard lock(settings_mutex_);
-    if (!ActionsOf(switches_.settings()).record_on_miss) return false;
+    if (!ActionsOf(switches_.settings()).record_on_miss) return Status::Ok();
     untuned = untuned_;
     with_blas_params = switches_.settings().blas_log;
   }
-  ATTUNE_ASSIGN_OR_RETURN(const bool added, untuned->Record(problem, with_blas_params));
-  if (added) recorded_.fetch_add(1);
-  return added;
+  const auto written = untuned->Record(problem, with_blas_params, 0);
+  if (written.ok()) recorded_.fetch_add(*written);
+  // Whoever has the file gives it back soon.
+  if (written.status().code() == StatusCode::kDeadlineExceeded) return Status::Ok();
+  return written.status();
+}
+
+Status TunableContext::WriteUntuned(std::chrono::milliseconds lock_timeout) {
+  std::shared_ptr<UntunedFile> untuned;
+  {
+    const std::lock_guard lock(settings_mutex_);
+    untuned = untuned_;
+  }
+  const auto written = untuned->WriteWaiting(lock_timeout.count());
+  if (written.ok()) recorded_.fetch_add(*written);
+  return written.status();
 }
 
 ResultLine TunableContext::MakeLine(const TunableOpKey& names, const Problem& problem,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -38,6 +39,8 @@ struct TunableParts {
   int device_ordinal = 0;
   int64_t cache_bytes = 0;  // Of the last level: the default of ROTATING_BUFFER_SIZE.
   SolutionResolver solutions;
+  // Whether a solver of the device runs code of a library. Null: any name may be one's.
+  std::function<bool(std::string_view library)> has_library;
   // Tunes now and returns what won, the default if nothing beat it. Called by the thread that
   // missed or asked, by several at the same time for different problems. Null: nothing can be tuned
   // here.
@@ -70,7 +73,8 @@ class TunableContext {
   Status Set(TunableVariable variable, std::string_view value);
   Status SetFilename(std::string_view name, bool with_ordinal);
   Status SetNumericalCheck(const NumericalCheck& check);
-  void SetLibraryEnabled(std::string_view library, bool enabled);
+  // kInvalidArgument for a library that no solver here runs code of.
+  Status SetLibraryEnabled(std::string_view library, bool enabled);
   // Names with the ordinal of the device in them.
   std::string results_filename() const;
   std::string untuned_filename() const;
@@ -92,8 +96,12 @@ class TunableContext {
   bool KeepAsWildcard(const Problem& problem, const DynamicDims& dims);
 
   // ---- misses ----
-  // Records `problem` if the switches say so; true if a line was added.
-  Result<bool> RecordMiss(const Problem& problem);
+  // Records `problem` if the switches say so, and returns without waiting for other processes:
+  // while one holds the file, or the file cannot be written, the line waits for the next one or for
+  // WriteUntuned. A failure says why it cannot be written.
+  Status RecordMiss(const Problem& problem);
+  // Writes lines that wait. A failure says why some still do.
+  Status WriteUntuned(std::chrono::milliseconds lock_timeout);
   // Tunes `problem` if the switches say so, once for all threads that miss it at the same time, and
   // adds the result. kFailedPrecondition if they do not.
   Result<TuneOutcome> TuneMiss(const Problem& problem, const DynamicDims& dims = {});
@@ -124,6 +132,7 @@ class TunableContext {
 
  private:
   void ApplySwitches();
+  Status CheckLibrary(std::string_view library) const;
   template <class Change>
   Status ChangeSwitches(const Change& change);
   void LoadOnce();

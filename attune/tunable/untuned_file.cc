@@ -7,13 +7,14 @@
 #include "attune/problem/escaping.h"
 #include "attune/problem/text_error.h"
 #include "attune/tunable/blas_params.h"
-#include "attune/tunable/locked_file.h"
 #include "attune/tunable/result_key.h"
 
 namespace attune {
 namespace {
 
 constexpr std::string_view kProblemColumn = ",ATTUNE_PROBLEM: ";
+// For the lock, where nobody will try again.
+constexpr int64_t kLastWaitMs = 1000;
 
 // The text that says whether two lines are of one problem.
 std::string IdentityOf(const Problem& problem) { return Text(problem); }
@@ -109,26 +110,49 @@ Status UntunedFile::ReadNewLines(const LockedFile& file) {
   return Status::Ok();
 }
 
-Result<bool> UntunedFile::Record(const Problem& problem, bool with_blas_params) {
-  const std::string identity = IdentityOf(problem);
+UntunedFile::~UntunedFile() {
+  // Whoever wants to hear of a failure has called WriteWaiting.
+  (void)WriteWaiting(kLastWaitMs);
+}
+
+Result<int64_t> UntunedFile::Record(const Problem& problem, bool with_blas_params,
+                                    int64_t lock_timeout_ms) {
+  std::string identity = IdentityOf(problem);
   const std::lock_guard lock(mutex_);
-  if (keys_.contains(identity)) return false;
+  if (keys_.contains(identity)) return 0;
   if (keys_.size() >= kMaxKeys) {
     return ResourceExhausted(
         fmt::format("'{}' already has {} problems, the most that are recorded; tune what is there.",
                     path_.string(), kMaxKeys));
   }
-  ATTUNE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path_));
-  ATTUNE_RETURN_IF_ERROR(ReadNewLines(file));
-  if (!keys_.insert(identity).second) return false;
-  const Status status =
-      file.Append(UntunedLine(problem, with_blas_params) + "\n", Durability::kProcessCrash);
-  if (!status.ok()) {
-    keys_.erase(identity);
-    return status;
+  const bool waits = std::ranges::find(waiting_, identity, &Line::identity) != waiting_.end();
+  if (!waits && waiting_.size() >= kMaxWaiting) {
+    return ResourceExhausted(
+        fmt::format("{} problems wait to be recorded in '{}', the most that may; make it writable.",
+                    kMaxWaiting, path_.string()));
   }
+  if (!waits) waiting_.push_back({std::move(identity), UntunedLine(problem, with_blas_params)});
+  return Write(lock_timeout_ms);
+}
+
+Result<int64_t> UntunedFile::WriteWaiting(int64_t lock_timeout_ms) {
+  const std::lock_guard lock(mutex_);
+  return Write(lock_timeout_ms);
+}
+
+Result<int64_t> UntunedFile::Write(int64_t lock_timeout_ms) {
+  if (waiting_.empty()) return 0;
+  ATTUNE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path_, lock_timeout_ms));
+  ATTUNE_RETURN_IF_ERROR(ReadNewLines(file));
+  std::erase_if(waiting_, [&](const Line& line) { return keys_.contains(line.identity); });
+  std::string lines;
+  for (const Line& line : waiting_) lines += line.text + "\n";
+  if (!lines.empty()) ATTUNE_RETURN_IF_ERROR(file.Append(lines, Durability::kProcessCrash));
+  for (Line& line : waiting_) keys_.insert(std::move(line.identity));
+  const auto written = static_cast<int64_t>(waiting_.size());
+  waiting_.clear();
   known_bytes_ = file.size_bytes();
-  return true;
+  return written;
 }
 
 }  // namespace attune

@@ -15,10 +15,9 @@
 #include "attune/base/status.h"
 #include "attune/formats/tunableop.h"
 #include "attune/problem/problem.h"
+#include "attune/tunable/locked_file.h"
 
 namespace attune {
-
-class LockedFile;
 
 // `op,params[,BLAS_PARAMS: ...][,ATTUNE_PROBLEM: ...]`, without its end. The problem text is there
 // if the names do not say all.
@@ -50,20 +49,38 @@ class UntunedFile {
   static constexpr size_t kMaxKeys = size_t{1} << 20;
 
   explicit UntunedFile(std::filesystem::path path) : path_(std::move(path)) {}
+  // Tries once more to write what waits.
+  ~UntunedFile();
+  UntunedFile(const UntunedFile&) = delete;
+  UntunedFile& operator=(const UntunedFile&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
-  // Appends the line of `problem` unless this process or the file has it; true if it was appended.
-  // It survives the death of the process, not that of the machine: waiting for the disk would stall
-  // the caller.
-  Result<bool> Record(const Problem& problem, bool with_blas_params);
+  // Appends the line of `problem` unless this process or the file has it, and lines that wait
+  // before it; how many they are. It survives the death of the process, not that of the machine:
+  // waiting for the disk would stall the caller. kDeadlineExceeded if another process holds the
+  // file that long, anything else if it cannot be written; the line waits, then, for the next one
+  // or for WriteWaiting. kResourceExhausted if kMaxWaiting lines do, or there are kMaxKeys: it is
+  // lost.
+  Result<int64_t> Record(const Problem& problem, bool with_blas_params,
+                         int64_t lock_timeout_ms = LockedFile::kDefaultTimeoutMs);
+  // Appends what waits; how many lines were appended.
+  Result<int64_t> WriteWaiting(int64_t lock_timeout_ms);
+  static constexpr size_t kMaxWaiting = 4096;
 
  private:
+  // REQUIRES: mutex_ is held.
+  Result<int64_t> Write(int64_t lock_timeout_ms);
   // Takes up what others appended since the last look.
   Status ReadNewLines(const LockedFile& file);
 
   const std::filesystem::path path_;
-  std::mutex mutex_;
-  std::unordered_set<std::string> keys_;
+  std::mutex mutex_;                      // Guards the rest.
+  std::unordered_set<std::string> keys_;  // What the file has, as far as it was read.
+  struct Line {
+    std::string identity;
+    std::string text;
+  };
+  std::vector<Line> waiting_;
   ino_t inode_ = 0;
   int64_t known_bytes_ = 0;
 };

@@ -85,6 +85,46 @@ TEST_F(UntunedFileTest, ManyThreadsRecordEachProblemOnce) {
   EXPECT_EQ(ParseUntunedFile(content).problems.size(), 40u);
 }
 
+TEST_F(UntunedFileTest, ALineThatFindsTheFileTakenGoesWithTheNextOne) {
+  UntunedFile untuned(path_);
+  {
+    const auto taken = LockedFile::Open(path_);
+    ASSERT_TRUE(taken.ok());
+    EXPECT_EQ(untuned.Record(Parse("gemm@1{m=4,n=5,k=6}"), false, 0).status().code(),
+              StatusCode::kDeadlineExceeded);
+    // Met again it still waits, once.
+    EXPECT_FALSE(untuned.Record(Parse("gemm@1{m=4,n=5,k=6}"), false, 0).ok());
+  }
+
+  EXPECT_EQ(*untuned.Record(Parse("gemm@1{m=5,n=5,k=6}"), false, 0), 2);
+
+  EXPECT_EQ(*ReadFile(path_),
+            "GemmTunableOp_float_NN,nn_4_5_6_ld_4_6_4\nGemmTunableOp_float_NN,nn_5_5_6_ld_5_6_5\n");
+}
+
+TEST_F(UntunedFileTest, WhatWaitsIsWrittenAtTheEnd) {
+  {
+    UntunedFile untuned(path_);
+    const auto taken = LockedFile::Open(path_);
+    ASSERT_TRUE(taken.ok());
+    EXPECT_FALSE(untuned.Record(Parse("gemm@1{m=4,n=5,k=6}"), false, 0).ok());
+  }
+
+  EXPECT_EQ(*ReadFile(path_), "GemmTunableOp_float_NN,nn_4_5_6_ld_4_6_4\n");
+}
+
+TEST_F(UntunedFileTest, WhatWaitsIsBounded) {
+  UntunedFile untuned(path_ / "in_a_file_that_is_no_folder");
+  for (size_t i = 1; i <= UntunedFile::kMaxWaiting; ++i) {
+    ASSERT_FALSE(untuned.Record(Parse(fmt::format("gemm@1{{m={},n=5,k=6}}", i)), false, 0).ok());
+  }
+
+  const auto refused = untuned.Record(Parse("gemm@1{m=1,n=1,k=1}"), false, 0);
+
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.status().message(), HasSubstr("4096 problems wait"));
+}
+
 TEST_F(UntunedFileTest, AFileThatWasTakenAwayIsBegunAgain) {
   UntunedFile untuned(path_);
   EXPECT_TRUE(*untuned.Record(Parse("gemm@1{m=4,n=5,k=6}"), false));

@@ -42,36 +42,23 @@ FailureKind KindOf(const Status& status, FailureKind otherwise) {
 
 }  // namespace
 
-Result<CandidateRunner> CandidateRunner::Create(const SolverList& solvers, Device& device,
-                                                const Problem& problem, const ProblemData& data,
-                                                Builder& builder, const EvaluationTerms& terms,
-                                                PhaseListener on_phase) {
-  ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands, BoundOperands::Create(device, problem, data));
-  return CandidateRunner(solvers, device, problem, data, builder, terms, std::move(on_phase),
-                         std::move(operands));
+Result<CandidateRunner> CandidateRunner::Create(RunnerParts parts) {
+  ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands,
+                          BoundOperands::Create(*parts.device, *parts.problem, *parts.data));
+  return CandidateRunner(std::move(parts), std::move(operands));
 }
 
-CandidateRunner::CandidateRunner(const SolverList& solvers, Device& device, const Problem& problem,
-                                 const ProblemData& data, Builder& builder,
-                                 const EvaluationTerms& terms, PhaseListener on_phase,
-                                 BoundOperands operands)
-    : solvers_(solvers),
-      device_(device),
-      problem_(problem),
-      data_(data),
-      builder_(builder),
-      terms_(terms),
-      on_phase_(std::move(on_phase)),
-      operands_(std::move(operands)) {}
+CandidateRunner::CandidateRunner(RunnerParts parts, BoundOperands operands)
+    : parts_(std::move(parts)), operands_(std::move(operands)) {}
 
 tl::expected<std::vector<Config>, Failure> CandidateRunner::List(const SolverId& id) {
-  const Solver* solver = FindSolver(solvers_, id);
+  const Solver* solver = FindSolver(*parts_.solvers, id);
   if (solver == nullptr) {
     return tl::unexpected(Failure{FailureKind::kNotApplicable, Phase::kLoad,
                                   fmt::format("There is no solver {} here.", Text(id))});
   }
-  on_phase_(Phase::kLoad);
-  auto configs = solver->ListOn(device_, problem_);
+  parts_.on_phase(Phase::kLoad);
+  auto configs = solver->ListOn(*parts_.device, *parts_.problem);
   if (configs.ok()) return std::move(*configs);
   return tl::unexpected(Failure{KindOf(configs.error(), FailureKind::kLoadFailed), Phase::kLoad,
                                 configs.error().message()});
@@ -82,25 +69,27 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
   const auto fail = [&](FailureKind kind, Phase phase, std::string message) {
     return tl::unexpected(FailedCandidate{{kind, phase, std::move(message)}, qualification});
   };
-  const Solver* solver = FindSolver(solvers_, candidate.solver);
+  const Solver* solver = FindSolver(*parts_.solvers, candidate.solver);
   if (solver == nullptr) {
     return fail(FailureKind::kNotApplicable, Phase::kBuild,
                 fmt::format("There is no solver {} here.", Text(candidate.solver)));
   }
-  on_phase_(Phase::kBuild);
-  const BuildOutcome built = builder_.Build({solver, problem_, candidate.config}, device_.target());
+  parts_.on_phase(Phase::kBuild);
+  const BuildOutcome built =
+      parts_.builder->Build({solver, *parts_.problem, candidate.config}, parts_.device->target());
   qualification.build_ns = built.build_ns;
   if (const Failure* failure = built.failure()) {
     return tl::unexpected(FailedCandidate{*failure, qualification});
   }
-  on_phase_(Phase::kLoad);
+  parts_.on_phase(Phase::kLoad);
   const int64_t begin_ns = SteadyNowNs();
-  auto executable = solver->Load(*built.artifact(), problem_, candidate.config, device_);
+  auto executable =
+      solver->Load(*built.artifact(), *parts_.problem, candidate.config, *parts_.device);
   if (!executable.ok()) {
     return fail(KindOf(executable.error(), FailureKind::kLoadFailed), Phase::kLoad,
                 executable.error().message());
   }
-  if (const Status done = device_.Synchronize(); !done.ok()) {
+  if (const Status done = parts_.device->Synchronize(); !done.ok()) {
     return fail(FailureKind::kLoadFailed, Phase::kLoad, done.message());
   }
   qualification.load_ns = SteadyNowNs() - begin_ns;
@@ -117,8 +106,8 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
   Qualification qualification;
   auto executable = MakeReady(candidate, qualification);
   if (!executable) return tl::unexpected(executable.error());
-  on_phase_(Phase::kVerify);
-  Verdict verdict = Verify(**executable, device_, operands_, data_, problem_);
+  parts_.on_phase(Phase::kVerify);
+  Verdict verdict = Verify(**executable, *parts_.device, operands_, *parts_.data, *parts_.problem);
   qualification.max_error = verdict.max_error;
   if (verdict.failure.has_value()) {
     return tl::unexpected(FailedCandidate{std::move(*verdict.failure), qualification});
@@ -128,7 +117,7 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
       return tl::unexpected(FailedCandidate{std::move(*failure), qualification});
     }
   }
-  on_phase_(Phase::kMeasure);
+  parts_.on_phase(Phase::kMeasure);
   const auto quick_ns = QuickTime(**executable);
   if (!quick_ns) return tl::unexpected(FailedCandidate{quick_ns.error(), qualification});
   qualification.quick_ns = *quick_ns;
@@ -143,8 +132,8 @@ std::optional<Failure> CandidateRunner::CheckAgreement(const Agreement& agreemen
   if (!actual.ok()) return fail(FailureKind::kRunFailed, actual.error().message());
   const auto expected = OutputOf(agreement.against);
   if (!expected.ok()) return fail(FailureKind::kNotApplicable, expected.error().message());
-  const auto verdict =
-      CompareOutputs(agreement.tolerance, Operands(problem_).back().tensor, *expected, *actual);
+  const auto verdict = CompareOutputs(agreement.tolerance, Operands(*parts_.problem).back().tensor,
+                                      *expected, *actual);
   if (!verdict.ok()) return fail(FailureKind::kNotApplicable, verdict.error().message());
   if (verdict->agrees) return std::nullopt;
   return fail(FailureKind::kWrongResult,
@@ -152,7 +141,7 @@ std::optional<Failure> CandidateRunner::CheckAgreement(const Agreement& agreemen
                           "at element offset {}, is {:.9g} instead of {:.9g}. Seed {}.",
                           verdict->bad_elements, Text(agreement.against), agreement.tolerance.atol,
                           agreement.tolerance.rtol, verdict->first_bad_element, verdict->actual,
-                          verdict->expected, data_.seed()));
+                          verdict->expected, parts_.data->seed()));
 }
 
 Result<std::vector<std::byte>> CandidateRunner::OutputOf(const Candidate& candidate) {
@@ -162,10 +151,10 @@ Result<std::vector<std::byte>> CandidateRunner::OutputOf(const Candidate& candid
     return Internal(fmt::format("There is no output of {} to compare with: {}", Text(candidate),
                                 executable.error().failure.message));
   }
-  on_phase_(Phase::kVerify);
+  parts_.on_phase(Phase::kVerify);
   ATTUNE_RETURN_IF_ERROR(operands_.Reset());
   ATTUNE_RETURN_IF_ERROR((*executable)->Run(operands_.arguments()));
-  ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+  ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
   return operands_.DownloadOutput();
 }
 
@@ -178,7 +167,7 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
     TimingRequest request;
     request.launches =
         static_cast<int>(std::clamp(kQuickBlockNs / known_ns, 1.0, kMostQuickLaunches));
-    const auto time_ns = device_.TimeNs(executable, operands_.arguments(), request);
+    const auto time_ns = parts_.device->TimeNs(executable, operands_.arguments(), request);
     if (!time_ns.ok()) {
       return tl::unexpected(
           Failure{FailureKind::kRunFailed, Phase::kMeasure, time_ns.error().message()});
@@ -194,7 +183,7 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
   Qualification qualification;
   auto executable = MakeReady(candidate, qualification);
   if (!executable) return tl::unexpected(executable.error());
-  if (const Status asleep = device_.AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
+  if (const Status asleep = parts_.device->AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
     return tl::unexpected(
         FailedCandidate{{FailureKind::kLoadFailed, Phase::kLoad, asleep.message()}, qualification});
   }
@@ -204,29 +193,30 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
 
 Status CandidateRunner::MakeCopies() {
   if (copies_.has_value()) return Status::Ok();
-  if (terms_.rotation_bytes <= 0) {
+  if (parts_.terms.rotation_bytes <= 0) {
     return InvalidArgument("Rotating operands were asked for, and no size of their copies.");
   }
   // Candidates that were loaded before share the memory with the copies.
   const size_t limit_bytes = MemoryLimitBytes() / kMostMemoryForCopies;
-  ATTUNE_ASSIGN_OR_RETURN(
-      RotatingOperands copies,
-      RotatingOperands::Create(device_, problem_, operands_, terms_.rotation_bytes, limit_bytes));
+  ATTUNE_ASSIGN_OR_RETURN(RotatingOperands copies,
+                          RotatingOperands::Create(*parts_.device, *parts_.problem, operands_,
+                                                   parts_.terms.rotation_bytes, limit_bytes));
   copies_.emplace(std::move(copies));
   return Status::Ok();
 }
 
 Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
-  const bool is_asked = terms_.warm_up_launches > 0 || terms_.warm_up_ns > 0;
-  const int64_t most = !is_first || !is_asked        ? 1
-                       : terms_.warm_up_launches > 0 ? terms_.warm_up_launches
-                                                     : std::numeric_limits<int64_t>::max();
-  const int64_t longest_ns =
-      terms_.warm_up_ns > 0 ? std::min(terms_.warm_up_ns, kLongestWarmUpNs) : kLongestWarmUpNs;
+  const bool is_asked = parts_.terms.warm_up_launches > 0 || parts_.terms.warm_up_ns > 0;
+  const int64_t most = !is_first || !is_asked              ? 1
+                       : parts_.terms.warm_up_launches > 0 ? parts_.terms.warm_up_launches
+                                                           : std::numeric_limits<int64_t>::max();
+  const int64_t longest_ns = parts_.terms.warm_up_ns > 0
+                                 ? std::min(parts_.terms.warm_up_ns, kLongestWarmUpNs)
+                                 : kLongestWarmUpNs;
   const int64_t begin_ns = SteadyNowNs();
   for (int64_t launch = 0; launch < most; ++launch) {
     ATTUNE_RETURN_IF_ERROR(executable.Run(operands_.arguments()));
-    ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+    ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
     if (SteadyNowNs() - begin_ns >= longest_ns) break;
   }
   return Status::Ok();
@@ -238,7 +228,7 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   const auto fail = [](const Status& status) {
     return tl::unexpected(Failure{FailureKind::kRunFailed, Phase::kMeasure, status.message()});
   };
-  on_phase_(Phase::kMeasure);
+  parts_.on_phase(Phase::kMeasure);
   std::optional<RotatingExecutable> rotating;
   TimingRequest of_device = request;
   if (request.cache == CacheState::kRotating) {
@@ -252,11 +242,11 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
     if (const Status ran = WarmUp(timed, first); !ran.ok()) return fail(ran);
   }
-  const auto time_ns = device_.TimeNs(timed, operands_.arguments(), of_device);
+  const auto time_ns = parts_.device->TimeNs(timed, operands_.arguments(), of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.
-  if (const Status asleep = device_.AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
+  if (const Status asleep = parts_.device->AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
     return fail(asleep);
   }
   candidate.last_ns = *time_ns;

@@ -33,17 +33,21 @@ struct Agreement {
   OutputTolerance tolerance;
 };
 
-// Not thread-safe. Borrows everything it is made of but the terms.
+// What a runner works with; what is pointed to is borrowed and outlives it.
+struct RunnerParts {
+  const SolverList* solvers = nullptr;
+  Device* device = nullptr;
+  const Problem* problem = nullptr;
+  const ProblemData* data = nullptr;
+  Builder* builder = nullptr;
+  EvaluationTerms terms = {};  // The output check is asked for with each candidate.
+  std::function<void(Phase)> on_phase = [](Phase) {};  // Called before each phase of a candidate.
+};
+
+// Not thread-safe.
 class CandidateRunner {
  public:
-  using PhaseListener = std::function<void(Phase)>;
-
-  // `on_phase` is called before each phase of a candidate. Of `terms`, the output check is asked
-  // for with each candidate.
-  static Result<CandidateRunner> Create(const SolverList& solvers, Device& device,
-                                        const Problem& problem, const ProblemData& data,
-                                        Builder& builder, const EvaluationTerms& terms,
-                                        PhaseListener on_phase);
+  static Result<CandidateRunner> Create(RunnerParts parts);
 
   // The configs that `solver` lists on the device, best guess first.
   tl::expected<std::vector<Config>, Failure> List(const SolverId& solver);
@@ -66,9 +70,7 @@ class CandidateRunner {
     double last_ns = 0;  // Of one launch; 0 before the first block.
   };
 
-  CandidateRunner(const SolverList& solvers, Device& device, const Problem& problem,
-                  const ProblemData& data, Builder& builder, const EvaluationTerms& terms,
-                  PhaseListener on_phase, BoundOperands operands);
+  CandidateRunner(RunnerParts parts, BoundOperands operands);
 
   tl::expected<std::unique_ptr<Executable>, FailedCandidate> MakeReady(
       const Candidate& candidate, Qualification& qualification);
@@ -80,13 +82,7 @@ class CandidateRunner {
   Status WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
 
-  const SolverList& solvers_;
-  Device& device_;
-  const Problem& problem_;
-  const ProblemData& data_;
-  Builder& builder_;
-  const EvaluationTerms terms_;
-  PhaseListener on_phase_;
+  const RunnerParts parts_;
   BoundOperands operands_;
   std::optional<RotatingOperands> copies_;
   std::vector<Loaded> loaded_;

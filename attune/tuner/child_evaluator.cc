@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -16,6 +15,8 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/tuner/build_ahead.h"
+#include "attune/tuner/child_block_timer.h"
 #include "attune/tuner/child_process.h"
 #include "attune/tuner/spare_children.h"
 #include "attune/verify/memory_limit.h"
@@ -25,14 +26,8 @@ namespace attune {
 namespace {
 
 constexpr const char* kProgramName = "attune-evaluator";
-// A child that does not come up says nothing about the candidate: the machine was busy, or out of
-// processes.
-constexpr int kStartAttempts = 3;
 // Of one problem that is not in heats: the race and the final each have one.
 constexpr size_t kTimingChildren = 2;
-// A launch this much slower than the one that qualified hangs: others ran beside that one, and not
-// beside those that are timed.
-constexpr double kSlowestLaunch = 10;
 
 int AvailableCores() {
   cpu_set_t set;
@@ -43,6 +38,7 @@ int AvailableCores() {
 
 ChildOptions WithDefaults(ChildOptions options) {
   if (options.jobs <= 0) options.jobs = options.share_children ? 1 : AvailableCores();
+  if (options.compile_jobs <= 0) options.compile_jobs = AvailableCores();
   if (options.memory_limit_bytes <= 0) {
     // Every child at its limit at once, with room for the parent and the page cache.
     options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
@@ -52,17 +48,6 @@ ChildOptions WithDefaults(ChildOptions options) {
 
 void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
   to.insert(to.end(), from.begin(), from.end());
-}
-
-// A child that has said it is ready; another one if need be.
-Result<ChildProcess> StartChild(SpareChildren& spares, const Assignment& assignment) {
-  for (int attempt = 1;; ++attempt) {
-    // What killed one spare may have killed them all.
-    auto child = attempt == 1 ? spares.Take() : spares.StartAnother();
-    const Status ready = child.ok() ? child->Greet(assignment) : child.error();
-    if (ready.ok()) return child;
-    if (attempt == kStartAttempts) return ready;
-  }
 }
 
 // Page by page: a library may list more than one message holds.
@@ -103,120 +88,12 @@ Assignment WithRoomForCopies(Assignment assignment, int64_t operand_bytes) {
   return assignment;
 }
 
-// How long a block may take.
-struct Pace {
-  int64_t run_deadline_ns = 0;
-  std::map<Candidate, double> quick_ns;  // Of a launch, as qualifying saw it.
-
-  double QuickNs(const Candidate& candidate) const {
-    const auto found = quick_ns.find(candidate);
-    return found == quick_ns.end() ? 0 : found->second;
-  }
-};
-
-// Times candidates in one child at a time. A candidate that kills its child is remembered and left
-// out of the next.
-class ChildBlockTimer final : public BlockTimer {
- public:
-  ChildBlockTimer(SpareChildren& spares, Assignment assignment, Pace pace,
-                  std::vector<Candidate> candidates, std::vector<BusyInterval>& busy,
-                  std::optional<DyingChild>& ended)
-      : spares_(spares),
-        assignment_(std::move(assignment)),
-        pace_(std::move(pace)),
-        candidates_(std::move(candidates)),
-        busy_(busy),
-        ended_(ended) {}
-
-  ~ChildBlockTimer() override {
-    CollectBusy();
-    if (child_.has_value()) ended_.emplace(child_->End());
-  }
-
-  // Starts a child and loads into it everything that is not banned.
-  Status Restart() {
-    CollectBusy();
-    child_.reset();
-    loaded_.assign(candidates_.size(), std::nullopt);
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, StartChild(spares_, assignment_));
-    child_.emplace(std::move(child));
-    size_t next_index = 0;
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      if (banned_.contains(i)) continue;
-      auto reply = child_->Ask(LoadRequest{Text(candidates_[i])});
-      if (!reply) return BanAndRestart(i, std::move(reply.error()));
-      if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
-        banned_.emplace(i, std::move(failed->failure));
-      } else {
-        loaded_[i] = next_index++;
-      }
-    }
-    return Status::Ok();
-  }
-
-  tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
-    if (const auto banned = banned_.find(index); banned != banned_.end()) {
-      return tl::unexpected(banned->second);
-    }
-    if (!child_.has_value()) {
-      return tl::unexpected(
-          Failure{FailureKind::kCrashed, Phase::kMeasure, "No child to measure in: " + broken_});
-    }
-    child_->SetRunDeadline(BlockDeadlineNs(pace_.run_deadline_ns, request.launches,
-                                           pace_.QuickNs(candidates_[index])));
-    auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
-    if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
-    const auto* timed = std::get_if<TimedReply>(&reply->content);
-    if (timed != nullptr && std::isfinite(timed->ns) && timed->ns > 0) return timed->ns;
-    Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no positive time."};
-    if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
-      failure = std::move(failed->failure);
-    }
-    banned_.emplace(index, failure);
-    return tl::unexpected(std::move(failure));
-  }
-
-  int generation() const override { return generation_; }
-
- private:
-  Status BanAndRestart(size_t index, Failure failure) {
-    banned_.emplace(index, std::move(failure));
-    return Restart();
-  }
-
-  // After the death of the child at the hands of candidate `index`.
-  Failure Replace(size_t index, Failure failure) {
-    ++generation_;
-    const Status restarted = BanAndRestart(index, failure);
-    if (!restarted.ok()) {
-      broken_ = restarted.message();
-      child_.reset();
-    }
-    return failure;
-  }
-
-  void CollectBusy() {
-    if (child_.has_value()) Append(busy_, child_->TakeBusyIntervals());
-  }
-
-  SpareChildren& spares_;
-  const Assignment assignment_;
-  const Pace pace_;
-  const std::vector<Candidate> candidates_;
-  std::vector<BusyInterval>& busy_;
-  std::optional<DyingChild>& ended_;
-  std::optional<ChildProcess> child_;
-  std::vector<std::optional<uint64_t>> loaded_;  // Index in the child, by index here.
-  std::map<size_t, Failure> banned_;
-  std::string broken_;
-  int generation_ = 0;
-};
-
 class ChildEvaluator final : public Evaluator {
  public:
   explicit ChildEvaluator(ChildOptions options)
       : options_(WithDefaults(std::move(options))),
-        spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)) {}
+        spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
+        build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                const ReferenceTerms& reference) override {
@@ -244,18 +121,63 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         int64_t deadline_ns) override {
+                                         const QualifyTime& time) override {
     if (candidates.empty()) return std::vector<Qualified>();
-    std::vector<std::optional<Qualified>> results(candidates.size());
+    // On this thread: the system kills children with the thread that started them.
+    if (KeepsChild()) return QualifyInTurn(candidates, time);
+    return QualifySideBySide(candidates, time);
+  }
+
+  // Who compiles ahead needs enough to compile while the others run.
+  size_t batch_size() const override { return KeepsChild() ? 64 : Evaluator::batch_size(); }
+
+  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
+    timed_before_.reset();
+    kept_.Clear();
+    spares_.Settle();
+    auto timer = std::make_unique<ChildBlockTimer>(
+        spares_, WithRoomForCopies(assignment_, operand_bytes_),
+        Pace{options_.run_deadline_ns, quick_ns_},
+        std::vector<Candidate>(candidates.begin(), candidates.end()),
+        TimerRemains{busy_, timed_before_});
+    ATTUNE_RETURN_IF_ERROR(timer->Restart());
+    return std::unique_ptr<BlockTimer>(std::move(timer));
+  }
+
+  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+
+ private:
+  using Results = std::vector<std::optional<Qualified>>;  // Of those that were begun.
+
+  // Where one thread qualifies.
+  struct Bench {
+    // Who was killed last: it is gone before the next candidate begins, so that they are never in
+    // memory together, and leaves its place to that one.
+    std::optional<DyingChild> before;
+    std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
+    int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
+
+    void Clear() {
+      before.reset();
+      child.reset();
+    }
+  };
+
+  // In children that each thread has for itself.
+  Result<std::vector<Qualified>> QualifySideBySide(std::span<const Candidate> candidates,
+                                                   const QualifyTime& time) {
+    Results results(candidates.size());
     std::stop_source all_taken;
     std::atomic<size_t> next = 0;
     std::mutex mutex;  // Guards busy_ and first_error.
     Status first_error;
-    const auto work = [&](Bench& bench) {
+    const auto work = [&] {
+      Bench bench;
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
-        if (i > 0 && SteadyNowNs() >= deadline_ns) break;
+        if (i > 0 && SteadyNowNs() >= time.begin_by_ns) break;
         std::vector<BusyInterval> busy;
+        bench.ready_by_ns = i == 0 ? time.first_ready_by_ns : time.ready_by_ns;
         auto outcome = QualifyOn(bench, candidates[i], busy);
         const std::lock_guard lock(mutex);
         Append(busy_, std::move(busy));
@@ -267,20 +189,86 @@ class ChildEvaluator final : public Evaluator {
       }
       all_taken.request_stop();
     };
-    if (KeepsChild()) {
-      // On this thread: the system kills children with the thread that started them.
-      work(kept_);
-    } else {
+    {
       std::vector<std::jthread> workers;
       const size_t count = std::min(candidates.size(), JobsOf(options_));
-      for (size_t i = 0; i < count; ++i) {
-        workers.emplace_back([&] {
-          Bench bench;
-          work(bench);
-        });
-      }
+      for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
       spares_.Supply(candidates.size(), all_taken.get_token());
     }
+    return Finished(std::move(results), first_error);
+  }
+
+  // In the kept child: first those that need no compiler, while other children compile, then the
+  // others as they come.
+  Result<std::vector<Qualified>> QualifyInTurn(std::span<const Candidate> candidates,
+                                               const QualifyTime& time) {
+    Results results(candidates.size());
+    Status first_error;
+    // The first one always runs, so that a tight budget still makes progress.
+    bool has_begun = false;
+    const auto qualify = [&](size_t i, const BuiltAhead& built) {
+      kept_.ready_by_ns =
+          std::exchange(has_begun, true) ? time.ready_by_ns : time.first_ready_by_ns;
+      auto outcome = QualifyBuilt(candidates[i], built);
+      if (outcome.ok()) {
+        results[i] = std::move(*outcome);
+      } else if (first_error.ok()) {
+        first_error = outcome.error();
+      }
+    };
+    const auto [ready, compiled] = ByNeedOfCompiler(candidates);
+    std::vector<Candidate> ahead;
+    for (const size_t i : compiled) ahead.push_back(candidates[i]);
+    QualifyTime to_build = time;
+    if (!ready.empty()) to_build.first_ready_by_ns = time.ready_by_ns;
+    build_ahead_.Begin(assignment_.problem, ahead, to_build);
+    for (const size_t i : ready) {
+      if (has_begun && SteadyNowNs() >= time.begin_by_ns) break;
+      qualify(i, {});
+    }
+    while (auto built = build_ahead_.Take(has_begun ? time.begin_by_ns : 0)) {
+      if (has_begun && SteadyNowNs() >= time.begin_by_ns) break;
+      qualify(compiled[built->index], *built);
+    }
+    build_ahead_.End();
+    Append(busy_, build_ahead_.TakeBusyIntervals());
+    return Finished(std::move(results), first_error);
+  }
+
+  // Indices of those whose solver does not compile, and of the others.
+  std::pair<std::vector<size_t>, std::vector<size_t>> ByNeedOfCompiler(
+      std::span<const Candidate> candidates) const {
+    std::pair<std::vector<size_t>, std::vector<size_t>> parts;
+    const auto& compiling = options_.compiling;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const bool compiles =
+          std::find(compiling.begin(), compiling.end(), candidates[i].solver) != compiling.end();
+      (compiles ? parts.second : parts.first).push_back(i);
+    }
+    return parts;
+  }
+
+  // On the kept child, what was compiled for it being in the kernel cache.
+  Result<std::optional<Qualified>> QualifyBuilt(const Candidate& candidate,
+                                                const BuiltAhead& built) {
+    Qualified result;
+    if (built.failure.has_value()) {
+      result.trial.candidate = candidate;
+      result.trial.role = TrialRole::kQualify;
+      result.trial.outcome = *built.failure;
+    } else {
+      std::vector<BusyInterval> busy;
+      auto outcome = QualifyOn(kept_, candidate, busy);
+      Append(busy_, std::move(busy));
+      if (!outcome.ok() || !outcome->has_value()) return outcome;
+      result = std::move(**outcome);
+    }
+    result.trial.build_ns += built.build_ns;
+    return std::optional<Qualified>(std::move(result));
+  }
+
+  // Those of `results` that are there, in order.
+  Result<std::vector<Qualified>> Finished(Results results, const Status& first_error) {
     std::vector<Qualified> finished;
     for (auto& result : results) {
       if (!result.has_value()) continue;
@@ -295,55 +283,29 @@ class ChildEvaluator final : public Evaluator {
     return finished;
   }
 
-  Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
-    timed_before_.reset();
-    kept_.Clear();
-    spares_.Settle();
-    auto timer = std::make_unique<ChildBlockTimer>(
-        spares_, WithRoomForCopies(assignment_, operand_bytes_),
-        Pace{options_.run_deadline_ns, quick_ns_},
-        std::vector<Candidate>(candidates.begin(), candidates.end()), busy_, timed_before_);
-    ATTUNE_RETURN_IF_ERROR(timer->Restart());
-    return std::unique_ptr<BlockTimer>(std::move(timer));
-  }
-
-  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
-
- private:
-  // Where one thread qualifies.
-  struct Bench {
-    // Who was killed last: it is gone before the next candidate begins, so that they are never in
-    // memory together, and leaves its place to that one.
-    std::optional<DyingChild> before;
-    std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
-
-    void Clear() {
-      before.reset();
-      child.reset();
-    }
-  };
-
   // Whether one child lists and qualifies until something fails or others are timed: starting one
   // costs more than most candidates.
   bool KeepsChild() const { return options_.share_children && options_.jobs == 1; }
 
   Status Occupy(Bench& bench) {
     if (bench.child.has_value()) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, StartChild(spares_, assignment_));
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, spares_.TakeReady(assignment_));
     bench.child.emplace(std::move(started));
     return Status::Ok();
   }
 
-  Result<Qualified> QualifyOn(Bench& bench, const Candidate& candidate,
-                              std::vector<BusyInterval>& busy) {
+  // Nothing if it was given up.
+  Result<std::optional<Qualified>> QualifyOn(Bench& bench, const Candidate& candidate,
+                                             std::vector<BusyInterval>& busy) {
     const bool is_shared = bench.child.has_value();
-    ATTUNE_ASSIGN_OR_RETURN(Qualified result, QualifyOnce(bench, candidate, busy));
-    const Failure* failure = result.trial.failure();
+    ATTUNE_ASSIGN_OR_RETURN(auto result, QualifyOnce(bench, candidate, busy));
+    const Failure* failure = result.has_value() ? result->trial.failure() : nullptr;
     // Those before may have left something behind that it stumbled over.
     const bool is_innocent = failure != nullptr && is_shared &&
                              failure->kind != FailureKind::kNotApplicable &&
                              failure->kind != FailureKind::kTimedOut;
-    return is_innocent ? QualifyOnce(bench, candidate, busy) : Result<Qualified>(std::move(result));
+    if (is_innocent) return QualifyOnce(bench, candidate, busy);
+    return result;
   }
 
   // Whether the child is as good as new: the candidate passed, or did not get so far as to run.
@@ -353,8 +315,8 @@ class ChildEvaluator final : public Evaluator {
     return std::holds_alternative<QualifiedReply>(reply.content);
   }
 
-  Result<Qualified> QualifyOnce(Bench& bench, const Candidate& candidate,
-                                std::vector<BusyInterval>& busy) {
+  Result<std::optional<Qualified>> QualifyOnce(Bench& bench, const Candidate& candidate,
+                                               std::vector<BusyInterval>& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
@@ -366,15 +328,18 @@ class ChildEvaluator final : public Evaluator {
     if (output_check.has_value() && baseline_.has_value()) {
       request.agreement = AgreementRequest{Text(*baseline_), *output_check};
     }
+    child.SetReadyBy(bench.ready_by_ns);
     auto reply = child.Ask(request);
     Append(busy, child.TakeBusyIntervals());
+    const bool was_given_up = child.was_given_up();
     if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
       bench.before.emplace(child.End());
       bench.child.reset();
     }
+    if (was_given_up) return std::optional<Qualified>();
     if (!reply) {
       result.trial.outcome = std::move(reply.error());
-      return result;
+      return std::optional<Qualified>(std::move(result));
     }
     Qualification known;
     if (const auto* qualified = std::get_if<QualifiedReply>(&reply->content)) {
@@ -390,11 +355,12 @@ class ChildEvaluator final : public Evaluator {
     result.trial.load_ns = known.load_ns;
     result.trial.workspace_bytes = known.workspace_bytes;
     result.trial.max_error = known.max_error;
-    return result;
+    return std::optional<Qualified>(std::move(result));
   }
 
   const ChildOptions options_;
   SpareChildren spares_;
+  BuildAhead build_ahead_;  // If KeepsChild().
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
@@ -407,10 +373,12 @@ class ChildEvaluator final : public Evaluator {
 
 }  // namespace
 
-int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns) {
-  // One launch more: it warms up, and is not counted.
-  const double slowest_ns = kSlowestLaunch * (launches + 1.0) * quick_ns;
-  return std::max(run_deadline_ns, static_cast<int64_t>(slowest_ns));
+void ShareIfCostly(const Backend& backend, ChildOptions& options) {
+  options.share_children = backend.IsCostlyToOpen();
+  options.compiling.clear();
+  for (const auto& solver : backend.solvers()) {
+    if (solver->traits().compiles) options.compiling.push_back(solver->id());
+  }
 }
 
 Result<std::filesystem::path> FindEvaluatorProgram() {
@@ -453,12 +421,13 @@ Status CheckMemoryLimit(const ChildOptions& options) {
       options.memory_limit_bytes, options.device, needed_bytes, least_mib));
 }
 
-Result<Peaks> MeasurePeaksInChild(const ChildOptions& options) {
+Result<Peaks> MeasurePeaksInChild(const ChildOptions& options, int64_t end_ns) {
   ChildOptions alone = options;
   alone.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes());
   ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(alone));
   PeaksRequest request;
   request.device = options.device;
+  child.SetReadyBy(end_ns);
   const auto reply = child.Ask(request);
   if (!reply) return Unavailable(reply.error().message);
   if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {

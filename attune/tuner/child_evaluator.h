@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
+#include "attune/solver/backend.h"
 #include "attune/tuner/evaluator.h"
 
 namespace attune {
@@ -23,6 +25,11 @@ struct ChildOptions {
   // again in a child of its own, unless it hung. With one job it lists, too, and lives until others
   // are timed. Backend::IsCostlyToOpen.
   bool share_children = false;
+  // Solvers that compile. With shared children, others compile their candidates ahead of the one
+  // that has the device.
+  std::vector<SolverId> compiling;
+  // Children that compile at once, with shared children; 0 means one for each core.
+  int compile_jobs = 0;
   // Resident size past which a child is killed, at any moment; 0 means an equal share of what this
   // process may use.
   int64_t memory_limit_bytes = 0;
@@ -32,10 +39,8 @@ struct ChildOptions {
   int64_t run_deadline_ns = 20'000'000'000;
 };
 
-// Of a block of `launches` by a candidate whose launches took `quick_ns` when it qualified (0 if
-// that is unknown), in nanoseconds: ten times what the block and the launch before it would take
-// at that pace, and never less than `run_deadline_ns`.
-int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns);
+// Has children of `options` share a device of `backend` where it is costly to open.
+void ShareIfCostly(const Backend& backend, ChildOptions& options);
 
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder
 // in a build tree), or $ATTUNE_EVALUATOR. kNotFound lists what was tried.
@@ -48,8 +53,10 @@ Status CheckMemoryLimit(const ChildOptions& options);
 
 // Of the device of `options`, in a child of its own: to measure is to compile and to launch, and
 // what a driver does then must not end this process. It is no candidate, so that their memory limit
-// is not its own. kUnavailable says what became of the child.
-Result<Peaks> MeasurePeaksInChild(const ChildOptions& options);
+// is not its own. At `end_ns` (steady clock) it is given up. kUnavailable says what became of the
+// child.
+Result<Peaks> MeasurePeaksInChild(const ChildOptions& options,
+                                  int64_t end_ns = QualifyTime::kForever);
 
 std::unique_ptr<Evaluator> MakeChildEvaluator(ChildOptions options);
 

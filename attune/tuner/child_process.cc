@@ -165,6 +165,8 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       phase_(other.phase_),
       phase_begin_ns_(other.phase_begin_ns_),
       deadline_ns_(other.deadline_ns_),
+      ready_by_ns_(other.ready_by_ns_),
+      was_given_up_(other.was_given_up_),
       busy_(std::move(other.busy_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
@@ -180,6 +182,8 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   phase_ = other.phase_;
   phase_begin_ns_ = other.phase_begin_ns_;
   deadline_ns_ = other.deadline_ns_;
+  ready_by_ns_ = other.ready_by_ns_;
+  was_given_up_ = other.was_given_up_;
   busy_ = std::move(other.busy_);
   return *this;
 }
@@ -235,11 +239,7 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
     if (arrival == Arrival::kClosed) return tl::unexpected(Bury(FailureKind::kCrashed, ""));
     // An answer that is here is in time, however long this process itself was stopped.
     if (arrival == Arrival::kMessage) continue;
-    if (SteadyNowNs() > deadline_ns_) {
-      return tl::unexpected(Bury(FailureKind::kTimedOut,
-                                 fmt::format("Phase {} took longer than its deadline ({} ms).",
-                                             Name(phase_), DeadlineNs(phase_) / 1'000'000)));
-    }
+    if (auto failure = BuryIfTooLate()) return tl::unexpected(std::move(*failure));
     if (auto failure = BuryIfTooLarge()) return tl::unexpected(std::move(*failure));
   }
 }
@@ -302,6 +302,20 @@ int64_t ChildProcess::PeakResidentBytes() const {
     if (name == kPeak && status >> peak_kib) return peak_kib * 1024;
   }
   return 0;
+}
+
+std::optional<Failure> ChildProcess::BuryIfTooLate() {
+  const int64_t now_ns = SteadyNowNs();
+  if (now_ns > deadline_ns_) {
+    return Bury(FailureKind::kTimedOut,
+                fmt::format("Phase {} took longer than its deadline ({} ms).", Name(phase_),
+                            DeadlineNs(phase_) / 1'000'000));
+  }
+  const bool makes_ready = phase_ == Phase::kBuild || phase_ == Phase::kLoad;
+  if (!makes_ready || now_ns <= ready_by_ns_) return std::nullopt;
+  was_given_up_ = true;
+  return Bury(FailureKind::kTimedOut,
+              fmt::format("Phase {} was ended: the time for it was over.", Name(phase_)));
 }
 
 std::optional<Failure> ChildProcess::BuryIfTooLarge() {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,6 +67,12 @@ class ChildProcess {
   // What it is asked from now on may run for so long, instead of the deadline of the options.
   void SetRunDeadline(int64_t run_deadline_ns) { options_.run_deadline_ns = run_deadline_ns; }
 
+  // What it builds or loads from now on has to be ready by `end_ns` (steady clock): it is killed
+  // then.
+  void SetReadyBy(int64_t end_ns) { ready_by_ns_ = end_ns; }
+  // It was killed for that: the failure is of the time that there was, not of whoever was asked.
+  bool was_given_up() const { return was_given_up_; }
+
   // Sends `request` and waits for its answer, through as many phases as it has. A child that dies,
   // exceeds the deadline of a phase or the memory limit, or talks nonsense is killed and becomes a
   // Failure: alive() is then false.
@@ -98,6 +105,8 @@ class ChildProcess {
   void NotePhase(const Reply& reply);
   // Nothing while it keeps to its memory limit.
   std::optional<Failure> BuryIfTooLarge();
+  // Nothing while there is time.
+  std::optional<Failure> BuryIfTooLate();
   int64_t DeadlineNs(Phase phase) const;
   Failure Bury(FailureKind kind, std::string message);
   // True if the child ends by itself within a second.
@@ -115,6 +124,8 @@ class ChildProcess {
   Phase phase_ = Phase::kLoad;
   int64_t phase_begin_ns_ = 0;  // 0 while no phase runs.
   int64_t deadline_ns_ = 0;
+  int64_t ready_by_ns_ = std::numeric_limits<int64_t>::max();
+  bool was_given_up_ = false;
   std::vector<BusyInterval> busy_;
 };
 

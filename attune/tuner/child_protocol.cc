@@ -214,6 +214,13 @@ std::string Encode(const Request& request) {
                    json["version"] = peaks.version;
                    json["device"] = peaks.device;
                  },
+                 [&](const CompileRequest& compile) {
+                   json["type"] = "compile";
+                   json["version"] = compile.version;
+                   json["device"] = compile.device;
+                   json["problem"] = compile.problem;
+                   json["candidate"] = compile.candidate;
+                 },
              },
              request);
   return Dump(json);
@@ -252,6 +259,10 @@ std::string Encode(const Reply& reply) {
                    json["f32_flops"] = measured.peaks.f32_flops;
                    json["f64_flops"] = measured.peaks.f64_flops;
                    json["bytes_per_second"] = measured.peaks.bytes_per_second;
+                 },
+                 [&](const CompiledReply& compiled) {
+                   json["type"] = "compiled";
+                   json["build_ns"] = compiled.build_ns;
                  },
                  [&](const FailedReply& failed) {
                    json["type"] = "failed";
@@ -296,6 +307,13 @@ Result<Request> DecodeRequest(std::string_view text) {
     peaks.version = static_cast<int>(reader.Integer("version"));
     peaks.device = reader.String("device");
     request = peaks;
+  } else if (type == "compile") {
+    CompileRequest compile;
+    compile.version = static_cast<int>(reader.Integer("version"));
+    compile.device = reader.String("device");
+    compile.problem = reader.String("problem");
+    compile.candidate = reader.String("candidate");
+    request = compile;
   } else {
     return DataLoss(fmt::format("Child request type '{}' is unknown.", type));
   }
@@ -331,6 +349,8 @@ Result<Reply> DecodeReply(std::string_view text) {
     peaks.f64_flops = reader.Number("f64_flops");
     peaks.bytes_per_second = reader.Number("bytes_per_second");
     reply.content = PeaksReply{peaks};
+  } else if (type == "compiled") {
+    reply.content = CompiledReply{static_cast<int64_t>(reader.Count("build_ns"))};
   } else if (type == "failed") {
     FailedReply failed;
     failed.failure.kind = reader.Named("kind", &ParseFailureKind);

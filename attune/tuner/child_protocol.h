@@ -17,7 +17,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 4;
+inline constexpr int kChildProtocolVersion = 5;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -58,8 +58,16 @@ struct PeaksRequest {
   int version = kChildProtocolVersion;
   std::string device;
 };
-using Request =
-    std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest, PeaksRequest>;
+// Instead of a hello, too, and nothing else but more of them: compiles for the device and opens
+// none.
+struct CompileRequest {
+  int version = kChildProtocolVersion;
+  std::string device;
+  std::string problem;
+  std::string candidate;
+};
+using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
+                             PeaksRequest, CompileRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -93,6 +101,9 @@ struct ListedReply {
 struct PeaksReply {
   Peaks peaks;
 };
+struct CompiledReply {
+  int64_t build_ns = 0;  // In the compiler; 0 if nothing was compiled.
+};
 struct FailedReply {
   Failure failure;
   Qualification qualification;
@@ -101,7 +112,7 @@ struct FailedReply {
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
-               TimedReply, ListedReply, PeaksReply, FailedReply>
+               TimedReply, ListedReply, PeaksReply, CompiledReply, FailedReply>
       content;
 };
 

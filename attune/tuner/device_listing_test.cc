@@ -18,10 +18,10 @@ class DeviceListingTest : public testing::Test {
   }
 
   // How many candidates there are to try after the device was asked.
-  size_t CountAfterListing() {
+  size_t CountAfterListing(int64_t limit = 0) {
     auto source = CandidateSource::Create(PackedGemm(2, 2, 2), Target{}, solvers_, {}, &notes_);
     EXPECT_TRUE(source.ok());
-    AddListed(solvers_, evaluator_, *source, notes_);
+    AddListed(solvers_, limit, evaluator_, *source, notes_);
     size_t count = 0;
     for (auto batch = source->Ask(8); !batch.empty(); batch = source->Ask(8)) {
       count += batch.size();
@@ -37,6 +37,13 @@ class DeviceListingTest : public testing::Test {
   const std::vector<const Solver*> solvers_ = {&plain_, &listed_};
   std::vector<std::string> notes_;
 };
+
+TEST_F(DeviceListingTest, OfAListTheFirstAreTakenAsFarAsItIsAskedFor) {
+  evaluator_.ListOnDevice({{{"id", int64_t{1}}}, {{"id", int64_t{2}}}, {{"id", int64_t{3}}}});
+
+  EXPECT_EQ(CountAfterListing(2), 3u + 1u + 2u);
+  EXPECT_EQ(CountAfterListing(7), 3u + 1u + 3u);
+}
 
 TEST_F(DeviceListingTest, OnlyWhoIsListedOnTheDeviceIsAskedFor) {
   evaluator_.ListOnDevice({{{"id", int64_t{1}}}, {{"id", int64_t{2}}}});

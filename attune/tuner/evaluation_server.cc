@@ -81,6 +81,37 @@ class EvaluationServer {
     return backend->MeasurePeaks(*device);
   }
 
+  Status Answer(const CompileRequest& request) {
+    const auto built = Compile(request);
+    if (!built.ok()) return Send(RefusedReply{built.error().message()});
+    if (const Failure* failure = built->failure()) {
+      return SendFailure({*failure, {.build_ns = built->build_ns}});
+    }
+    return Send(CompiledReply{built->build_ns});
+  }
+
+  Result<BuildOutcome> Compile(const CompileRequest& request) {
+    ATTUNE_RETURN_IF_ERROR(CheckVersion(request.version));
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(request.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const Candidate candidate, ParseCandidate(request.candidate));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, request.device));
+    const Solver* solver = FindSolver(backend->solvers(), candidate.solver);
+    if (solver == nullptr) {
+      return NotFound(fmt::format("There is no solver {} here.", Text(candidate.solver)));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(*backend, request.device));
+    ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kBuild}));
+    return builder_.Build({solver, problem, candidate.config}, target);
+  }
+
+  // What the driver tells of a device without opening it.
+  static Result<Target> TargetOf(const Backend& backend, const std::string& spec) {
+    for (const DeviceReport& device : backend.Devices()) {
+      if (device.spec == spec) return device.target;
+    }
+    return NotFound(fmt::format("There is no device '{}' to compile for.", spec));
+  }
+
   static Status CheckVersion(int version) {
     if (version == kChildProtocolVersion) return Status::Ok();
     return FailedPrecondition(
@@ -106,8 +137,13 @@ class EvaluationServer {
     terms.warm_up_launches = hello.warm_up_launches;
     terms.warm_up_ns = hello.warm_up_ns;
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,
-                            CandidateRunner::Create(backend->solvers(), *device_, problem_, *data_,
-                                                    builder_, terms, on_phase));
+                            CandidateRunner::Create({.solvers = &backend->solvers(),
+                                                     .device = device_.get(),
+                                                     .problem = &problem_,
+                                                     .data = &*data_,
+                                                     .builder = &builder_,
+                                                     .terms = terms,
+                                                     .on_phase = on_phase}));
     runner_.emplace(std::move(runner));
     return Status::Ok();
   }

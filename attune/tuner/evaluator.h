@@ -11,6 +11,7 @@
 #include "attune/measure/race.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/trial.h"
+#include "attune/tuner/qualify_time.h"
 #include "attune/verify/output_check.h"
 #include "attune/verify/problem_data.h"
 
@@ -65,11 +66,14 @@ class Evaluator {
   virtual Result<std::vector<Config>> List(const SolverId& solver) = 0;
 
   // Builds, loads, verifies and briefly runs each candidate, several at once where that is
-  // possible. One result for each, in order. Candidates not started by `deadline_ns` (steady clock)
-  // are left out at the end. A Status means that evaluation itself is impossible (no child can be
-  // started).
+  // possible. One result for each, in order, without those that were not begun or given up by
+  // `time`. A Status means that evaluation itself is impossible (no child can be started).
   virtual Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                                 int64_t deadline_ns) = 0;
+                                                 const QualifyTime& time) = 0;
+
+  // How many candidates Qualify does well to be given at once: a searcher hears of them only when
+  // all are done, and whoever works side by side waits for the last one.
+  virtual size_t batch_size() const { return 16; }
 
   // Makes qualified candidates ready to be timed side by side. The timer must not outlive this
   // object, and is invalid after the next Begin. Workspaces and operands are shared.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/child_block_timer.h"
 
 namespace attune {
 namespace {

@@ -44,9 +44,12 @@ class LocalEvaluator final : public Evaluator {
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference));
     data_.emplace(std::move(data));
     busy_.push_back({begin_ns, SteadyNowNs()});
-    ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner,
-                            CandidateRunner::Create(solvers_, device_, problem_, *data_, builder_,
-                                                    terms, [](Phase) {}));
+    ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner, CandidateRunner::Create({.solvers = &solvers_,
+                                                                             .device = &device_,
+                                                                             .problem = &problem_,
+                                                                             .data = &*data_,
+                                                                             .builder = &builder_,
+                                                                             .terms = terms}));
     runner_.emplace(std::move(runner));
     return Status::Ok();
   }
@@ -58,14 +61,14 @@ class LocalEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         int64_t deadline_ns) override {
+                                         const QualifyTime& time) override {
     std::vector<Qualified> results;
     std::optional<Agreement> agreement;
     if (terms_.output_check.has_value() && baseline_.has_value()) {
       agreement = Agreement{*baseline_, *terms_.output_check};
     }
     for (const Candidate& candidate : candidates) {
-      if (SteadyNowNs() >= deadline_ns && !results.empty()) break;
+      if (SteadyNowNs() >= time.begin_by_ns && !results.empty()) break;
       const int64_t begin_ns = SteadyNowNs();
       results.push_back(QualifyOne(candidate, agreement));
       busy_.push_back({begin_ns, SteadyNowNs()});

@@ -101,5 +101,24 @@ TEST_F(ParticipantsTest, ARunLeavesAloneWhatOnlyTheReferenceComputes) {
   EXPECT_FALSE(told_of_progress);
 }
 
+TEST_F(ParticipantsTest, NobodyIsAskedAboutAProblemThatDoesNotFitIntoMemory) {
+  int asked = 0;
+  solvers_.push_back(MakeCallableSolver(
+      {"test.library", 1}, {.description = "For tests", .operator_name = "conv"},
+      [](const Arguments&) { return Status::Ok(); },
+      [&](const Problem&) {
+        ++asked;
+        return Status::Ok();
+      }));
+  const auto problem = ParseProblem("conv@1{dir=fwd,n=1,c=1,h=2147483647,w=200,k=1,fh=1,fw=1}");
+
+  const auto found = Tuner(parts_, options_).FindParticipants(*problem);
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(found.error().message(), HasSubstr("exceeds three quarters of the memory"));
+  EXPECT_EQ(asked, 0);
+}
+
 }  // namespace
 }  // namespace attune

@@ -67,11 +67,11 @@ class ScriptedEvaluator final : public Evaluator {
   }
   Result<std::vector<Config>> List(const SolverId&) override { return listed_; }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         int64_t deadline_ns) override {
+                                         const QualifyTime& time) override {
     batches_.push_back(candidates.size());
     std::vector<Qualified> results;
     for (const Candidate& candidate : candidates) {
-      if (!results.empty() && clock_.NowNs() >= deadline_ns) break;
+      if (!results.empty() && clock_.NowNs() >= time.begin_by_ns) break;
       const double time_ns = TimeOf(candidate);
       clock_.Advance(std::llround(2 * time_ns / 2));
       Qualified& result = results.emplace_back();

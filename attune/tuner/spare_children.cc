@@ -6,6 +6,13 @@
 #include <vector>
 
 namespace attune {
+namespace {
+
+// A child that does not come up says nothing about the candidate: the machine was busy, or out of
+// processes.
+constexpr int kStartAttempts = 3;
+
+}  // namespace
 
 SpareChildren::SpareChildren(const ChildOptions& options, size_t kept, size_t ahead)
     : options_(options), kept_(kept), most_(kept + ahead) {}
@@ -28,6 +35,16 @@ Result<ChildProcess> SpareChildren::Take() {
     if (spare.has_value()) return std::move(*spare);
   }
   return StartAnother();
+}
+
+Result<ChildProcess> SpareChildren::TakeReady(const Assignment& assignment) {
+  for (int attempt = 1;; ++attempt) {
+    // What killed one spare may have killed them all.
+    auto child = attempt == 1 ? Take() : StartAnother();
+    const Status ready = child.ok() ? child->Greet(assignment) : child.error();
+    if (ready.ok()) return child;
+    if (attempt == kStartAttempts) return ready;
+  }
 }
 
 void SpareChildren::Supply(size_t needed, const std::stop_token& stop) {

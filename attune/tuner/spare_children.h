@@ -27,8 +27,8 @@ class SpareChildren {
   // by the calling thread. One that died is passed over. It need not listen yet.
   Result<ChildProcess> Take();
 
-  // One that is started now by the calling thread: for who met a spare that was about to die.
-  Result<ChildProcess> StartAnother() { return ChildProcess::Spawn(options_); }
+  // One that has said that it is ready for `assignment`; another one if need be.
+  Result<ChildProcess> TakeReady(const Assignment& assignment);
 
   // Starts what is missing while `needed` of them are taken, until a stop is requested or none can
   // be started: whoever needs one then is told why. Does not wait until they listen; the last ones
@@ -39,6 +39,8 @@ class SpareChildren {
   void Settle();
 
  private:
+  Result<ChildProcess> StartAnother() { return ChildProcess::Spawn(options_); }
+
   const ChildOptions options_;
   const size_t kept_;
   const size_t most_;

@@ -118,6 +118,9 @@ class Run {
       return report.error();
     } else if (report.error().code() == StatusCode::kDeadlineExceeded) {
       outcome.message = report.error().message();
+      const bool was_stopped = options_.stop_requested && options_.stop_requested();
+      const bool waited = progress_.tune.stage == TuneProgress::Stage::kWait;
+      outcome.exceeds_run = busy_ns_ == 0 && !was_stopped && !waited;
     } else {
       outcome.kind = report.error().code() == StatusCode::kUnsupported
                          ? ProblemOutcome::Kind::kUnsupported

@@ -18,7 +18,8 @@ namespace attune {
 struct RunOptions {
   int64_t budget_ns =
       0;  // Of the whole run; 0 means no limit. A problem that was begun is finished, unless its
-          // reference is expected to take longer than what is left and than a problem has.
+          // reference is expected to take longer than what is left and than a problem has, or
+          // nobody is built and loaded by then (TimeToQualify).
   bool retune = false;  // Also what was tuned before the run began, what was measured longest ago
                         // first.
   std::function<bool()>
@@ -37,6 +38,9 @@ struct ProblemOutcome {
   TuneReport report;    // kTuned only.
   std::string message;  // kUnsupported and kFailed: why. Also where another process was at it,
                         // where the run was stopped, and why what was tuned before was not enough.
+  // kNotReached, and another run with this budget would not reach it either: it had the whole run
+  // to itself, and was neither interrupted nor made to wait.
+  bool exceeds_run = false;
 };
 std::string_view Name(ProblemOutcome::Kind kind);
 

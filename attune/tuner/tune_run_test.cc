@@ -128,6 +128,24 @@ TEST_F(SharedListTest, ARunThatIsStoppedGivesUpTheReferenceThatItComputes) {
   EXPECT_TRUE(ProblemsOfSets().empty());
 }
 
+TEST_F(SharedListTest, WhatExceedsAWholeRunIsToldFromWhatTheNextOneReaches) {
+  evaluator_.ComputeReferencesFor(1000);
+  RunOptions of_budget;
+  of_budget.budget_ns = 10'000'000'000;
+  RunOptions stopped;
+  stopped.stop_requested = [this] { return clock_.NowNs() >= 3'000'000'000; };
+  Tuner tuner(parts_, options_);
+
+  const auto too_long = TuneAll(tuner, {problems_.data(), 1}, of_budget, nullptr);
+  const auto interrupted = TuneAll(tuner, {problems_.data(), 1}, stopped, nullptr);
+
+  ASSERT_TRUE(too_long.ok() && interrupted.ok());
+  EXPECT_EQ(too_long->outcomes[0].kind, Kind::kNotReached);
+  EXPECT_TRUE(too_long->outcomes[0].exceeds_run);
+  EXPECT_EQ(interrupted->outcomes[0].kind, Kind::kNotReached);
+  EXPECT_FALSE(interrupted->outcomes[0].exceeds_run);
+}
+
 TEST_F(SharedListTest, AReferenceThatTakesLongShowsHowFarItIs) {
   evaluator_.ComputeReferencesFor(10);
   RunProgress last;

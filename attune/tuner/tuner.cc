@@ -7,6 +7,7 @@
 
 #include "attune/choice/match_policy.h"
 #include "attune/tuner/tuning_session.h"
+#include "attune/verify/problem_data.h"
 
 namespace attune {
 
@@ -80,8 +81,7 @@ std::optional<Choice> Tuner::Select(std::span<const RecordedSet> finals) const {
   for (const auto& solver : *parts_.solvers) {
     if (!Excludes(*solver)) select.known_solvers.push_back(solver->id());
   }
-  return SelectBest(finals, parts_.target, parts_.environment, MatchPolicy::Default(), select,
-                    nullptr);
+  return SelectBest(finals, parts_.target, parts_.environment, select, nullptr);
 }
 
 Result<std::optional<Choice>> Tuner::FindStanding(const Problem& problem) const {
@@ -111,6 +111,7 @@ bool Tuner::IsNamed(const Solver& solver) const {
 }
 
 Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& problem) const {
+  ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   const Applicability found = FindSolvers(problem);
   if (found.solvers.empty()) {
     std::string reason = found.refused.empty() ? "this backend has no solvers"

@@ -35,6 +35,8 @@ struct TuneOptions {
   // No solver that runs code of one of these takes part, not even for the default candidate: words
   // of solver names, by the rule of match_policy.h ("openblas", "conv-direct").
   std::set<std::string> excluded_libraries = {};
+  // Of what a library lists on the device, best guess first, so many are candidates; 0: all.
+  int64_t max_listed = 0;
   // Of one candidate, in the race and again in the final.
   CandidateLimits limits = {};
   // Its rotation_bytes are above 0 exactly if `cache` is kRotating.
@@ -79,7 +81,7 @@ struct TuneBounds {
   std::function<bool()> stop_requested;
   // When the run should be over, by the clock of the tuner; 0: never. Nobody waits longer for a
   // turn, and a reference is given up that is expected to take longer, unless that is no longer
-  // than a problem has, or a second.
+  // than a problem has, or a second. For what is built and loaded see TimeToQualify.
   int64_t end_ns = 0;
 };
 

@@ -28,7 +28,6 @@ constexpr size_t kMaxHeat = 48;
 // Quick times are unfair (others run beside), so only what is far behind is left out.
 constexpr double kQuickCut = 3.0;
 constexpr size_t kFinalists = 3;
-constexpr size_t kBatch = 16;
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
 
@@ -59,6 +58,7 @@ void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing)
 Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
                                       const TuneBounds& bounds) {
   begin_ns_ = parts_.clock->NowNs();
+  run_end_ns_ = bounds.end_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
   CandidateSource::Options source_options;
@@ -103,13 +103,16 @@ Status TuningSession::Prepare(const std::vector<const Solver*>& solvers, const T
                               CandidateSource& source) {
   ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
   ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
-  AddListed(solvers, *parts_.evaluator, source, report_.notes);
+  AddListed(solvers, options_.max_listed, *parts_.evaluator, source, report_.notes);
   search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
   return QualifyAll(source);
 }
 
 Status TuningSession::TimeAll(const TuneBounds& bounds) {
+  if (passed_.empty() && report_.failures.empty() && !unfinished_.empty()) {
+    return NobodyWasReady(parts_.clock->NowNs() - begin_ns_);
+  }
   if (passed_.empty()) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kTime, bounds));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Runner> finalists, Screen(SelectField()));
@@ -156,7 +159,7 @@ Status TuningSession::BeginSet() {
 
 Status TuningSession::QualifyAll(CandidateSource& source) {
   Report(Stage::kQualify);
-  std::vector<Candidate> batch = source.Ask(kBatch);
+  std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
   defaults_ = batch;
   IncludeStanding(batch);
   // Whoever is compared with the default has to wait until it is known to work.
@@ -193,7 +196,7 @@ void TuningSession::IncludeStanding(std::vector<Candidate>& defaults) {
 
 std::vector<Candidate> TuningSession::Ask(CandidateSource& source) {
   for (;;) {
-    std::vector<Candidate> batch = source.Ask(kBatch);
+    std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
     const auto found = std::find_if(batch.begin(), batch.end(),
                                     [this](const Candidate& asked) { return IsStanding(asked); });
     if (found == batch.end()) return batch;
@@ -228,9 +231,13 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   if (batch.empty()) return Status::Ok();
   progress_.considered += static_cast<int64_t>(batch.size());
   Report(Stage::kQualify);
-  const auto qualified = parts_.evaluator->Qualify(batch, SearchDeadlineNs());
+  const auto qualified = parts_.evaluator->Qualify(
+      batch, TimeToQualify({end_ns_, options_.per_problem_ns, run_end_ns_}, SearchDeadlineNs(),
+                           !passed_.empty()));
   if (!qualified.ok()) return EvaluationStatus(qualified.error());
   const std::vector<Qualified>& results = *qualified;
+  unfinished_.insert(batch.begin(), batch.end());
+  for (const Qualified& result : results) unfinished_.erase(result.trial.candidate);
   progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
   std::vector<Trial> trials;
   for (const Qualified& result : results) {
@@ -250,12 +257,13 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   return parts_.store->Append(set_id_, trials);
 }
 
-TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) {
+TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const {
   const Trial& trial = qualified.trial;
   Runner runner;
   runner.candidate = trial.candidate;
   runner.quick_ns = qualified.quick_ns;
-  runner.launches = LaunchesPerBlock(qualified.quick_ns);
+  // Nothing tells yet how long it takes to displace the caches; a race finds out.
+  runner.launches = options_.cache == CacheState::kCold ? 1 : LaunchesPerBlock(qualified.quick_ns);
   runner.cost = EstimateCost(qualified.quick_ns, trial.load_ns);
   runner.build_ns = trial.build_ns;
   runner.load_ns = trial.load_ns;
@@ -313,8 +321,9 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() {
     });
     if (found == field.end() && left_out_.contains(candidate)) continue;
     if (found == field.end()) {
-      report_.notes.push_back(fmt::format(
-          "The default {} failed; another candidate is the baseline.", Text(candidate)));
+      const char* why = unfinished_.contains(candidate) ? "was not ready in time" : "failed";
+      report_.notes.push_back(fmt::format("The default {} {}; another candidate is the baseline.",
+                                          Text(candidate), why));
       continue;
     }
     baseline = found;

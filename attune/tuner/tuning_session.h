@@ -58,7 +58,7 @@ class TuningSession {
   Status BeginSet();
   Status QualifyAll(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
-  static Runner RunnerOf(const Qualified& qualified);
+  Runner RunnerOf(const Qualified& qualified) const;
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
   // As those of the source, of which the standing choice may or may not be one: it is qualified
   // once, and the source gets its time when it asks for it.
@@ -115,6 +115,7 @@ class TuningSession {
   int64_t begin_ns_ = 0;
   int64_t search_begin_ns_ = 0;  // When the reference was there.
   int64_t end_ns_ = 0;           // When the final should be over.
+  int64_t run_end_ns_ = 0;       // When the run should be over; 0 if it has no limit.
   std::string set_id_;
   std::map<Candidate, Failure> quarantined_;
   std::optional<Choice> standing_;
@@ -125,7 +126,8 @@ class TuningSession {
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;
-  std::set<Candidate> left_out_;  // Too slow to create.
+  std::set<Candidate> left_out_;    // Too slow to create.
+  std::set<Candidate> unfinished_;  // Asked for, and not ready in time.
   TuneProgress progress_;
   TuneReport report_;
 };

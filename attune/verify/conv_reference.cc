@@ -121,6 +121,18 @@ Meeting Meet(const Geometry& geometry, const Row& row, const Spatial& tap) {
   return meeting;
 }
 
+// Values of a row, each `step` after the one before.
+struct Steps {
+  double* values;
+  int64_t step;
+};
+
+// Rows of sums, one for each channel.
+struct Sums {
+  const double* values;
+  int64_t row_stride;
+};
+
 // What all three directions share: which operand is where.
 class ConvSource : public ProductSource {
  public:
@@ -130,29 +142,30 @@ class ConvSource : public ProductSource {
   }
 
  protected:
-  // Large-image values that the row meets, to[i * to_stride] for position i; 0 outside of the
+  // Large-image values that the row meets, `to` taking one for each position; 0 outside of the
   // image.
   void GatherMeeting(const double* large, int64_t channel, const Row& row, const Spatial& tap,
-                     double* to, int64_t to_stride) const {
+                     const Steps& to) const {
     const Image& image = geometry_.large;
     const Meeting meeting = Meet(geometry_, row, tap);
     // An offset, not a pointer: the first position may lie before the image.
     const int64_t from = row.image * image.strides.outer + channel * image.strides.channel +
                          Offset(image.strides, meeting.at);
     const int64_t step = geometry_.stride[2] * image.strides.spatial[2];
-    for (int64_t i = 0; i < meeting.begin; ++i) to[i * to_stride] = 0;
-    for (int64_t i = meeting.begin; i < meeting.end; ++i)
-      to[i * to_stride] = large[from + i * step];
-    for (int64_t i = meeting.end; i < row.length; ++i) to[i * to_stride] = 0;
+    for (int64_t i = 0; i < meeting.begin; ++i) to.values[i * to.step] = 0;
+    for (int64_t i = meeting.begin; i < meeting.end; ++i) {
+      to.values[i * to.step] = large[from + i * step];
+    }
+    for (int64_t i = meeting.end; i < row.length; ++i) to.values[i * to.step] = 0;
   }
 
   // One output image, sums(channel, position).
   void StoreImage(const Image& image, int64_t group, Range channels, Range positions,
-                  const double* sums, int64_t row_stride) const {
+                  const Sums& sums) const {
     for (int64_t c = channels.begin; c < channels.end; ++c) {
       const int64_t channel = group * image.channels + c;
       const double bias = bias_ == nullptr ? 0 : bias_[channel];
-      const double* from = sums + (c - channels.begin) * row_stride;
+      const double* from = sums.values + (c - channels.begin) * sums.row_stride;
       ForEachRow(positions, image.extents, [&](const Row& row, int64_t before) {
         const int64_t to = row.image * image.strides.outer + channel * image.strides.channel +
                            Offset(image.strides, row.at);
@@ -199,13 +212,13 @@ class SmallFromLarge final : public ConvSource {
       const Spatial tap = Unflatten(k % geometry_.taps(), geometry_.filter);
       const int64_t channel = group * geometry_.large.channels + k / geometry_.taps();
       ForEachRow(ns, geometry_.small.extents, [&](const Row& row, int64_t before) {
-        GatherMeeting(inputs_[0].data(), channel, row, tap, panel + before, 1);
+        GatherMeeting(inputs_[0].data(), channel, row, tap, {panel + before, 1});
       });
     }
   }
   void Store(int64_t group, Range ms, Range ns, const double* sums,
              int64_t row_stride) const override {
-    StoreImage(geometry_.small, group, ms, ns, sums, row_stride);
+    StoreImage(geometry_.small, group, ms, ns, {sums, row_stride});
   }
 };
 
@@ -241,7 +254,7 @@ class LargeFromSmall final : public ConvSource {
   }
   void Store(int64_t group, Range ms, Range ns, const double* sums,
              int64_t row_stride) const override {
-    StoreImage(geometry_.large, group, ms, ns, sums, row_stride);
+    StoreImage(geometry_.large, group, ms, ns, {sums, row_stride});
   }
 
  private:
@@ -306,8 +319,8 @@ class WeightsFromImages final : public ConvSource {
       for (int64_t n = ns.begin; n < ns.end; ++n) {
         const Spatial tap = Unflatten(n % geometry_.taps(), geometry_.filter);
         const int64_t channel = group * geometry_.large.channels + n / geometry_.taps();
-        GatherMeeting(large_, channel, row, tap, panel + before * row_stride + n - ns.begin,
-                      row_stride);
+        GatherMeeting(large_, channel, row, tap,
+                      {panel + before * row_stride + n - ns.begin, row_stride});
       }
     });
   }

@@ -45,14 +45,16 @@ class GemmSource final : public ProductSource {
                int64_t row_stride) const override {
     const bool transposed = gemm_.trans_a == Transpose::kYes;
     const double* a = inputs_[0].data() + which * gemm_.stride_a;
-    Gather(a, transposed ? 1 : gemm_.lda, transposed ? gemm_.lda : 1, ks, ms, panel, row_stride);
+    const Strided matrix = {a, transposed ? 1 : gemm_.lda, transposed ? gemm_.lda : 1};
+    Gather(matrix, ks, ms, panel, row_stride);
   }
 
   void GatherB(int64_t which, Range ks, Range ns, double* panel,
                int64_t row_stride) const override {
     const bool transposed = gemm_.trans_b == Transpose::kYes;
     const double* b = inputs_[1].data() + which * gemm_.stride_b;
-    Gather(b, transposed ? gemm_.ldb : 1, transposed ? 1 : gemm_.ldb, ks, ns, panel, row_stride);
+    const Strided matrix = {b, transposed ? gemm_.ldb : 1, transposed ? 1 : gemm_.ldb};
+    Gather(matrix, ks, ns, panel, row_stride);
   }
 
   void Store(int64_t which, Range ms, Range ns, const double* sums,
@@ -69,11 +71,19 @@ class GemmSource final : public ProductSource {
   }
 
  private:
+  // A or B by its two indices: that of the sum, and its own.
+  struct Strided {
+    const double* values;
+    int64_t k_stride, other_stride;
+  };
+
   // Whichever index is contiguous in memory runs innermost: strided reads cost more than strided
   // writes.
-  static void Gather(const double* from, int64_t k_stride, int64_t other_stride, Range ks,
-                     Range others, double* panel, int64_t row_stride) {
-    from += ks.begin * k_stride + others.begin * other_stride;
+  static void Gather(const Strided& matrix, Range ks, Range others, double* panel,
+                     int64_t row_stride) {
+    const int64_t k_stride = matrix.k_stride;
+    const int64_t other_stride = matrix.other_stride;
+    const double* from = matrix.values + ks.begin * k_stride + others.begin * other_stride;
     if (other_stride == 1) {
       for (int64_t k = 0; k < ks.size(); ++k) {
         for (int64_t i = 0; i < others.size(); ++i) {

@@ -105,7 +105,7 @@ Footprint FootprintOf(const std::vector<Operand>& operands, size_t file_bytes) {
 Status CheckSize(const Footprint& footprint) {
   const double limit_bytes = 0.75 * static_cast<double>(MemoryLimitBytes());
   if (footprint.Peak() <= limit_bytes) return Status::Ok();
-  return ResourceExhausted(fmt::format(
+  return Unsupported(fmt::format(
       "The problem takes {:.0f} bytes (inputs and reference {:.0f}, decoded inputs {:.0f}, "
       "operands "
       "of a candidate {:.0f}), which exceeds three quarters of the memory of this process ({:.0f} "
@@ -208,20 +208,27 @@ Status CheckVerifiable(const Problem& problem) {
   return CheckWork(problem, operands.back());
 }
 
+Status ProblemData::CheckMemory(const Problem& problem) {
+  const std::vector<Operand> operands = Operands(problem);
+  // An operator without a reference, of which nothing is made.
+  if (operands.empty()) return Status::Ok();
+  return CheckSize(FootprintOf(operands, Layout(problem, 0).file_size));
+}
+
 Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
                                         const ReferenceTerms& terms) {
   ATTUNE_RETURN_IF_ERROR(Validate(problem));
   const std::vector<Operand> operands = Operands(problem);
   ATTUNE_RETURN_IF_ERROR(CheckVerifiable(problem));
+  ATTUNE_RETURN_IF_ERROR(CheckMemory(problem));
   const Header header = Layout(problem, seed);
-  const Footprint footprint = FootprintOf(operands, header.file_size);
-  ATTUNE_RETURN_IF_ERROR(CheckSize(footprint));
   ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Create(header.file_size));
   WorkWatch watch(terms.go_on, MultiplyAdds(problem, operands.back()));
   try {
     Compute(problem, header, file.writable_bytes().data(), watch);
   } catch (const std::bad_alloc&) {
     // What fits into the machine may still exceed a limit that was set on this process.
+    const Footprint footprint = FootprintOf(operands, header.file_size);
     return ResourceExhausted(fmt::format(
         "Computing the reference ran out of memory: {:.0f} bytes of decoded inputs beside {:.0f} "
         "bytes of inputs and reference. Raise the limits of this process (ulimit -v).",

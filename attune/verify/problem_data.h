@@ -39,11 +39,16 @@ class ProblemData {
 
   // Generates inputs from `seed` and computes the reference in f64 (in double-double for an f64
   // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
-  // each 1e9 multiply-adds. kUnsupported as CheckVerifiable says; kResourceExhausted, with the
-  // bytes, if it does not fit into memory together with the operands of one candidate;
-  // kDeadlineExceeded if `terms` said stop.
+  // each 1e9 multiply-adds. kUnsupported as CheckVerifiable and CheckMemory say; kResourceExhausted
+  // if a limit of this process is lower than the memory that it may have; kDeadlineExceeded if
+  // `terms` said stop.
   static Result<ProblemData> Create(const Problem& problem, uint64_t seed,
                                     const ReferenceTerms& terms = {});
+
+  // Ok, or kUnsupported, with the bytes, if what Create makes of `problem` does not fit into memory
+  // together with the operands of one candidate. Quick: nothing is allocated. Ask before any solver
+  // is asked: libraries take minutes over extents that nobody can compute with.
+  static Status CheckMemory(const Problem& problem);
 
   // Maps what Create made for the same problem out of `fd`, which is duplicated. kDataLoss if it
   // holds something else.

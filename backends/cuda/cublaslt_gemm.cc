@@ -22,13 +22,22 @@ class CublasLtExecutable final : public Executable {
 
   size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspaceSize); }
 
+  // The library's handle may be shared; the address of a bias is set in the product's descriptor.
+  bool is_concurrent() const override { return !has_bias_; }
+
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
     const void* bias = has_bias_ ? AddressOf(operands[2]) : nullptr;
-    return product_.Run(algorithm_.algo, arguments.alpha, arguments.beta, AddressOf(operands[0]),
-                        AddressOf(operands[1]), bias, AddressOf(operands.back()),
-                        AddressOf(arguments.workspace), algorithm_.workspaceSize, device_.stream());
+    return product_.Run(algorithm_.algo, {.alpha = arguments.alpha,
+                                          .beta = arguments.beta,
+                                          .a = AddressOf(operands[0]),
+                                          .b = AddressOf(operands[1]),
+                                          .bias = bias,
+                                          .c = AddressOf(operands.back()),
+                                          .workspace = AddressOf(arguments.workspace),
+                                          .workspace_bytes = algorithm_.workspaceSize,
+                                          .stream = device_.StreamOf(arguments)});
   }
 
  private:

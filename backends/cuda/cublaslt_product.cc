@@ -171,11 +171,11 @@ struct CublasLtProduct::Descriptors {
   }
 
   Status CreateLayouts() {
-    ATTUNE_RETURN_IF_ERROR(CreateLayout(a, types.a_code, StoredRowsA(gemm), StoredColumnsA(gemm),
-                                        gemm.lda, gemm.stride_a));
-    ATTUNE_RETURN_IF_ERROR(CreateLayout(b, types.a_code, StoredRowsB(gemm), StoredColumnsB(gemm),
-                                        gemm.ldb, gemm.stride_b));
-    return CreateLayout(c, types.c_code, gemm.m, gemm.n, gemm.ldc, gemm.stride_c);
+    ATTUNE_RETURN_IF_ERROR(CreateLayout(
+        a, types.a_code, {StoredRowsA(gemm), StoredColumnsA(gemm), gemm.lda, gemm.stride_a}));
+    ATTUNE_RETURN_IF_ERROR(CreateLayout(
+        b, types.a_code, {StoredRowsB(gemm), StoredColumnsB(gemm), gemm.ldb, gemm.stride_b}));
+    return CreateLayout(c, types.c_code, {gemm.m, gemm.n, gemm.ldc, gemm.stride_c});
   }
 
   Status CreatePreference() {
@@ -226,12 +226,20 @@ struct CublasLtProduct::Descriptors {
   cublasLtMatmulPreference_t preference = nullptr;
 
  private:
-  Status CreateLayout(cublasLtMatrixLayout_t& layout, cudaDataType_t type, int64_t rows,
-                      int64_t columns, int64_t leading, int64_t stride) {
-    ATTUNE_RETURN_IF_ERROR(
-        lt.Check(lt.cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(rows),
-                                               static_cast<uint64_t>(columns), leading),
-                 "does not take a matrix"));
+  // In elements.
+  struct StoredMatrices {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    int64_t leading = 0;
+    int64_t stride = 0;
+  };
+
+  Status CreateLayout(cublasLtMatrixLayout_t& layout, cudaDataType_t type,
+                      const StoredMatrices& stored) {
+    ATTUNE_RETURN_IF_ERROR(lt.Check(
+        lt.cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(stored.rows),
+                                      static_cast<uint64_t>(stored.columns), stored.leading),
+        "does not take a matrix"));
     if (gemm.batch_count == 1) return Status::Ok();
     const auto count = static_cast<int32_t>(gemm.batch_count);
     ATTUNE_RETURN_IF_ERROR(
@@ -240,7 +248,7 @@ struct CublasLtProduct::Descriptors {
                  "does not take the batch"));
     return lt.Check(
         lt.cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                            &stride, sizeof stride),
+                                            &stored.stride, sizeof stored.stride),
         "does not take the stride of a batch");
   }
 
@@ -358,21 +366,19 @@ Result<cublasLtMatmulAlgo_t> CublasLtProduct::Initialised(int id) const {
   return algorithm;
 }
 
-Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, double alpha, double beta,
-                            const void* a, const void* b, const void* bias, void* c,
-                            void* workspace, size_t workspace_bytes, cudaStream_t stream) const {
+Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasLtCall& call) const {
   const Descriptors& d = *descriptors_;
-  if (bias != nullptr) {
-    ATTUNE_RETURN_IF_ERROR(
-        d.lt.Check(d.lt.cublasLtMatmulDescSetAttribute(
-                       d.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
-                   "does not take the bias"));
+  if (call.bias != nullptr) {
+    ATTUNE_RETURN_IF_ERROR(d.lt.Check(
+        d.lt.cublasLtMatmulDescSetAttribute(d.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                            &call.bias, sizeof call.bias),
+        "does not take the bias"));
   }
-  const ScalarPair scalars(d.types.scale, alpha, beta);
-  return d.lt.Check(
-      d.lt.cublasLtMatmul(d.handle, d.operation, scalars.alpha(), a, d.a, b, d.b, scalars.beta(), c,
-                          d.c, c, d.c, &algorithm, workspace, workspace_bytes, stream),
-      "cannot multiply");
+  const ScalarPair scalars(d.types.scale, call.alpha, call.beta);
+  return d.lt.Check(d.lt.cublasLtMatmul(d.handle, d.operation, scalars.alpha(), call.a, d.a, call.b,
+                                        d.b, scalars.beta(), call.c, d.c, call.c, d.c, &algorithm,
+                                        call.workspace, call.workspace_bytes, call.stream),
+                    "cannot multiply");
 }
 
 }  // namespace attune::cuda

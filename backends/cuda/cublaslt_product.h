@@ -22,6 +22,19 @@ inline constexpr size_t kCublasLtWorkspaceBytes = size_t{32} << 20;
 // Ok, or kUnsupported with what cuBLASLt has no words for. Needs neither library nor device.
 Status CheckCublasLtTakes(const Gemm& gemm);
 
+// What one launch of a product computes on.
+struct CublasLtCall {
+  double alpha = 1;  // Host numbers, as beta.
+  double beta = 0;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* bias = nullptr;  // Null if the problem has none.
+  void* c = nullptr;
+  void* workspace = nullptr;
+  size_t workspace_bytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
 // The descriptors of one product. Run() points the operation at its bias, so one thread
 // at a time uses it.
 class CublasLtProduct {
@@ -52,11 +65,8 @@ class CublasLtProduct {
   Result<std::vector<int>> Ids() const;
   Result<cublasLtMatmulAlgo_t> Initialised(int id) const;
 
-  // Enqueues the product. `alpha` and `beta` are host numbers; `bias` is null if the problem has
-  // none.
-  Status Run(const cublasLtMatmulAlgo_t& algorithm, double alpha, double beta, const void* a,
-             const void* b, const void* bias, void* c, void* workspace, size_t workspace_bytes,
-             cudaStream_t stream) const;
+  // Enqueues the product.
+  Status Run(const cublasLtMatmulAlgo_t& algorithm, const CublasLtCall& call) const;
 
  private:
   struct Descriptors;

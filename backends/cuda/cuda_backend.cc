@@ -43,7 +43,7 @@ class CudaBackendImpl final : public Backend {
   std::vector<DeviceReport> Devices() const override {
     std::vector<DeviceReport> reports;
     for (const DeviceEntry& entry : inventory_.Devices()) {
-      reports.push_back({entry.spec, entry.target, entry.reason, entry.pci_bus_id});
+      reports.push_back({entry.spec, entry.target, entry.reason, entry.pci_bus_id, entry.l2_bytes});
     }
     return reports;
   }

@@ -119,6 +119,7 @@ TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
   const auto driver = std::find_if(libraries.begin(), libraries.end(),
                                    [](const auto& l) { return l.name == "cuda-driver"; });
   ASSERT_NE(driver, libraries.end());
+  for (const DeviceReport& device : backend->Devices()) EXPECT_GT(device.cache_bytes, 0u);
   if (driver->available) return;
   EXPECT_TRUE(backend->Devices().empty());
   EXPECT_THAT(driver->missing, HasSubstr("driver"));

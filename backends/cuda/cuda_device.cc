@@ -27,6 +27,7 @@ class CudaBuffer final : public Buffer {
   CudaBuffer(const CudaBuffer&) = delete;
   CudaBuffer& operator=(const CudaBuffer&) = delete;
   ~CudaBuffer() override {
+    const DuringCapture allowed(driver_);
     driver_.cuCtxSetCurrent(context_);
     driver_.cuMemFree(address_);
   }
@@ -79,6 +80,7 @@ Status CudaDevice::Enter() const {
 
 Result<std::unique_ptr<Buffer>> CudaDevice::Allocate(size_t size_bytes) {
   ATTUNE_RETURN_IF_ERROR(Enter());
+  const DuringCapture allowed(driver_);
   CUdeviceptr address = 0;
   // The driver has no empty allocations.
   const CUresult code = driver_.cuMemAlloc(&address, std::max<size_t>(size_bytes, 1));
@@ -111,6 +113,32 @@ Status CudaDevice::Download(BufferView from, std::span<std::byte> to) {
 Status CudaDevice::Synchronize() {
   ATTUNE_RETURN_IF_ERROR(Enter());
   return Check(driver_.cuStreamSynchronize(stream_), "Work did not complete");
+}
+
+Result<QueueState> CudaDevice::StateOf(void* queue) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  const auto stream = static_cast<CUstream>(queue);
+  QueueState state;
+  // The legacy stream cannot be captured, and must not even be asked while another one is.
+  if (stream != CU_STREAM_LEGACY) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t recording = 0;
+    ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetCaptureInfo(stream, &status, &recording,
+                                                                nullptr, nullptr, nullptr, nullptr),
+                                 "Cannot tell whether a stream is captured"));
+    if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+      return FailedPrecondition("The capture of this stream is void: nothing can be added to it.");
+    }
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+      // A stream does not tell its id meanwhile; that of a recording is as good.
+      state.recording = recording;
+      return state;
+    }
+  }
+  unsigned long long id = 0;
+  ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetId(stream, &id), "Cannot identify a stream"));
+  state.id = id;
+  return state;
 }
 
 MemoryOperations* CudaDevice::memory_operations() {

@@ -32,6 +32,7 @@ class CudaDevice final : public Device {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
+  Result<QueueState> StateOf(void* queue) override;
   // Null where there is no compiler for them.
   MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
@@ -45,6 +46,10 @@ class CudaDevice final : public Device {
   const DeviceEntry& entry() const { return entry_; }
   CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
+  // Where a launch goes: to the caller's queue if the call names one.
+  CUstream StreamOf(const Arguments& arguments) const {
+    return arguments.queue == nullptr ? stream_ : static_cast<CUstream>(arguments.queue);
+  }
 
  private:
   CudaDevice(const Driver& driver, const DeviceEntry& entry, const Lazy<Nvrtc>& nvrtc)
@@ -61,6 +66,23 @@ class CudaDevice final : public Device {
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
   bool has_tried_memory_ = false;
   std::unique_ptr<MemoryOperations> memory_;
+};
+
+// While it lives, this thread may allocate, free and load although somebody captures a graph, which
+// by itself would make these calls fail and the capture void. What is done so must not be enqueued
+// on the queue that is captured.
+class DuringCapture {
+ public:
+  explicit DuringCapture(const Driver& driver) : driver_(driver) { Exchange(); }
+  ~DuringCapture() { Exchange(); }
+  DuringCapture(const DuringCapture&) = delete;
+  DuringCapture& operator=(const DuringCapture&) = delete;
+
+ private:
+  void Exchange() { driver_.cuThreadExchangeStreamCaptureMode(&other_mode_); }
+
+  const Driver& driver_;
+  CUstreamCaptureMode other_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 // `device` as what it is; kInvalidArgument if another backend opened it.

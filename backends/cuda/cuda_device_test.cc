@@ -1,4 +1,6 @@
 // What needs a GPU: label `gpu`.
+#include "backends/cuda/cuda_device_test.h"
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -11,7 +13,6 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cublaslt_listing.h"
-#include "backends/cuda/cuda_device_test.h"
 #include "backends/cuda/peaks.h"
 
 namespace attune::cuda {
@@ -32,10 +33,10 @@ class Spin final : public Executable {
         capturable_(capturable) {}
 
   size_t workspace_bytes() const override { return 0; }
-  Status Run(const Arguments&) override {
+  Status Run(const Arguments& arguments) override {
     ++runs_;
     void* pointers[] = {&clocks_};
-    ATTUNE_RETURN_IF_ERROR(module_.Launch(function_, {}, pointers));
+    ATTUNE_RETURN_IF_ERROR(module_.Launch(function_, {}, pointers, device_.StreamOf(arguments)));
     // A synchronisation is what no capture allows.
     return capturable_ ? Status::Ok() : device_.Synchronize();
   }

@@ -21,7 +21,7 @@ TEST_F(CudaDeviceTest, AStrayWriteIsAnErrorThatStays) {
   void* address = reinterpret_cast<void*>(uintptr_t{8});
   void* pointers[] = {&address};
 
-  ASSERT_TRUE(module->Launch(*stray, {}, pointers).ok());
+  ASSERT_TRUE(module->Launch(*stray, {}, pointers, device_->stream()).ok());
   const Status first = device_->Synchronize();
   const Status second = device_->Allocate(16).status();
 

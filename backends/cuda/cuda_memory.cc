@@ -218,7 +218,7 @@ Result<uint64_t> CudaMemory::Fingerprint(BufferView of, size_t size_bytes) {
   auto size = static_cast<int64_t>(size_bytes);
   void* parts = parts_->handle();
   void* arguments[] = {&address, &size, &parts};
-  ATTUNE_RETURN_IF_ERROR(module_->Launch(fingerprint_, shape, arguments));
+  ATTUNE_RETURN_IF_ERROR(module_->Launch(fingerprint_, shape, arguments, device_.stream()));
   std::vector<uint64_t> sums(shape.grid[0]);
   ATTUNE_RETURN_IF_ERROR(
       device_.Download(parts_->View(0), std::as_writable_bytes(std::span(sums))));
@@ -239,7 +239,7 @@ Result<OutputComparison> CudaMemory::Compare(BufferView output, BufferView refer
   void* parts = parts_->handle();
   void* arguments[] = {&output_address,  &reference_address, &values.elements,  &type,
                        &values.absolute, &values.relative,   &values.untouched, &parts};
-  ATTUNE_RETURN_IF_ERROR(module_->Launch(compare_, shape, arguments));
+  ATTUNE_RETURN_IF_ERROR(module_->Launch(compare_, shape, arguments, device_.stream()));
   std::vector<Part> found(shape.grid[0]);
   ATTUNE_RETURN_IF_ERROR(
       device_.Download(parts_->View(0), std::as_writable_bytes(std::span(found))));

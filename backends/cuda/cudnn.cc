@@ -49,9 +49,15 @@ Result<cudnnHandle_t> Cudnn::HandleOf(CUstream stream) const {
   cudnnHandle_t& handle = handles_[stream];
   if (handle == nullptr) {
     ATTUNE_RETURN_IF_ERROR(Check(cudnnCreate(&handle), "cannot make a handle"));
-    ATTUNE_RETURN_IF_ERROR(Check(cudnnSetStream(handle, stream), "does not take the stream"));
   }
   return handle;
+}
+
+Status Cudnn::Direct(cudnnHandle_t handle, CUstream stream) const {
+  const auto [place, is_new] = directed_.try_emplace(handle, stream);
+  if (!is_new && place->second == stream) return Status::Ok();
+  place->second = stream;
+  return Check(cudnnSetStream(handle, stream), "does not take the stream");
 }
 
 Status Cudnn::Check(cudnnStatus_t code, std::string_view what) const {

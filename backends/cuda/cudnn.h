@@ -62,9 +62,18 @@ class Cudnn {
   const LibraryReport& report() const { return report_; }
   bool available() const { return report_.available; }
 
-  // The handle that computes on `stream`, whose context is current in this thread. Handles stay for
-  // the life of the process, as their contexts do.
+  // The handle for the device of `stream`, whose context is current in this thread. Handles stay
+  // for the life of the process, as their contexts do.
   Result<cudnnHandle_t> HandleOf(CUstream stream) const;
+
+  // What `enqueue` returns, which is called with `handle` computing on `stream`. Calls wait for
+  // each other: the stream is a setting of the handle.
+  template <class Enqueue>
+  Status EnqueueOn(CUstream stream, cudnnHandle_t handle, const Enqueue& enqueue) const {
+    const std::lock_guard lock(enqueue_mutex_);
+    ATTUNE_RETURN_IF_ERROR(Direct(handle, stream));
+    return enqueue();
+  }
 
   // Ok, or "cuDNN <what>: CUDNN_STATUS_NOT_SUPPORTED.": kUnsupported for what it does not compute,
   // kResourceExhausted if memory ran out, kInternal otherwise.
@@ -72,8 +81,13 @@ class Cudnn {
 
  private:
   LibraryReport report_;
-  mutable std::mutex mutex_;
+  // REQUIRES: enqueue_mutex_ is held.
+  Status Direct(cudnnHandle_t handle, CUstream stream) const;
+
+  mutable std::mutex mutex_;  // Guards handles_.
   mutable std::map<CUstream, cudnnHandle_t> handles_;
+  mutable std::mutex enqueue_mutex_;  // Guards directed_.
+  mutable std::map<cudnnHandle_t, CUstream> directed_;
 };
 
 }  // namespace attune::cuda

@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_product.h"
 #include "backends/cuda/library_solver.h"
@@ -25,10 +24,7 @@ class CudnnExecutable final : public Executable {
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
-    const auto& operands = arguments.operands;
-    return product_.Run(algorithm_, AddressOf(operands[0]), AddressOf(operands[1]),
-                        AddressOf(operands.back()), AddressOf(arguments.workspace),
-                        algorithm_.workspace_bytes);
+    return product_.Run(algorithm_, CallOf(arguments, device_));
   }
 
  private:

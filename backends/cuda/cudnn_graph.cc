@@ -420,21 +420,22 @@ Result<CudnnPlan> CudnnGraph::FirstPlan() const {
   return Unsupported("cuDNN has no engine for this convolution.");
 }
 
-Status CudnnGraph::Run(const CudnnPlan& plan, const void* first, const void* second, void* output,
-                       void* workspace) const {
+Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {
   const Cudnn& cudnn = descriptors_->cudnn;
   ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor pack,
                           CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
-  const void* addresses[] = {first, second, output};
+  const void* addresses[] = {call.first, call.second, call.output};
   ATTUNE_RETURN_IF_ERROR(
       pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, kIds));
   ATTUNE_RETURN_IF_ERROR(
       pack.SetRaw(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, addresses));
   ATTUNE_RETURN_IF_ERROR(
-      pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace));
+      pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, call.workspace));
   ATTUNE_RETURN_IF_ERROR(pack.Finalize());
-  return cudnn.Check(cudnn.cudnnBackendExecute(descriptors_->handle, plan.plan.get(), pack.get()),
-                     "cannot run a plan");
+  return cudnn.EnqueueOn(call.stream, descriptors_->handle, [&] {
+    return cudnn.Check(cudnn.cudnnBackendExecute(descriptors_->handle, plan.plan.get(), pack.get()),
+                       "cannot run a plan");
+  });
 }
 
 }  // namespace attune::cuda

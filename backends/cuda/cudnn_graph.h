@@ -14,6 +14,7 @@
 #include "attune/space/config.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_backend.h"
+#include "backends/cuda/cudnn_call.h"
 
 namespace attune::cuda {
 
@@ -43,9 +44,8 @@ class CudnnGraph {
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
-  // Enqueues the convolution; operands in the order of Operands(conv).
-  Status Run(const CudnnPlan& plan, const void* first, const void* second, void* output,
-             void* workspace) const;
+  // REQUIRES: the workspace has plan.workspace_bytes.
+  Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
 
  private:
   struct Descriptors;

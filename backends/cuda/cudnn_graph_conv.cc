@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_graph.h"
 #include "backends/cuda/cudnn_words.h"
@@ -24,9 +23,7 @@ class CudnnGraphExecutable final : public Executable {
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
-    const auto& operands = arguments.operands;
-    return graph_.Run(plan_, AddressOf(operands[0]), AddressOf(operands[1]),
-                      AddressOf(operands.back()), AddressOf(arguments.workspace));
+    return graph_.Run(plan_, CallOf(arguments, device_));
   }
 
  private:

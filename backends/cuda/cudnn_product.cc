@@ -284,8 +284,12 @@ Result<size_t> CudnnProduct::WorkspaceBytes(int code) const {
   return bytes;
 }
 
-Status CudnnProduct::Run(const Algorithm& algorithm, const void* first, const void* second,
-                         void* output, void* workspace, size_t workspace_bytes) const {
+Status CudnnProduct::Run(const Algorithm& algorithm, const CudnnCall& call) const {
+  const Descriptors& d = *descriptors_;
+  return d.cudnn.EnqueueOn(call.stream, d.handle, [&] { return Enqueue(algorithm, call); });
+}
+
+Status CudnnProduct::Enqueue(const Algorithm& algorithm, const CudnnCall& call) const {
   const Descriptors& d = *descriptors_;
   const double one_f64 = 1;
   const double zero_f64 = 0;
@@ -297,22 +301,22 @@ Status CudnnProduct::Run(const Algorithm& algorithm, const void* first, const vo
   cudnnStatus_t status = CUDNN_STATUS_NOT_SUPPORTED;
   switch (d.conv.direction) {
     case ConvDirection::kForward:
-      status =
-          d.cudnn.cudnnConvolutionForward(d.handle, one, d.x, first, d.w, second, d.operation,
-                                          static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.code),
-                                          workspace, workspace_bytes, zero, d.y, output);
+      status = d.cudnn.cudnnConvolutionForward(
+          d.handle, one, d.x, call.first, d.w, call.second, d.operation,
+          static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.code), call.workspace,
+          algorithm.workspace_bytes, zero, d.y, call.output);
       break;
     case ConvDirection::kBackwardData:
       status = d.cudnn.cudnnConvolutionBackwardData(
-          d.handle, one, d.w, second, d.y, first, d.operation,
-          static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.code), workspace, workspace_bytes,
-          zero, d.x, output);
+          d.handle, one, d.w, call.second, d.y, call.first, d.operation,
+          static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.code), call.workspace,
+          algorithm.workspace_bytes, zero, d.x, call.output);
       break;
     case ConvDirection::kBackwardWeights:
       status = d.cudnn.cudnnConvolutionBackwardFilter(
-          d.handle, one, d.x, first, d.y, second, d.operation,
-          static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.code), workspace, workspace_bytes,
-          zero, d.w, output);
+          d.handle, one, d.x, call.first, d.y, call.second, d.operation,
+          static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.code), call.workspace,
+          algorithm.workspace_bytes, zero, d.w, call.output);
       break;
   }
   return d.cudnn.Check(status, "cannot convolve");

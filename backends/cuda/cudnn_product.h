@@ -12,6 +12,7 @@
 #include "attune/base/status.h"
 #include "attune/problem/conv.h"
 #include "backends/cuda/cudnn.h"
+#include "backends/cuda/cudnn_call.h"
 
 namespace attune::cuda {
 
@@ -45,9 +46,8 @@ class CudnnProduct {
   // The algorithm called `name`; kUnsupported if it does not compute this convolution.
   Result<Algorithm> Named(std::string_view name) const;
 
-  // Enqueues the convolution; operands in the order of Operands(conv).
-  Status Run(const Algorithm& algorithm, const void* first, const void* second, void* output,
-             void* workspace, size_t workspace_bytes) const;
+  // REQUIRES: the workspace has algorithm.workspace_bytes.
+  Status Run(const Algorithm& algorithm, const CudnnCall& call) const;
 
  private:
   struct Descriptors;
@@ -56,6 +56,7 @@ class CudnnProduct {
       : descriptors_(std::move(descriptors)) {}
 
   Result<size_t> WorkspaceBytes(int code) const;
+  Status Enqueue(const Algorithm& algorithm, const CudnnCall& call) const;
 
   std::shared_ptr<const Descriptors> descriptors_;
 };

@@ -8,7 +8,7 @@ namespace attune::cuda {
 namespace {
 
 // What has event records inside graphs, and every function above.
-constexpr int kLeastVersion = 12000;
+constexpr int kLeastVersion = 12030;
 
 // Looks up every function; the name of the first that is missing and may not be, or null.
 const char* FindFunctions(const host::SharedLibrary& library, Driver& driver) {

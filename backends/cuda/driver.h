@@ -41,6 +41,9 @@ namespace attune::cuda {
   X(cuStreamSynchronize)                \
   X(cuStreamBeginCapture)               \
   X(cuStreamEndCapture)                 \
+  X(cuStreamGetCaptureInfo)             \
+  X(cuStreamGetId)                      \
+  X(cuThreadExchangeStreamCaptureMode)  \
   X(cuEventCreate)                      \
   X(cuEventDestroy)                     \
   X(cuEventRecordWithFlags)             \

@@ -82,11 +82,13 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
 Status KernelExecutable::Run(const Arguments& arguments) {
   ATTUNE_RETURN_IF_ERROR(device_.Enter());
   ATTUNE_RETURN_IF_ERROR(operands_.Check(arguments));
+  const CUstream stream = device_.StreamOf(arguments);
   for (Step& step : steps_) {
     for (const size_t i : step.varying) {
       step.values[i] = ArgumentBits(step.launch->arguments[i], operands_, arguments);
     }
-    const Status launched = module_->Launch(step.function, step.shape, step.addresses.data());
+    const Status launched =
+        module_->Launch(step.function, step.shape, step.addresses.data(), stream);
     if (!launched.ok()) {
       return launched.WithContext(fmt::format("Kernel '{}'", step.launch->function));
     }

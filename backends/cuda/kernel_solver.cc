@@ -1,10 +1,10 @@
 #include "backends/cuda/kernel_solver.h"
 
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "attune/kernel/call_arguments.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_plan.h"
 #include "backends/cuda/cuda_device.h"
@@ -62,11 +62,9 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
                                                        Device& device) const {
   ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
   ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::MakePlan(file_, problem, config));
-  std::vector<std::string> names;
-  for (const Operand& operand : Operands(problem)) names.push_back(operand.name);
   ATTUNE_ASSIGN_OR_RETURN(
       std::unique_ptr<KernelExecutable> executable,
-      KernelExecutable::Create(*cuda, artifact, std::move(plan), std::move(names)));
+      KernelExecutable::Create(*cuda, artifact, std::move(plan), kernel::OperandNames(problem)));
   return std::unique_ptr<Executable>(std::move(executable));
 }
 

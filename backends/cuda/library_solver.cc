@@ -60,6 +60,8 @@ Result<std::unique_ptr<Executable>> LibrarySolver::Load(const Artifact& artifact
                                                         const Config& config,
                                                         Device& device) const {
   ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Entered(device));
+  // Libraries allocate when they make a handle.
+  const DuringCapture allowed(cuda->driver());
   return LoadOn(*cuda, artifact, problem, config);
 }
 

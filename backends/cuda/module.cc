@@ -14,6 +14,7 @@ constexpr size_t kMostParameters = 32764;
 
 Result<std::unique_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
+  const DuringCapture allowed(device.driver());
   std::unique_ptr<Module> module(new Module(device));
   ATTUNE_RETURN_IF_ERROR(CudaStatus(
       device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Module>> Module::Load(CudaDevice& device, const Artifact&
 
 Module::~Module() {
   if (module_ == nullptr || !device_.Enter().ok()) return;
+  const DuringCapture allowed(device_.driver());
   device_.driver().cuModuleUnload(module_);
 }
 
@@ -53,13 +55,14 @@ std::optional<size_t> Module::ParameterCount(CUfunction function) const {
   return count;
 }
 
-Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments) const {
+Status Module::Launch(CUfunction function, const LaunchShape& shape, void** arguments,
+                      CUstream stream) const {
   const Driver& driver = device_.driver();
   return CudaStatus(
       driver,
       driver.cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
-                            shape.block[1], shape.block[2], shape.shared_bytes, device_.stream(),
-                            arguments, nullptr),
+                            shape.block[1], shape.block[2], shape.shared_bytes, stream, arguments,
+                            nullptr),
       fmt::format("Cannot launch {}x{}x{} blocks of {}x{}x{} threads", shape.grid[0], shape.grid[1],
                   shape.grid[2], shape.block[0], shape.block[1], shape.block[2]));
 }

@@ -36,7 +36,8 @@ class Module {
   std::optional<size_t> ParameterCount(CUfunction function) const;
 
   // Enqueues one launch; `arguments` are addresses of the values.
-  Status Launch(CUfunction function, const LaunchShape& shape, void** arguments) const;
+  Status Launch(CUfunction function, const LaunchShape& shape, void** arguments,
+                CUstream stream) const;
 
  private:
   explicit Module(CudaDevice& device) : device_(device) {}

@@ -41,37 +41,55 @@ ColumnCopy CopyOf(const StoredMatrix& from, const void* from_address, const Stor
   return copy;
 }
 
+// The product that the library computes, and by which of its algorithms.
+struct InnerProduct {
+  CublasLtProduct product;
+  cublasLtMatmulHeuristicResult_t algorithm;
+};
+
 class PaddedExecutable final : public Executable {
  public:
   PaddedExecutable(CudaDevice& device, const Gemm& gemm, PaddedLayout layout, Realigner realigner,
-                   CublasLtProduct product, const cublasLtMatmulHeuristicResult_t& algorithm)
+                   InnerProduct inner)
       : device_(device),
         gemm_(gemm),
         layout_(std::move(layout)),
         realigner_(std::move(realigner)),
-        product_(std::move(product)),
-        algorithm_(algorithm) {}
+        product_(std::move(inner.product)),
+        algorithm_(inner.algorithm) {}
 
   size_t workspace_bytes() const override {
     return CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
+
+  // As cuBLASLt's own.
+  bool is_concurrent() const override { return gemm_.bias == Bias::kNone; }
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
     const std::array<std::byte*, 3> given = {At(operands[0]), At(operands[1]), At(operands.back())};
     const std::array<std::byte*, 3> used = Places(given, At(arguments.workspace));
-    ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kA, given, used), CopyIn(kB, given, used)));
+    const CUstream stream = device_.StreamOf(arguments);
+    ATTUNE_RETURN_IF_ERROR(
+        realigner_.Launch(CopyIn(kA, given, used), CopyIn(kB, given, used), stream));
     if (gemm_.beta != ScalarClass::kZero) {
-      ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kC, given, used), {}));
+      ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kC, given, used), {}, stream));
     }
     const void* bias = gemm_.bias == Bias::kNone ? nullptr : At(operands[2]);
-    ATTUNE_RETURN_IF_ERROR(product_.Run(
-        algorithm_.algo, arguments.alpha, arguments.beta, used[kA], used[kB], bias, used[kC],
-        At(arguments.workspace) + CopiesBytes(), algorithm_.workspaceSize, device_.stream()));
+    ATTUNE_RETURN_IF_ERROR(
+        product_.Run(algorithm_.algo, {.alpha = arguments.alpha,
+                                       .beta = arguments.beta,
+                                       .a = used[kA],
+                                       .b = used[kB],
+                                       .bias = bias,
+                                       .c = used[kC],
+                                       .workspace = At(arguments.workspace) + CopiesBytes(),
+                                       .workspace_bytes = algorithm_.workspaceSize,
+                                       .stream = stream}));
     if (!layout_.is_copied[kC]) return Status::Ok();
     return realigner_.Launch(
-        CopyOf(StoredAs(layout_.inner, kC), used[kC], StoredAs(gemm_, kC), given[kC]), {});
+        CopyOf(StoredAs(layout_.inner, kC), used[kC], StoredAs(gemm_, kC), given[kC]), {}, stream);
   }
 
  private:
@@ -190,8 +208,9 @@ class PaddedGemm final : public LibrarySolver {
     fields.erase(kPadding);
     ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(fields));
     ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(device, artifact));
-    return std::unique_ptr<Executable>(std::make_unique<PaddedExecutable>(
-        device, gemm, std::move(layout), std::move(realigner), std::move(product), algorithm));
+    return std::unique_ptr<Executable>(
+        std::make_unique<PaddedExecutable>(device, gemm, std::move(layout), std::move(realigner),
+                                           InnerProduct{std::move(product), algorithm}));
   }
 
   Result<CublasLtProduct> ProductOn(CudaDevice& device, const Gemm& gemm) const {

@@ -49,8 +49,8 @@ extern "C" __global__ void copy(uint4* out, const uint4* in) {
 // A launch of one function on two buffers.
 class PeakKernel final : public Executable {
  public:
-  PeakKernel(const Module& module, CUfunction function, unsigned blocks)
-      : module_(module), function_(function) {
+  PeakKernel(const CudaDevice& device, const Module& module, CUfunction function, unsigned blocks)
+      : device_(device), module_(module), function_(function) {
     shape_.grid[0] = blocks;
     shape_.block[0] = kThreads;
   }
@@ -60,10 +60,11 @@ class PeakKernel final : public Executable {
     void* out = arguments.operands[0].handle;
     void* in = arguments.operands[1].handle;
     void* pointers[] = {&out, &in};
-    return module_.Launch(function_, shape_, pointers);
+    return module_.Launch(function_, shape_, pointers, device_.StreamOf(arguments));
   }
 
  private:
+  const CudaDevice& device_;
   const Module& module_;
   const CUfunction function_;
   LaunchShape shape_;
@@ -72,7 +73,7 @@ class PeakKernel final : public Executable {
 Result<double> BestNs(CudaDevice& device, const Module& module, const std::string& function,
                       unsigned blocks, std::span<const BufferView> operands) {
   ATTUNE_ASSIGN_OR_RETURN(const CUfunction code, module.Function(function, 0));
-  PeakKernel kernel(module, code, blocks);
+  PeakKernel kernel(device, module, code, blocks);
   double best_ns = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kSamples; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(

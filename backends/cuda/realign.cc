@@ -126,7 +126,7 @@ Result<Realigner> Realigner::Load(CudaDevice& device, const Artifact& cubin) {
   return Realigner(std::move(module), function);
 }
 
-Status Realigner::Launch(const ColumnCopy& first, const ColumnCopy& second) const {
+Status Realigner::Launch(const ColumnCopy& first, const ColumnCopy& second, CUstream stream) const {
   Copies copies;
   int64_t words = 0;
   int64_t columns = 0;
@@ -147,7 +147,7 @@ Status Realigner::Launch(const ColumnCopy& first, const ColumnCopy& second) cons
   shape.grid[1] = Blocks(columns, kColumnsPerBlock, kMostColumnBlocks);
   shape.grid[2] = static_cast<unsigned>(copies.count) * Blocks(matrices, 1, kMostMatrixBlocks);
   void* arguments[] = {&copies};
-  return module_->Launch(function_, shape, arguments);
+  return module_->Launch(function_, shape, arguments, stream);
 }
 
 }  // namespace attune::cuda

@@ -42,7 +42,7 @@ class Realigner {
   static Result<Realigner> Load(CudaDevice& device, const Artifact& cubin);
 
   // Enqueues both copies as one launch; nothing if neither has matrices.
-  Status Launch(const ColumnCopy& first, const ColumnCopy& second) const;
+  Status Launch(const ColumnCopy& first, const ColumnCopy& second, CUstream stream) const;
 
  private:
   Realigner(std::unique_ptr<Module> module, CUfunction function)

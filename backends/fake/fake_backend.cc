@@ -9,6 +9,7 @@ namespace attune {
 namespace {
 
 constexpr std::string_view kSpec = "fake";
+constexpr size_t kCacheBytes = size_t{3} << 20;
 
 std::string SpecOf(int number) {
   return number == 0 ? std::string(kSpec) : fmt::format("{}:{}", kSpec, number);
@@ -24,7 +25,10 @@ class FakeBackend final : public Backend {
   std::vector<DeviceReport> Devices() const override {
     std::vector<DeviceReport> reports;
     for (int number = 0; number < script_.count(); ++number) {
-      reports.push_back({SpecOf(number), FakeTarget(), ""});
+      reports.push_back({.spec = SpecOf(number),
+                         .target = FakeTarget(),
+                         .reason = "",
+                         .cache_bytes = kCacheBytes});
     }
     return reports;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,9 @@ namespace {
 
 // Verification computes them for real, with three plain loops.
 constexpr double kMaxFlops = 1e8;
+// What a source says of its own compilation.
+constexpr std::string_view kError = " with an error";
+constexpr std::string_view kSlowly = " in milliseconds: ";
 
 int64_t IntegerOr(const Config& config, std::string_view name, int64_t otherwise) {
   return config.contains(name) ? IntegerAt(config, name) : otherwise;
@@ -179,13 +183,21 @@ class FakeSolver final : public Solver {
     recipe.compiler = "fakecc 1.0";
     recipe.target = FakeTarget().arch;
     // Build sees nothing but the recipe.
-    if (BehaviourOf(config).fault == FakeFault::kBuildFails) recipe.source += " with an error";
+    const FakeBehaviour behaviour = BehaviourOf(config);
+    if (behaviour.fault == FakeFault::kBuildFails) recipe.source += kError;
+    if (behaviour.fault == FakeFault::kSlowBuild) {
+      recipe.source += fmt::format("{}{}", kSlowly, behaviour.delay_ms);
+    }
     return recipe;
   }
 
   Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    if (recipe.source.ends_with("with an error")) {
+    if (recipe.source.ends_with(kError)) {
       return Internal("fake_gemm:1:23: error: the script says that this does not compile");
+    }
+    if (const size_t at = recipe.source.find(kSlowly); at != std::string::npos) {
+      const int delay_ms = std::stoi(recipe.source.substr(at + kSlowly.size()));
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     }
     return Artifact{"binary of " + recipe.source + " " + recipe.options};
   }

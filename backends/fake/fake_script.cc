@@ -10,9 +10,10 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 19> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 20> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
+    {FakeFault::kSlowBuild, "slow_build"},
     {FakeFault::kLoadFails, "load_fails"},
     {FakeFault::kSlowLoad, "slow_load"},
     {FakeFault::kLaunchFails, "launch_fails"},

@@ -16,6 +16,7 @@ namespace attune {
 enum class FakeFault {
   kNone,               // "none"
   kBuildFails,         // "build_fails": the compiler rejects the source.
+  kSlowBuild,          // "slow_build": compiling takes delay_ms of real time.
   kLoadFails,          // "load_fails"
   kSlowLoad,           // "slow_load": loading takes delay_ms of real time.
   kSlowLaunch,         // "slow_launch": every launch takes delay_ms of real time.
@@ -48,7 +49,7 @@ struct FakeBehaviour {
   // The launch of a loaded candidate from which on the fault shows, counted from 1. Verification is
   // the first one, so a larger number shows up while measuring.
   int fault_at_launch = 1;
-  int delay_ms = 0;          // Of slow_load and slow_launch.
+  int delay_ms = 0;          // Of slow_build, slow_load and slow_launch.
   int hog_limit_mib = 4096;  // Of memory_hog: bounded in case nobody watches.
 
   friend bool operator==(const FakeBehaviour&, const FakeBehaviour&) = default;

@@ -73,7 +73,7 @@ class HostBackend final : public Backend {
   const SolverList& solvers() const override { return solvers_; }
 
   std::vector<DeviceReport> Devices() const override {
-    return {{.spec = "cpu", .target = TargetOf(cpu_), .reason = ""}};
+    return {{.spec = "cpu", .target = TargetOf(cpu_), .reason = "", .cache_bytes = cpu_.l3_bytes}};
   }
 
   std::vector<LibraryReport> Libraries() const override {

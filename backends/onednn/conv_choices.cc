@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #include "attune/problem/problem.h"
 
@@ -102,6 +107,19 @@ memory::desc BiasOf(const Conv& conv) {
   return memory::desc({conv.out_channels}, TypeOf(conv.type), Tag::a);
 }
 
+// oneDNN counts the pixels of an image in an int.
+Status CheckPixels(const Conv& conv) {
+  const auto out_extent = OutputExtent(conv);
+  for (const Spatial& image : {conv.in, out_extent}) {
+    const double pixels = std::accumulate(image.begin(), image.end(), 1.0, std::multiplies<>());
+    if (pixels <= std::numeric_limits<int>::max()) continue;
+    return Unsupported(
+        fmt::format("oneDNN computes images of at most {} pixels; one of {} has {:.0f}.",
+                    std::numeric_limits<int>::max(), Text(Problem(conv)), pixels));
+  }
+  return Status::Ok();
+}
+
 memory::dims SpatialDims(const Spatial& values, int rank, int64_t less = 0) {
   memory::dims dims;
   for (size_t i = 3 - static_cast<size_t>(rank); i < 3; ++i) dims.push_back(values[i] - less);
@@ -134,8 +152,8 @@ void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice&
   });
 }
 
-// Reference loops cost the same in every layout, so one stands for all: the one without reorders if
-// it exists.
+// Reference loops ask for one element after the other by its offset, whatever the layout, and
+// differ by the reorders alone: one stands for all, the one without reorders if it exists.
 void MoveReferencesLast(std::vector<Resolved>& found) {
   const auto first = std::stable_partition(
       found.begin(), found.end(),
@@ -178,7 +196,7 @@ Status CheckForm(const Conv& conv) {
   if (TypeOf(conv.type) == memory::data_type::undef) {
     return Unsupported("oneDNN has no type " + std::string(Name(conv.type)) + ".");
   }
-  return Status::Ok();
+  return CheckPixels(conv);
 }
 
 std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,

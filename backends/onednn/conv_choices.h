@@ -39,6 +39,11 @@ std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
 // layouts left to it. Two choices that run the same code on the same memory formats are one. Empty
 // if nothing is offered. Reference loops come last, in one layout. Takes about a millisecond.
 // Throws dnnl::error.
+//
+// What the library lists twice under one name for one algorithm and one layout counts once, with
+// its first formats, because names are all that a config can tell apart in another process. oneDNN
+// 2.6.3 lists none so (formats that differ): 85 layers of ResNet-50 and VGG-16 in f32 and 40 of
+// them in bf16, 3375 calls.
 std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engine& engine);
 
 }  // namespace attune::onednn

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/problem/conv_operands.h"
 #include "backends/onednn/conv_choices.h"
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
@@ -52,23 +53,6 @@ Result<ConfigSpace> SpaceOf(std::vector<ConvChoice> choices, int compute_units) 
                              {OneOf(std::move(choices))});
 }
 
-// Which operands of the problem are which of the primitive.
-struct Roles {
-  size_t src, weights, dst, bias;
-};
-
-Roles RolesOf(const Conv& conv) {
-  switch (conv.direction) {
-    case ConvDirection::kForward:
-      return {0, 1, conv.bias ? 3u : 2u, 2};
-    case ConvDirection::kBackwardData:
-      return {2, 1, 0, 0};
-    case ConvDirection::kBackwardWeights:
-      return {0, 2, 1, 0};
-  }
-  return {};
-}
-
 // One operand of the primitive: under which argument, from where, in which formats.
 struct Slot {
   int argument;
@@ -79,27 +63,26 @@ struct Slot {
 // The slot of the output comes last.
 std::vector<Slot> SlotsOf(const Conv& conv, const PlainOperands& plain,
                           const Implementation& used) {
-  const Roles roles = RolesOf(conv);
+  const ConvRoles roles = RolesOf(conv);
   const auto slot = [](int argument, size_t operand, const auto& from, const auto& to) {
     return Slot{argument, operand, from, to};
   };
   switch (conv.direction) {
     case ConvDirection::kForward: {
-      std::vector<Slot> slots = {
-          slot(DNNL_ARG_SRC, roles.src, plain.src, used.src),
-          slot(DNNL_ARG_WEIGHTS, roles.weights, plain.weights, used.weights)};
+      std::vector<Slot> slots = {slot(DNNL_ARG_SRC, roles.x, plain.src, used.src),
+                                 slot(DNNL_ARG_WEIGHTS, roles.w, plain.weights, used.weights)};
       if (conv.bias) slots.push_back(slot(DNNL_ARG_BIAS, roles.bias, plain.bias, plain.bias));
-      slots.push_back(slot(DNNL_ARG_DST, roles.dst, plain.dst, used.dst));
+      slots.push_back(slot(DNNL_ARG_DST, roles.y, plain.dst, used.dst));
       return slots;
     }
     case ConvDirection::kBackwardData:
-      return {slot(DNNL_ARG_DIFF_DST, roles.dst, plain.dst, used.dst),
-              slot(DNNL_ARG_WEIGHTS, roles.weights, plain.weights, used.weights),
-              slot(DNNL_ARG_DIFF_SRC, roles.src, plain.src, used.src)};
+      return {slot(DNNL_ARG_DIFF_DST, roles.y, plain.dst, used.dst),
+              slot(DNNL_ARG_WEIGHTS, roles.w, plain.weights, used.weights),
+              slot(DNNL_ARG_DIFF_SRC, roles.x, plain.src, used.src)};
     case ConvDirection::kBackwardWeights:
-      return {slot(DNNL_ARG_SRC, roles.src, plain.src, used.src),
-              slot(DNNL_ARG_DIFF_DST, roles.dst, plain.dst, used.dst),
-              slot(DNNL_ARG_DIFF_WEIGHTS, roles.weights, plain.weights, used.weights)};
+      return {slot(DNNL_ARG_SRC, roles.x, plain.src, used.src),
+              slot(DNNL_ARG_DIFF_DST, roles.y, plain.dst, used.dst),
+              slot(DNNL_ARG_DIFF_WEIGHTS, roles.w, plain.weights, used.weights)};
   }
   return {};
 }

@@ -139,6 +139,16 @@ TEST_F(OneDnn, TransposedConvolutionsAreRefusedWithTheReason) {
   EXPECT_THAT(status.message(), HasSubstr("transposed"));
 }
 
+TEST_F(OneDnn, ImagesWithMorePixelsThanTheLibraryCountsAreRefusedUnasked) {
+  Conv conv;
+  conv.in = {1, 2147483647, 200};
+
+  const Status status = Named("host.onednn-conv").IsApplicable(conv, TestTarget(2));
+
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("at most 2147483647 pixels"));
+}
+
 TEST_F(OneDnn, UnknownImplementationFailsToLoadByName) {
   const Solver& solver = Named("host.onednn-conv");
   const Conv conv;

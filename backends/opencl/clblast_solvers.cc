@@ -33,23 +33,30 @@ class GemmExecutable final : public Executable {
 
   Status Run(const Arguments& arguments) override {
     const size_t element_bytes = SizeBytes(gemm_.type);
-    const Place a = PlaceOf(arguments.operands[0], element_bytes);
-    const Place b = PlaceOf(arguments.operands[1], element_bytes);
-    const Place c = PlaceOf(arguments.operands.back(), element_bytes);
+    const Places places = {PlaceOf(arguments.operands[0], element_bytes),
+                           PlaceOf(arguments.operands[1], element_bytes),
+                           PlaceOf(arguments.operands.back(), element_bytes)};
     const bool f64 = gemm_.type == DataType::kF64;
     if (gemm_.batch_count > 1) {
-      return f64 ? Batched(library_.dgemm_batched, arguments.alpha, arguments.beta, a, b, c)
+      return f64 ? Batched(library_.dgemm_batched, arguments.alpha, arguments.beta, places)
                  : Batched(library_.sgemm_batched, static_cast<float>(arguments.alpha),
-                           static_cast<float>(arguments.beta), a, b, c);
+                           static_cast<float>(arguments.beta), places);
     }
-    return f64 ? Single(library_.dgemm, arguments.alpha, arguments.beta, a, b, c)
+    return f64 ? Single(library_.dgemm, arguments.alpha, arguments.beta, places)
                : Single(library_.sgemm, static_cast<float>(arguments.alpha),
-                        static_cast<float>(arguments.beta), a, b, c);
+                        static_cast<float>(arguments.beta), places);
   }
 
  private:
+  struct Places {
+    Place a;
+    Place b;
+    Place c;
+  };
+
   template <class F, class T>
-  Status Single(F function, T alpha, T beta, Place a, Place b, Place c) {
+  Status Single(F function, T alpha, T beta, const Places& places) {
+    const auto& [a, b, c] = places;
     return ClblastStatus(
         function(CLBlastLayoutColMajor, ClblastTranspose(gemm_.trans_a),
                  ClblastTranspose(gemm_.trans_b), Size(gemm_.m), Size(gemm_.n), Size(gemm_.k),
@@ -59,7 +66,8 @@ class GemmExecutable final : public Executable {
   }
 
   template <class F, class T>
-  Status Batched(F function, T alpha, T beta, Place a, Place b, Place c) {
+  Status Batched(F function, T alpha, T beta, const Places& places) {
+    const auto& [a, b, c] = places;
     return ClblastStatus(
         function(CLBlastLayoutColMajor, ClblastTranspose(gemm_.trans_a),
                  ClblastTranspose(gemm_.trans_b), Size(gemm_.m), Size(gemm_.n), Size(gemm_.k),

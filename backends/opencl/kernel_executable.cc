@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/device_limits.h"
+
 namespace attune::opencl {
 namespace {
 
@@ -23,18 +25,18 @@ cl_int SetScalar(cl_kernel kernel, size_t index, T value) {
 
 }  // namespace
 
-KernelExecutable::KernelExecutable(cl_command_queue queue, ProgramHandle program,
+KernelExecutable::KernelExecutable(OpenClDevice& device, ProgramHandle program,
                                    kernel::KernelPlan plan, std::vector<std::string> operand_names)
-    : queue_(queue),
+    : device_(&device),
       program_(std::move(program)),
       plan_(std::move(plan)),
       operands_(std::move(operand_names)) {}
 
 Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
-    cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
+    OpenClDevice& device, ProgramHandle program, kernel::KernelPlan plan,
     std::vector<std::string> operand_names) {
   std::unique_ptr<KernelExecutable> executable(
-      new KernelExecutable(queue, std::move(program), std::move(plan), std::move(operand_names)));
+      new KernelExecutable(device, std::move(program), std::move(plan), std::move(operand_names)));
   for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
     ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch));
   }
@@ -68,7 +70,37 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
     step.local.push_back(static_cast<size_t>(launch.local[i]));
     step.global.push_back(static_cast<size_t>(launch.local[i] * launch.groups[i]));
   }
+  ATTUNE_RETURN_IF_ERROR(CheckFits(step));
   steps_.push_back(std::move(step));
+  return Status::Ok();
+}
+
+Status KernelExecutable::CheckFits(const Step& step) const {
+  const DeviceEntry& entry = device_->entry();
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(entry.target, kernel::KernelLanguage::kOpenCl));
+  const auto limit = [&](const char* name) {
+    return static_cast<uint64_t>(std::get<int64_t>(limits.at(name)));
+  };
+  uint64_t work_items = 1;
+  for (const size_t items : step.local) work_items *= items;
+  if (work_items > limit("max_work_group_size")) {
+    return Unsupported(
+        fmt::format("The kernel '{}' needs work-groups of {} work-items, and {} has at most {}. A "
+                    "constraint on 'max_work_group_size' in its kernel file leaves that out.",
+                    step.launch->function, work_items, entry.spec, limit("max_work_group_size")));
+  }
+  cl_ulong local_bytes = 0;
+  ATTUNE_RETURN_IF_ERROR(ClStatus(
+      clGetKernelWorkGroupInfo(step.kernel.get(), entry.device, CL_KERNEL_LOCAL_MEM_SIZE,
+                               sizeof local_bytes, &local_bytes, nullptr),
+      fmt::format("Cannot ask for the local memory of the kernel '{}'", step.launch->function)));
+  if (local_bytes > limit("local_memory_bytes")) {
+    return Unsupported(fmt::format(
+        "The kernel '{}' needs {} bytes of local memory, and {} has {}. A constraint on "
+        "'local_memory_bytes' in its kernel file leaves that out.",
+        step.launch->function, local_bytes, entry.spec, limit("local_memory_bytes")));
+  }
   return Status::Ok();
 }
 
@@ -151,9 +183,9 @@ Status KernelExecutable::Run(const Arguments& arguments) {
   ATTUNE_RETURN_IF_ERROR(operands_.Check(arguments));
   for (const Step& step : steps_) {
     for (size_t i : step.varying) ATTUNE_RETURN_IF_ERROR(SetArgument(step, i, arguments));
-    const cl_int code =
-        clEnqueueNDRangeKernel(queue_, step.kernel.get(), static_cast<cl_uint>(step.global.size()),
-                               nullptr, step.global.data(), step.local.data(), 0, nullptr, nullptr);
+    const cl_int code = clEnqueueNDRangeKernel(
+        device_->queue(), step.kernel.get(), static_cast<cl_uint>(step.global.size()), nullptr,
+        step.global.data(), step.local.data(), 0, nullptr, nullptr);
     if (code != CL_SUCCESS) {
       return ClStatus(code, fmt::format("Cannot launch kernel '{}'", step.launch->function));
     }

@@ -11,14 +11,17 @@
 #include "attune/kernel/kernel_plan.h"
 #include "attune/problem/problem.h"
 #include "backends/opencl/cl_handles.h"
+#include "backends/opencl/opencl_device.h"
 
 namespace attune::opencl {
 
 class KernelExecutable final : public Executable {
  public:
   // Creates the kernels of `plan` out of `program`. `operand_names` are those of
-  // Arguments::operands, in order. The queue and its context must outlive the result.
-  static Result<std::unique_ptr<KernelExecutable>> Create(cl_command_queue queue,
+  // Arguments::operands, in order. The device must outlive the result. kUnsupported if a launch
+  // needs more work-items in a work-group, or more local memory, than the target of the device has:
+  // drivers refuse that as late as they like, or crash.
+  static Result<std::unique_ptr<KernelExecutable>> Create(OpenClDevice& device,
                                                           ProgramHandle program,
                                                           kernel::KernelPlan plan,
                                                           std::vector<std::string> operand_names);
@@ -43,13 +46,15 @@ class KernelExecutable final : public Executable {
     MemoryHandle sub_buffer;
   };
 
-  KernelExecutable(cl_command_queue queue, ProgramHandle program, kernel::KernelPlan plan,
+  KernelExecutable(OpenClDevice& device, ProgramHandle program, kernel::KernelPlan plan,
                    std::vector<std::string> operand_names);
   Status AddStep(const kernel::PlannedLaunch& launch);
+  // Whether the launch of `step`, whose arguments are set, fits into the device.
+  Status CheckFits(const Step& step) const;
   Status SetArgument(const Step& step, size_t index, const Arguments& arguments);
   Result<cl_mem> SubBuffer(const std::string& name, BufferView view);
 
-  cl_command_queue queue_;
+  OpenClDevice* device_;
   ProgramHandle program_;
   kernel::KernelPlan plan_;
   kernel::CallOperands operands_;

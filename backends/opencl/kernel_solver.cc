@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/call_arguments.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/problem_fields.h"
@@ -68,11 +69,9 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
   ATTUNE_ASSIGN_OR_RETURN(kernel::KernelPlan plan, kernel::MakePlan(file_, problem, config));
   ATTUNE_ASSIGN_OR_RETURN(ProgramHandle program,
                           LoadProgram(opencl->context(), opencl->entry(), artifact));
-  std::vector<std::string> names;
-  for (const Operand& operand : Operands(problem)) names.push_back(operand.name);
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<KernelExecutable> executable,
-                          KernelExecutable::Create(opencl->queue(), std::move(program),
-                                                   std::move(plan), std::move(names)));
+                          KernelExecutable::Create(*opencl, std::move(program), std::move(plan),
+                                                   kernel::OperandNames(problem)));
   return std::unique_ptr<Executable>(std::move(executable));
 }
 

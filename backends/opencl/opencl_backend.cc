@@ -40,7 +40,10 @@ class OpenClBackendImpl final : public Backend {
   std::vector<DeviceReport> Devices() const override {
     std::vector<DeviceReport> reports;
     for (const DeviceEntry& entry : inventory_.Devices()) {
-      reports.push_back({entry.spec, entry.target, entry.reason});
+      reports.push_back({.spec = entry.spec,
+                         .target = entry.target,
+                         .reason = entry.reason,
+                         .cache_bytes = entry.cache_bytes});
     }
     return reports;
   }

@@ -16,6 +16,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/kernel/kernel_library.h"
+#include "backends/opencl/opencl_device.h"
 
 namespace attune::opencl {
 namespace {
@@ -70,6 +71,31 @@ TEST_F(OpenClBackendTest, TargetNamesTheDeviceAndItsLimits) {
   EXPECT_GT(target.compute_units, 0);
   EXPECT_EQ(*ParseTarget(Text(target)), target);
   EXPECT_TRUE(backend_->DescribeEnvironment().contains("driver.opencl0"));
+  EXPECT_GT(backend_->Devices().front().cache_bytes, 0u);
+}
+
+TEST_F(OpenClBackendTest, KernelThatDoesNotFitIntoTheDeviceIsRefusedWhenItIsLoaded) {
+  const Solver& solver = SolverCalled("opencl.gemm-tiled");
+  const Problem problem = *ParseProblem("gemm@1{m=64,n=64,k=64}");
+  const Config config = solver.Space(problem, device_->target())->At(0);
+  MemoryKernelCache cache;
+  const BuildOutcome built = Builder(cache).Build({&solver, problem, config}, device_->target());
+  ASSERT_EQ(built.failure(), nullptr);
+  const auto refusal_at = [&](const char* limit, const char* value) {
+    DeviceEntry entry = dynamic_cast<OpenClDevice&>(*device_).entry();
+    entry.target.properties[limit] = value;
+    const auto small = OpenClDevice::Open(entry);
+    return solver.Load(*built.artifact(), problem, config, **small).status();
+  };
+
+  const Status too_little_memory = refusal_at("local_memory_bytes", "64");
+  const Status too_few_items = refusal_at("max_work_group_size", "0");
+
+  EXPECT_TRUE(solver.Load(*built.artifact(), problem, config, *device_).ok());
+  EXPECT_EQ(too_little_memory.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(too_little_memory.message(), HasSubstr("bytes of local memory, and opencl:0 has 64"));
+  EXPECT_EQ(too_few_items.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(too_few_items.message(), HasSubstr("work-items, and opencl:0 has at most 0"));
 }
 
 TEST_F(OpenClBackendTest, EveryKernelFileAndThePoliciesOfAProcessorAreInTheEnvironment) {

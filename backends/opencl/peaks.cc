@@ -59,7 +59,7 @@ Result<double> BestNs(OpenClDevice& device, const Artifact& artifact, kernel::Pl
   plan.launches.push_back(std::move(launch));
   ATTUNE_ASSIGN_OR_RETURN(
       const std::unique_ptr<KernelExecutable> executable,
-      KernelExecutable::Create(device.queue(), std::move(program), std::move(plan), {"out", "in"}));
+      KernelExecutable::Create(device, std::move(program), std::move(plan), {"out", "in"}));
   double best_ns = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= kLaunches; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(

@@ -69,9 +69,8 @@ Status WarmUp(OpenClDevice& device, cl_program program, const kernel::KernelPlan
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Buffer> workspace,
                           AllocateZeros(device, plan.workspace_bytes));
   ATTUNE_RETURN_IF_ERROR(ClStatus(clRetainProgram(program), "Cannot share a program"));
-  ATTUNE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<KernelExecutable> executable,
-      KernelExecutable::Create(device.queue(), ProgramHandle(program), plan, names));
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<KernelExecutable> executable,
+                          KernelExecutable::Create(device, ProgramHandle(program), plan, names));
   const Arguments arguments{.operands = views, .workspace = workspace->View(0)};
   ATTUNE_RETURN_IF_ERROR(executable->Run(arguments));
   return device.Synchronize();

@@ -143,9 +143,10 @@ typedef enum attune_policy {
 
 /* Which candidates may serve or be tuned. */
 typedef enum attune_scope {
-  ATTUNE_SCOPE_ALL = 0,
+  ATTUNE_SCOPE_DEFAULT = 0, /* That of the preset, else all. */
   ATTUNE_SCOPE_DYNAMIC = 1, /* Those of which one build serves every size. */
-  ATTUNE_SCOPE_LOADED = 2   /* Those that need no build now. */
+  ATTUNE_SCOPE_LOADED = 2,  /* Those that need no build now. */
+  ATTUNE_SCOPE_ALL = 3
 } attune_scope;
 
 typedef struct attune_options {
@@ -164,12 +165,15 @@ typedef struct attune_options {
   int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
   double tuning_cpu_share;  /* Of one core, (0, 1]; 0: 1. */
   int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
-  int32_t reserved;
+  /* 1: only what was measured to be better than the default (here, on a compatible target or for
+   * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
+   * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */
+  int32_t known_only;
 } attune_options;
-#define ATTUNE_OPTIONS_INIT                                                                        \
-  {                                                                                                \
-    sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_ALL, NULL, NULL, \
-        0, 0, 0, 0, 0, 0                                                                           \
+#define ATTUNE_OPTIONS_INIT                                                                      \
+  {                                                                                              \
+    sizeof(attune_options), NULL, NULL, NULL, ATTUNE_POLICY_DEFAULT, ATTUNE_SCOPE_DEFAULT, NULL, \
+        NULL, 0, 0, 0, 0, 0, 0                                                                   \
   }
 
 /* Maps the index of the database. If there is a database, and unless the run time is deterministic,
@@ -183,7 +187,7 @@ ATTUNE_API attune_code attune_runtime_create(const attune_options* options, attu
 /* Ends the background, which takes a second at most unless the database is locked or a kernel is
  * being compiled; plans must be released before. A program that exits without it has its background
  * ended all the same. With ATTUNE_SUMMARY=1 in the environment at creation, one line about what was
- * served goes to standard error. Null is fine. */
+ * served goes to standard error, then or at the exit. Null is fine. */
 ATTUNE_API void attune_runtime_destroy(attune_runtime* runtime);
 
 /* ---- calls --------------------------------------------------------------------------------------
@@ -201,9 +205,13 @@ typedef struct attune_arguments {
    * with workspace_bytes; ATTUNE_RESOURCE_EXHAUSTED names the least that is needed if none does. */
   void* workspace;
   size_t workspace_bytes;
+  /* CUDA: the CUstream to enqueue on; the legacy default stream is CU_STREAM_LEGACY. While it is
+   * captured, the call becomes part of the graph, and what the graph uses stays until the run time
+   * ends. Null: a queue of the run time. Other devices take only null. */
+  void* queue;
 } attune_arguments;
 #define ATTUNE_ARGUMENTS_INIT \
-  { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0 }
+  { sizeof(attune_arguments), NULL, NULL, NULL, NULL, 1, 0, NULL, 0, NULL }
 
 /* Computes with what is best for this shape now. The first call of a shape looks for it, later ones
  * find it without a lock or an allocation. */

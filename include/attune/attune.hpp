@@ -9,111 +9,21 @@
 #ifndef ATTUNE_ATTUNE_HPP_
 #define ATTUNE_ATTUNE_HPP_
 
-#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attune/attune.h"
+#include "attune/error.hpp"
+#include "attune/problem.hpp"
 
 namespace attune {
 inline namespace v1 {
-
-class Error : public std::runtime_error {
- public:
-  explicit Error(attune_code code) : std::runtime_error(attune_last_message()), code_(code) {}
-  attune_code code() const { return code_; }
-
- private:
-  attune_code code_;
-};
-
-inline void Check(attune_code code) {
-  if (code != ATTUNE_OK) throw Error(code);
-}
-
-// attune_gemm; every field has the meaning that attune.h says.
-struct GemmProblem {
-  std::int64_t m = 1, n = 1, k = 1;
-  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: packed.
-  std::int64_t batch_count = 1;
-  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
-  bool trans_a = false, trans_b = false;
-  attune_type type = ATTUNE_F32;
-  attune_bias bias = ATTUNE_BIAS_NONE;
-  attune_activation activation = ATTUNE_ACTIVATION_NONE;
-  bool deterministic = false;
-  int alignment_bytes = 0;
-  attune_math math = ATTUNE_STRICT;
-
-  attune_gemm ToC() const {
-    return {m,
-            n,
-            k,
-            lda,
-            ldb,
-            ldc,
-            batch_count,
-            stride_a,
-            stride_b,
-            stride_c,
-            trans_a,
-            trans_b,
-            type,
-            bias,
-            activation,
-            deterministic,
-            alignment_bytes,
-            math};
-  }
-};
-
-// attune_conv. Spatial fields are depth, height, width; 2-D leaves depth as it is.
-using Spatial = std::array<std::int64_t, 3>;
-struct ConvProblem {
-  std::int64_t batch = 1, in_channels = 1, out_channels = 1, groups = 1;
-  Spatial in = {1, 1, 1}, filter = {1, 1, 1}, pad = {0, 0, 0}, stride = {1, 1, 1},
-          dilation = {1, 1, 1};
-  attune_direction direction = ATTUNE_FORWARD;
-  int spatial_rank = 2;
-  attune_layout in_layout = ATTUNE_NCHW, weights_layout = ATTUNE_NCHW, out_layout = ATTUNE_NCHW;
-  attune_type type = ATTUNE_F32;
-  bool bias = false;
-  bool deterministic = false;
-  int alignment_bytes = 0;
-  attune_math math = ATTUNE_STRICT;
-
-  attune_conv ToC() const {
-    attune_conv c{};
-    c.batch = batch;
-    c.in_channels = in_channels;
-    c.out_channels = out_channels;
-    c.groups = groups;
-    for (std::size_t i = 0; i < 3; ++i) {
-      c.in[i] = in[i];
-      c.filter[i] = filter[i];
-      c.pad[i] = pad[i];
-      c.stride[i] = stride[i];
-      c.dilation[i] = dilation[i];
-    }
-    c.direction = direction;
-    c.spatial_rank = spatial_rank;
-    c.in_layout = in_layout;
-    c.weights_layout = weights_layout;
-    c.out_layout = out_layout;
-    c.type = type;
-    c.bias = bias;
-    c.deterministic = deterministic;
-    c.alignment_bytes = alignment_bytes;
-    c.math = math;
-    return c;
-  }
-};
 
 using Solution = attune_solution;
 
@@ -126,9 +36,11 @@ struct Arguments {
   double beta = 0;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
+  void* queue = nullptr;  // As attune_arguments has it.
 
   attune_arguments ToC() const {
-    return {sizeof(attune_arguments), a, b, bias, c, alpha, beta, workspace, workspace_bytes};
+    return {sizeof(attune_arguments), a,    b, bias, c, alpha, beta, workspace,
+            workspace_bytes,          queue};
   }
 };
 
@@ -139,12 +51,13 @@ struct Options {
   std::string preset;    // Empty: ATTUNE_PRESET.
   std::string record_tag;
   attune_policy policy = ATTUNE_POLICY_DEFAULT;
-  attune_scope scope = ATTUNE_SCOPE_ALL;
+  attune_scope scope = ATTUNE_SCOPE_DEFAULT;
   std::int64_t max_plans = 0;
   std::chrono::milliseconds tuning_budget{0};
   std::chrono::milliseconds per_problem{0};
   double tuning_cpu_share = 0;
   bool deterministic = false;
+  bool known_only = false;  // As attune_options has it.
 };
 
 // A problem bound once. It must not outlive its run time. Movable.
@@ -191,6 +104,7 @@ class Runtime {
     c.per_problem_ms = options.per_problem.count();
     c.tuning_cpu_share = options.tuning_cpu_share;
     c.deterministic = options.deterministic ? 1 : 0;
+    c.known_only = options.known_only ? 1 : 0;
     attune_runtime* runtime = nullptr;
     Check(attune_runtime_create(&c, &runtime));
     runtime_.reset(runtime);

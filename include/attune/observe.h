@@ -59,8 +59,8 @@ ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_liste
                                            void* context);
 
 /* Waits until nothing is being tuned or made ready in the background, at most `timeout_ms`: not at
- * all if that is negative, and for good with INT64_MAX. Under the policy
- * ATTUNE_RECORD it fails, too, if a problem that was to be recorded is not in the database. */
+ * all if that is negative, and for good with INT64_MAX. It fails, too, if a problem that was to be
+ * recorded is not in the database (policy ATTUNE_RECORD) or the untuned file (attune/tunable.h). */
 ATTUNE_API attune_code attune_wait_idle(attune_runtime* runtime, int64_t timeout_ms);
 
 #ifdef __cplusplus

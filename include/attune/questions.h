@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 typedef enum attune_provenance {
-  ATTUNE_FROM_FORCE = 0,      /* ATTUNE_FORCE says so. */
-  ATTUNE_FROM_RECORD = 1,     /* Measured on this target. */
+  ATTUNE_FROM_FORCE = 0,  /* ATTUNE_FORCE says so, or a line of a results file without a time. */
+  ATTUNE_FROM_RECORD = 1, /* Measured on this target. */
   ATTUNE_FROM_COMPATIBLE = 2, /* Measured on a compatible target. */
   ATTUNE_FROM_NEIGHBOUR = 3,  /* The choice of the nearest tuned shape. */
   ATTUNE_FROM_PREDICTION = 4,

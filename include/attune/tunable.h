@@ -29,10 +29,11 @@ ATTUNE_API attune_code attune_tunable_record_untuned_enable(attune_runtime* runt
 ATTUNE_API int attune_tunable_record_untuned_is_enabled(attune_runtime* runtime);
 ATTUNE_API attune_code attune_tunable_wildcard_fallback_enable(attune_runtime* runtime, int enable);
 ATTUNE_API int attune_tunable_wildcard_fallback_is_enabled(attune_runtime* runtime);
-/* The instruction cache is flushed between timed runs, where the device can. */
+/* Kept, and without effect: no device here has to flush it. */
 ATTUNE_API attune_code attune_tunable_icache_flush_enable(attune_runtime* runtime, int enable);
 ATTUNE_API int attune_tunable_icache_flush_is_enabled(attune_runtime* runtime);
-/* Whether candidates of a library ("openblas") take part in tuning. */
+/* Whether candidates of a library ("openblas") take part in tuning. ATTUNE_INVALID_ARGUMENT if no
+ * solver of the device runs its code. */
 ATTUNE_API attune_code attune_tunable_library_enable(attune_runtime* runtime, const char* library,
                                                      int enable);
 ATTUNE_API int attune_tunable_library_is_enabled(attune_runtime* runtime, const char* library);
@@ -54,7 +55,9 @@ ATTUNE_API int64_t attune_tunable_get_max_warmup_duration(attune_runtime* runtim
 ATTUNE_API attune_code attune_tunable_set_max_warmup_iterations(attune_runtime* runtime,
                                                                 int64_t iterations);
 ATTUNE_API int64_t attune_tunable_get_max_warmup_iterations(attune_runtime* runtime);
-/* Candidates asked of a library that ranks its own; below 1 counts as 1. */
+/* Of what a library lists on the device, best guess first (cuBLASLt, cuDNN), so many are tried
+ * beside its default; below 1 counts as 1. The getter says 0 while nothing is set: all that there
+ * is time for. */
 ATTUNE_API attune_code attune_tunable_set_requested_algo_count(attune_runtime* runtime,
                                                                int64_t count);
 ATTUNE_API int64_t attune_tunable_get_requested_algo_count(attune_runtime* runtime);
@@ -63,7 +66,8 @@ ATTUNE_API int64_t attune_tunable_get_requested_algo_count(attune_runtime* runti
 ATTUNE_API attune_code attune_tunable_set_rotating_buffer_size(attune_runtime* runtime,
                                                                int64_t size_mib);
 ATTUNE_API int64_t attune_tunable_get_rotating_buffer_size_bytes(attune_runtime* runtime);
-/* "device_events" or "kernel_profile". */
+/* "device_events" or "kernel_profile". Kept, and without effect: no device here has such a
+ * profiler. */
 ATTUNE_API attune_code attune_tunable_set_measurement_mode(attune_runtime* runtime,
                                                            const char* mode);
 ATTUNE_API const char* attune_tunable_get_measurement_mode(attune_runtime* runtime);
@@ -158,6 +162,7 @@ ATTUNE_API attune_code attune_tunable_pop_dynamic_dims(void);
 
 typedef struct attune_tunable_counters {
   size_t struct_size;
+  /* A call that finds no plan at hand looks up once. */
   int64_t hits_by_problem;  /* Lookups served by a result of the very problem, */
   int64_t hits_by_key;      /* by one of its key, which more problems have, */
   int64_t hits_by_wildcard; /* by a wildcard. */

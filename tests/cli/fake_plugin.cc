@@ -22,7 +22,7 @@ std::unique_ptr<const Backend> MakeScripted() {
 }  // namespace attune
 
 const attune::PluginDescription* attune_plugin() {
-  static constexpr attune::PluginDescription kDescription = {
-      attune::kPluginApiVersion, "fake", nullptr, nullptr, attune::MakeScripted};
+  static constexpr attune::PluginDescription kDescription = {.name = "fake",
+                                                             .make_backend = attune::MakeScripted};
   return &kDescription;
 }

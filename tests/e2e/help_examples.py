@@ -8,7 +8,7 @@ import subprocess
 import program
 
 VERBS = ("import", "devices", "solvers", "problems", "tune", "best", "explain", "run", "export",
-         "report")  # Those of blas need scripts of a user's own; tests/blas runs such.
+         "report")  # Those of blas and cublas need scripts of a user's own; tests/blas runs such.
 # Options that say how long, and how long is enough here.
 TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
 

@@ -1,12 +1,14 @@
-"""Ctrl-C ends a tuning run after the problem at hand, with exit status 3; a reader that goes away
-does not end it at all."""
+"""Ctrl-C ends a tuning run after the problem at hand, with exit status 3, and the same command goes
+on from there; a reader that goes away does not end it at all."""
 
+import json
 import signal
 import time
 
 import program
 
 PROBLEMS = 40
+PROBLEMS_AGAIN = 8
 TUNE = ("tune", "--tag", "t", "--device", "fake")
 
 
@@ -18,6 +20,27 @@ def test_interrupt(attune):
     out, err = run.communicate(timeout=60)
     program.check(run.returncode == 3, f"exit {run.returncode}\n{out}\n{err}")
     program.check("not reached" in out and "goes on from here" in err, out + err)
+
+
+def tuned_before_interrupt(attune, *words):
+    """The problems that a run has tuned when it is told to end at its first progress line."""
+    run = attune.start(*words, "--json")
+    run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    program.check(run.returncode == 3, f"exit {run.returncode}\n{err}")
+    return {problem["problem"] for problem in json.loads(out)["problems"]
+            if problem["outcome"] == "tuned"}
+
+
+def test_retune_goes_on(attune):
+    attune.run("import", attune.write_problems(PROBLEMS_AGAIN, "again.txt"), "--tag", "again")
+    retune = ("tune", "--tag", "again", "--device", "fake", "--retune", "--per-problem", "300ms")
+    attune.run(*retune)
+    first = tuned_before_interrupt(attune, *retune)
+    program.check(0 < len(first) <= PROBLEMS_AGAIN // 2, first)
+    second = tuned_before_interrupt(attune, *retune)
+    program.check(second and not first & second, (first, second))
 
 
 def test_second_interrupt(attune):
@@ -41,6 +64,7 @@ def test_reader_goes_away(attune):
 def test(attune):
     attune.run("import", attune.write_problems(PROBLEMS), "--tag", "t")
     test_interrupt(attune)
+    test_retune_goes_on(attune)
     test_second_interrupt(attune)
     test_reader_goes_away(attune)
 

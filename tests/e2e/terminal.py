@@ -76,13 +76,20 @@ def check_progress(written, columns):
     return frames
 
 
-def check_clean_end(written, columns):
+def check_clean_end(written, columns, columns_shown):
     screen = screen_of(written)
     program.check(not any("[#" in line or "[." in line for line in screen), screen)
     program.check(screen[0].startswith("problem"), screen)
     program.check(screen[-1] == "", screen)
     table = screen[:screen.index("")]
-    program.check(len(table) == PROBLEMS + 1, screen)
+    # What is left out for want of room is named last.
+    left_out = table.pop() if table[-1].startswith("(Left out") else ""
+    program.check(bool(left_out) == (columns_shown < 80), screen)
+    # Under each row, and under the heading, stands the whole candidate.
+    rows, candidates = table[::2], table[1::2]
+    program.check(len(rows) == len(candidates) == PROBLEMS + 1, screen)
+    program.check(all(line.startswith("    fake.") and "…" not in line for line in candidates[1:]),
+                  screen)
     program.check(all(len(line) <= columns for line in table), (columns, table))
 
 
@@ -90,14 +97,14 @@ def test_terminal(attune):
     written = on_terminal(attune, 100)
     frames = check_progress(written, 100)
     program.check(all(re.search(r"\d+s, \d+s left$", text) for text in frames[:-1]), frames)
-    check_clean_end(written, 100)
+    check_clean_end(written, 100, 100)
     program.check(COLOUR.search(written), written)
 
 
 def test_narrow_terminal_without_colours(attune):
     written = on_terminal(attune, 60, NO_COLOR="1")
     check_progress(written, 60)
-    check_clean_end(written, 120)
+    check_clean_end(written, 120, 60)
     program.check(not COLOUR.search(written), written)
 
 

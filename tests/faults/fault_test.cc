@@ -38,6 +38,17 @@ class FaultTest : public testing::Test {
     evaluator_ = MakeChildEvaluator(options);
   }
 
+  // From now on loading has no deadline of its own.
+  void WaitForLoads() {
+    ChildOptions options;
+    options.program = ATTUNE_FAKE_EVALUATOR;
+    options.device = "fake";
+    options.jobs = 2;
+    options.memory_limit_bytes = kMemoryLimitBytes;
+    options.load_deadline_ns = 600'000'000'000;
+    evaluator_ = MakeChildEvaluator(options);
+  }
+
   TunerParts Parts() {
     TunerParts parts;
     parts.solvers = &backend_->solvers();
@@ -163,7 +174,7 @@ TEST_F(FaultTest, CandidateWithLongLaunchesIsTimedAsLongAsQualifyingSaw) {
   const auto library = ParseCandidate("fake.library@1{}");
   ASSERT_TRUE(library.ok()) << library.status().message();
   ASSERT_TRUE(evaluator_->Begin(kProblem, 1, {}, {}).ok());
-  const auto qualified = evaluator_->Qualify({&*library, 1}, clock_.NowNs());
+  const auto qualified = evaluator_->Qualify({&*library, 1}, {.begin_by_ns = clock_.NowNs()});
   ASSERT_TRUE(qualified.ok()) << qualified.status().message();
   ASSERT_EQ(qualified->front().trial.failure(), nullptr)
       << qualified->front().trial.failure()->message;
@@ -327,6 +338,42 @@ TEST_F(FaultTest, ProblemThatCannotBeEvaluatedDoesNotEndTheList) {
   EXPECT_NE(summary->outcomes[0].kind, ProblemOutcome::Kind::kTuned);
   EXPECT_FALSE(summary->outcomes[0].message.empty());
   EXPECT_EQ(summary->outcomes[1].kind, ProblemOutcome::Kind::kTuned);
+}
+
+// Takes longer to load than any test lasts, and is no hang before its deadline.
+constexpr const char* kNeverReady = "fault=slow_load delay_ms=600000";
+
+TEST_F(FaultTest, WhatIsNotReadyWhenTheProblemIsOverIsLeftOutAsIfItHadNotBegun) {
+  Script(fmt::format("fake.tiled {}", kNeverReady));
+  WaitForLoads();
+  TuneOptions options = Options("exhaustive", false);
+  options.per_problem_ns = 2'000'000'000;
+  const int64_t begin_ns = clock_.NowNs();
+
+  const auto report = Tuner(Parts(), options).Tune(kProblem);
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->choice->candidate.solver.name, "fake.library");
+  EXPECT_TRUE(report->failures.empty());
+  EXPECT_TRUE(RecordedFailures().empty());
+  EXPECT_LT(clock_.NowNs() - begin_ns, 20'000'000'000);
+}
+
+TEST_F(FaultTest, ARunEndsThoughNobodyIsReady) {
+  Script(fmt::format("* {}", kNeverReady));
+  WaitForLoads();
+  TuneOptions options = Options("exhaustive", false);
+  options.per_problem_ns = 200'000'000;
+  TuneBounds bounds;
+  bounds.end_ns = clock_.NowNs() + 3'000'000'000;
+
+  const Status status = Tuner(Parts(), options).Tune(kProblem, nullptr, bounds).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_NE(status.message().find("No candidate was built and loaded in"), std::string::npos);
+  EXPECT_GE(clock_.NowNs(), bounds.end_ns);
+  EXPECT_LT(clock_.NowNs(), bounds.end_ns + 15'000'000'000);
+  EXPECT_TRUE(RecordedFailures().empty());
 }
 
 TEST_F(FaultTest, RunEndsWithoutAChoiceWhenEverythingCrashes) {

@@ -1,5 +1,6 @@
 // Candidates that share a child, as on a device that is costly to open, and what a device lists.
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdlib>
@@ -9,25 +10,30 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/steady_time.h"
 #include "attune/tuner/child_evaluator.h"
 #include "backends/fake/fake_backend.h"
+#include "tests/conformance/store/temporary_folder.h"
 
 namespace attune {
 namespace {
 
 class SharedChildrenTest : public testing::Test {
  protected:
-  void Begin(const std::string& script) {
+  void Begin(const std::string& script, std::vector<SolverId> compiling = {}) {
     ::setenv(kFakeScriptVariable, script.c_str(), 1);
     ChildOptions options;
     options.program = ATTUNE_FAKE_EVALUATOR;
     options.device = "fake";
     options.share_children = true;
+    options.compiling = std::move(compiling);
+    options.compile_jobs = compile_jobs_;
     options.memory_limit_bytes = int64_t{512} << 20;
     options.run_deadline_ns = 1'500'000'000;
     evaluator_ = MakeChildEvaluator(options);
@@ -38,7 +44,7 @@ class SharedChildrenTest : public testing::Test {
   std::map<std::string, FailureKind> FailuresOf(const std::vector<std::string>& texts) {
     std::vector<Candidate> candidates;
     for (const std::string& text : texts) candidates.push_back(*ParseCandidate(text));
-    const auto results = evaluator_->Qualify(candidates, INT64_MAX);
+    const auto results = evaluator_->Qualify(candidates, {});
     EXPECT_TRUE(results.ok()) << results.status().message();
     EXPECT_EQ(results->size(), candidates.size());
     std::map<std::string, FailureKind> failures;
@@ -61,6 +67,7 @@ class SharedChildrenTest : public testing::Test {
   }
 
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
+  int compile_jobs_ = 2;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -83,6 +90,23 @@ TEST_F(SharedChildrenTest, OneThatFailsTakesNobodyWithIt) {
 
     EXPECT_EQ(failures, (std::map<std::string, FailureKind>{{kFive[2], kind}})) << fault;
   }
+}
+
+TEST_F(SharedChildrenTest, WhoIsNotReadyInTimeIsLeftOutWithWhoComesBehind) {
+  ASSERT_NO_FATAL_FAILURE(
+      Begin("fake.tiled{threads=2,tile=16,unroll=4} fault=slow_load delay_ms=600000"));
+  std::vector<Candidate> candidates;
+  for (const std::string& text : kFive) candidates.push_back(*ParseCandidate(text));
+  QualifyTime time;
+  time.begin_by_ns = SteadyNowNs() + 3'000'000'000;
+  time.ready_by_ns = time.begin_by_ns;
+
+  const auto results = evaluator_->Qualify(candidates, time);
+
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  ASSERT_EQ(results->size(), 2u);
+  EXPECT_EQ(Text((*results)[1].trial.candidate), kFive[1]);
+  EXPECT_EQ((*results)[1].trial.failure(), nullptr);
 }
 
 TEST_F(SharedChildrenTest, WhoFailsBehindOthersIsTriedAlone) {
@@ -111,6 +135,109 @@ TEST_F(SharedChildrenTest, OneChildListsAndQualifiesUntilOthersAreTimed) {
   const auto timer = evaluator_->StartTiming(timed);
   ASSERT_TRUE(timer.ok()) << timer.status().message();
   EXPECT_FALSE(Children().contains(*second.begin()));
+}
+
+class CompiledAheadTest : public SharedChildrenTest {
+ protected:
+  CompiledAheadTest() { ::setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1); }
+  ~CompiledAheadTest() override { ::unsetenv("XDG_CACHE_HOME"); }
+
+  const TemporaryFolder cache_;
+  const std::vector<SolverId> compiling_ = {{"fake.tiled", 1}};
+};
+
+TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNextBatch) {
+  ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
+  std::vector<Candidate> candidates;
+  for (const std::string& text : kFive) candidates.push_back(*ParseCandidate(text));
+
+  const auto results = evaluator_->Qualify(candidates, {});
+  const std::set<pid_t> first = Children();
+  const auto again = evaluator_->Qualify(candidates, {});
+
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  ASSERT_EQ(results->size(), candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Trial& trial = (*results)[i].trial;
+    EXPECT_EQ(trial.candidate, candidates[i]);
+    EXPECT_EQ(trial.failure(), nullptr);
+    EXPECT_EQ(trial.build_ns > 0, trial.candidate.solver.name == "fake.tiled") << i;
+  }
+  // The one that has the device, and who compiles.
+  EXPECT_GT(first.size(), 1u);
+  EXPECT_EQ(Children(), first);
+  ASSERT_TRUE(again.ok());
+  for (const Qualified& result : *again) EXPECT_EQ(result.trial.build_ns, 0);
+}
+
+TEST_F(CompiledAheadTest, NoMoreCompileAtOnceThanMay) {
+  for (const int jobs : {1, 3}) {
+    compile_jobs_ = jobs;
+    ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
+
+    EXPECT_TRUE(FailuresOf(kFive).empty());
+
+    // The other one has the device.
+    EXPECT_EQ(Children().size(), static_cast<size_t>(jobs) + 1);
+  }
+}
+
+TEST_F(CompiledAheadTest, WhatIsNotCompiledInTimeIsGivenUpAndTriedAnotherTime) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=slow_build delay_ms=60000", compiling_));
+  const std::vector<Candidate> candidates = {*ParseCandidate(kFive[2]), *ParseCandidate(kFive[1])};
+  constexpr int64_t kSecondNs = 1'000'000'000;
+  const int64_t begin_ns = SteadyNowNs();
+  const int64_t ready_by_ns = begin_ns + 3 * kSecondNs;
+
+  const auto results = evaluator_->Qualify(
+      candidates, {.ready_by_ns = ready_by_ns, .first_ready_by_ns = ready_by_ns});
+
+  EXPECT_LT(SteadyNowNs() - begin_ns, 30 * kSecondNs);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  ASSERT_EQ(results->size(), 1u);
+  EXPECT_EQ((*results)[0].trial.candidate, candidates[1]);
+  EXPECT_EQ((*results)[0].trial.failure(), nullptr);
+  // Neither a failure nor a compiler that is gone for good.
+  EXPECT_TRUE(FailuresOf({kFive[1], kFive[3]}).empty());
+}
+
+TEST_F(CompiledAheadTest, WhatDoesNotCompileNeverReachesTheDevice) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=build_fails", compiling_));
+
+  EXPECT_EQ(FailuresOf(kFive),
+            (std::map<std::string, FailureKind>{{kFive[2], FailureKind::kBuildFailed}}));
+}
+
+TEST_F(CompiledAheadTest, WhoFailsOnTheDeviceFailsAsEver) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=crash", compiling_));
+
+  EXPECT_EQ(FailuresOf(kFive),
+            (std::map<std::string, FailureKind>{{kFive[2], FailureKind::kCrashed}}));
+}
+
+TEST_F(CompiledAheadTest, ACompilerThatIsKilledCostsWhatItCompiled) {
+  ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
+  ASSERT_TRUE(FailuresOf({kFive[1]}).empty());
+  // Everybody who waits for the next batch, whoever has the device included.
+  for (const pid_t child : Children()) ::kill(child, SIGKILL);
+
+  // Those who compile are started anew, or what they were given fails with them.
+  const auto failures = FailuresOf(kFive);
+
+  for (const auto& [text, kind] : failures) EXPECT_EQ(kind, FailureKind::kCrashed) << text;
+  EXPECT_LT(failures.size(), kFive.size());
+  EXPECT_TRUE(FailuresOf(kFive).empty());
+}
+
+TEST_F(CompiledAheadTest, APastDeadlineLeavesOneThatIsQualified) {
+  ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
+  const std::vector<Candidate> candidates = {*ParseCandidate(kFive[1]), *ParseCandidate(kFive[2]),
+                                             *ParseCandidate(kFive[3])};
+
+  const auto results = evaluator_->Qualify(candidates, {.begin_by_ns = 1});
+
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  EXPECT_EQ(results->size(), 1u);
 }
 
 TEST_F(SharedChildrenTest, AListOfManyPagesArrivesWholeAndInOrder) {

@@ -69,7 +69,8 @@ TEST(FormatGoldenTest, EnvironmentIsReadAndWrittenAsEver) {
 class ChildMessagesTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, ChildMessagesTest,
                          testing::Values("child_protocol_v1.txt", "child_protocol_v2.txt",
-                                         "child_protocol_v3.txt", "child_protocol_v4.txt"));
+                                         "child_protocol_v3.txt", "child_protocol_v4.txt",
+                                         "child_protocol_v5.txt"));
 
 TEST_P(ChildMessagesTest, AreDecodedAndEncodedAsEver) {
   std::string written;

@@ -1,6 +1,8 @@
 """A package that is made in one home serves in another one that has nothing: its records, and its
 kernels with zero builds. On the fake device, and on the first OpenCL device if there is one."""
 
+import hashlib
+import json
 import pathlib
 import re
 import shutil
@@ -59,11 +61,47 @@ def test_device(attune, device, solver):
     counters, _ = caller(attune, home, **pinned)
     program.check(counters["is_tuned"] == 0, f"Another package: {counters}")
 
+    return package, digest
+
+
+def test_damage(attune, package):
     damaged = pathlib.Path(next(package.glob("kernels/*.kernel")))
     damaged.write_bytes(damaged.read_bytes() + b"x")
     _, err = attune.run("package", "verify", str(package), status=1)
     program.check(damaged.name in err, err)
-    return package, digest
+
+
+def test_swapped_index(attune, package, digest):
+    """The index of another package is not served under the pin of this one."""
+    name = package.name
+    attune.run("tune", "--tag", name, "--device", name, "--solver", "fake.tiled", "--retune",
+               "--per-problem", "3s")
+    attune.run("package", "create", "--tag", name, "--device", name, "-o", "later")
+    mixed = attune.folder / "mixed"
+    shutil.copytree(package, mixed)
+    shutil.copy(attune.folder / "later" / "index", mixed / "index")
+    program.check((mixed / "index").read_bytes() != (package / "index").read_bytes(), "One index.")
+    home = attune.folder / "home-mixed"
+    home.mkdir()
+    counters, _ = caller(attune, home, ATTUNE_PACKAGES=f"{mixed}#sha256={digest}",
+                         ATTUNE_DEVICE=name)
+    program.check(counters["is_tuned"] == 0, f"The index of another package: {counters}")
+
+
+def test_unlisted_kernels(attune, package):
+    """A kernel that the manifest does not name is built here."""
+    folder = attune.folder / "unlisted"
+    shutil.copytree(package, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"] = {"index": manifest["files"]["index"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    digest = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+    home = attune.folder / "home-unlisted"
+    home.mkdir()
+    counters, kernels = caller(attune, home, ATTUNE_PACKAGES=f"{folder}#sha256={digest}",
+                               ATTUNE_DEVICE=package.name)
+    program.check(counters["is_tuned"] == 1, counters)
+    program.check(len(kernels) == 1, f"Not built in spite of the manifest: {counters}")
 
 
 def test_missing_kernel(attune, device, package, digest):
@@ -88,11 +126,15 @@ def test(attune):
     _, err = attune.run("package", "create", "--tag", "none", "-o", "none", status=1)
     program.check("none" in err, err)
     package, digest = test_device(attune, "fake", "fake.tiled")
+    test_swapped_index(attune, package, digest)
+    test_unlisted_kernels(attune, package)
+    test_damage(attune, package)
     test_missing_kernel(attune, "fake", package, digest)
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
     if "opencl:0" in usable:
         package, digest = test_device(attune, "opencl:0", "gemm-tiled")
+        test_damage(attune, package)
         test_missing_kernel(attune, "opencl:0", package, digest)
     else:
         print("skipped: there is no usable device opencl:0 here")

@@ -62,7 +62,7 @@ TEST(CppInterface, SwitchesAreSetAndRead) {
   tunable.EnableRecordUntuned(true);
   tunable.EnableWildcardFallback(true);
   tunable.EnableIcacheFlush(false);
-  tunable.EnableLibrary("openblas", false);
+  tunable.EnableLibrary("tiled", false);
   tunable.SetMaxTuningDuration(std::chrono::milliseconds(11));
   tunable.SetMaxTuningIterations(12);
   tunable.SetMaxWarmupDuration(std::chrono::milliseconds(13));
@@ -79,7 +79,7 @@ TEST(CppInterface, SwitchesAreSetAndRead) {
   EXPECT_TRUE(tunable.is_record_untuned_enabled());
   EXPECT_TRUE(tunable.is_wildcard_fallback_enabled());
   EXPECT_FALSE(tunable.is_icache_flush_enabled());
-  EXPECT_FALSE(tunable.is_library_enabled("openblas"));
+  EXPECT_FALSE(tunable.is_library_enabled("tiled"));
   EXPECT_EQ(tunable.max_tuning_duration(), std::chrono::milliseconds(11));
   EXPECT_EQ(tunable.max_tuning_iterations(), 12);
   EXPECT_EQ(tunable.max_warmup_duration(), std::chrono::milliseconds(13));

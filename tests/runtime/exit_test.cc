@@ -1,12 +1,16 @@
 // Programs exit, or are killed, with their run time at work.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/file.h"
 #include "tests/runtime/runtime_world.h"
 
 namespace attune {
@@ -81,6 +85,44 @@ TEST(Exit, WhatWasToBeRecordedIsRecordedBefore) {
     ASSERT_EQ(ended["threads"], 1) << "in run " << i;
     ASSERT_EQ(ProblemsUnder(world.database(), "recorded"), 4u) << "in run " << i;
   }
+}
+
+TEST(Exit, MissesOfTheTunableLayerAreRecordedHoweverSoonItComes) {
+  for (const std::string policy : {"deferred", "never", "record", "inline"}) {
+    RuntimeWorld world;
+    world.Set("ATTUNE_TUNABLE_ENABLED", "1");
+    world.Set("ATTUNE_TUNABLE_TUNING", "0");
+    world.Set("ATTUNE_TUNABLE_RECORD_UNTUNED", "1");
+    world.Set("ATTUNE_TUNABLE_UNTUNED_FILENAME", (world.folder() / "untuned.csv").string());
+
+    auto ended = CallerProcess(Leaver(policy, 20, -1)).Wait();
+
+    ASSERT_EQ(ended["threads"], 1) << policy;
+    const auto untuned = ReadFile(world.folder() / "untuned0.csv");
+    ASSERT_TRUE(untuned.ok()) << policy << ": " << untuned.status().message();
+    EXPECT_EQ(std::count(untuned->begin(), untuned->end(), '\n'), 20) << policy;
+  }
+}
+
+TEST(Exit, TheSummaryIsToldOnceAndCountsTheCallsOfTheExit) {
+  RuntimeWorld world;
+  world.Set("ATTUNE_SUMMARY", "1");
+  testing::internal::CaptureStderr();
+
+  std::vector<std::string> words = Leaver("record", 4, -1);
+  words.push_back("again");
+
+  auto ended = CallerProcess(words).Wait();
+
+  const std::string line = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(ended["threads"], 1);
+  int hits = 0;
+  int misses = 0;
+  ASSERT_EQ(std::sscanf(line.c_str(), "attune: %d hits, %d misses", &hits, &misses), 2) << line;
+  // Memory of another alignment makes another problem, so the last call may be either.
+  EXPECT_EQ(hits + misses, 5) << line;
+  EXPECT_THAT(line, testing::HasSubstr(" 4 recorded"));
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
 TEST(Exit, CallsThatFailDuringItAreExplained) {

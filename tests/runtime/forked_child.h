@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <functional>
-#include <thread>
 
 namespace attune {
 
@@ -20,21 +19,18 @@ inline constexpr bool kAllocatesAfterFork = false;
 inline constexpr bool kAllocatesAfterFork = true;
 #endif
 
-// What `body` returned in a forked child; -1 if the child died, or hung for `deadline`.
+// What `body` returned in a forked child; -1 if the child died, or hung for `deadline`: its own
+// alarm ends it then.
 inline int InChild(const std::function<int()>& body,
                    std::chrono::seconds deadline = std::chrono::seconds(60)) {
   const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(body());
-  const auto give_up = std::chrono::steady_clock::now() + deadline;
-  int status = -1;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > give_up) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, &status, 0);
-      return -1;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (pid == 0) {
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(static_cast<unsigned>(deadline.count()));
+    ::_exit(body());
   }
+  int status = -1;
+  if (::waitpid(pid, &status, 0) != pid) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -1,7 +1,10 @@
 // A program that exits without destroying its run time, while the background is at work. At its
 // end, after what the run time does there, it prints how many threads it has as "threads N".
 //
-//   runtime_leaver POLICY SHAPES MILLISECONDS: exits so long after the background has begun
+//   runtime_leaver POLICY SHAPES MILLISECONDS [again]
+//
+// MILLISECONDS: exits so long after the background has begun; below 0: at once, with the background
+// let alone. again: calls once more in the middle of the exit.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,32 +32,40 @@ constexpr int kOwnThreads = 1;
 void PrintThreads() {
   // A thread that was joined stays in the list until the system has taken it apart, which it may
   // do after it has told who waited.
-  constexpr int kLooks = 10'000;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   int threads = CountThreads();
-  for (int look = 0; threads > kOwnThreads && look < kLooks; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (threads > kOwnThreads && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
     threads = CountThreads();
   }
   std::printf("threads %d\n", threads - kOwnThreads + 1);
 }
 
+// Left behind, and not lost: LeakSanitizer tells them apart.
+attune_runtime* runtime = nullptr;
+
+// A call in the middle of the exit.
+void MultiplyOnceMore() {
+  if (!attune::Multiply(runtime, 16)) std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   // What is registered first is called last.
   std::atexit(PrintThreads);
   ::setenv("ATTUNE_POLICY", argv[1], 1);
   attune_options options = ATTUNE_OPTIONS_INIT;
   options.per_problem_ms = 500;
-  // Left behind, and not lost: LeakSanitizer tells them apart.
-  static attune_runtime* runtime = nullptr;
   if (attune_runtime_create(&options, &runtime) != ATTUNE_OK) return 1;
+  if (argc == 5) std::atexit(MultiplyOnceMore);
   const long shapes = std::strtol(argv[2], nullptr, 10);
   for (long i = 0; i < shapes; ++i) {
     if (!attune::Multiply(runtime, 16 + i)) return 1;
   }
+  const long milliseconds = std::strtol(argv[3], nullptr, 10);
   // Whoever waits for the background lets it begin at once.
-  (void)attune_wait_idle(runtime, std::strtol(argv[3], nullptr, 10));
+  if (milliseconds >= 0) (void)attune_wait_idle(runtime, milliseconds);
   return 0;
 }

@@ -61,6 +61,21 @@ attune_gemm Square(int64_t size) {
   return gemm;
 }
 
+// Arguments of a product of ones, 8x8x8, whose elements are 8.
+struct ProductOfOnes {
+  attune_gemm gemm = Square(8);
+  std::vector<float> ones = std::vector<float>(64, 1);
+  std::vector<float> c = std::vector<float>(64);
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+
+  ProductOfOnes() {
+    arguments.a = arguments.b = ones.data();
+    arguments.c = c.data();
+  }
+  ProductOfOnes(const ProductOfOnes&) = delete;
+  ProductOfOnes& operator=(const ProductOfOnes&) = delete;
+};
+
 TEST(StructSize, SolutionsOfAnySizeCanBeAskedForTwiceWithTheSameArray) {
   RuntimeWorld world;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
@@ -100,30 +115,46 @@ TEST(StructSize, OfArgumentsIsLookedAtBeforeTheyAreRead) {
   RuntimeWorld world;
   const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
-  const std::vector<float> ones(64, 1);
-  std::vector<float> c(64);
-  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
-  arguments.a = arguments.b = ones.data();
-  arguments.c = c.data();
-  const attune_gemm gemm = Square(8);
+  ProductOfOnes product;
   const attune_conv conv{};
   attune_plan* plan = nullptr;
-  ASSERT_EQ(attune_plan_gemm(runtime.get(), &gemm, 1, 0, ATTUNE_NO_LIMIT, &plan), ATTUNE_OK);
+  ASSERT_EQ(attune_plan_gemm(runtime.get(), &product.gemm, 1, 0, ATTUNE_NO_LIMIT, &plan),
+            ATTUNE_OK);
   const std::unique_ptr<attune_plan, decltype(&attune_plan_release)> held(plan,
                                                                           attune_plan_release);
 
-  for (const size_t size : {size_t{0}, size_t{8}, sizeof arguments - 8}) {
-    arguments.struct_size = size;
-    EXPECT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_INVALID_ARGUMENT);
+  constexpr size_t kFirstRelease = offsetof(attune_arguments, queue);
+  for (const size_t size : {size_t{0}, size_t{8}, kFirstRelease - 8}) {
+    product.arguments.struct_size = size;
+    EXPECT_EQ(attune_run_gemm(runtime.get(), &product.gemm, &product.arguments),
+              ATTUNE_INVALID_ARGUMENT);
     EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
-    EXPECT_EQ(attune_run_conv(runtime.get(), &conv, &arguments), ATTUNE_INVALID_ARGUMENT);
+    EXPECT_EQ(attune_run_conv(runtime.get(), &conv, &product.arguments), ATTUNE_INVALID_ARGUMENT);
     EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
-    EXPECT_EQ(attune_plan_run(plan, &arguments), ATTUNE_INVALID_ARGUMENT);
+    EXPECT_EQ(attune_plan_run(plan, &product.arguments), ATTUNE_INVALID_ARGUMENT);
     EXPECT_THAT(attune_last_message(), HasSubstr("'struct_size' of the arguments"));
   }
-  arguments.struct_size = sizeof arguments + 8;
-  EXPECT_EQ(attune_run_gemm(runtime.get(), &gemm, &arguments), ATTUNE_OK);
-  EXPECT_EQ(c[0], 8);
+  for (const size_t size : {kFirstRelease, sizeof product.arguments + 8}) {
+    product.arguments.struct_size = size;
+    product.c[0] = 0;
+    EXPECT_EQ(attune_run_gemm(runtime.get(), &product.gemm, &product.arguments), ATTUNE_OK);
+    EXPECT_EQ(product.c[0], 8);
+  }
+}
+
+TEST(StructSize, AQueueIsReadOnlyWhereTheStructHasOne) {
+  RuntimeWorld world;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  ProductOfOnes product;
+  product.arguments.queue = &product;
+
+  EXPECT_EQ(attune_run_gemm(runtime.get(), &product.gemm, &product.arguments), ATTUNE_UNSUPPORTED);
+  EXPECT_THAT(attune_last_message(), HasSubstr("'queue' has to be null"));
+  EXPECT_EQ(product.c[0], 0);
+  product.arguments.struct_size = offsetof(attune_arguments, queue);
+  EXPECT_EQ(attune_run_gemm(runtime.get(), &product.gemm, &product.arguments), ATTUNE_OK);
+  EXPECT_EQ(product.c[0], 8);
 }
 
 TEST(StructSize, CountersOfAnOlderReleaseAreWrittenAsFarAsTheyGo) {

@@ -1,24 +1,18 @@
 // The switches of TunableOp's kind on libattune.so: what they ask for is what the database shows.
-#include "attune/tunable.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "attune/base/file.h"
 #include "attune/tunable/untuned_file.h"
-#include "storage/sql/sql_store.h"
-#include "tests/runtime/runtime_world.h"
+#include "tests/runtime/tunable_world.h"
 
 namespace attune {
 namespace {
@@ -28,141 +22,6 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
-
-using Variables = std::map<std::string, std::string>;
-
-// A world with the tunable layer switched on and its files in the world's folder.
-class TunableRuntime : public testing::Test {
- protected:
-  TunableRuntime() {
-    Set({{"ENABLED", "1"},
-         {"ROTATING_BUFFER_SIZE", "0"},
-         {"FILENAME", results_path()},
-         {"UNTUNED_FILENAME", (world_.folder() / "untuned.csv").string()}});
-  }
-
-  void Set(const Variables& variables) {
-    for (const auto& [name, value] : variables) {
-      world_.Set(("ATTUNE_TUNABLE_" + name).c_str(), value);
-    }
-  }
-
-  // The environment's names take the ordinal of the device.
-  std::string results_path() const { return (world_.folder() / "results.csv").string(); }
-  std::string Results() const { return Content("results0.csv"); }
-  std::string Untuned() const { return Content("untuned0.csv"); }
-  std::string untuned_file() const { return (world_.folder() / "untuned0.csv").string(); }
-
-  std::vector<RecordedSet> Sets() const {
-    std::vector<RecordedSet> sets;
-    const auto store = OpenSqlStore(world_.database());
-    EXPECT_TRUE(store.ok()) << store.status().message();
-    if (!store.ok()) return sets;
-    EXPECT_TRUE((*store)
-                    ->Visit({},
-                            [&](const RecordedSet& set) {
-                              sets.push_back(set);
-                              return Status::Ok();
-                            })
-                    .ok());
-    return sets;
-  }
-
-  std::vector<Trial> Trials() const {
-    std::vector<Trial> trials;
-    for (const RecordedSet& set : Sets()) {
-      for (const Record& record : set.records) trials.push_back(record.trial);
-    }
-    EXPECT_FALSE(trials.empty());
-    return trials;
-  }
-
-  // Tunes a product of this size before it is computed.
-  void TuneInline(int64_t size) {
-    EventLog log;
-    const RuntimeHandle runtime = MakeRuntime(ATTUNE_INLINE);
-    ASSERT_NE(runtime, nullptr) << attune_last_message();
-    log.Listen(runtime.get());
-    ASSERT_TRUE(Multiply(runtime.get(), size)) << attune_last_message();
-    ASSERT_EQ(CountersOf(runtime.get()).tunings, 1u) << log.Message(ATTUNE_EVENT_TUNING_FAILED);
-  }
-
-  RuntimeWorld world_;
-
- private:
-  std::string Content(const char* name) const {
-    const auto content = ReadFile(world_.folder() / name);
-    return content.ok() ? *content : "";
-  }
-};
-
-attune_tunable_counters TunableCountersOf(attune_runtime* runtime) {
-  attune_tunable_counters counters = ATTUNE_TUNABLE_COUNTERS_INIT;
-  EXPECT_EQ(attune_tunable_get_counters(runtime, &counters), ATTUNE_OK);
-  return counters;
-}
-
-std::set<std::string> SolversOf(const std::vector<Trial>& trials) {
-  std::set<std::string> solvers;
-  for (const Trial& trial : trials) solvers.insert(trial.candidate.solver.name);
-  return solvers;
-}
-
-// The first two columns of every line that is no validator.
-std::set<std::string> KeysIn(const std::string& content) {
-  std::set<std::string> keys;
-  for (size_t begin = 0; begin < content.size();) {
-    const size_t end = std::min(content.find('\n', begin), content.size());
-    const std::string line = content.substr(begin, end - begin);
-    const size_t comma = line.find(',');
-    if (!line.starts_with("Validator,") && comma != std::string::npos) {
-      keys.insert(line.substr(0, line.find(',', comma + 1)));
-    }
-    begin = end + 1;
-  }
-  return keys;
-}
-
-TEST_F(TunableRuntime, WhatWasRecordedIsTunedOffLineAndServedWithTuningOff) {
-  Set({{"TUNING", "0"}, {"RECORD_UNTUNED", "1"}});
-  {
-    const RuntimeHandle recording = MakeRuntime(ATTUNE_DEFERRED);
-    ASSERT_NE(recording, nullptr) << attune_last_message();
-    for (const int64_t size : {1, 16, 17, 16}) ASSERT_TRUE(Multiply(recording.get(), size));
-    ASSERT_TRUE(IsIdle(recording.get()));
-    EXPECT_EQ(TunableCountersOf(recording.get()).recorded, 3);
-  }
-  ASSERT_EQ(KeysIn(Untuned()).size(), 3u) << Untuned();
-  Set({{"TUNING", "1"}, {"RECORD_UNTUNED", "0"}});
-  {
-    const RuntimeHandle tuning = MakeRuntime(ATTUNE_DEFERRED);
-    ASSERT_NE(tuning, nullptr) << attune_last_message();
-    attune_tunable_offline report = ATTUNE_TUNABLE_OFFLINE_INIT;
-    ASSERT_EQ(attune_tunable_tune_in_file(tuning.get(), untuned_file().c_str(), &report), ATTUNE_OK)
-        << attune_last_message();
-    EXPECT_EQ(report.tuned, 3);
-    EXPECT_EQ(report.failed, 0);
-  }
-  EXPECT_EQ(KeysIn(Results()), KeysIn(Untuned()));
-  const size_t sets = Sets().size();
-  const std::string results = Results();
-  const std::string untuned = Untuned();
-  Set({{"TUNING", "0"}, {"RECORD_UNTUNED", "1"}});
-
-  const RuntimeHandle serving = MakeRuntime(ATTUNE_DEFERRED);
-  ASSERT_NE(serving, nullptr) << attune_last_message();
-  for (const int64_t size : {1, 16, 17}) ASSERT_TRUE(Multiply(serving.get(), size));
-  ASSERT_TRUE(IsIdle(serving.get()));
-
-  const attune_tunable_counters counters = TunableCountersOf(serving.get());
-  EXPECT_EQ(counters.misses, 0);
-  EXPECT_EQ(counters.recorded, 0);
-  EXPECT_EQ(counters.tuned, 0);
-  EXPECT_GE(counters.hits_by_problem, 3);
-  EXPECT_EQ(Sets().size(), sets);
-  EXPECT_EQ(Results(), results);
-  EXPECT_EQ(Untuned(), untuned);
-}
 
 TEST_F(TunableRuntime, NoCandidateIsTimedMoreOftenThanMaxTuningIterations) {
   constexpr int64_t kIterations = 7;
@@ -215,6 +74,31 @@ TEST_F(TunableRuntime, ALibraryThatIsSwitchedOffIsNeverTried) {
   EXPECT_THAT(Results(), Not(HasSubstr("fake.library")));
 }
 
+TEST_F(TunableRuntime, TheEnvironmentBeatsTheApiForLibraries) {
+  Set({{"LIBRARY_ENABLED", "0"}});
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_EQ(attune_tunable_library_enable(runtime.get(), "library", 1), ATTUNE_FAILED_PRECONDITION);
+  EXPECT_THAT(attune_last_message(), HasSubstr("ATTUNE_TUNABLE_LIBRARY_ENABLED"));
+  EXPECT_EQ(attune_tunable_library_is_enabled(runtime.get(), "library"), 0);
+  EXPECT_EQ(attune_tunable_library_enable(runtime.get(), "tiled", 0), ATTUNE_OK);
+  EXPECT_EQ(attune_tunable_library_is_enabled(runtime.get(), "tiled"), 0);
+}
+
+TEST_F(TunableRuntime, ALibraryThatNobodyRunsIsNamed) {
+  Set({{"LIBRARI_ENABLED", "0"}});
+  testing::internal::CaptureStderr();
+
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("a library 'librari'"));
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  EXPECT_EQ(attune_tunable_library_enable(runtime.get(), "nosuchlib", 0), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("'nosuchlib'"));
+  EXPECT_EQ(attune_tunable_library_is_enabled(runtime.get(), "nosuchlib"), 1);
+}
+
 TEST_F(TunableRuntime, ARecordOfALibraryThatIsSwitchedOffIsMeasuredAgainWithoutIt) {
   world_.Set("ATTUNE_FAKE_SCRIPT", "fake.library time_ns=1000");
   Set({{"ENABLED", "0"}});
@@ -232,6 +116,30 @@ TEST_F(TunableRuntime, ARecordOfALibraryThatIsSwitchedOffIsMeasuredAgainWithoutI
   EXPECT_THAT(Results(), Not(HasSubstr("fake.library")));
 }
 
+TEST_F(TunableRuntime, AsManyOfALibrarysListAreTriedAsAreAskedFor) {
+  world_.Set("ATTUNE_FAKE_SCRIPT", "device listed=40;fake.listed time_ns=1000");
+  const auto listed_tried = [&] {
+    std::set<Config> tried;
+    for (const Trial& trial : Trials()) {
+      const Candidate& candidate = trial.candidate;
+      if (candidate.solver.name == "fake.listed") tried.insert(candidate.config);
+    }
+    return tried.size();
+  };
+  Set({{"REQUESTED_ALGO_COUNT", "3"}});
+
+  TuneInline(16);
+
+  // And what the library does by default; fewer if the machine is busy.
+  EXPECT_LE(listed_tried(), 3u + 1u);
+  EXPECT_THAT(Sets().front().set.environment, Contains(Pair("tuning.max_listed", "3")));
+  // What only the device's library lists serves as anything else does.
+  EXPECT_THAT(Results(), HasSubstr(",fake.listed"));
+  const RuntimeHandle serving = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_TRUE(Multiply(serving.get(), 16)) << attune_last_message();
+  EXPECT_EQ(TunableCountersOf(serving.get()).hits_by_problem, 1);
+}
+
 TEST_F(TunableRuntime, RotatingOperandsShowInTheRecord) {
   Set({{"ROTATING_BUFFER_SIZE", "1"}});
 
@@ -247,6 +155,17 @@ TEST_F(TunableRuntime, RotatingOperandsShowInTheRecord) {
       EXPECT_EQ(measurement->cache, CacheState::kRotating);
     }
   }
+}
+
+TEST_F(TunableRuntime, UnsetTheRotationIsAsLargeAsTheLastLevelCacheOfTheDevice) {
+  world_.Set("ATTUNE_TUNABLE_ROTATING_BUFFER_SIZE", std::nullopt);
+
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  EXPECT_EQ(attune_tunable_get_rotating_buffer_size_bytes(runtime.get()), 3 << 20);
+  TuneInline(16);
+  EXPECT_THAT(Sets().front().set.environment, Contains(Pair("tuning.rotation_bytes", "3145728")));
 }
 
 TEST_F(TunableRuntime, RotatingOperandsAreTimedOnTheHostToo) {
@@ -312,7 +231,7 @@ TEST_F(TunableRuntime, AMissUnderDynamicDimensionsAddsAWildcardThatServesOtherSi
 
   EXPECT_THAT(KeysIn(Results()), Contains("GemmTunableOp_float_NN,nn_*_*_*_ld_*_*_*"));
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
-  EXPECT_GE(TunableCountersOf(runtime.get()).hits_by_wildcard, 1);
+  EXPECT_EQ(TunableCountersOf(runtime.get()).hits_by_wildcard, 1);
 }
 
 TEST_F(TunableRuntime, AHitUnderDynamicDimensionsAddsTheWildcardOnce) {
@@ -331,20 +250,6 @@ TEST_F(TunableRuntime, AHitUnderDynamicDimensionsAddsTheWildcardOnce) {
   EXPECT_EQ(keys_before, 1u);
   EXPECT_THAT(KeysIn(once), Contains("GemmTunableOp_float_NN,nn_16_*_16_ld_16_16_16"));
   EXPECT_EQ(Results(), once);
-}
-
-TEST_F(TunableRuntime, AMissIsCountedOnce) {
-  // Nothing looks at plans again behind the caller.
-  world_.Set("ATTUNE_DETERMINISTIC", "1");
-  Set({{"TUNING", "0"}});
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
-  ASSERT_NE(runtime, nullptr) << attune_last_message();
-
-  ASSERT_EQ(attune_tunable_push_dynamic_dims(ATTUNE_DYNAMIC_M), ATTUNE_OK);
-  ASSERT_TRUE(Multiply(runtime.get(), 16));
-  ASSERT_EQ(attune_tunable_pop_dynamic_dims(), ATTUNE_OK);
-
-  EXPECT_EQ(TunableCountersOf(runtime.get()).misses, 1);
 }
 
 TEST_F(TunableRuntime, TheEndOfARunTimeWritesTheFileIfItWasAskedTo) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/tuning_terms.h"
 #include "attune/base/file.h"
 #include "attune/tuner/local_evaluator.h"
 #include "backends/fake/fake_device.h"
@@ -17,6 +18,7 @@ namespace {
 
 // Enough for a busy machine; on an idle one a decision takes a tenth of it.
 constexpr int64_t kPerProblemNs = int64_t{200'000'000} * ATTUNE_TEST_TIME_FACTOR;
+constexpr int64_t kCacheBytes = 64 << 10;
 constexpr float kGap = -1;
 constexpr double kAlpha = 1.5;
 constexpr double kBeta = 0.5;
@@ -156,7 +158,7 @@ TunableParts FakeTunable::Parts(int ordinal) {
   TunableParts parts;
   parts.here = {"0.1.0", device_->target(), {{"library.fake", "1.0"}}};
   parts.device_ordinal = ordinal;
-  parts.cache_bytes = 3 << 20;
+  parts.cache_bytes = kCacheBytes;
   parts.solutions.default_of = [this](const Problem& problem) -> Result<Candidate> {
     return DefaultOf(problem);
   };
@@ -166,6 +168,7 @@ TunableParts FakeTunable::Parts(int ordinal) {
       return NotFound(fmt::format("Solver {} does not exist here.", Text(candidate.solver)));
     }
     ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, device_->target()));
+    if (solver->traits().listed_on_device) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, device_->target()));
     if (space.IndexOf(candidate.config)) return Status::Ok();
     return NotFound(fmt::format("{} is not in the space of its solver.", Text(candidate)));
@@ -186,9 +189,20 @@ Result<TunedCandidate> FakeTunable::Tune(const Problem& problem) {
   parts.clock = &clock_;
   TuneOptions options;
   options.per_problem_ns = kPerProblemNs;
+  options = UnderTerms(std::move(options), TermsOf(*context_));
   ATTUNE_ASSIGN_OR_RETURN(const TuneReport report, Tuner(parts, options).Tune(problem));
   if (!report.choice) return Unavailable("No candidate could be timed.");
   return TunedCandidate{report.choice->candidate, report.choice->measurement.median_ns};
+}
+
+std::vector<RecordedSet> FakeTunable::Sets() {
+  std::vector<RecordedSet> sets;
+  const Status visited = store_.Visit({}, [&](const RecordedSet& set) {
+    sets.push_back(set);
+    return Status::Ok();
+  });
+  EXPECT_TRUE(visited.ok()) << visited.message();
+  return sets;
 }
 
 std::vector<float> FakeTunable::Run(const Problem& problem, const Candidate& candidate) {

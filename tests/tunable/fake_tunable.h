@@ -1,4 +1,5 @@
-// A tunable context over the fake backend and the real tuner, in a folder of its own.
+// A tunable context over the fake backend and the real tuner, which obeys the context's switches as
+// attune-tuner does, in a folder of its own.
 #pragma once
 
 #include <atomic>
@@ -62,6 +63,8 @@ class FakeTunable {
   // Buffers of the device that were allocated and not given back.
   int live_buffers() const { return live_buffers_; }
   Candidate DefaultOf(const Problem& problem) const;
+  // What was measured, in order.
+  std::vector<RecordedSet> Sets();
 
   // What `candidate` computes from fixed data: the whole span of the output, of which gaps hold -1
   // and, if the problem does not read it, elements hold NaN before.

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
+#include "attune/runtime/tuner_request.h"
 #include "attune/verify/output_check.h"
 #include "attune/verify/rotation.h"
 #include "tests/tunable/fake_tunable.h"
@@ -19,6 +20,8 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Key;
+using testing::Pair;
 using testing::StartsWith;
 
 constexpr char kSmall[] = "gemm@1{m=4,n=5,k=6}";
@@ -26,6 +29,18 @@ constexpr char kSmall[] = "gemm@1{m=4,n=5,k=6}";
 int64_t RotatingBytes(TunableContext& context, std::string_view mib) {
   EXPECT_TRUE(context.Set(TunableVariable::kRotatingBufferSize, mib).ok());
   return context.rotating_buffer_bytes();
+}
+
+// The parameters of a solver that were looked at.
+std::set<Config> ConfigsTried(FakeTunable& tunable, std::string_view solver) {
+  std::set<Config> tried;
+  for (const RecordedSet& set : tunable.Sets()) {
+    for (const Record& record : set.records) {
+      const Candidate& candidate = record.trial.candidate;
+      if (candidate.solver.name == solver) tried.insert(candidate.config);
+    }
+  }
+  return tried;
 }
 
 // Tunes and runs `text`; the result has to be that of three loops.
@@ -67,11 +82,17 @@ TEST(TunableOpAcceptance, RotatingBuffer) {
   EXPECT_EQ(RotatingBytes(tunable.context(), "0"), 0);
   EXPECT_EQ(RotatingBytes(tunable.context(), "1"), 1 << 20);
   EXPECT_EQ(RotatingBytes(tunable.context(), "-1"), tunable.context().parts().cache_bytes);
+  ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf(kSmall)).ok());
+  const MeasurementSet set = tunable.Sets().front().set;
+  EXPECT_EQ(set.cache, CacheState::kRotating);
+  EXPECT_THAT(set.environment,
+              Contains(Pair("tuning.rotation_bytes",
+                            std::to_string(tunable.context().parts().cache_bytes))));
 }
 
 TEST(TunableOpAcceptance, CublasltRequestedAlgoCount) {
   const TemporaryFolder folder;
-  FakeTunable tunable(VariablesIn(folder));
+  FakeTunable tunable(VariablesIn(folder), 0, "device listed=20");
   const auto count = [&](std::string_view asked) {
     EXPECT_TRUE(tunable.context().Set(TunableVariable::kRequestedAlgoCount, asked).ok());
     return tunable.context().settings().requested_algo_count;
@@ -81,6 +102,10 @@ TEST(TunableOpAcceptance, CublasltRequestedAlgoCount) {
   EXPECT_EQ(count("1"), 1);
   EXPECT_EQ(count("0"), 1);
   EXPECT_EQ(count("-7"), 1);
+  // Two of the library's list, and what it does by default.
+  EXPECT_EQ(count("2"), 2);
+  ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf(kSmall)).ok());
+  EXPECT_EQ(ConfigsTried(tunable, "fake.listed").size(), 3u);
 }
 
 TEST(TunableOpAcceptance, Bmm) {
@@ -140,13 +165,28 @@ TEST(TunableOpAcceptance, ValidatorsOfThisProcess) {
 
 TEST(TunableOpAcceptance, MinimumTuningIteration) {
   const TemporaryFolder folder;
-  FakeTunable tunable(VariablesIn(folder, {{"ATTUNE_TUNABLE_MAX_TUNING_DURATION_MS", "0"},
-                                           {"ATTUNE_TUNABLE_MAX_TUNING_ITERATIONS", "0"}}));
+  FakeTunable tunable(VariablesIn(folder), 0, "* time_ns=5000000");
+  ASSERT_TRUE(tunable.context().Set(TunableVariable::kMaxTuningDurationMs, "0").ok());
+  ASSERT_TRUE(tunable.context().Set(TunableVariable::kMaxTuningIterations, "0").ok());
 
   ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf(kSmall)).ok());
+  // A candidate's launch takes longer than it may be timed: once it is timed all the same.
+  ASSERT_TRUE(tunable.context().Set(TunableVariable::kMaxTuningDurationMs, "1").ok());
+  ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf("gemm@1{m=9,n=9,k=9}")).ok());
 
-  EXPECT_EQ(tunable.context().results().size(), 1u);
-  EXPECT_GE(TimedIterations(tunable.context().settings(), 1e9), 1);
+  EXPECT_EQ(tunable.context().results().size(), 2u);
+  const std::vector<RecordedSet> sets = tunable.Sets();
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_THAT(sets[0].set.environment, Contains(Pair("tuning.max_launches", "100")));
+  EXPECT_THAT(sets[1].set.environment, Contains(Pair("tuning.max_time_ns", "1000000")));
+  size_t timed = 0;
+  for (const Record& record : sets[1].records) {
+    const Measurement* measurement = record.trial.measurement();
+    if (measurement == nullptr) continue;
+    ++timed;
+    EXPECT_EQ(measurement->samples_ns.size(), 1u);
+  }
+  EXPECT_GT(timed, 0u);
 }
 
 TEST(TunableOpAcceptance, MatmulCheckEntries) {
@@ -168,13 +208,19 @@ TEST(TunableOpAcceptance, MatmulCheckEntries) {
 
 TEST(TunableOpAcceptance, CublasltCandidate) {
   const TemporaryFolder folder;
-  FakeTunable tunable(VariablesIn(folder));
+  // One of those that the device's library lists, as cuBLASLt does, is the quickest.
+  FakeTunable tunable(VariablesIn(folder), 0,
+                      "device listed=20;* time_ns=100000;fake.listed{id=5} time_ns=10000");
+  const Problem problem = ProblemOf("gemm@1{m=32,n=32,k=32}");
 
-  ASSERT_TRUE(tunable.context().TuneMiss(ProblemOf("gemm@1{m=32,n=32,k=32}")).ok());
+  TuneAndCompare(tunable, Text(problem));
 
-  // By the model of the fake device it takes half of the default's time.
-  EXPECT_EQ(tunable.context().Lookup(ProblemOf("gemm@1{m=32,n=32,k=32}"))->candidate.solver.name,
-            "fake.tiled");
+  const Candidate winner = tunable.context().Lookup(problem)->candidate;
+  EXPECT_EQ(winner.solver.name, "fake.listed");
+  EXPECT_EQ(winner.config.at("id"), ParameterValue(int64_t{5}));
+  const auto serving = tunable.Serve(problem);
+  ASSERT_TRUE(serving.ok()) << serving.status().message();
+  EXPECT_EQ(serving->plan->option().candidate, winner);
 }
 
 TEST(TunableOpAcceptance, InvalidCublasltCandidateFallback) {
@@ -188,6 +234,7 @@ TEST(TunableOpAcceptance, InvalidCublasltCandidateFallback) {
     const auto serving = tunable.Serve(ProblemOf(text));
     ASSERT_TRUE(serving.ok()) << serving.status().message();
     EXPECT_EQ(serving->plan->option().origin, Origin::kDefault);
+    EXPECT_FALSE(tunable.context().Lookup(ProblemOf(text)));
   }
   EXPECT_EQ(tunable.context().counters().unusable, 2);
 }
@@ -254,7 +301,11 @@ TEST(TunableOpAcceptance, RowwiseScaledGemmNumerics) {
 
   ASSERT_TRUE(hit);
   EXPECT_EQ(hit->candidate, tunable.DefaultOf(problem));
-  EXPECT_EQ(tunable.Run(problem, hit->candidate), tunable.Run(problem, tunable.DefaultOf(problem)));
+  // What the override serves is right, as what a tuning finds is.
+  EXPECT_TRUE(IsClose(FakeTunable::Expected(std::get<Gemm>(problem)),
+                      tunable.Run(problem, hit->candidate)));
+  tunable.context().Clear();
+  TuneAndCompare(tunable, kSmall);
 }
 
 TEST(TunableOpAcceptance, Tf32) {
@@ -359,11 +410,14 @@ TEST(TunableOpAcceptance, NumericalCheckAccuracy) {
     const auto baseline = tunable.Run(problem, tunable.DefaultOf(problem));
 
     const auto verdict =
-        CompareOutputs({check.atol, check.rtol}, Operands(problem).back().tensor, std::as_bytes(std::span(baseline)),
-                       std::as_bytes(std::span(winner)));
+        CompareOutputs({check.atol, check.rtol}, Operands(problem).back().tensor,
+                       std::as_bytes(std::span(baseline)), std::as_bytes(std::span(winner)));
 
     ASSERT_TRUE(verdict.ok());
     EXPECT_TRUE(verdict->agrees) << text;
+  }
+  for (const RecordedSet& set : tunable.Sets()) {
+    EXPECT_THAT(set.set.environment, Contains(Pair("tuning.output_check", "0.01_0.1")));
   }
 }
 
@@ -379,6 +433,10 @@ TEST(TunableOpAcceptance, NumericCheckLeak) {
   }
 
   EXPECT_LE(tunable.live_buffers(), after_first);
+  ASSERT_EQ(tunable.Sets().size(), 4u);
+  for (const RecordedSet& set : tunable.Sets()) {
+    EXPECT_THAT(set.set.environment, Contains(Key("tuning.output_check")));
+  }
 }
 
 TEST(TunableOpAcceptance, AddmmRelu) {
@@ -408,6 +466,11 @@ TEST(TunableOpAcceptance, TuningMeasurementMode) {
   EXPECT_EQ(context.Set(TunableVariable::kTuningMeasurementMode, "stopwatch").code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(Name(context.settings().measurement_mode), "kernel_profile");
+  // Neither it nor the flush asks anything of a tuning, which goes on as ever.
+  const TuningTerms before = TermsOf(FakeTunable(VariablesIn(folder)).context());
+  EXPECT_TRUE(context.Set(TunableVariable::kIcacheFlushEnabled, "0").ok());
+  EXPECT_EQ(TermsOf(context), before);
+  TuneAndCompare(tunable, kSmall);
 }
 
 }  // namespace

@@ -202,8 +202,9 @@ std::string Method(const ReportData& data) {
           fmt::format(
               "The default stays unless a candidate is faster by {:g}% with {} confidence. ",
               100 * rules.margin, FormatConfidence(rules.confidence)) +
-          "Times are medians with a distribution-free interval; speed-ups are medians of paired "
-          "rounds.");
+          "Times are medians with a distribution-free interval; a speed-up is the median of the "
+          "default's time over the candidate's in the same round, which is not the ratio of their "
+          "medians. Totals by default are tuned times multiplied by it.");
   html += "<div class=\"wide\"><table><tbody>\n";
   html += Row("caches", joined(facts[0])) + Row("searcher", joined(facts[1])) +
           Row("seed", joined(facts[2])) + Row("measured by", joined(facts[3]));

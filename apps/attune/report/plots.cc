@@ -27,8 +27,8 @@ std::string Tip(const ReportProblem& problem, const Candidate& candidate, double
 }
 
 void DrawRowLabel(Svg& svg, double y, const Problem& problem) {
-  svg.Label(kLabelWidth - 10, y + 4, Shortened(Label(problem), kLabelColumns), "row", "end",
-            Text(problem));
+  svg.Label(kLabelWidth - 10, y + 4, Shortened(Label(problem), kLabelColumns),
+            {"row", "end", Text(problem)});
 }
 
 // Vertical grid lines with their values above.
@@ -37,7 +37,7 @@ void DrawAxis(Svg& svg, const Scale& scale, const std::vector<double>& ticks, do
   for (const double tick : ticks) {
     const double x = scale.At(tick);
     svg.Line(x, kTop - 6, x, bottom, tick == 1 ? "one" : "grid");
-    svg.Label(x, kTop - 11, fmt::format(fmt::runtime(format), tick), "tick", "middle");
+    svg.Label(x, kTop - 11, fmt::format(fmt::runtime(format), tick), {"tick", "middle"});
   }
 }
 
@@ -63,14 +63,14 @@ void DrawSpeedupRow(Svg& svg, const Scale& scale, double y, const ReportProblem&
   const bool won = choice.provenance == Provenance::kMeasured;
   const std::string css = won ? palette.ClassOf(choice.candidate.solver.name) : "quiet";
   const double zero = scale.At(0);
-  svg.Rect(zero, y - 5, scale.At(choice.speedup) - zero, 10, css,
+  svg.Rect({zero, y - 5, scale.At(choice.speedup) - zero, 10}, css,
            Tip(problem, choice.candidate, choice.measurement.median_ns,
                won ? fmt::format("{} ({:.2f} to {:.2f})", FormatSpeedup(choice.speedup),
                                  choice.speedup_low, choice.speedup_high)
                    : "the default stays"));
   if (won) svg.Line(scale.At(choice.speedup_low), y, scale.At(choice.speedup_high), y, "whisker");
   const double end = scale.At(won ? std::max(choice.speedup_high, choice.speedup) : 1);
-  svg.Label(end + 6, y + 4, FormatSpeedup(choice.speedup), "value");
+  svg.Label(end + 6, y + 4, FormatSpeedup(choice.speedup), {"value"});
 }
 
 constexpr double kFarthest = 10;  // Times of the winner; what is slower is drawn at the edge.
@@ -182,14 +182,14 @@ std::string SpacePlot(const SpaceView& space, const Palette& palette) {
   for (size_t i = 0; i < kBins; ++i) {
     if (bins[i] == 0) continue;
     const double height = 84.0 * static_cast<double>(bins[i]) / static_cast<double>(tallest);
-    svg.Rect(8 + bin_width * static_cast<double>(i) + 0.5, kBase - height, bin_width - 1, height,
+    svg.Rect({8 + bin_width * static_cast<double>(i) + 0.5, kBase - height, bin_width - 1, height},
              palette.ClassOf(space.solver.name), fmt::format("{} configs", bins[i]));
   }
   svg.Line(8, kBase, kPlotWidth - 8, kBase, "axis");
   for (const double tick : {1.0, 2.0, 5.0, 10.0, 20.0}) {
     if (tick > high) continue;
     svg.Line(x.At(tick), tick == 1 ? 12 : kBase, x.At(tick), kBase + 4, tick == 1 ? "one" : "axis");
-    svg.Label(x.At(tick), kBase + 17, fmt::format("{:g}x", tick), "tick", "middle");
+    svg.Label(x.At(tick), kBase + 17, fmt::format("{:g}x", tick), {"tick", "middle"});
   }
   svg.Line(x.At(space.ratios.front()), 12, x.At(space.ratios.front()), kBase, "best");
   return svg.Finish();
@@ -204,9 +204,9 @@ std::string TotalPlot(const ReportData& data) {
   const double high = std::max(total.default_ns, total.tuned_ns);
   const Scale scale = Scale::Linear(0, high, 90, kWidth - 130);
   const auto bar = [&](double y, const char* name, double time_ns, const char* css) {
-    svg.Label(80, y + 15, name, "row", "end");
-    svg.Rect(90, y, scale.At(time_ns) - 90, 22, css, FormatTime(time_ns));
-    svg.Label(scale.At(time_ns) + 8, y + 15, FormatTime(time_ns), "value");
+    svg.Label(80, y + 15, name, {"row", "end"});
+    svg.Rect({90, y, scale.At(time_ns) - 90, 22}, css, FormatTime(time_ns));
+    svg.Label(scale.At(time_ns) + 8, y + 15, FormatTime(time_ns), {"value"});
   };
   bar(8, "default", total.default_ns, "quiet");
   bar(42, "tuned", total.tuned_ns, "c0");

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/verify/problem_data.h"
+
 namespace attune {
 namespace {
 
@@ -30,7 +32,10 @@ const Story* Yardstick(const std::vector<Story>& stories, const std::optional<Ch
 
 uint64_t ConfigCount(const Place& place, const SolverId& id, const Problem& problem) {
   const Solver* solver = FindSolver(place.backend->solvers(), id);
-  if (solver == nullptr || !solver->IsApplicable(problem, place.target).ok()) return 0;
+  if (solver == nullptr || !ProblemData::CheckMemory(problem).ok() ||
+      !solver->IsApplicable(problem, place.target).ok()) {
+    return 0;
+  }
   const auto space = solver->Space(problem, place.target);
   return space.ok() ? space->size() : 0;
 }

@@ -19,11 +19,10 @@ void Svg::Close(std::string_view element, std::string_view tip) {
       tip.empty() ? "/>\n" : fmt::format("><title>{}</title></{}>\n", HtmlEscaped(tip), element);
 }
 
-void Svg::Rect(double x, double y, double width, double height, std::string_view css,
-               std::string_view tip) {
+void Svg::Rect(const Box& box, std::string_view css, std::string_view tip) {
   body_ +=
       fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"",
-                  x, y, std::max(width, 0.0), std::max(height, 0.0), css);
+                  box.x, box.y, std::max(box.width, 0.0), std::max(box.height, 0.0), css);
   Close("rect", tip);
 }
 
@@ -39,12 +38,12 @@ void Svg::Circle(double x, double y, double radius, std::string_view css, std::s
   Close("circle", tip);
 }
 
-void Svg::Label(double x, double y, std::string_view text, std::string_view css,
-                std::string_view anchor, std::string_view tip) {
-  const std::string title = tip.empty() ? "" : fmt::format("<title>{}</title>", HtmlEscaped(tip));
+void Svg::Label(double x, double y, std::string_view text, const LabelStyle& style) {
+  const std::string title =
+      style.tip.empty() ? "" : fmt::format("<title>{}</title>", HtmlEscaped(style.tip));
   body_ +=
       fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}{}</text>\n",
-                  x, y, css, anchor, HtmlEscaped(text), title);
+                  x, y, style.css, style.anchor, HtmlEscaped(text), title);
 }
 
 Scale::Scale(double low, double high, double from, double to, bool log)

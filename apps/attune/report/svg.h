@@ -6,6 +6,21 @@
 
 namespace attune {
 
+// Where a rectangle is, and how large.
+struct Box {
+  double x = 0;
+  double y = 0;
+  double width = 0;  // Below 0 it counts as 0, as the height.
+  double height = 0;
+};
+
+// How a text looks.
+struct LabelStyle {
+  std::string_view css;
+  std::string_view anchor = "start";  // Or "middle" or "end".
+  std::string_view tip = {};
+};
+
 // A picture that scales with the page. Coordinates are CSS pixels at full width.
 class Svg {
  public:
@@ -13,13 +28,11 @@ class Svg {
   Svg(double width, double height, std::string_view label);
 
   // `css` are class names; `tip` shows on hovering, none if empty. Texts are escaped here.
-  void Rect(double x, double y, double width, double height, std::string_view css,
-            std::string_view tip = {});
+  void Rect(const Box& box, std::string_view css, std::string_view tip = {});
   void Line(double x1, double y1, double x2, double y2, std::string_view css);
   void Circle(double x, double y, double radius, std::string_view css, std::string_view tip = {});
-  // Anchor: "start", "middle" or "end". `y` is the base line.
-  void Label(double x, double y, std::string_view text, std::string_view css,
-             std::string_view anchor = "start", std::string_view tip = {});
+  // `y` is the base line.
+  void Label(double x, double y, std::string_view text, const LabelStyle& style);
 
   std::string Finish() const { return body_ + "</svg>\n"; }
 

@@ -21,18 +21,6 @@ TensorForm FormOf(const TensorDesc& tensor) {
 
 }  // namespace
 
-ConvRoles RolesOf(const Conv& conv) {
-  switch (conv.direction) {
-    case ConvDirection::kForward:
-      return {0, 1, conv.bias ? 3u : 2u, 2};
-    case ConvDirection::kBackwardData:
-      return {2, 1, 0, 0};
-    case ConvDirection::kBackwardWeights:
-      return {0, 2, 1, 0};
-  }
-  return {};
-}
-
 ConvForm FormOf(const Conv& conv) {
   assert(conv.mode == ConvMode::kConvolution);
   const std::vector<Operand> operands = Operands(conv);

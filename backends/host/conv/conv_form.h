@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "attune/problem/conv.h"
+#include "attune/problem/conv_operands.h"
 
 namespace attune::host {
 
@@ -34,12 +35,5 @@ struct ConvForm {
 
 // REQUIRES: `conv` is valid and not transposed.
 ConvForm FormOf(const Conv& conv);
-
-// Which operands of the problem are x, w, y and the bias.
-struct ConvRoles {
-  size_t x = 0, w = 0, y = 0;
-  size_t bias = 0;  // Meaningful only with a bias.
-};
-ConvRoles RolesOf(const Conv& conv);
 
 }  // namespace attune::host

@@ -97,10 +97,9 @@ void TapConv::PackAllWeights(const Call& call) {
   });
 }
 
-void TapConv::PackRows(const Call& call, int64_t image, int64_t group, float* packed, int part,
-                       int parts) {
-  const float* source =
-      call.in + image * plan_.in.outer_stride + group * plan_.in_channels * plan_.in.channel_stride;
+void TapConv::PackRows(const Call& call, const Place& place, float* packed, int part, int parts) {
+  const float* source = call.in + place.image * plan_.in.outer_stride +
+                        place.group * plan_.in_channels * plan_.in.channel_stride;
   const WorkRange share = ShareOf(plan_.depth * plan_.rows, part, parts);
   for (int64_t row = share.begin; row < share.end; ++row) PackRow(plan_, row, source, packed);
 }
@@ -113,7 +112,7 @@ void TapConv::RunImages(const Call& call) {
     for (int64_t unit = share.begin; unit < share.end; ++unit) {
       const Place place{unit / plan_.groups, unit % plan_.groups, packed,
                         packed + packed_input_floats_};
-      PackRows(call, place.image, place.group, packed, 0, 1);
+      PackRows(call, place, packed, 0, 1);
       RunTasks(call, place, 0, 1);
     }
   });
@@ -123,12 +122,13 @@ void TapConv::RunShared(const Call& call) {
   float* const packed = call.private_parts;
   float* const tiles = packed + packed_input_floats_;
   for (int64_t unit = 0; unit < plan_.batch * plan_.groups; ++unit) {
-    const int64_t image = unit / plan_.groups;
-    const int64_t group = unit % plan_.groups;
+    const Place place{unit / plan_.groups, unit % plan_.groups, packed, nullptr};
     pool_.Run(blocking_.threads,
-              [&](int part) { PackRows(call, image, group, packed, part, blocking_.threads); });
+              [&](int part) { PackRows(call, place, packed, part, blocking_.threads); });
     pool_.Run(blocking_.threads, [&](int part) {
-      RunTasks(call, {image, group, packed, tiles + part * tile_floats_}, part, blocking_.threads);
+      Place own = place;
+      own.tile = tiles + part * tile_floats_;
+      RunTasks(call, own, part, blocking_.threads);
     });
   }
 }
@@ -148,12 +148,11 @@ void TapConv::RunTask(const Call& call, const Place& place, size_t pass, int64_t
   const Piece rows = BalancedPiece(at.rows, blocking_.rows, chunk);
   const float* const weights =
       call.packed_weights + at.weights_offset + (place.group * blocks + block) * WeightFloats(pass);
-  SumTile(place, pass, rows.start, rows.length, weights);
-  StoreTile(call, place, plan_.passes[pass], rows.start, rows.length, block * lanes_);
+  SumTile(place, pass, rows, weights);
+  StoreTile(call, place, plan_.passes[pass], rows, block * lanes_);
 }
 
-void TapConv::SumTile(const Place& place, size_t pass, int64_t first_row, int64_t rows,
-                      const float* weights) {
+void TapConv::SumTile(const Place& place, size_t pass, const Piece& rows, const float* weights) {
   const TapPass& from = plan_.passes[pass];
   const int64_t taps = static_cast<int64_t>(from.taps.size());
   const int64_t columns = from.extents[2];
@@ -166,9 +165,9 @@ void TapConv::SumTile(const Place& place, size_t pass, int64_t first_row, int64_
     micro.inner = std::min(blocking_.channels, plan_.in_channels - channel);
     micro.accumulate = channel > 0;
     micro.w = weights + channel * taps * lanes_;
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t d = (first_row + r) / from.extents[1] * plan_.step[0];
-      const int64_t h = (first_row + r) % from.extents[1] * plan_.step[1];
+    for (int64_t r = 0; r < rows.length; ++r) {
+      const int64_t d = (rows.start + r) / from.extents[1] * plan_.step[0];
+      const int64_t h = (rows.start + r) % from.extents[1] * plan_.step[1];
       const float* const row =
           place.packed + ((d * plan_.rows + h) * plan_.in_channels + channel) * plan_.columns;
       for (int64_t i = 0; i < pieces; ++i) {
@@ -182,7 +181,7 @@ void TapConv::SumTile(const Place& place, size_t pass, int64_t first_row, int64_
 }
 
 void TapConv::StoreTile(const Call& call, const Place& place, const TapPass& pass,
-                        int64_t first_row, int64_t rows, int64_t first_lane) {
+                        const Piece& rows, int64_t first_lane) {
   const int64_t first_channel = place.group * plan_.out_channels + first_lane;
   float* const base = call.out + place.image * plan_.out.outer_stride +
                       first_channel * plan_.out.channel_stride +
@@ -194,9 +193,9 @@ void TapConv::StoreTile(const Call& call, const Place& place, const TapPass& pas
   store.lane_stride = plan_.out.channel_stride;
   store.row_stride = plan_.out.strides[2] * pass.step[2];
   store.bias = call.bias ? call.bias + first_channel : nullptr;
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t d = pass.first[0] + (first_row + r) / pass.extents[1] * pass.step[0];
-    const int64_t h = pass.first[1] + (first_row + r) % pass.extents[1] * pass.step[1];
+  for (int64_t r = 0; r < rows.length; ++r) {
+    const int64_t d = pass.first[0] + (rows.start + r) / pass.extents[1] * pass.step[0];
+    const int64_t h = pass.first[1] + (rows.start + r) % pass.extents[1] * pass.step[1];
     store.from = place.tile + r * pass.extents[2] * lanes_;
     store.to = base + d * plan_.out.strides[0] + h * plan_.out.strides[1];
     kernels_.store(store);

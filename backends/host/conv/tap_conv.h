@@ -22,6 +22,20 @@ struct DirectBlocking {
   int threads = 1;
 };
 
+// [begin, end) of `total` items for part `part` of `parts`.
+struct WorkRange {
+  int64_t begin = 0, end = 0;
+};
+WorkRange ShareOf(int64_t total, int part, int parts);
+
+// Cuts `extent` into ceil(extent / largest) nearly equal pieces: the length of piece `index`, and
+// where it starts.
+struct Piece {
+  int64_t start = 0, length = 0;
+};
+Piece BalancedPiece(int64_t extent, int64_t largest, int64_t index);
+int64_t PieceCount(int64_t extent, int64_t largest);
+
 // Not thread-safe.
 class TapConv {
  public:
@@ -60,15 +74,14 @@ class TapConv {
   int64_t lane_blocks() const;
   int64_t WeightFloats(size_t pass) const;
   void PackAllWeights(const Call& call);
-  void PackRows(const Call& call, int64_t image, int64_t group, float* packed, int part, int parts);
+  void PackRows(const Call& call, const Place& place, float* packed, int part, int parts);
   void RunImages(const Call& call);
   void RunShared(const Call& call);
   void RunTasks(const Call& call, const Place& place, int part, int parts);
   void RunTask(const Call& call, const Place& place, size_t pass, int64_t task);
-  void SumTile(const Place& place, size_t pass, int64_t first_row, int64_t rows,
-               const float* weights);
-  void StoreTile(const Call& call, const Place& place, const TapPass& pass, int64_t first_row,
-                 int64_t rows, int64_t first_lane);
+  void SumTile(const Place& place, size_t pass, const Piece& rows, const float* weights);
+  void StoreTile(const Call& call, const Place& place, const TapPass& pass, const Piece& rows,
+                 int64_t first_lane);
 
   const TapPlan plan_;
   const DirectBlocking blocking_;
@@ -80,20 +93,6 @@ class TapConv {
   int64_t packed_input_floats_ = 0;  // Of one image and group, rounded up.
   int64_t tile_floats_ = 0;          // Of one thread, rounded up.
 };
-
-// [begin, end) of `total` items for part `part` of `parts`.
-struct WorkRange {
-  int64_t begin = 0, end = 0;
-};
-WorkRange ShareOf(int64_t total, int part, int parts);
-
-// Cuts `extent` into ceil(extent / largest) nearly equal pieces: the length of piece `index`, and
-// where it starts.
-struct Piece {
-  int64_t start = 0, length = 0;
-};
-Piece BalancedPiece(int64_t extent, int64_t largest, int64_t index);
-int64_t PieceCount(int64_t extent, int64_t largest);
 
 // Floats up to the next cache line.
 int64_t RoundUpToLine(int64_t floats);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/host/gemm/gemm_call_of.h"
 #include "backends/host/gemm/gemm_solver.h"
 #include "backends/host/gemm/gemm_solvers.h"
 #include "backends/host/library_report.h"
@@ -28,28 +29,11 @@ class EigenKernel final : public ProductKernel {
 
   size_t scratch_bytes() const override { return 0; }
   bool Multiply(const MatrixProduct& product, std::byte*) const override {
-    return type_ == DataType::kF32 ? eigen_.gemm_f32(CallOf<float>(product))
-                                   : eigen_.gemm_f64(CallOf<double>(product));
+    return type_ == DataType::kF32 ? eigen_.gemm_f32(GemmCallOf<float>(product))
+                                   : eigen_.gemm_f64(GemmCallOf<double>(product));
   }
 
  private:
-  template <class T>
-  static EigenCall<T> CallOf(const MatrixProduct& p) {
-    return {p.m,
-            p.n,
-            p.k,
-            p.transpose_a,
-            p.transpose_b,
-            reinterpret_cast<const T*>(p.a),
-            p.lda,
-            reinterpret_cast<const T*>(p.b),
-            p.ldb,
-            reinterpret_cast<T*>(p.c),
-            p.ldc,
-            static_cast<T>(p.alpha),
-            static_cast<T>(p.beta)};
-  }
-
   const EigenTable& eigen_;
   const DataType type_;
 };
@@ -57,12 +41,11 @@ class EigenKernel final : public ProductKernel {
 class EigenGemm final : public GemmSolver {
  public:
   EigenGemm(IsaLevel level, HostResources resources)
-      : GemmSolver(
-            "host.eigen-gemm",
-            {.description = "Matrix product of Eigen on our threads",
-             .operator_name = "gemm",
-             .instant = true},
-            resources),
+      : GemmSolver("host.eigen-gemm",
+                   {.description = "Matrix product of Eigen on our threads",
+                    .operator_name = "gemm",
+                    .instant = true},
+                   resources),
         level_(level) {}
 
  private:

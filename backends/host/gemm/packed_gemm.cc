@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/host/gemm/gemm_call_of.h"
 #include "backends/host/gemm/gemm_solver.h"
 #include "backends/host/gemm/gemm_solvers.h"
 
@@ -122,25 +123,8 @@ class PackedKernel final : public ProductKernel {
  private:
   template <class T>
   PackedGemmCall<T> CallOf(const MatrixProduct& p, std::byte* scratch) const {
-    return {p.m,
-            p.n,
-            p.k,
-            p.transpose_a,
-            p.transpose_b,
-            reinterpret_cast<const T*>(p.a),
-            p.lda,
-            reinterpret_cast<const T*>(p.b),
-            p.ldb,
-            reinterpret_cast<T*>(p.c),
-            p.ldc,
-            static_cast<T>(p.alpha),
-            static_cast<T>(p.beta),
-            config_.tile,
-            config_.depth_block,
-            row_block_,
-            column_block_,
-            config_.packing,
-            reinterpret_cast<T*>(scratch)};
+    return {GemmCallOf<T>(p), config_.tile,    config_.depth_block,          row_block_,
+            column_block_,    config_.packing, reinterpret_cast<T*>(scratch)};
   }
 
   const KernelTable& kernels_;

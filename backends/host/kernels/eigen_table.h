@@ -3,30 +3,16 @@
 // namespace another name in every unit.
 #pragma once
 
-#include <stdint.h>
+#include "backends/host/kernels/gemm_call.h"
 
 namespace attune::host {
-
-// C = alpha op(A) op(B) + beta C, column-major; beta = 0 does not read C.
-template <class T>
-struct EigenCall {
-  int64_t m, n, k;
-  bool transpose_a, transpose_b;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
-  T* c;
-  int64_t ldc;
-  T alpha, beta;
-};
 
 // False if Eigen could not get memory for its packed blocks.
 struct EigenTable {
   const char* compiled_for;  // "x86-64-v3"
   const char* version;       // "3.4.0"
-  bool (*gemm_f32)(const EigenCall<float>&);
-  bool (*gemm_f64)(const EigenCall<double>&);
+  bool (*gemm_f32)(const GemmCall<float>&);
+  bool (*gemm_f64)(const GemmCall<double>&);
 };
 
 const EigenTable& EigenV2();

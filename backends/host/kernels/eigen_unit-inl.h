@@ -29,7 +29,7 @@ using Output =
 
 // A transposed operand is the same memory read in row-major order.
 template <class T, int kStorageA, int kStorageB>
-void Multiply(const EigenCall<T>& call) {
+void Multiply(const GemmCall<T>& call) {
   const Operand<T, kStorageA> a(call.a, call.m, call.k, Eigen::OuterStride<>(call.lda));
   const Operand<T, kStorageB> b(call.b, call.k, call.n, Eigen::OuterStride<>(call.ldb));
   Output<T> c(call.c, call.m, call.n, Eigen::OuterStride<>(call.ldc));
@@ -42,7 +42,7 @@ void Multiply(const EigenCall<T>& call) {
 }
 
 template <class T>
-bool Gemm(const EigenCall<T>& call) {
+bool Gemm(const GemmCall<T>& call) {
   constexpr int kColumns = Eigen::ColMajor, kRows = Eigen::RowMajor;
   try {
     if (call.transpose_a) {

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/host/kernels/gemm_call.h"
+
 namespace attune::host {
 
 // The block of C that stays in registers: `vectors` vectors of rows by `columns` columns.
@@ -22,18 +24,8 @@ struct RegisterTile {
 // How the blocks of A and B reach the innermost loop: copied into contiguous scratch, or in place.
 enum class Packing { kBoth, kOnlyB, kOnlyA, kNeither };
 
-// C = alpha op(A) op(B) + beta C, column-major; beta = 0 does not read C.
 template <class T>
-struct PackedGemmCall {
-  int64_t m, n, k;
-  bool transpose_a, transpose_b;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
-  T* c;
-  int64_t ldc;
-  T alpha, beta;
+struct PackedGemmCall : GemmCall<T> {
   int tile;              // Index into KernelTable::tiles.
   int64_t depth_block;   // Columns of A that are multiplied at once.
   int64_t row_block;     // Rows of A whose block is to stay in the second-level cache.

@@ -1,0 +1,12 @@
+// What a request for attune-tuner asks of the tuning.
+#pragma once
+
+#include "attune/runtime/tuner_request.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+// `options` with what `terms` ask for in place of the usual.
+TuneOptions UnderTerms(TuneOptions options, const TuningTerms& terms);
+
+}  // namespace attune

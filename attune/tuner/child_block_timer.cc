@@ -1,0 +1,99 @@
+#include "attune/tuner/child_block_timer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attune {
+namespace {
+
+// A launch this much slower than the one that qualified hangs: others ran beside that one, and not
+// beside those that are timed.
+constexpr double kSlowestLaunch = 10;
+
+}  // namespace
+
+int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns) {
+  // One launch more: it warms up, and is not counted.
+  const double slowest_ns = kSlowestLaunch * (launches + 1.0) * quick_ns;
+  return std::max(run_deadline_ns, static_cast<int64_t>(slowest_ns));
+}
+
+ChildBlockTimer::ChildBlockTimer(SpareChildren& spares, Assignment assignment, Pace pace,
+                                 std::vector<Candidate> candidates, const TimerRemains& remains)
+    : spares_(spares),
+      assignment_(std::move(assignment)),
+      pace_(std::move(pace)),
+      candidates_(std::move(candidates)),
+      remains_(remains) {}
+
+ChildBlockTimer::~ChildBlockTimer() {
+  CollectBusy();
+  if (child_.has_value()) remains_.ended.emplace(child_->End());
+}
+
+Status ChildBlockTimer::Restart() {
+  CollectBusy();
+  child_.reset();
+  loaded_.assign(candidates_.size(), std::nullopt);
+  ATTUNE_ASSIGN_OR_RETURN(ChildProcess child, spares_.TakeReady(assignment_));
+  child_.emplace(std::move(child));
+  size_t next_index = 0;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (banned_.contains(i)) continue;
+    auto reply = child_->Ask(LoadRequest{Text(candidates_[i])});
+    if (!reply) return BanAndRestart(i, std::move(reply.error()));
+    if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
+      banned_.emplace(i, std::move(failed->failure));
+    } else {
+      loaded_[i] = next_index++;
+    }
+  }
+  return Status::Ok();
+}
+
+tl::expected<double, Failure> ChildBlockTimer::TimeBlock(size_t index,
+                                                         const TimingRequest& request) {
+  if (const auto banned = banned_.find(index); banned != banned_.end()) {
+    return tl::unexpected(banned->second);
+  }
+  if (!child_.has_value()) {
+    return tl::unexpected(
+        Failure{FailureKind::kCrashed, Phase::kMeasure, "No child to measure in: " + broken_});
+  }
+  child_->SetRunDeadline(
+      BlockDeadlineNs(pace_.run_deadline_ns, request.launches, pace_.QuickNs(candidates_[index])));
+  auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
+  if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
+  const auto* timed = std::get_if<TimedReply>(&reply->content);
+  if (timed != nullptr && std::isfinite(timed->ns) && timed->ns > 0) return timed->ns;
+  Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no positive time."};
+  if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
+    failure = std::move(failed->failure);
+  }
+  banned_.emplace(index, failure);
+  return tl::unexpected(std::move(failure));
+}
+
+Status ChildBlockTimer::BanAndRestart(size_t index, Failure failure) {
+  banned_.emplace(index, std::move(failure));
+  return Restart();
+}
+
+// After the death of the child at the hands of candidate `index`.
+Failure ChildBlockTimer::Replace(size_t index, Failure failure) {
+  ++generation_;
+  const Status restarted = BanAndRestart(index, failure);
+  if (!restarted.ok()) {
+    broken_ = restarted.message();
+    child_.reset();
+  }
+  return failure;
+}
+
+void ChildBlockTimer::CollectBusy() {
+  if (!child_.has_value()) return;
+  const std::vector<BusyInterval> busy = child_->TakeBusyIntervals();
+  remains_.busy.insert(remains_.busy.end(), busy.begin(), busy.end());
+}
+
+}  // namespace attune

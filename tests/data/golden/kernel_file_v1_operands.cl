@@ -1,0 +1,1 @@
+#define ELEMENT(matrix, row, column, ld) matrix[(row) + (long)(column) * (ld)]

@@ -1,0 +1,1 @@
+__kernel void convolve(__global const float* x, long x_offset) {}
