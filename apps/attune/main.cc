@@ -80,6 +80,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddExportVerb(program, invocation);
   AddReportVerb(program, invocation);
   AddBlasVerb(program, invocation);
+  AddCublasVerb(program, invocation);
   AddPackageVerb(program, invocation);
 }
 

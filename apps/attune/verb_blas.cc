@@ -1,116 +1,18 @@
 // attune blas: becomes a program whose BLAS products go through attune.
 
-#include <signal.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <vector>
-
-#include <fmt/format.h>
-
-#include "apps/attune/verbs.h"
-#include "storage/sql/sql_store.h"
+#include "apps/attune/preload.h"
 
 namespace attune {
-namespace {
-
-// As shells have it.
-constexpr int kExitCannotExecute = 126;
-constexpr int kExitNoProgram = 127;
-
-struct BlasOptions {
-  std::string record_tag;  // Empty: serve.
-  bool stats = false;
-  std::vector<std::string> command;
-};
-
-// Beside this program, in a build tree and in an install prefix alike.
-Result<std::string> PreloadLibrary() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Unavailable("Cannot tell where this program is, because /proc is missing.");
-  const auto library =
-      (program.parent_path() / "../lib/attune/libattune_blas.so").lexically_normal();
-  if (!std::filesystem::exists(library, error)) {
-    return NotFound(
-        fmt::format("There is no preload library at '{}'. Install attune anew.", library.string()));
-  }
-  if (library.string().find_first_of(" :") != std::string::npos) {
-    return FailedPrecondition(fmt::format(
-        "The path '{}' has a space or a colon in it, which LD_PRELOAD takes for the end of a "
-        "name. Install attune elsewhere.",
-        library.string()));
-  }
-  return library.string();
-}
-
-// --db reaches the program as ATTUNE_DB, in a form that survives a change of folder.
-void NameDatabase(const Application& application) {
-  const auto path = application.DatabasePath();
-  const auto usual = DefaultDatabasePath();
-  if (!path.ok() || (usual.ok() && *path == *usual)) return;
-  const bool is_url = path->find("://") != std::string::npos;
-  const std::string place = is_url ? *path : std::filesystem::absolute(*path).string();
-  ::setenv("ATTUNE_DB", place.c_str(), 1);
-}
-
-void SetUp(const BlasOptions& options, const std::string& library) {
-  const char* others = std::getenv("LD_PRELOAD");
-  const bool has_others = others != nullptr && *others != '\0';
-  const std::string preload = has_others ? fmt::format("{}:{}", library, others) : library;
-  ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  if (!options.record_tag.empty()) {
-    ::setenv("ATTUNE_BLAS", "record", 1);
-    ::setenv("ATTUNE_RECORD_TAG", options.record_tag.c_str(), 1);
-  }
-  if (options.stats) ::setenv("ATTUNE_BLAS_STATS", "1", 1);
-  // The process stays the same, so that the library knows which one was asked for.
-  ::setenv("ATTUNE_BLAS_PROCESS", std::to_string(::getpid()).c_str(), 1);
-}
-
-// Returns only if the program cannot be started.
-int Become(const std::vector<std::string>& command, Output& err) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  // A signal that is ignored stays so in the new program, which may rely on dying of it.
-  ::signal(SIGPIPE, SIG_DFL);
-  ::execvp(arguments[0], arguments.data());
-  const int reason = errno;
-  err.Print(fmt::format("attune blas: Cannot start '{}': {}.\n", Printable(command[0]),
-                        std::strerror(reason)));
-  return reason == ENOENT ? kExitNoProgram : kExitCannotExecute;
-}
-
-Result<int> RunBlas(Application& application, const BlasOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string library, PreloadLibrary());
-  NameDatabase(application);
-  SetUp(options, library);
-  return Become(options.command, application.err());
-}
-
-}  // namespace
 
 void AddBlasVerb(CLI::App& program, Invocation& invocation) {
-  auto options = std::make_shared<BlasOptions>();
-  CLI::App* verb = AddVerb(
-      program, "blas", "Run a program with its BLAS products (gemm, gemv) computed by attune",
-      "  attune blas -- python3 script.py\n"
-      "  attune blas --record mine -- python3 script.py && attune tune --tag mine\n"
-      "  attune blas --stats -- octave script.m\n"
-      "Exit status: the program's; 127 if it is not found, 126 if it cannot be started.");
-  verb->add_option("--record", options->record_tag,
-                   "Collect the problems under this tag, to be tuned later; nothing is timed")
-      ->type_name("TAG");
-  verb->add_flag("--stats", options->stats, "Say at the end how many calls were served");
-  verb->add_option("program", options->command, "After '--': the program and its arguments")
-      ->required();
-  verb->callback([options, &invocation] {
-    invocation.run = [options](Application& application) { return RunBlas(application, *options); };
-  });
+  AddPreloadVerb(
+      program, invocation,
+      {.name = "blas",
+       .description = "Run a program with its BLAS products (gemm, gemv) computed by attune",
+       .examples = "  attune blas -- python3 script.py\n"
+                   "  attune blas --record mine -- python3 script.py && attune tune --tag mine\n"
+                   "  attune blas --stats -- octave script.m",
+       .missing = "Install attune anew."});
 }
 
 }  // namespace attune

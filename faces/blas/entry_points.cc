@@ -7,7 +7,7 @@
 #include "faces/blas/face.h"
 #include "faces/blas/names.h"
 #include "faces/blas/product.h"
-#include "faces/blas/real_symbol.h"
+#include "faces/preload/real_symbol.h"
 
 namespace attune::blas {
 namespace {
@@ -34,13 +34,12 @@ using CblasGemv = void(int order, int trans, Int m, Int n, T alpha, const T* a, 
 // Whether attune has computed the call; `describe` makes a Product of its arguments and is called
 // only if attune wants the call.
 template <class Describer>
-ATTUNE_BLAS_INLINE bool TryToServe(RealSymbol& real, const void* caller,
+ATTUNE_BLAS_INLINE bool TryToServe(face::RealSymbol& real, const void* caller,
                                    const Describer& describe) {
-  Face& face = TheFace();
-  if (!face.Wants(real, caller)) return false;
+  if (!Wants(real, caller)) return false;
   Product product;
   const Verdict verdict = describe(product);
-  return face.Serve(real, verdict, product);
+  return Serve(real, verdict, product);
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ ATTUNE_BLAS_INLINE bool TryToServe(RealSymbol& real, const void* caller,
 // a GemmCall or GemvCall, in C with the order in front.
 #define ATTUNE_BLAS_TRY(NAME, ...)                                              \
   using namespace attune::blas;                                                 \
-  static constinit RealSymbol real(#NAME);                                      \
+  static constinit attune::face::RealSymbol real(#NAME);                        \
   const void* caller = __builtin_return_address(0);                             \
   const auto describe = [&](Product & product) __attribute__((always_inline)) { \
     return Describe(__VA_ARGS__, product);                                      \

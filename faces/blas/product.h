@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "attune/attune.h"
+#include "faces/preload/product.h"
 
 // Inlined whatever the compiler thinks of it: copies of a dozen arguments from call to call cost as
 // much as the lookup of a plan.
@@ -23,10 +23,7 @@ enum class Verdict {
   kInvalid,  // xerbla() of the real BLAS has to speak.
 };
 
-struct Product {
-  attune_gemm gemm;
-  attune_arguments arguments;
-};
+using face::Product;
 
 // Values of the enumerations of cblas.h.
 enum Cblas : int {
@@ -122,7 +119,8 @@ ATTUNE_BLAS_INLINE void Fill(const GemmCall<T>& call, Product& product) {
                        .alpha = call.alpha,
                        .beta = call.beta,
                        .workspace = nullptr,
-                       .workspace_bytes = 0};
+                       .workspace_bytes = 0,
+                       .queue = nullptr};
 }
 
 template <class T>

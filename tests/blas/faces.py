@@ -19,6 +19,32 @@ def attuned(attune, *command, **variables):
     return run(attune, "blas", "--stats", "--", *command, **variables)
 
 
+def preload(face, files, *command, is_preloaded=True, timeout_s=60, **variables):
+    """The finished process with the preload library of `face` ("blas", "cublas") before all others,
+    on the run time of `files`, whichever of attune's variables are set outside."""
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
+    prefix = f"ATTUNE_{face.upper()}"
+    environment.update({f"{prefix}_RUNTIME": files.runtime, f"{prefix}_STATS": "1"})
+    if is_preloaded:
+        environment["LD_PRELOAD"] = files.library
+    environment.update(variables)
+    return subprocess.run(command, env=environment, capture_output=True, text=True,
+                          timeout=timeout_s)
+
+
+def summary(process):
+    """{"served": 3, "empty": 1, ...} out of the last summary line of a preload library."""
+    lines = re.findall(r"(\d+) calls served, (\d+) passed on(?: \((.*)\))?\.", process.stderr)
+    if not lines:
+        raise AssertionError(f"no summary in: {process.stderr!r}")
+    served_count, passed, reasons = lines[-1]
+    counts = {"served": int(served_count), "passed": int(passed)}
+    for count, name in re.findall(r"(\d+) ([a-z ]+)", reasons or ""):
+        counts[name] = int(count)
+    return counts
+
+
 def served(process):
     """How many calls attune served in `process` and its children."""
     return sum(int(n) for n in re.findall(r"(\d+) calls served", process.stderr))

@@ -17,35 +17,16 @@ import signal
 import subprocess
 import unittest
 
+import faces
+from faces import summary
+
 FILES = None
 # Of the 512 bytes that glibc keeps back, beside others, for libraries that are opened late.
 LEAST_RESERVE_BYTES = 64
-VARIABLES = ("ATTUNE_BLAS", "ATTUNE_BLAS_STATS", "ATTUNE_BLAS_REAL", "ATTUNE_FORCE", "ATTUNE_POLICY",
-             "ATTUNE_DETERMINISTIC", "LD_PRELOAD")
 
 
-def run(program, *arguments, preload=True, **variables):
-    """Runs `program` and returns the finished process."""
-    environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
-    environment["ATTUNE_BLAS_RUNTIME"] = FILES.runtime
-    environment["ATTUNE_BLAS_STATS"] = "1"
-    if preload:
-        environment["LD_PRELOAD"] = FILES.library
-    environment.update(variables)
-    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
-                          timeout=60)
-
-
-def summary(process):
-    """{"served": 3, "empty": 1, ...} out of the last summary line."""
-    lines = re.findall(r"(\d+) calls served, (\d+) passed on(?: \((.*)\))?\.", process.stderr)
-    if not lines:
-        raise AssertionError(f"no summary in: {process.stderr!r}")
-    served, passed, reasons = lines[-1]
-    counts = {"served": int(served), "passed": int(passed)}
-    for count, name in re.findall(r"(\d+) ([a-z ]+)", reasons or ""):
-        counts[name] = int(count)
-    return counts
+def run(*command, preload=True, **variables):
+    return faces.preload("blas", FILES, *command, is_preloaded=preload, **variables)
 
 
 class Switches(unittest.TestCase):
@@ -214,12 +195,19 @@ class RealRunTime(unittest.TestCase):
     """The installed libattune, which is opened when the first product comes: late, when what is left
     of the memory for thread-locals of the initial-exec model is what every process keeps back."""
 
-    def run_real(self, program, *arguments, reserve_bytes=None):
+    def run_real(self, program, *arguments, reserve_bytes=None, **variables):
         variables = {"ATTUNE_BLAS_RUNTIME": FILES.attune_library, "ATTUNE_DB": "",
-                     "ATTUNE_DEVICE": "cpu", "ATTUNE_POLICY": "never"}
+                     "ATTUNE_DEVICE": "cpu", "ATTUNE_POLICY": "never", **variables}
         if reserve_bytes is not None:
             variables["GLIBC_TUNABLES"] = f"glibc.rtld.optional_static_tls={reserve_bytes}"
         return run(program, *arguments, **variables)
+
+    def test_it_tells_its_own_summary_at_exit_on_request(self):
+        process = self.run_real(FILES.caller, "calls=5", "threads=2", ATTUNE_SUMMARY="1")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        lines = re.findall(r"^attune: (\d+) hits, (\d+) misses .*$", process.stderr, re.MULTILINE)
+        self.assertEqual([sum(map(int, line)) for line in lines], [7], process.stderr)
+        self.assertNotIn("attune: ", self.run_real(FILES.caller, "calls=5").stderr)
 
     def test_it_is_opened_late_by_a_program_that_was_linked_with_a_blas(self):
         process = self.run_real(FILES.caller, "calls=5", "threads=4")

@@ -1,12 +1,12 @@
-// libattune.so, opened when the first product comes: a process that calls no BLAS loads nothing,
+// libattune.so, opened when the first product comes: a process that calls none loads nothing,
 // and a C++ program with its own libstdc++ keeps it.
 #pragma once
 
 #include "attune/attune.h"
 
-namespace attune::blas {
+namespace attune::face {
 
-// The functions of attune/attune.h that the face needs. A value.
+// The functions of attune/attune.h that a face needs. A value.
 struct RuntimeLibrary {
   decltype(&attune_runtime_create) create = nullptr;
   decltype(&attune_run_gemm) run_gemm = nullptr;
@@ -18,4 +18,4 @@ struct RuntimeLibrary {
   bool Open(char* reason, size_t size);
 };
 
-}  // namespace attune::blas
+}  // namespace attune::face

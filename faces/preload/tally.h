@@ -4,25 +4,12 @@
 #include <atomic>
 #include <cstdint>
 
-namespace attune::blas {
+#include "faces/preload/outcome.h"
 
-enum class Outcome {
-  kServed,
-  kOff,        // ATTUNE_BLAS=off.
-  kReentrant,  // From a library that was computing for us, or a BLAS that calls itself.
-  kEmpty,
-  kStrided,
-  kInvalid,
-  kRefused,  // The run time cannot compute this one.
-  kFailed,   // There is no run time, or none any more at exit.
-  kForked,   // After fork() in the child of a process that has a run time.
-};
-inline constexpr int kOutcomes = 9;
-
-const char* Name(Outcome outcome);
+namespace attune::face {
 
 // Thread-safe. Counting can be left out, because a counter that every thread writes costs more than
-// the rest of this library; whether any call came is always known.
+// the rest of a preload library; whether any call came is always known.
 class Tally {
  public:
   void StartCounting() { is_counting_.store(true, std::memory_order_relaxed); }
@@ -48,4 +35,4 @@ class Tally {
   std::atomic<uint64_t> counts_[kOutcomes] = {};
 };
 
-}  // namespace attune::blas
+}  // namespace attune::face

@@ -1,11 +1,11 @@
-#include "faces/blas/runtime_library.h"
+#include "faces/preload/runtime_library.h"
 
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-namespace attune::blas {
+namespace attune::face {
 namespace {
 
 template <class Function>
@@ -17,7 +17,7 @@ bool Bind(void* library, const char* name, Function*& function) {
 }  // namespace
 
 bool RuntimeLibrary::Open(char* reason, size_t size) {
-  const char* path = std::getenv("ATTUNE_BLAS_RUNTIME");
+  const char* path = std::getenv(ATTUNE_FACE_VARIABLE "_RUNTIME");
   if (path == nullptr || *path == '\0') path = ATTUNE_RUNTIME_FILE;
   void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -41,4 +41,4 @@ bool RuntimeLibrary::Open(char* reason, size_t size) {
   return true;
 }
 
-}  // namespace attune::blas
+}  // namespace attune::face

@@ -1,4 +1,4 @@
-#include "faces/blas/real_symbol.h"
+#include "faces/preload/lookup.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -9,23 +9,17 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "faces/blas/message.h"
+#include "faces/preload/message.h"
 
-namespace attune::blas {
+namespace attune::face {
 namespace {
 
-// A program with more objects than this has its BLAS among the first of them.
+// A program with more objects than this has its library among the first of them.
 constexpr size_t kMaxObjects = 2048;
+constexpr const char* kVariable = ATTUNE_FACE_VARIABLE "_REAL";
 
-struct Range {
-  uintptr_t begin = UINTPTR_MAX;
-  uintptr_t end = 0;
-
-  bool contains(uintptr_t address) const { return address >= begin && address < end; }
-};
-
-Range RangeOf(const dl_phdr_info& object) {
-  Range range;
+CodeRange RangeOf(const dl_phdr_info& object) {
+  CodeRange range;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& segment = object.dlpi_phdr[i];
     if (segment.p_type != PT_LOAD) continue;
@@ -37,27 +31,20 @@ Range RangeOf(const dl_phdr_info& object) {
 }
 
 struct RangeSearch {
-  uintptr_t address;
-  Range found;
+  const void* address;
+  CodeRange found;
 };
 
 int MatchRange(dl_phdr_info* object, size_t, void* data) {
   auto* search = static_cast<RangeSearch*>(data);
-  const Range range = RangeOf(*object);
+  const CodeRange range = RangeOf(*object);
   if (!range.contains(search->address)) return 0;
   search->found = range;
   return 1;
 }
 
-Range RangeAround(const void* address) {
-  RangeSearch search{reinterpret_cast<uintptr_t>(address), {}};
-  ::dl_iterate_phdr(MatchRange, &search);
-  return search.found;
-}
-
 bool IsOurs(const void* address) {
-  const Range self = RangeAround(reinterpret_cast<const void*>(&IsOurs));
-  return self.contains(reinterpret_cast<uintptr_t>(address));
+  return RangeAround(reinterpret_cast<const void*>(&IsOurs)).contains(address);
 }
 
 // `name` in the scope that `handle` stands for, unless it is our own.
@@ -77,28 +64,27 @@ void* LookupIn(const char* path, const char* name) {
 }
 
 void* LookupInNamed(const char* name) {
-  const char* path = std::getenv("ATTUNE_BLAS_REAL");
+  const char* path = std::getenv(kVariable);
   if (path == nullptr || *path == '\0') return nullptr;
   void* handle = ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (handle == nullptr) {
-    Die("ATTUNE_BLAS_REAL is '%s', which cannot be loaded: %s. It takes the path of a BLAS; "
-        "without "
-        "it the one computes that the program would have called.",
-        path, ::dlerror());
+    Die("%s is '%s', which cannot be loaded: %s. It takes the path of a " ATTUNE_FACE_LIBRARY
+        "; without it the one computes that the program would have called.",
+        kVariable, path, ::dlerror());
   }
   void* found = Lookup(handle, name);
   if (found == nullptr) {
-    Die("ATTUNE_BLAS_REAL is '%s', which does not define %s, and the program calls that. It takes "
-        "the path of a BLAS that does; without it the one computes that the program would have "
-        "called.",
-        path, name);
+    Die("%s is '%s', which does not define %s, and the program calls that. It takes the path of "
+        "a " ATTUNE_FACE_LIBRARY
+        " that does; without it the one computes that the program would have called.",
+        kVariable, path, name);
   }
   return found;
 }
 
-void* LookupFromCaller(const void* caller, const char* name) {
+void* LookupFromObjectOf(const void* address, const char* name) {
   Dl_info object;
-  if (caller == nullptr || ::dladdr(caller, &object) == 0 || object.dli_fname == nullptr) {
+  if (address == nullptr || ::dladdr(address, &object) == 0 || object.dli_fname == nullptr) {
     return nullptr;
   }
   return LookupIn(object.dli_fname, name);
@@ -135,21 +121,27 @@ void* LookupEverywhere(const char* name) {
 
 }  // namespace
 
-void* RealSymbol::Find(const void* caller) {
-  void* found = LookupInNamed(name_);
-  if (found == nullptr) found = Lookup(RTLD_NEXT, name_);
-  if (found == nullptr) found = LookupFromCaller(caller, name_);
-  if (found == nullptr) found = LookupEverywhere(name_);
+CodeRange RangeAround(const void* address) {
+  RangeSearch search{address, {}};
+  ::dl_iterate_phdr(MatchRange, &search);
+  return search.found;
+}
+
+void* FindReal(const char* name, const void* caller) {
+  void* found = LookupInNamed(name);
+  if (found == nullptr) found = Lookup(RTLD_NEXT, name);
+  if (found == nullptr) found = LookupFromObjectOf(caller, name);
+  if (found == nullptr) found = LookupEverywhere(name);
   if (found == nullptr) {
     Die("No loaded library but this one defines %s, so calls that attune does not compute have "
-        "nowhere to go. Link the program with a BLAS or name one in ATTUNE_BLAS_REAL.",
-        name_);
+        "nowhere to go. Link the program with a " ATTUNE_FACE_LIBRARY " or name one in %s.",
+        name, kVariable);
   }
-  const Range range = RangeAround(found);
-  begin_.store(range.begin, std::memory_order_relaxed);
-  size_.store(range.end - range.begin, std::memory_order_relaxed);
-  function_.store(found, std::memory_order_release);
   return found;
+}
+
+void* FindBeside(const void* function, const char* name) {
+  return LookupFromObjectOf(function, name);
 }
 
 const char* DefiningObject(const char* name, char* path, uint64_t size) {
@@ -161,4 +153,4 @@ const char* DefiningObject(const char* name, char* path, uint64_t size) {
   return path;
 }
 
-}  // namespace attune::blas
+}  // namespace attune::face

@@ -1,4 +1,4 @@
-#include "faces/blas/message.h"
+#include "faces/preload/message.h"
 
 #include <unistd.h>
 
@@ -6,16 +6,19 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
-namespace attune::blas {
+namespace attune::face {
 namespace {
 
 constexpr size_t kMaxLine = 1024;
+constexpr char kPrefix[] = "attune " ATTUNE_FACE ": ";
 
 // The program's own stream may be buffered, closed or wide, so the descriptor is written to.
 void Write(const char* format, va_list arguments) {
-  char line[kMaxLine] = "attune blas: ";
-  const size_t begin = sizeof "attune blas: " - 1;
+  char line[kMaxLine] = {};
+  std::memcpy(line, kPrefix, sizeof kPrefix);
+  const size_t begin = sizeof kPrefix - 1;
   const size_t room = sizeof line - begin - 1;  // One byte stays for the end of the line.
   const int wanted = std::vsnprintf(line + begin, room, format, arguments);
   size_t size = begin;
@@ -42,4 +45,4 @@ void Die(const char* format, ...) {
   std::abort();
 }
 
-}  // namespace attune::blas
+}  // namespace attune::face

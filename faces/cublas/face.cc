@@ -1,0 +1,34 @@
+#include "faces/cublas/face.h"
+
+namespace attune::cublas {
+namespace {
+
+constinit DeviceRuntimes the_runtimes;
+
+// Run times are created for the devices that come.
+bool PrepareNothing(face::Service&) { return true; }
+
+}  // namespace
+
+constinit thread_local bool Passing::is_passing_ = false;
+
+bool Wants(const Binding& binding) {
+  if (binding.is_cublas || Passing::is_passing()) return false;
+  if (!face::the_service.is_serving() && !face::the_service.Begin(PrepareNothing)) return false;
+  if (!face::Service::is_computing()) return true;
+  face::the_service.Note(Outcome::kReentrant);
+  return false;
+}
+
+bool Serve(const RealFunction& real, Outcome outcome, Product& product) {
+  attune_runtime* runtime = nullptr;
+  if (outcome == Outcome::kServed) outcome = the_runtimes.Find(product.arguments.queue, runtime);
+  if (outcome == Outcome::kServed) {
+    product.gemm.alignment_bytes = AlignmentOf(product.arguments);
+    return face::the_service.Run(runtime, real.name(), product);
+  }
+  face::the_service.Note(outcome);
+  return false;
+}
+
+}  // namespace attune::cublas

@@ -1,0 +1,47 @@
+#include "faces/cublas/real_function.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "faces/preload/locked.h"
+#include "faces/preload/lookup.h"
+
+namespace attune::cublas {
+namespace {
+
+// The file of the object around `address` is libcublas.so.N or libcublasLt.so.N.
+bool IsInCublas(const void* address) {
+  Dl_info object;
+  if (::dladdr(address, &object) == 0 || object.dli_fname == nullptr) return false;
+  const char* slash = std::strrchr(object.dli_fname, '/');
+  return std::strncmp(slash == nullptr ? object.dli_fname : slash + 1, "libcublas", 9) == 0;
+}
+
+}  // namespace
+
+const Binding& RealFunction::Bind(const void* caller) {
+  const face::CodeRange object = face::RangeAround(caller);
+  const face::Locked lock(binding_);
+  const int count = count_.load(std::memory_order_relaxed);
+  for (int i = 0; i < count; ++i) {
+    if (bindings_[i].begin == object.begin) return bindings_[i];
+  }
+  if (count == kMaxBindings || (count > 0 && !object.contains(caller))) return bindings_[0];
+  Binding& binding = bindings_[count];
+  binding.begin = object.begin;
+  binding.end = object.end;
+  binding.is_cublas = IsInCublas(caller);
+  binding.function = face::FindReal(name_, caller);
+  binding.is_whole = true;
+  for (int i = 0; i < kMaxCompanions; ++i) {
+    const char* name = companion_names_.names[i];
+    if (name == nullptr) continue;
+    binding.companions[i] = face::FindBeside(binding.function, name);
+    binding.is_whole = binding.is_whole && binding.companions[i] != nullptr;
+  }
+  count_.store(count + 1, std::memory_order_release);
+  return binding;
+}
+
+}  // namespace attune::cublas

@@ -1,0 +1,16 @@
+#include "faces/preload/real_symbol.h"
+
+#include "faces/preload/lookup.h"
+
+namespace attune::face {
+
+void* RealSymbol::Find(const void* caller) {
+  void* found = FindReal(name_, caller);
+  const CodeRange range = RangeAround(found);
+  begin_.store(range.begin, std::memory_order_relaxed);
+  size_.store(range.end - range.begin, std::memory_order_relaxed);
+  function_.store(found, std::memory_order_release);
+  return found;
+}
+
+}  // namespace attune::face

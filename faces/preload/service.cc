@@ -1,0 +1,202 @@
+#include "faces/preload/service.h"
+
+#include <cstdlib>
+
+#include "faces/preload/locked.h"
+#include "faces/preload/message.h"
+#include "faces/preload/switches.h"
+
+namespace attune::face {
+namespace {
+
+constexpr int64_t kRecordPatienceMs = 5000;
+constexpr size_t kMaxReason = 768;
+
+// For the time in which this thread is in the run time.
+class Computing {
+ public:
+  explicit Computing(bool& flag) : flag_(flag) { flag_ = true; }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+  ~Computing() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
+bool HasPolicy() {
+  const char* policy = std::getenv("ATTUNE_POLICY");
+  return policy != nullptr && *policy != '\0';
+}
+
+}  // namespace
+
+constinit Service the_service;
+constinit thread_local bool Service::is_computing_ = false;
+
+bool Service::Begin(Preparation prepare) {
+  // A run time that is being created in this very thread calls from here, too.
+  if (is_computing_) {
+    tally_.Note(Outcome::kReentrant);
+    return false;
+  }
+  switch (Start(prepare)) {
+    case State::kServing:
+      return true;
+    case State::kOff:
+      tally_.Note(Outcome::kOff);
+      return false;
+    case State::kForked:
+      tally_.Note(Outcome::kForked);
+      return false;
+    case State::kUntouched:
+    case State::kFailed:
+    case State::kClosed:
+      tally_.Note(Outcome::kFailed);
+      return false;
+  }
+  return false;
+}
+
+Service::State Service::Start(Preparation prepare) {
+  State state = state_.load(std::memory_order_acquire);
+  if (state != State::kUntouched) return state;
+  // Before the lock: a child must never find it locked by a thread that it does not have.
+  if (!watches_forks_.exchange(true)) ::pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  const Locked lock(starting_);
+  state = state_.load(std::memory_order_acquire);
+  if (state != State::kUntouched) return state;
+  is_starting_.store(true);
+  if (IsSet(ATTUNE_FACE_VARIABLE "_STATS")) tally_.StartCounting();
+  const Mode mode = ReadMode();
+  is_recording_ = mode == Mode::kRecord;
+  state = State::kOff;
+  if (mode != Mode::kOff) {
+    state = OpenLibrary() && prepare(*this) ? State::kServing : State::kFailed;
+  }
+  state_.store(state, std::memory_order_release);
+  is_starting_.store(false);
+  return state;
+}
+
+bool Service::OpenLibrary() {
+  const Computing computing(is_computing_);
+  char reason[kMaxReason];
+  if (library_.Open(reason, sizeof reason)) return true;
+  SayFailure(reason);
+  return false;
+}
+
+attune_runtime* Service::Create(attune_options options) {
+  const Computing computing(is_computing_);
+  options.struct_size = sizeof options;
+  options.deterministic = IsSet("ATTUNE_DETERMINISTIC");
+  if (HasPolicy()) {
+    options.policy = ATTUNE_POLICY_DEFAULT;
+  } else if (options.deterministic != 0) {
+    // Tuning in the background would let the next process choose differently.
+    options.policy = ATTUNE_NEVER;
+  }
+  if (is_recording_) {
+    options.policy = ATTUNE_RECORD;
+    options.record_tag = std::getenv("ATTUNE_RECORD_TAG");
+  }
+  const int place = runtime_count_.fetch_add(1);
+  if (place >= kMaxRuntimes) return nullptr;
+  attune_runtime* runtime = nullptr;
+  if (library_.create(&options, &runtime) != ATTUNE_OK) {
+    SayFailure(library_.last_message());
+    return nullptr;
+  }
+  if (options.known_only != 0) serves_known_only_.store(true);
+  runtimes_[place].store(runtime);
+  // For each of them, because what is registered last runs first at exit.
+  if (!is_recording_) std::atexit(CloseAtExit);
+  return runtime;
+}
+
+void Service::SayFailure(const char* message) {
+  const char* forced = ForcedChoice();
+  if (forced != nullptr) {
+    Die("ATTUNE_FORCE is '%s', and that cannot be done: %s", forced, message);
+  }
+  Say("%s The program goes on with its own " ATTUNE_FACE_LIBRARY ".", message);
+}
+
+void Service::NoteRefusal(const char* function) {
+  const char* message = library_.last_message();
+  const char* forced = ForcedChoice();
+  if (forced != nullptr) {
+    Die("ATTUNE_FORCE is '%s', and a call of %s cannot be computed so: %s", forced, function,
+        message);
+  }
+  tally_.Note(Outcome::kRefused);
+  if (refusal_was_said_.exchange(true)) return;
+  Say("A call of %s goes to the program's own " ATTUNE_FACE_LIBRARY
+      ": %s Others may follow; this is said once.",
+      function, message);
+}
+
+bool Service::Run(attune_runtime* runtime, const char* function, const Product& product) {
+  attune_code code;
+  {
+    const Computing computing(is_computing_);
+    code = library_.run_gemm(runtime, &product.gemm, &product.arguments);
+  }
+  if (is_recording_) CloseOnceRecorded(runtime);
+  if (code == ATTUNE_OK) {
+    tally_.Note(Outcome::kServed);
+    return true;
+  }
+  if (code == ATTUNE_NOT_FOUND && serves_known_only_.load(std::memory_order_relaxed)) {
+    tally_.Note(Outcome::kUntuned);
+  } else {
+    NoteRefusal(function);
+  }
+  return false;
+}
+
+bool Service::AwaitRecords(attune_runtime* runtime) {
+  const Computing computing(is_computing_);
+  return library_.wait_idle(runtime, kRecordPatienceMs) == ATTUNE_OK;
+}
+
+// What is registered last runs first at exit. The database library makes objects when it is used
+// first, and they must still be there when the last problems are written, so the first one is
+// waited for before the end is registered.
+void Service::CloseOnceRecorded(attune_runtime* runtime) {
+  if (has_recorded_.exchange(true)) return;
+  // What cannot be written now is tried again, and told, at the end.
+  (void)AwaitRecords(runtime);
+  std::atexit(CloseAtExit);
+}
+
+void Service::CloseAtExit() {
+  Service& service = the_service;
+  State serving = State::kServing;
+  if (!service.state_.compare_exchange_strong(serving, State::kClosed)) return;
+  if (!service.is_recording_) return;
+  for (auto& kept : service.runtimes_) {
+    attune_runtime* runtime = kept.load();
+    if (runtime == nullptr || service.AwaitRecords(runtime)) continue;
+    Say("Not every recorded problem reached the database: %s", service.library_.last_message());
+    return;
+  }
+}
+
+// The child has none of the threads of the run time, and OpenMP libraries do not survive a fork, so
+// products go to the library that the program was made for. A child of a parent that never computed
+// starts afresh.
+void Service::AfterForkInChild() {
+  Service& service = the_service;
+  service.tally_.Clear();
+  const bool was_untouched = service.state_.load() == State::kUntouched;
+  const bool was_off = service.state_.load() == State::kOff;
+  if (was_off || (was_untouched && !service.is_starting_.load())) {
+    service.starting_ = PTHREAD_MUTEX_INITIALIZER;
+    return;
+  }
+  service.state_.store(State::kForked);
+}
+
+}  // namespace attune::face

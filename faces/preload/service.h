@@ -1,0 +1,85 @@
+// Whether this process serves calls with attune, and its run times: the part of a preload library
+// that does not depend on which functions it stands in front of.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "faces/preload/product.h"
+#include "faces/preload/runtime_library.h"
+#include "faces/preload/tally.h"
+
+namespace attune::face {
+
+// Thread-safe. Nothing happens before the first call: no constructor runs, no file is opened. Entry
+// points have the names of C functions and no argument to pass state in, so there is one of these
+// for the process, constant-initialised and never destroyed, because threads may still compute at
+// exit.
+class Service {
+ public:
+  // What comes at the end of Begin(), once in a process: true if the face can serve. A face that
+  // knows no run time to create yet has nothing to do here.
+  using Preparation = bool (*)(Service&);
+
+  // Whether calls are for attune, as far as is known without doing anything.
+  bool is_serving() const { return state_.load(std::memory_order_acquire) == State::kServing; }
+
+  // Whether this call is for attune after all, where is_serving() said no. The first call of a
+  // process reads the switches here, opens the run time's library and prepares. Notes why not.
+  bool Begin(Preparation prepare);
+
+  // Whether the calling thread is within the run time, for which the real functions compute.
+  static bool is_computing() { return is_computing_; }
+
+  // A run time for what `options` names; `options.policy` holds unless the program records, has a
+  // policy in its environment, or is deterministic. Null if that fails, which is said.
+  attune_runtime* Create(attune_options options);
+
+  // Says why calls cannot be served. Ends the process if a choice was forced: it must not be
+  // replaced in silence.
+  static void SayFailure(const char* message);
+
+  // Computes. False if it has to go to the real function, which `function` names, after all; then
+  // nothing of C was written.
+  bool Run(attune_runtime* runtime, const char* function, const Product& product);
+
+  void Note(Outcome outcome) { tally_.Note(outcome); }
+  const Tally& tally() const { return tally_; }
+
+ private:
+  enum class State { kUntouched, kServing, kOff, kFailed, kForked, kClosed };
+
+  State Start(Preparation prepare);
+  bool OpenLibrary();
+  void NoteRefusal(const char* function);
+  static void AfterForkInChild();
+  // Runs before the libraries of the run time are taken down: late products go to the real
+  // functions, and recorded problems reach the database, for at most a few seconds.
+  static void CloseAtExit();
+  // Whether all of them are in the database; last_message of the library says why not.
+  bool AwaitRecords(attune_runtime* runtime);
+  void CloseOnceRecorded(attune_runtime* runtime);
+
+  static constexpr int kMaxRuntimes = 64;
+
+  static constinit thread_local bool is_computing_;
+
+  std::atomic<State> state_ = State::kUntouched;
+  std::atomic<bool> watches_forks_ = false;
+  std::atomic<bool> is_starting_ = false;
+  std::atomic<bool> refusal_was_said_ = false;
+  std::atomic<bool> has_recorded_ = false;
+  std::atomic<bool> serves_known_only_ = false;
+  pthread_mutex_t starting_ = PTHREAD_MUTEX_INITIALIZER;
+  bool is_recording_ = false;  // Set before kServing.
+  RuntimeLibrary library_;     // Set before kServing.
+  std::atomic<int> runtime_count_ = 0;
+  std::atomic<attune_runtime*> runtimes_[kMaxRuntimes] = {};
+  Tally tally_;
+};
+
+// The one of this process.
+extern constinit Service the_service;
+
+}  // namespace attune::face

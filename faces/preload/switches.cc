@@ -1,0 +1,30 @@
+#include "faces/preload/switches.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "faces/preload/message.h"
+
+namespace attune::face {
+
+bool IsSet(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return false;
+  if (std::strcmp(value, "1") == 0) return true;
+  Die("%s is '%s'. It may be '1' or '0'.", variable, value);
+}
+
+Mode ReadMode() {
+  const char* value = std::getenv(ATTUNE_FACE_VARIABLE);
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "serve") == 0) return Mode::kServe;
+  if (std::strcmp(value, "record") == 0) return Mode::kRecord;
+  if (std::strcmp(value, "off") == 0) return Mode::kOff;
+  Die("%s is '%s'. It may be 'serve', 'record' or 'off'.", ATTUNE_FACE_VARIABLE, value);
+}
+
+const char* ForcedChoice() {
+  const char* forced = std::getenv("ATTUNE_FORCE");
+  return forced == nullptr || *forced == '\0' ? nullptr : forced;
+}
+
+}  // namespace attune::face
