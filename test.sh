@@ -18,6 +18,9 @@ cmake --preset dev
 cmake --build --preset dev
 
 step "Testing"
-# Tests that time candidates want the machine for themselves, so there is no --parallel here beyond
-# the tests that CTest itself may overlap.
-ctest --preset dev ${1:+-R "$1"}
+# Tests that time candidates want the machine for themselves; those that only compute and compile share
+# it, first.
+failed=0
+ctest --preset dev -L compute --parallel 2 ${1:+-R "$1"} --no-tests=ignore || failed=1
+ctest --preset dev -LE 'compute|gpu|long' ${1:+-R "$1"} --no-tests=ignore || failed=1
+exit "$failed"
