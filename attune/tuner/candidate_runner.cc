@@ -74,6 +74,7 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
     return fail(FailureKind::kNotApplicable, Phase::kBuild,
                 fmt::format("There is no solver {} here.", Text(candidate.solver)));
   }
+  is_asleep_ = false;
   parts_.on_phase(Phase::kBuild);
   const BuildOutcome built =
       parts_.builder->Build({solver, *parts_.problem, candidate.config}, parts_.device->target());
@@ -115,6 +116,11 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
   if (agreement.has_value() && agreement->against != candidate) {
     if (auto failure = CheckAgreement(*agreement)) {
       return tl::unexpected(FailedCandidate{std::move(*failure), qualification});
+    }
+    // The other one's threads ran last.
+    if (const Status asleep = FallAsleep(); !asleep.ok()) {
+      return tl::unexpected(FailedCandidate{
+          {FailureKind::kRunFailed, Phase::kVerify, asleep.message()}, qualification});
     }
   }
   parts_.on_phase(Phase::kMeasure);
@@ -183,12 +189,18 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
   Qualification qualification;
   auto executable = MakeReady(candidate, qualification);
   if (!executable) return tl::unexpected(executable.error());
-  if (const Status asleep = parts_.device->AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
+  if (const Status asleep = FallAsleep(); !asleep.ok()) {
     return tl::unexpected(
         FailedCandidate{{FailureKind::kLoadFailed, Phase::kLoad, asleep.message()}, qualification});
   }
   loaded_.push_back({std::move(*executable), 0});
   return loaded_.size() - 1;
+}
+
+Status CandidateRunner::FallAsleep() {
+  ATTUNE_RETURN_IF_ERROR(parts_.device->AwaitQuiescence(kQuiescenceLimitNs));
+  is_asleep_ = true;
+  return Status::Ok();
 }
 
 Status CandidateRunner::MakeCopies() {
@@ -236,6 +248,11 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
     rotating.emplace(*candidate.executable, *copies_);
     of_device.cache = CacheState::kWarm;
   }
+  // Asleep since the last block, unless that one or a load after it failed on its way.
+  if (!is_asleep_) {
+    if (const Status asleep = FallAsleep(); !asleep.ok()) return fail(asleep);
+  }
+  is_asleep_ = false;
   Executable& timed = rotating ? static_cast<Executable&>(*rotating) : *candidate.executable;
   // Somebody else ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
@@ -246,9 +263,7 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   if (!time_ns.ok()) return fail(time_ns.error());
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.
-  if (const Status asleep = parts_.device->AwaitQuiescence(kQuiescenceLimitNs); !asleep.ok()) {
-    return fail(asleep);
-  }
+  if (const Status asleep = FallAsleep(); !asleep.ok()) return fail(asleep);
   candidate.last_ns = *time_ns;
   return *time_ns;
 }

@@ -60,8 +60,10 @@ class CandidateRunner {
   // Builds and loads a candidate that qualified before and keeps it. Indices count from 0.
   tl::expected<size_t, FailedCandidate> Load(const Candidate& candidate);
 
-  // One timed block of a loaded candidate. Rotating ones step through the copies, which are made
-  // with the first of them and shared by all candidates. REQUIRES: index was returned by Load.
+  // One timed block of a loaded candidate, while every other thread runtime of this process is
+  // asleep; fails if its own does not fall asleep after it. Rotating ones step through the copies,
+  // which are made with the first of them and shared by all candidates. REQUIRES: index was
+  // returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
  private:
@@ -81,11 +83,14 @@ class CandidateRunner {
   // Untimed launches before a block.
   Status WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
+  // Waits until no thread runtime spins any more.
+  Status FallAsleep();
 
   const RunnerParts parts_;
   BoundOperands operands_;
   std::optional<RotatingOperands> copies_;
   std::vector<Loaded> loaded_;
+  bool is_asleep_ = false;  // Nothing ran since every thread runtime fell asleep.
 };
 
 }  // namespace attune

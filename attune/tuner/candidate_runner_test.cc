@@ -1,0 +1,198 @@
+#include "attune/tuner/candidate_runner.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/compile/kernel_cache.h"
+#include "attune/problem/gemm.h"
+#include "attune/verify/heap_device.h"
+
+namespace attune {
+namespace {
+
+using testing::ElementsAre;
+
+// A device that writes down what it is asked for, and refuses what it is told to.
+class WatchedDevice final : public Device {
+ public:
+  const Target& target() const override { return memory_.target(); }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override {
+    return memory_.Allocate(size_bytes);
+  }
+  Status Upload(std::span<const std::byte> from, BufferView to) override {
+    return memory_.Upload(from, to);
+  }
+  Status Download(BufferView from, std::span<std::byte> to) override {
+    return memory_.Download(from, to);
+  }
+  Status Synchronize() override { return Status::Ok(); }
+  Result<double> TimeNs(Executable&, const Arguments&, const TimingRequest&) override {
+    steps_.emplace_back("time");
+    if (times_refused_ > 0 && times_refused_-- > 0) return Internal("The clock stands still.");
+    return 1e3;
+  }
+  Status AwaitQuiescence(int64_t limit_ns) override {
+    steps_.emplace_back("asleep");
+    EXPECT_GT(limit_ns, 0);
+    if (is_restless_) return DeadlineExceeded("Thread 7 of libspin does not fall asleep.");
+    return Status::Ok();
+  }
+
+  // What happened since the last call.
+  std::vector<std::string> TakeSteps() { return std::exchange(steps_, {}); }
+  std::vector<std::string>& steps() { return steps_; }
+  void set_restless(bool is_restless) { is_restless_ = is_restless; }
+  void RefuseTimes(int count) { times_refused_ = count; }
+
+ private:
+  HeapDevice memory_;
+  std::vector<std::string> steps_;
+  bool is_restless_ = false;
+  int times_refused_ = 0;
+};
+
+// Computes the product of one element by one. Every launch is a step of the device.
+class OneByOneSolver final : public Solver {
+ public:
+  explicit OneByOneSolver(std::vector<std::string>& steps) : steps_(steps) {}
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem&, const Target&) const override { return Status::Ok(); }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override {
+    return ConfigSpace::Create({}, {});
+  }
+  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
+    return BuildRecipe{};
+  }
+  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact{}; }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config& config,
+                                           Device&) const override {
+    steps_.emplace_back("load");
+    if (config.contains("broken")) return Internal("It is broken.");
+    return std::make_unique<FunctionExecutable>([this](const Arguments& arguments) {
+      steps_.emplace_back("run");
+      const auto element = [&](size_t i) {
+        return static_cast<float*>(arguments.operands[i].handle);
+      };
+      *element(2) = *element(0) * *element(1);
+      return Status::Ok();
+    });
+  }
+
+ private:
+  const SolverId id_{"test.one-by-one", 1};
+  const SolverTraits traits_;
+  std::vector<std::string>& steps_;
+};
+
+class CandidateRunnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    solvers_.push_back(std::make_unique<OneByOneSolver>(device_.steps()));
+    auto data = ProblemData::Create(problem_, 1);
+    ASSERT_TRUE(data.ok()) << data.status().message();
+    data_.emplace(*std::move(data));
+    RunnerParts parts;
+    parts.solvers = &solvers_;
+    parts.device = &device_;
+    parts.problem = &problem_;
+    parts.data = &*data_;
+    parts.builder = &builder_;
+    auto runner = CandidateRunner::Create(parts);
+    ASSERT_TRUE(runner.ok()) << runner.status().message();
+    runner_.emplace(*std::move(runner));
+    device_.TakeSteps();
+  }
+
+  const Problem problem_ = Normalized(PackedGemm(1, 1, 1));
+  const Candidate candidate_{{"test.one-by-one", 1}, {}};
+  const Candidate other_{{"test.one-by-one", 1}, {{"other", int64_t{1}}}};
+  const Candidate broken_{{"test.one-by-one", 1}, {{"broken", int64_t{1}}}};
+  WatchedDevice device_;
+  SolverList solvers_;
+  MemoryKernelCache kernels_;
+  Builder builder_{kernels_};
+  std::optional<ProblemData> data_;
+  std::optional<CandidateRunner> runner_;
+};
+
+TEST_F(CandidateRunnerTest, EveryTimedBlockFindsTheOtherThreadsAsleep) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("load", "asleep"));
+  ASSERT_TRUE(runner_->Load(other_).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("load", "asleep"));
+
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+  ASSERT_TRUE(runner_->Time(1, {}).has_value());
+  ASSERT_TRUE(runner_->Time(0, {.launches = 3, .cache = CacheState::kCold}).has_value());
+
+  EXPECT_THAT(device_.TakeSteps(),
+              ElementsAre("run", "time", "asleep", "run", "time", "asleep", "time", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, AfterABlockThatFailedTheNextOneWaits) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  ASSERT_TRUE(runner_->Load(other_).has_value());
+  device_.RefuseTimes(1);
+  ASSERT_FALSE(runner_->Time(0, {}).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(1, {}).has_value());
+
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("asleep", "run", "time", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, AfterALoadThatFailedTheNextBlockWaits) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  ASSERT_FALSE(runner_->Load(broken_).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("asleep", "run", "time", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhoDoesNotFallAsleepAfterItWasLoadedIsNotLoaded) {
+  device_.set_restless(true);
+
+  const auto loaded = runner_->Load(candidate_);
+
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_EQ(loaded.error().failure, (Failure{FailureKind::kLoadFailed, Phase::kLoad,
+                                             "Thread 7 of libspin does not fall asleep."}));
+  device_.set_restless(false);
+  EXPECT_EQ(runner_->Load(other_), 0u);
+}
+
+TEST_F(CandidateRunnerTest, WhoDoesNotFallAsleepAfterItsBlockIsToBlame) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.set_restless(true);
+
+  const auto time_ns = runner_->Time(0, {});
+
+  ASSERT_FALSE(time_ns.has_value());
+  EXPECT_EQ(time_ns.error(), (Failure{FailureKind::kRunFailed, Phase::kMeasure,
+                                      "Thread 7 of libspin does not fall asleep."}));
+}
+
+TEST_F(CandidateRunnerTest, WhomItsOutputWasComparedWithSleepsBeforeItIsTimedBriefly) {
+  const auto qualified = runner_->Qualify(other_, Agreement{candidate_, {1e-6, 1e-6}});
+
+  ASSERT_TRUE(qualified.has_value()) << qualified.error().failure.message;
+  const std::vector<std::string> steps = device_.TakeSteps();
+  const auto first_time = std::find(steps.begin(), steps.end(), "time");
+  ASSERT_NE(first_time, steps.begin());
+  EXPECT_EQ(*std::prev(first_time), "asleep") << testing::PrintToString(steps);
+}
+
+}  // namespace
+}  // namespace attune
