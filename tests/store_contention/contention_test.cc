@@ -1,5 +1,6 @@
 // Many processes with many threads append to one database while some of them are killed: what was
-// acknowledged is there, nothing is half, and nobody waits long for the write lock.
+// acknowledged is there, nothing is half, nobody waits long for the write lock, and who reads the
+// index waits for nobody.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,8 +23,13 @@
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
 #include "attune/index/index_writer.h"
+#include "attune/index/turn_file.h"
+#include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
+#include "storage/sql/write_turn.h"
+#include "tests/conformance/store/sample_records.h"
 #include "tests/conformance/store/temporary_folder.h"
+#include "tests/store_contention/indexed_problems.h"
 
 extern char** environ;
 
@@ -44,6 +50,7 @@ struct Findings {
   std::map<std::string, size_t> acknowledged;  // Trials by set.
   std::vector<int64_t> waits_ns;
   std::vector<int64_t> reads_ns;
+  int vain_reads = 0;  // That found nothing.
 };
 
 class Worker {
@@ -97,7 +104,11 @@ class Worker {
     std::string first;
     words >> kind >> first;
     if (kind == "wait") findings.waits_ns.push_back(std::stoll(first));
-    if (kind == "read") findings.reads_ns.push_back(std::stoll(first));
+    if (kind == "read") {
+      findings.reads_ns.push_back(std::stoll(first));
+      size_t found = 0;
+      if (!(words >> found) || found == 0) ++findings.vain_reads;
+    }
     if (kind == "set") words >> findings.acknowledged[first];
   }
 
@@ -109,7 +120,25 @@ class Worker {
 
 void RefreshIndexOf(const std::string& database) {
   const auto store = OpenSqlStore(database);
-  if (store.ok()) (void)RefreshIndex(**store, IndexPathOf(database), {});
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ(RefreshIndex(**store, IndexPathOf(database), {}).status(), Status::Ok());
+}
+
+// A database with a set for each of kIndexedProblems, and its index.
+void MakeIndexedDatabase(const std::string& database) {
+  const auto store = OpenSqlStore(database);
+  ASSERT_TRUE(store.ok());
+  Random random(11);
+  for (int64_t i = 0; i < kIndexedProblems; ++i) {
+    const MeasurementSet set = SampleSet(i, 1, random);
+    Trial trial = SampleMeasured(TrialRole::kFinal, 10, random);
+    trial.is_default = true;  // Nothing is chosen unless it was compared with it.
+    const std::vector<Trial> trials(4, trial);
+    ASSERT_EQ((*store)->BeginSet(set), Status::Ok());
+    ASSERT_EQ((*store)->Append(set.id, trials), Status::Ok());
+    ASSERT_EQ((*store)->FinishSet(set.id), Status::Ok());
+  }
+  RefreshIndexOf(database);
 }
 
 Findings RunWorkers(const std::string& database, const Load& load) {
@@ -183,7 +212,7 @@ void Report(Findings& findings, Clock::time_point begin) {
 TEST(StoreContention, EightTimesEightWritersDoNotWaitLongForEachOther) {
   const TemporaryFolder folder;
   const std::string database = folder.path() / "attune.db";
-  ASSERT_TRUE(OpenSqlStore(database).ok());
+  ASSERT_NO_FATAL_FAILURE(MakeIndexedDatabase(database));
 
   const auto begin = Clock::now();
   Findings findings = RunWorkers(database, {8, 8, 8, 0});
@@ -193,12 +222,85 @@ TEST(StoreContention, EightTimesEightWritersDoNotWaitLongForEachOther) {
   CheckNothingLost(database, findings);
   // Waits for a core are in it, which under a sanitizer are most of it.
   EXPECT_LT(Ms(findings.waits_ns, 1), 50.0 * ATTUNE_TEST_TIME_FACTOR);
+  // One after each set, beside all those writers.
+  EXPECT_EQ(findings.reads_ns.size(), findings.acknowledged.size());
+  EXPECT_EQ(findings.vain_reads, 0);
+}
+
+// A process that has everything that a writer of the database or of its index waits for.
+class LockHolder {
+ public:
+  explicit LockHolder(const std::string& database) {
+    int from_child[2] = {-1, -1};
+    int to_child[2] = {-1, -1};
+    if (::pipe2(from_child, O_CLOEXEC) != 0 || ::pipe2(to_child, O_CLOEXEC) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(to_child[1]);
+      Hold(database, from_child[1], to_child[0]);
+    }
+    ::close(from_child[1]);
+    ::close(to_child[0]);
+    const UniqueFd told(from_child[0]);
+    release_.Reset(to_child[1]);
+    char byte = 0;
+    holds_ = ::read(told.get(), &byte, 1) == 1;
+  }
+  LockHolder(const LockHolder&) = delete;
+  LockHolder& operator=(const LockHolder&) = delete;
+  ~LockHolder() {
+    release_.Reset();
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  }
+
+  bool holds() const { return holds_; }
+
+ private:
+  // Until the other end of `release` is closed, if only by the end of the test.
+  [[noreturn]] static void Hold(const std::string& database, int report, int release) {
+    const sql::WriteTurn turn = sql::WriteTurn::Take(database, std::chrono::seconds(1));
+    const auto index = TurnFile::Take(IndexPathOf(database), 0);
+    const auto connection = sql::Connection::Open(database, {});
+    char byte = 'h';
+    if (index.ok() && connection.ok() && (*connection)->BeginWrite().ok() &&
+        ::write(report, &byte, 1) == 1) {
+      (void)!::read(release, &byte, 1);
+    }
+    ::_exit(0);
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd release_;
+  bool holds_ = false;
+};
+
+TEST(StoreContention, ALookupNeedsNoneOfTheLocksThatWritersTake) {
+  const TemporaryFolder folder;
+  const std::string database = folder.path() / "attune.db";
+  ASSERT_NO_FATAL_FAILURE(MakeIndexedDatabase(database));
+  SqlStoreOptions impatient;
+  impatient.busy_timeout = std::chrono::milliseconds(1);
+  const auto store = OpenSqlStore(database, impatient);
+  ASSERT_TRUE(store.ok());
+  const LockHolder holder(database);
+  ASSERT_TRUE(holder.holds());
+  // Who writes waits in vain.
+  ASSERT_EQ((*store)->AddProblems("tag", SampleProblems(1)).code(), StatusCode::kUnavailable);
+  ASSERT_EQ(TurnFile::Take(IndexPathOf(database), 0).status().code(), StatusCode::kUnavailable);
+
+  for (int64_t i = 0; i < kIndexedProblems; ++i) {
+    const auto index = ChoiceIndex::Open(IndexPathOf(database));
+    ASSERT_TRUE(index.ok()) << index.status().ToString();
+    const auto choices = (*index)->Find(SampleProblem(i));
+    ASSERT_TRUE(choices.ok()) << choices.status().ToString();
+    EXPECT_EQ(choices->size(), 1u) << i;
+  }
 }
 
 TEST(StoreContention, KillsAtRandomMomentsLoseNothingThatWasAcknowledged) {
   const TemporaryFolder folder;
   const std::string database = folder.path() / "attune.db";
-  ASSERT_TRUE(OpenSqlStore(database).ok());
+  ASSERT_NO_FATAL_FAILURE(MakeIndexedDatabase(database));
 
   const auto begin = Clock::now();
   Findings findings = RunWorkers(database, {8, 8, 4, 16});
@@ -212,7 +314,7 @@ TEST(StoreContention, KillsAtRandomMomentsLoseNothingThatWasAcknowledged) {
 TEST(StoreContention, DISABLED_SixtyFourTimesSixtyFourWritersLoseNothing) {
   const TemporaryFolder folder;
   const std::string database = folder.path() / "attune.db";
-  ASSERT_TRUE(OpenSqlStore(database).ok());
+  ASSERT_NO_FATAL_FAILURE(MakeIndexedDatabase(database));
 
   const auto begin = Clock::now();
   Findings findings = RunWorkers(database, {64, 64, 7, 60});

@@ -1,7 +1,7 @@
-// A process to be killed: its threads append small sets to one store, and look problems up in the
-// index. Lines on standard output, each by one write(): "set ID TRIALS" for each set that the store
-// has acknowledged; "wait NS" for each wait for the write lock, less the time that the thread
-// waited for a core meanwhile; "read NS" for each lookup.
+// A process to be killed: its threads append small sets to one store, and look a problem up in the
+// index after each. Lines on standard output, each by one write(): "set ID TRIALS" for each set
+// that the store has acknowledged; "wait NS" for each wait for the write lock, waits for a core
+// included; "read NS FOUND" for each lookup, FOUND being the number of choices.
 //
 //   contention_worker DATABASE SEED THREADS SETS_PER_THREAD
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include "attune/index/index_writer.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
+#include "tests/store_contention/indexed_problems.h"
 
 namespace attune {
 namespace {
@@ -38,7 +39,16 @@ void Say(const std::string& line) {
 
 void NoteWriteLock(int64_t waited_ns) { Say(fmt::format("wait {}\n", waited_ns)); }
 
-Status AppendSets(RecordStore& store, uint64_t seed, int count) {
+// As a run time does it: by the mapped file, which needs no lock.
+Status LookUp(const std::string& database, int64_t problem_index) {
+  const int64_t begin_ns = NowNs();
+  ATTUNE_ASSIGN_OR_RETURN(const auto index, ChoiceIndex::Open(IndexPathOf(database)));
+  ATTUNE_ASSIGN_OR_RETURN(const auto choices, index->Find(SampleProblem(problem_index)));
+  Say(fmt::format("read {} {}\n", NowNs() - begin_ns, choices.size()));
+  return Status::Ok();
+}
+
+Status AppendSets(RecordStore& store, const std::string& database, uint64_t seed, int count) {
   Random random(seed);
   for (int i = 0; i < count; ++i) {
     const MeasurementSet set = SampleSet(static_cast<int64_t>(random.Below(500)), i + 1, random);
@@ -46,17 +56,9 @@ Status AppendSets(RecordStore& store, uint64_t seed, int count) {
     ATTUNE_RETURN_IF_ERROR(store.Append(set.id, SampleTrials(kTrialsPerSet, random)));
     ATTUNE_RETURN_IF_ERROR(store.FinishSet(set.id));
     Say(fmt::format("set {} {}\n", set.id, kTrialsPerSet));
+    ATTUNE_RETURN_IF_ERROR(LookUp(database, static_cast<int64_t>(random.Below(kIndexedProblems))));
   }
   return Status::Ok();
-}
-
-// As a run time does it: by the mapped file, which needs no lock.
-void LookUp(const std::string& database, uint64_t seed) {
-  const auto index = ChoiceIndex::Open(IndexPathOf(database));
-  if (!index.ok()) return;
-  const int64_t begin_ns = NowNs();
-  (void)(*index)->Find(SampleProblem(static_cast<int64_t>(seed % 500)));
-  Say(fmt::format("read {}\n", NowNs() - begin_ns));
 }
 
 int Work(const std::string& database, uint64_t seed, int threads, int sets) {
@@ -72,9 +74,8 @@ int Work(const std::string& database, uint64_t seed, int threads, int sets) {
   for (int thread = 0; thread < threads; ++thread) {
     writers.emplace_back([&, thread] {
       const uint64_t own_seed = seed * 1'000 + static_cast<uint64_t>(thread);
-      const Status appended = AppendSets(**store, own_seed, sets);
+      const Status appended = AppendSets(**store, database, own_seed, sets);
       if (!appended.ok()) std::fprintf(stderr, "%s\n", std::string(appended.message()).c_str());
-      LookUp(database, own_seed);
     });
   }
   for (std::thread& writer : writers) writer.join();
