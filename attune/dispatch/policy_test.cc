@@ -45,120 +45,203 @@ std::ostream& operator<<(std::ostream& out, const Cost& cost) {
              << cost.benchmarks_in_background << " benchmarks";
 }
 
-// The default has to be compiled, and so has what the records name.
-class FindModeTest : public ::testing::Test {
- protected:
-  FindModeTest() {
+// What is there of the problem before the first call.
+enum class Known { kNothing, kRecord, kRecordWithoutItsKernel };
+
+struct Outcome {
+  Cost cost;
+  std::string at_once;     // The solver that served the first call.
+  std::string in_the_end;  // The candidate that serves when the background is done.
+  Origin origin = Origin::kDefault;
+};
+
+// The default has to be compiled, and so has what a record names and what a tuning finds: where
+// only dynamic solvers may take part, a dynamic one. A tuning leaves the kernel of its winner in
+// the cache, as the tuner of a run time does.
+class FindMode {
+ public:
+  explicit FindMode(const std::string& name) : preset_(ParsePreset(name).value()) {
     machine_.slow->applies = [](const Gemm&) { return Unsupported("It is not here."); };
     std::swap(machine_.solvers[1], machine_.solvers[2]);  // The compiled one is the default.
+    dynamic_ = machine_.Add("test.dynamic-gemm");
+    dynamic_->traits_.instant = false;
+    dynamic_->traits_.compiles = true;
   }
 
-  // Of the first call, whose problem has a record or has not, and of what it left to do.
-  Cost CostOfFirstCall(const std::string& mode, bool has_record) {
-    const Preset preset = ParsePreset(mode).value();
+  Outcome FirstCall(Known known) {
     TestServerOptions options;
-    options.server.policy = preset.policy;
-    options.dispatch.scope = preset.scope;
-    options.tuned = [this](const Problem& problem) {
-      machine_.choices->Add(problem, ChoiceOf({machine_.quick->At(2)}));
+    options.server.policy = preset_.policy;
+    options.dispatch.scope = preset_.scope;
+    options.tuned = [this](const Problem&) {
+      KeepKernelOf(kWinner);
+      // Those of a tuning in any scope.
+      machine_.choices->Add(problem_,
+                            ChoiceOf({machine_.compiled->At(kWinner), dynamic_->At(kWinner)}));
       return Status::Ok();
     };
     TestServer server(machine_, options);
-    const Problem problem = ProductOf(4, 4, 4);
-    if (has_record) {
-      IndexedChoice choice = ChoiceOf({machine_.quick->At(1)});
-      machine_.choices->Add(problem, choice);
-    }
-    server.Call(problem);
+    if (known == Known::kRecord) KeepKernelOf(kRecorded);
+    if (known != Known::kNothing) machine_.choices->Add(problem_, RecordedChoice());
+
+    Outcome outcome;
+    outcome.at_once = server.SolverOfCall(problem_);
     EXPECT_TRUE(server.WaitIdle());
-    solver_ = server.SolverOfCall(problem);
-    origin_ = server.Call(problem)->option().origin;
+    const Option& served = server.Call(problem_)->option();
+    outcome.in_the_end = Text(served.candidate);
+    outcome.origin = served.origin;
+    outcome.cost = CostOf(server);
+    return outcome;
+  }
+
+  int builds_outside_of_scope() const {
+    return preset_.scope == Scope::kDynamic ? machine_.compiled->builds.all() : 0;
+  }
+
+ private:
+  static constexpr int64_t kRecorded = 1;
+  static constexpr int64_t kWinner = 2;
+
+  const TestSolver& expected() const {
+    return preset_.scope == Scope::kDynamic ? *dynamic_ : *machine_.compiled;
+  }
+
+  IndexedChoice RecordedChoice() const {
+    IndexedChoice choice = ChoiceOf({expected().At(kRecorded)});
+    choice.ranking.front().load_ns = 1000;  // Within the budget of a call.
+    return choice;
+  }
+
+  void KeepKernelOf(int64_t variant) {
+    const auto recipe =
+        expected().Recipe(problem_, expected().At(variant).config, machine_.device.target());
+    ASSERT_TRUE(recipe.ok());
+    ASSERT_EQ(machine_.kernels.Store(*recipe, Artifact{recipe->source}), Status::Ok());
+  }
+
+  Cost CostOf(const TestServer& server) const {
+    const auto builds = {&machine_.compiled->builds, &dynamic_->builds};
     Cost cost;
-    cost.builds_in_caller = machine_.builds_in_this_thread();
-    cost.builds_in_background = machine_.builds() - cost.builds_in_caller;
+    for (const StepCount* count : builds) {
+      cost.builds_in_caller += count->in_this_thread();
+      cost.builds_in_background += count->all() - count->in_this_thread();
+    }
     cost.benchmarks_in_caller = server.tunings_in_this_thread();
     cost.benchmarks_in_background = server.tunings() - cost.benchmarks_in_caller;
     return cost;
   }
 
+  const Preset preset_;
+  const Problem problem_ = ProductOf(4, 4, 4);
   TestMachine machine_;
-  // What serves in the end.
-  std::string solver_;
-  Origin origin_ = Origin::kDefault;
+  TestSolver* dynamic_ = nullptr;
 };
 
-TEST_F(FindModeTest, NormalBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("normal", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+constexpr char kCompiled[] = "test.compiled-gemm";
+constexpr char kDynamic[] = "test.dynamic-gemm";
+constexpr char kStandIn[] = "test.quick-gemm";
+
+// Served by the record at once, out of the cache of kernels.
+void ExpectAFreeHit(const std::string& mode, const std::string& solver) {
+  const Outcome outcome = FindMode(mode).FirstCall(Known::kRecord);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 0, 0, 0}));
+  EXPECT_EQ(outcome.at_once, solver);
+  EXPECT_EQ(outcome.in_the_end, solver + "@1{variant=1}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
 }
 
-TEST_F(FindModeTest, NormalBenchmarksInTheCallerOnAMiss) {
-  EXPECT_EQ(CostOfFirstCall("normal", false), (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, NormalBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("normal", kCompiled); }
+
+TEST(FindModeTest, NormalBenchmarksInTheCallerOnAMissAndServesWhatWasFound) {
+  const Outcome outcome = FindMode("normal").FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
+  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
 }
 
-TEST_F(FindModeTest, FastBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("fast", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, FastBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("fast", kCompiled); }
+
+TEST(FindModeTest, FastBenchmarksNothingOnAMissAndBuildsOneInTheBackground) {
+  const Outcome outcome = FindMode("fast").FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 0, 1, 0}));
+  EXPECT_EQ(outcome.at_once, kStandIn);
+  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=0}");
+  EXPECT_EQ(outcome.origin, Origin::kDefault);
 }
 
-TEST_F(FindModeTest, FastBenchmarksNothingOnAMissAndBuildsOneInTheBackground) {
-  EXPECT_EQ(CostOfFirstCall("fast", false), (Cost{0, 0, 1, 0}));
-  EXPECT_EQ(solver_, "test.compiled-gemm");
-  EXPECT_EQ(origin_, Origin::kDefault);
+TEST(FindModeTest, HybridBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("hybrid", kCompiled); }
+
+TEST(FindModeTest, HybridBenchmarksInTheCallerOnAMissAndServesWhatWasFound) {
+  const Outcome outcome = FindMode("hybrid").FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
+  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
 }
 
-TEST_F(FindModeTest, HybridBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("hybrid", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, DynamicHybridBuildsAndBenchmarksNothingOnAHit) {
+  ExpectAFreeHit("dynamic_hybrid", kDynamic);
 }
 
-TEST_F(FindModeTest, HybridBenchmarksInTheCallerOnAMiss) {
-  EXPECT_EQ(CostOfFirstCall("hybrid", false), (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, DynamicHybridBenchmarksInTheCallerOnAMissAndServesDynamicSolversOnly) {
+  FindMode mode("dynamic_hybrid");
+
+  const Outcome outcome = mode.FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
+  EXPECT_EQ(outcome.in_the_end, "test.dynamic-gemm@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+  EXPECT_EQ(mode.builds_outside_of_scope(), 0);
 }
 
-TEST_F(FindModeTest, DynamicHybridBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("dynamic_hybrid", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, TrustVerifyBuildsAndBenchmarksNothingOnAHit) {
+  ExpectAFreeHit("trust_verify", kDynamic);
 }
 
-TEST_F(FindModeTest, DynamicHybridBenchmarksInTheCallerOnAMissAndServesDynamicSolversOnly) {
-  EXPECT_EQ(CostOfFirstCall("dynamic_hybrid", false), (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(solver_, "test.quick-gemm");
+TEST(FindModeTest, TrustVerifyBenchmarksInTheBackgroundOnAMissAndBuildsDynamicSolversOnly) {
+  FindMode mode("trust_verify");
+
+  const Outcome outcome = mode.FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 0, 0, 1}));
+  EXPECT_EQ(outcome.at_once, kStandIn);
+  EXPECT_EQ(outcome.in_the_end, "test.dynamic-gemm@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+  EXPECT_EQ(mode.builds_outside_of_scope(), 0);
 }
 
-TEST_F(FindModeTest, TrustVerifyBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("trust_verify", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, TrustVerifyFullBuildsAndBenchmarksNothingOnAHit) {
+  ExpectAFreeHit("trust_verify_full", kCompiled);
 }
 
-TEST_F(FindModeTest, TrustVerifyBenchmarksInTheBackgroundOnAMissAndBuildsDynamicSolversOnly) {
-  EXPECT_EQ(CostOfFirstCall("trust_verify", false), (Cost{0, 0, 0, 1}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
+TEST(FindModeTest, TrustVerifyFullBenchmarksAndBuildsInTheBackgroundOnAMiss) {
+  const Outcome outcome = FindMode("trust_verify_full").FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost.builds_in_caller, 0);
+  EXPECT_EQ(outcome.cost.benchmarks_in_caller, 0);
+  // The default; not even that if the tuning was done before.
+  EXPECT_LE(outcome.cost.builds_in_background, 1);
+  EXPECT_EQ(outcome.cost.benchmarks_in_background, 1);
+  EXPECT_EQ(outcome.at_once, kStandIn);
+  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
 }
 
-TEST_F(FindModeTest, TrustVerifyFullBuildsAndBenchmarksNothingOnAHit) {
-  EXPECT_EQ(CostOfFirstCall("trust_verify_full", true), (Cost{0, 0, 0, 0}));
-  EXPECT_EQ(origin_, Origin::kMeasured);
-}
+TEST(FindModeTest, AHitWhoseKernelIsMissingIsBuiltInTheBackgroundInEveryMode) {
+  for (const char* name :
+       {"normal", "fast", "hybrid", "dynamic_hybrid", "trust_verify", "trust_verify_full"}) {
+    SCOPED_TRACE(name);
+    FindMode mode(name);
 
-TEST_F(FindModeTest, TrustVerifyFullBenchmarksAndBuildsInTheBackgroundOnAMiss) {
-  const Cost cost = CostOfFirstCall("trust_verify_full", false);
+    const Outcome outcome = mode.FirstCall(Known::kRecordWithoutItsKernel);
 
-  EXPECT_EQ(cost.builds_in_caller, 0);
-  EXPECT_EQ(cost.benchmarks_in_caller, 0);
-  EXPECT_LE(cost.builds_in_background, 1);  // None if the tuning was done before.
-  EXPECT_EQ(cost.benchmarks_in_background, 1);
-  EXPECT_EQ(origin_, Origin::kMeasured);
-}
-
-TEST_F(FindModeTest, AHitWhoseKernelIsMissingIsBuiltInTheBackground) {
-  machine_.choices->Add(ProductOf(4, 4, 4), ChoiceOf({machine_.compiled->At(1)}));
-
-  EXPECT_EQ(CostOfFirstCall("fast", false), (Cost{0, 0, 1, 0}));
-  EXPECT_EQ(solver_, "test.compiled-gemm");
-  EXPECT_EQ(origin_, Origin::kMeasured);
+    EXPECT_EQ(outcome.cost, (Cost{0, 0, 1, 0}));
+    EXPECT_EQ(outcome.at_once, kStandIn);
+    EXPECT_EQ(outcome.origin, Origin::kMeasured);
+    EXPECT_EQ(mode.builds_outside_of_scope(), 0);
+  }
 }
 
 }  // namespace
