@@ -62,10 +62,11 @@ void EventLog::Listen(attune_runtime* runtime) {
   (void)attune_set_listener(runtime, &EventLog::Note, this);
 }
 
-void EventLog::Note(void* log, attune_event event, const char*, const char*, const char* message) {
+void EventLog::Note(void* log, attune_event event, const char*, const char* candidate,
+                    const char* message) {
   auto* self = static_cast<EventLog*>(log);
   const std::lock_guard<std::mutex> lock(self->mutex_);
-  self->events_.push_back({event, message});
+  self->events_.push_back({event, candidate == nullptr ? "" : candidate, message});
 }
 
 int EventLog::Count(attune_event event) const {
@@ -80,6 +81,23 @@ std::string EventLog::Message(attune_event event) const {
     if (known.kind == event) return known.message;
   }
   return "";
+}
+
+std::string EventLog::Candidate(attune_event event) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string candidate;
+  for (const Event& known : events_) {
+    if (known.kind == event && !known.candidate.empty()) candidate = known.candidate;
+  }
+  return candidate;
+}
+
+bool EventLog::Mentions(const std::string& text) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(events_.begin(), events_.end(), [&](const Event& event) {
+    return event.candidate.find(text) != std::string::npos ||
+           event.message.find(text) != std::string::npos;
+  });
 }
 
 RuntimeHandle MakeRuntime(const attune_options& options) {

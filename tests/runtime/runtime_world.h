@@ -56,10 +56,15 @@ class EventLog {
   int Count(attune_event event) const;
   // Of the first event of this kind; empty if there was none.
   std::string Message(attune_event event) const;
+  // Of the last event of this kind that had one; empty if there was none.
+  std::string Candidate(attune_event event) const;
+  // Whether the candidate or the message of any event has `text` in it.
+  bool Mentions(const std::string& text) const;
 
  private:
   struct Event {
     attune_event kind;
+    std::string candidate;
     std::string message;
   };
   static void Note(void* log, attune_event event, const char* problem, const char* candidate,
