@@ -6,6 +6,9 @@
  *   strided      one matrix-vector product with increments of 2
  *   fork         goes on in a child; the parent waits and takes over its exit status
  *   threads=N    one product in each of N threads, all before any ended
+ *   until_eof    waits for the end of standard input
+ *   forks        prints how often this process, or the one it was forked from, has forked so far;
+ * to start a program by posix_spawn() is none
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -65,7 +68,17 @@ static void Fork(void) {
   exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
 }
 
+static int forks = 0;
+
+static void NoteFork(void) { ++forks; }
+
+static void AwaitEndOfInput(void) {
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0) continue;
+}
+
 int main(int argc, char** argv) {
+  pthread_atfork(NoteFork, NULL, NULL);
   for (int i = 1; i < argc; ++i) {
     if (strncmp(argv[i], "calls=", 6) == 0) {
       for (int n = atoi(argv[i] + 6); n > 0; --n) Product(1, 1);
@@ -79,6 +92,10 @@ int main(int argc, char** argv) {
       Strided();
     } else if (strcmp(argv[i], "fork") == 0) {
       Fork();
+    } else if (strcmp(argv[i], "until_eof") == 0) {
+      AwaitEndOfInput();
+    } else if (strcmp(argv[i], "forks") == 0) {
+      printf("forks %d\n", forks);
     } else {
       fprintf(stderr, "There is no step '%s'.\n", argv[i]);
       return 2;

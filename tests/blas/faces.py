@@ -19,9 +19,9 @@ def attuned(attune, *command, **variables):
     return run(attune, "blas", "--stats", "--", *command, **variables)
 
 
-def preload(face, files, *command, is_preloaded=True, timeout_s=60, **variables):
-    """The finished process with the preload library of `face` ("blas", "cublas") before all others,
-    on the run time of `files`, whichever of attune's variables are set outside."""
+def preload_environment(face, files, is_preloaded=True, **variables):
+    """With the preload library of `face` ("blas", "cublas") before all others, on the run time of
+    `files`, whichever of attune's variables are set outside."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith("ATTUNE_") and key != "LD_PRELOAD"}
     prefix = f"ATTUNE_{face.upper()}"
@@ -29,6 +29,12 @@ def preload(face, files, *command, is_preloaded=True, timeout_s=60, **variables)
     if is_preloaded:
         environment["LD_PRELOAD"] = files.library
     environment.update(variables)
+    return environment
+
+
+def preload(face, files, *command, is_preloaded=True, timeout_s=60, **variables):
+    """The finished process with preload_environment()."""
+    environment = preload_environment(face, files, is_preloaded, **variables)
     return subprocess.run(command, env=environment, capture_output=True, text=True,
                           timeout=timeout_s)
 

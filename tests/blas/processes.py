@@ -12,9 +12,12 @@ of --blas in turn.
 
 import argparse
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import tempfile
+import time
 import unittest
 
 import faces
@@ -223,6 +226,56 @@ class RealRunTime(unittest.TestCase):
         process = self.run_real(FILES.caller, "calls=1", reserve_bytes=LEAST_RESERVE_BYTES)
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(summary(process), {"served": 1, "passed": 0}, process.stderr)
+
+
+def tuners_of(database):
+    """The environment and the mapped files of every tuner that works on `database` now."""
+    tuners = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+            if not words[0].endswith(b"/attune-tuner") or database.encode() not in words:
+                continue
+            pairs = pathlib.Path("/proc", pid, "environ").read_bytes().decode().split("\0")
+            maps = pathlib.Path("/proc", pid, "maps").read_text(encoding="utf-8")
+        except OSError:
+            continue  # It has ended meanwhile.
+        if maps:
+            tuners.append((dict(pair.split("=", 1) for pair in pairs if "=" in pair), maps))
+    return tuners
+
+
+class Tuner(unittest.TestCase):
+    """What the preload library's run time starts beside the program."""
+
+    def test_a_fork_is_counted(self):
+        process = run(FILES.caller, "forks", "fork", "forks")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("forks 1\n", process.stdout)
+
+    def test_its_start_forks_no_host_and_leaves_the_preload_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            database = os.path.join(folder, "attune.db")
+            environment = faces.preload_environment(
+                "blas", FILES, ATTUNE_BLAS_RUNTIME=FILES.attune_library, ATTUNE_DB=database,
+                ATTUNE_DEVICE="cpu", ATTUNE_POLICY="deferred", XDG_CACHE_HOME=folder,
+                ATTUNE_TUNER=os.path.join(os.path.dirname(FILES.attune), "attune-tuner"))
+            with subprocess.Popen([FILES.caller, "calls=1", "until_eof", "forks"], env=environment,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                give_up = time.monotonic() + 60
+                tuners = []
+                while not tuners and time.monotonic() < give_up:
+                    tuners = tuners_of(database)
+                    os.sched_yield()
+                output, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertTrue(tuners, errors)
+            self.assertEqual(output, "forks 0\n")
+            for variables, maps in tuners:
+                self.assertEqual(variables["ATTUNE_DEVICE"], "cpu")
+                self.assertNotIn("libattune_blas", variables.get("LD_PRELOAD", ""))
+                self.assertNotIn("libattune_blas", maps)
 
 
 class NoCalls(unittest.TestCase):
