@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs one bench with the smallest figures and --json, and checks the form of what it prints.
 
-  bench_smoke.py PROGRAM [ARGUMENT]...
+  bench_smoke.py [--needs MODULE] PROGRAM [ARGUMENT]...
 
-A bench prints one JSON object: `summary`, which is not empty, and `rows`, an array with at least one
-object."""
+With --needs the program is a Python: if it lacks the module, the test is skipped. A bench prints
+one JSON object: `summary`, which is not empty, and `rows`, an array with at least one object."""
 
 import json
 import os
@@ -13,14 +13,22 @@ import sys
 import tempfile
 
 TIMEOUT_S = 60
+SKIPPED = 77
 
 
 def main():
+    command = sys.argv[1:]
+    if command[0] == "--needs":
+        module, command = command[1], command[2:]
+        if subprocess.run([command[0], "-c", f"import {module}"], check=False,
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            print(f"SKIPPED: {command[0]} has no {module}.")
+            sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="attune-bench-") as folder:
         settings = {key: value for key, value in os.environ.items()
                     if not key.startswith(("ATTUNE_", "XDG_"))}
         settings.update({"HOME": folder, "XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder})
-        done = subprocess.run([*sys.argv[1:], "--json"], cwd=folder, env=settings, text=True,
+        done = subprocess.run([*command, "--json"], cwd=folder, env=settings, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
     if done.returncode != 0:

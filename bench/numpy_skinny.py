@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """NumPy on its own BLAS and under `attune blas`: skinny products, matrix-vector products, squares.
 
-  numpy_skinny.py --attune PROGRAM [--python PROGRAM] [--budget 3m] [--pairs N] [--turns N] [--json]
+  numpy_skinny.py --attune PROGRAM [--python PROGRAM] [--budget 3m] [--pairs N] [--turns N]
+                  [--only TEXT] [--db FILE] [--json]
 
 Records the shapes of the products with `attune blas --record`, tunes them, then times every product
 in two processes, with and without `attune blas`, that take turns product by product, a tenth of a
@@ -73,15 +74,16 @@ def key_of(name, dtype):
     return f"{name} {dtype}"
 
 
-def all_operands(numpy):
-    return {key_of(name, dtype): operands(numpy, m, n, k, dtype)
-            for name, _, m, n, k in PRODUCTS for dtype in TYPES}
+def selected(only):
+    """The products whose names contain `only`."""
+    return [product for product in PRODUCTS if only in product[0]]
 
 
-def child(action):
+def child(action, only):
     """In a process of its own: touches every product once, or times those that it is asked for."""
     import numpy
-    products = all_operands(numpy)
+    products = {key_of(name, dtype): operands(numpy, m, n, k, dtype)
+                for name, _, m, n, k in selected(only) for dtype in TYPES}
     if action == "touch":
         for a, b in products.values():
             a @ b
@@ -128,24 +130,27 @@ class Bench:
     def attune(self, *arguments):
         return [self.options.attune, "--db", self.database, *arguments]
 
-    def run(self, command):
+    def run(self, command, accepted=(0,)):
         done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True)
-        if done.returncode != 0:
+        if done.returncode not in accepted:
             sys.exit(f"numpy_skinny: '{' '.join(command)}' ended with {done.returncode}.")
         return done.stdout
 
     def python(self, action):
-        return [self.options.python, os.path.abspath(__file__), "--child", action]
+        return [self.options.python, os.path.abspath(__file__), "--child", action,
+                "--only", self.options.only]
 
     def tune(self):
         print("Recording the shapes and tuning them", file=sys.stderr)
         self.run(self.attune("blas", "--record", "numpy", "--", *self.python("touch")))
-        self.run(self.attune("tune", "--tag", "numpy", "--budget", self.options.budget))
+        # 3: the budget ended first; what was not reached stays untuned.
+        self.run(self.attune("tune", "--tag", "numpy", "--budget", self.options.budget), (0, 3))
 
     def measure(self):
         """{product: ([own ns], [attune ns])} over the turns of all pairs."""
         own, ours = self.python("time"), self.attune("blas", "--", *self.python("time"))
-        times = {key_of(name, dtype): ([], []) for name, *_ in PRODUCTS for dtype in TYPES}
+        times = {key_of(name, dtype): ([], [])
+                 for name, *_ in selected(self.options.only) for dtype in TYPES}
         for pair in range(self.options.pairs):
             with Timer(own, self.environment) as plain, Timer(ours, self.environment) as served:
                 for turn in range(self.options.turns):
@@ -162,8 +167,8 @@ def geometric_mean(values):
     return math.exp(statistics.fmean(math.log(x) for x in values))
 
 
-def rows_of(times):
-    for name, group, m, n, k in PRODUCTS:
+def rows_of(times, products):
+    for name, group, m, n, k in products:
         for dtype in TYPES:
             own, ours = times[key_of(name, dtype)]
             ratios = [a / b for a, b in zip(own, ours)]
@@ -174,12 +179,15 @@ def rows_of(times):
 
 
 def summary_of(rows):
+    """Of the groups that were measured."""
     skinny = [row["speed_up"] for row in rows if row["group"] != "square"]
     square = [row["speed_up"] for row in rows if row["group"] == "square"]
-    return {"numpy_skinny_speed_up": geometric_mean(skinny),
-            "numpy_skinny_slowest": min(skinny),
-            "numpy_square_speed_up": geometric_mean(square),
-            "numpy_square_slowest": min(square)}
+    summary = {}
+    for name, speed_ups in (("skinny", skinny), ("square", square)):
+        if speed_ups:
+            summary[f"numpy_{name}_speed_up"] = geometric_mean(speed_ups)
+            summary[f"numpy_{name}_slowest"] = min(speed_ups)
+    return summary
 
 
 def print_table(rows, summary):
@@ -189,10 +197,11 @@ def print_table(rows, summary):
         print(f"{row['product']:<20} {row['type']:<8} {row['m']:>7} {row['n']:>5} {row['k']:>7} "
               f"{row['own_ns'] / 1e3:>10.1f} {row['attune_ns'] / 1e3:>10.1f} "
               f"{row['speed_up']:>7.2f}  {row['lowest']:.2f} to {row['highest']:.2f}")
-    print(f"\nSkinny and vector products: {summary['numpy_skinny_speed_up']:.2f} times faster "
-          f"(geometric mean), the slowest {summary['numpy_skinny_slowest']:.2f}")
-    print(f"Squares: {summary['numpy_square_speed_up']:.2f} times, the slowest "
-          f"{summary['numpy_square_slowest']:.2f}")
+    print()
+    for name, title in (("skinny", "Skinny and vector products"), ("square", "Squares")):
+        if f"numpy_{name}_slowest" in summary:
+            print(f"{title}: {summary[f'numpy_{name}_speed_up']:.2f} times (geometric mean), "
+                  f"the slowest {summary[f'numpy_{name}_slowest']:.2f}")
 
 
 def main():
@@ -202,20 +211,25 @@ def main():
     parser.add_argument("--budget", default="3m", help="for tuning")
     parser.add_argument("--pairs", type=int, default=3, help="of processes")
     parser.add_argument("--turns", type=int, default=6, help="of each process at each product")
+    parser.add_argument("--only", default="", metavar="TEXT",
+                        help="products whose names contain it (default: all)")
     parser.add_argument("--db", help="keep the database here (default: a new one each time)")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", choices=("touch", "time"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child)
+        child(options.child, options.only)
         return
+    products = selected(options.only)
+    if not products:
+        sys.exit(f"numpy_skinny: No name of a product contains '{options.only}'.")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         bench.tune()
-        rows = list(rows_of(bench.measure()))
+        rows = list(rows_of(bench.measure(), products))
     summary = summary_of(rows)
     if options.json:
-        print(json.dumps({**summary, "rows": rows}, indent=2))
+        print(json.dumps({"summary": summary, "rows": rows}, indent=2))
     else:
         print_table(rows, summary)
 
