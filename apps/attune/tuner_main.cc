@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "apps/attune/cpu_budget.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
 #include "apps/attune/machine_lock.h"
@@ -173,14 +174,16 @@ int Serve(const TunerSettings& settings) {
   const auto tuner = BackgroundTuner::Open(settings);
   for (std::string line; std::getline(std::cin, line);) {
     const int64_t begin_ns = SteadyNowNs();
-    const nlohmann::json answer =
+    const int64_t computed_ns = ProcessorTimeNs();
+    nlohmann::json answer =
         tuner.ok() ? AnswerLine(line, **tuner)
                    : nlohmann::json{{"outcome", "failed"}, {"message", tuner.error().message()}};
+    const int64_t rest_ns = tuner.ok() ? RestNs(ProcessorTimeNs() - computed_ns,
+                                                SteadyNowNs() - begin_ns, settings.cpu_share)
+                                       : 0;
+    answer["rest_ms"] = rest_ns / 1'000'000;
     if (!Say(answer)) return 1;
-    if (!tuner.ok()) continue;
-    const double rest = 1 / settings.cpu_share - 1;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(
-        static_cast<int64_t>(rest * static_cast<double>(SteadyNowNs() - begin_ns))));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns));
   }
   return 0;
 }

@@ -28,6 +28,7 @@ namespace {
 
 constexpr const char* kProgramName = "attune-tuner";
 constexpr size_t kLongestAnswerBytes = 1 << 20;
+constexpr int64_t kNsPerMs = 1'000'000;
 
 // Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
 int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
@@ -65,11 +66,15 @@ bool HasHungUp(int socket, int wait_ms) {
   return (end.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-Status StatusOf(const std::string& line) {
-  const auto answer = nlohmann::json::parse(line, nullptr, false);
-  if (!answer.is_object()) {
-    return Internal(fmt::format("The tuner answered '{}', which is no JSON object.", line));
-  }
+// How long the tuner rests after this answer, a day at most.
+int64_t RestNsIn(const nlohmann::json& answer) {
+  constexpr int64_t kLongestMs = 86'400'000;
+  const auto rest = answer.find("rest_ms");
+  if (rest == answer.end() || !rest->is_number_integer()) return 0;
+  return std::clamp<int64_t>(rest->get<int64_t>(), 0, kLongestMs) * kNsPerMs;
+}
+
+Status StatusOf(const nlohmann::json& answer) {
   const std::string outcome = answer.value("outcome", "");
   if (outcome == "tuned" || outcome == "already_tuned") return Status::Ok();
   const std::string message = answer.value("message", "without a reason");
@@ -163,27 +168,26 @@ Status TunerClient::Start() {
 
 Status TunerClient::Tune(const TunerRequest& request) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (options_.budget_ms > 0 && spent_ms_ >= options_.budget_ms) {
+  if (options_.budget_ms > 0 && spent_ns_ >= options_.budget_ms * kNsPerMs) {
     return ResourceExhausted(
         fmt::format("The {} ms for tuning in the background are spent.", options_.budget_ms));
   }
   const int64_t begin_ns = SteadyNowNs();
+  const int64_t rest_ns = std::max<int64_t>(rest_end_ns_ - begin_ns, 0);
   Status status = Start();
-  if (status.ok()) status = Ask(request);
-  const int64_t took_ms = (SteadyNowNs() - begin_ns) / 1'000'000;
-  spent_ms_ += took_ms;
-  rest_ms_ = static_cast<int64_t>((1 / options_.cpu_share - 1) * static_cast<double>(took_ms));
+  if (status.ok()) status = Ask(request, rest_ns);
+  spent_ns_ += std::max<int64_t>(SteadyNowNs() - begin_ns - rest_ns, 0);
   if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kDeadlineExceeded) {
     return status;
   }
   // Dead or deaf: the next problem gets a new process.
-  rest_ms_ = 0;
+  rest_end_ns_ = 0;
   const std::lock_guard<std::mutex> process(process_mutex_);
   End();
   return status;
 }
 
-Status TunerClient::Ask(const TunerRequest& request) {
+Status TunerClient::Ask(const TunerRequest& request, int64_t rest_ns) {
   const std::string line = Encode(request) + "\n";
   // A peer that is gone is an error, not a signal.
   if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
@@ -191,10 +195,16 @@ Status TunerClient::Ask(const TunerRequest& request) {
     return Unavailable(fmt::format("Cannot talk to the tuner: {}.", std::strerror(errno)));
   }
   received_.clear();
-  const int64_t patience_ms = rest_ms_ + 10 * options_.per_problem_ms + options_.patience_ms;
-  ATTUNE_RETURN_IF_ERROR(AwaitAnswer(SteadyNowNs() + patience_ms * 1'000'000)
+  const int64_t patience_ms = 10 * options_.per_problem_ms + options_.patience_ms;
+  ATTUNE_RETURN_IF_ERROR(AwaitAnswer(SteadyNowNs() + rest_ns + patience_ms * kNsPerMs)
                              .WithContext(fmt::format("Tuning {}", Text(request.problem))));
-  return StatusOf(received_.substr(0, received_.find('\n')));
+  const std::string said = received_.substr(0, received_.find('\n'));
+  const auto answer = nlohmann::json::parse(said, nullptr, false);
+  if (!answer.is_object()) {
+    return Internal(fmt::format("The tuner answered '{}', which is no JSON object.", said));
+  }
+  rest_end_ns_ = SteadyNowNs() + RestNsIn(answer);
+  return StatusOf(answer);
 }
 
 bool TunerClient::AwaitsStarter() {
@@ -204,7 +214,7 @@ bool TunerClient::AwaitsStarter() {
 
 Status TunerClient::AwaitAnswer(int64_t deadline_ns) {
   while (received_.find('\n') == std::string::npos) {
-    const int64_t left_ms = (deadline_ns - SteadyNowNs()) / 1'000'000;
+    const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
     if (left_ms <= 0) return DeadlineExceeded("The tuner did not answer in time and was killed.");
     pollfd ready{socket_.get(), POLLIN, 0};
     // What was started ends within milliseconds, and nobody else tells when.

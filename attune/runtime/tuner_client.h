@@ -52,16 +52,17 @@ class TunerClient {
 
  private:
   Status Start();
-  Status Ask(const TunerRequest& request);
+  // Of a tuner that still rests for `rest_ns`.
+  Status Ask(const TunerRequest& request, int64_t rest_ns);
   Status AwaitAnswer(int64_t deadline_ns);
   void End();
   bool ReapStarter();
   bool AwaitsStarter();
 
   const TunerClientOptions options_;
-  std::mutex mutex_;  // Held during Tune; guards the next three.
-  int64_t spent_ms_ = 0;
-  int64_t rest_ms_ = 0;       // What the tuner still rests after its last answer, at most.
+  std::mutex mutex_;          // Held during Tune; guards the next three.
+  int64_t spent_ns_ = 0;      // Without its rests.
+  int64_t rest_end_ns_ = 0;   // Of the rest after its last answer, on the steady clock.
   std::string received_;      // Of the answer so far.
   std::mutex process_mutex_;  // Guards everything below.
   UniqueFd socket_;

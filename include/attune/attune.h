@@ -163,7 +163,8 @@ typedef struct attune_options {
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
   int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
-  double tuning_cpu_share;  /* Of one core, (0, 1]; 0: 1. */
+  double tuning_cpu_share;  /* Processor time of tuning, on all cores together, as a part of one core on
+                               average, (0, 1]; 0: 1. */
   int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
   /* 1: only what was measured to be better than the default (here, on a compatible target or for
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
@@ -235,7 +236,8 @@ ATTUNE_API attune_code attune_plan_gemm(attune_runtime* runtime, const attune_ge
                                         uint64_t workspace_limit_bytes, attune_plan** out);
 ATTUNE_API attune_code attune_plan_conv(attune_runtime* runtime, const attune_conv* conv,
                                         uint64_t workspace_limit_bytes, attune_plan** out);
-/* Any problem by its canonical text, also one that the structs cannot say (mixed types). */
+/* Any problem by its canonical text, also one that the structs cannot say (mixed types), or by a
+ * MIOpenDriver command that names one direction. */
 ATTUNE_API attune_code attune_plan_text(attune_runtime* runtime, const char* problem,
                                         uint64_t workspace_limit_bytes, attune_plan** out);
 ATTUNE_API attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments);
