@@ -1,6 +1,7 @@
 #include "apps/attune/problem_argument.h"
 
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,15 +21,8 @@ Result<std::vector<Problem>> ParseProblemArgument(const std::string& text) {
 }
 
 Result<Problem> ParseOneProblem(const std::string& text) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(text));
-  if (problems.size() == 1) return problems.front();
-  std::string list;
-  for (const Problem& problem : problems)
-    list += fmt::format("{} '{}'", list.empty() ? "" : ",", Text(problem));
-  return InvalidArgument(fmt::format(
-      "The command line means {} problems, and this takes one. Add -F 1 (forward), -F 2 (backward "
-      "data) or -F 4 (backward weights), or take one of these texts:{}",
-      problems.size(), list));
+  ATTUNE_ASSIGN_OR_RETURN(auto problems, ParseProblemArgument(text));
+  return OnlyProblem(std::move(problems));
 }
 
 Result<std::vector<TaggedProblem>> Resolve(Application& application,

@@ -74,4 +74,15 @@ Result<std::vector<Problem>> ParseProblems(std::string_view text) {
   return std::move(*problems);
 }
 
+Result<Problem> OnlyProblem(std::vector<Problem> problems) {
+  if (problems.size() == 1) return std::move(problems.front());
+  std::string list;
+  for (const Problem& problem : problems)
+    list += fmt::format("{} '{}'", list.empty() ? "" : ",", Text(problem));
+  return InvalidArgument(fmt::format(
+      "The command line means {} problems, and this takes one. Add -F 1 (forward), -F 2 (backward "
+      "data) or -F 4 (backward weights), or take one of these texts:{}",
+      problems.size(), list));
+}
+
 }  // namespace attune

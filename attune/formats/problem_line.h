@@ -24,4 +24,8 @@ Parsed<std::vector<Problem>> ReadProblemLine(std::string_view line);
 // The same for a user's argument, the column in the message.
 Result<std::vector<Problem>> ParseProblems(std::string_view text);
 
+// The only one, where one alone makes sense. A MIOpenDriver command that names several directions
+// is kInvalidArgument, with what to write instead.
+Result<Problem> OnlyProblem(std::vector<Problem> problems);
+
 }  // namespace attune

@@ -292,6 +292,7 @@ Status MakePlan(attune_runtime* owner, const PlanKey& key, const Problem& proble
                 attune_plan** out) {
   *out = nullptr;
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner->here());
+  runtime->NoteDynamic(problem, CurrentDynamicDims());
   auto slot = runtime->server().Pin(key, problem, limit);
   const Status failure = slot->current()->failure();
   if (!failure.ok()) {
@@ -343,7 +344,7 @@ attune_code attune_plan_text(attune_runtime* runtime, const char* text,
                              uint64_t workspace_limit_bytes, attune_plan** out) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !out) return attune::NullArgument("attune_plan_text");
-    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     const auto key = attune::KeyOfProblem(problem, workspace_limit_bytes);
     return attune::MakePlan(runtime, key, problem, workspace_limit_bytes, out);
   });
@@ -369,6 +370,8 @@ attune_code attune_plan_run(attune_plan* plan, const attune_arguments* arguments
     });
     if (bound != ATTUNE_OK) return bound;
   }
+  if (attune::HasDynamicDims()) [[unlikely]]
+    attune::NoteDynamicHit(plan->owner, plan->key, plan->problem);
   attune::Plan& serving = *slot->current();
   if (attune::Fits(serving, *arguments)) [[likely]]
     return attune::RunPlan(runtime->server(), serving, *arguments);

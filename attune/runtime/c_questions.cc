@@ -164,7 +164,7 @@ attune_code attune_explain_within(attune_runtime* runtime, const char* text,
                                   uint64_t workspace_limit_bytes, char** json) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !json) return attune::NullArgument("attune_explain");
-    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     ATTUNE_ASSIGN_OR_RETURN(const attune::Explanation explanation,
                             attune::Explain(*here, problem, workspace_limit_bytes));
@@ -180,7 +180,7 @@ attune_code attune_would_stall_within(attune_runtime* runtime, const char* text,
                                       uint64_t workspace_limit_bytes, int* stalls) {
   return attune::Guarded([&]() -> attune::Status {
     if (!runtime || !text || !stalls) return attune::NullArgument("attune_would_stall");
-    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ParseProblem(text));
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
     ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
     ATTUNE_ASSIGN_OR_RETURN(const auto reason,
                             here->server().WouldStall(problem, workspace_limit_bytes));

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "attune/formats/problem_line.h"
 
 namespace attune {
 namespace {
@@ -109,6 +112,11 @@ Result<Problem> ProblemOf(const attune_conv& call, CallClasses classes) {
   conv.alignment_bytes = AlignmentOf(call.alignment_bytes, conv.type, classes);
   ATTUNE_RETURN_IF_ERROR(Validate(conv));
   return Problem(conv);
+}
+
+Result<Problem> ProblemOf(const char* text) {
+  ATTUNE_ASSIGN_OR_RETURN(auto problems, ParseProblems(text));
+  return OnlyProblem(std::move(problems));
 }
 
 }  // namespace attune

@@ -47,5 +47,7 @@ PlanKey KeyOfProblem(const Problem& problem, uint64_t workspace_limit_bytes);
 // kInvalidArgument names the field, its value and the limit.
 Result<Problem> ProblemOf(const attune_gemm& gemm, CallClasses classes);
 Result<Problem> ProblemOf(const attune_conv& conv, CallClasses classes);
+// A canonical text, a MIOpenDriver command of one direction or a line of TunableOp's.
+Result<Problem> ProblemOf(const char* text);
 
 }  // namespace attune

@@ -161,7 +161,8 @@ class Runtime {
     });
   }
 
-  // JSON: what serves the problem (canonical text), why, and what would have been better.
+  // JSON: what serves the problem (its text, or a MIOpenDriver command of one direction), why, and
+  // what would have been better.
   std::string Explain(const std::string& problem,
                       std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     char* json = nullptr;

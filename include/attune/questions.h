@@ -54,8 +54,8 @@ ATTUNE_API attune_code attune_conv_solutions_within(attune_runtime* runtime,
                                                     attune_solution* solutions, size_t capacity,
                                                     size_t* count);
 
-/* What serves `problem` (canonical text) and why, and what would have been better: JSON, to be
- * given back with attune_free. */
+/* What serves `problem` (a text as attune_plan_text takes it) and why, and what would have been
+ * better: JSON, to be given back with attune_free. */
 ATTUNE_API attune_code attune_explain(attune_runtime* runtime, const char* problem, char** json);
 /* 1 if a call would wait for a build, a tuning or a slow creation; 0 if not; the reason as a
  * message. A call whose operands all start at multiples of 64 bytes asks for the problem with

@@ -1,6 +1,7 @@
 // Bound plans: limits, workspaces, and arguments that are wrong.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -152,6 +153,31 @@ TEST(Plan, AProblemThatCannotBeIsRefusedWithItsField) {
   attune_plan* out = nullptr;
   EXPECT_NE(attune_plan_text(runtime.get(), "gemm@1{m=", ATTUNE_NO_LIMIT, &out), ATTUNE_OK);
   EXPECT_EQ(out, nullptr);
+}
+
+TEST(Plan, ADriverCommandOfOneDirectionIsAProblem) {
+  RuntimeWorld world;
+  world.Set("ATTUNE_DEVICE", "cpu");
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const std::string command = "MIOpenDriver conv -n 1 -c 2 -H 3 -W 3 -k 2 -y 1 -x 1 -F ";
+  const std::vector<float> ones(18, 1);
+  std::vector<float> c(18);
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = arguments.b = ones.data();
+  arguments.c = c.data();
+  attune_plan* out = nullptr;
+
+  ASSERT_EQ(attune_plan_text(runtime.get(), (command + "1").c_str(), ATTUNE_NO_LIMIT, &out),
+            ATTUNE_OK)
+      << attune_last_message();
+  const PlanHandle plan(out);
+  ASSERT_EQ(attune_plan_run(plan.get(), &arguments), ATTUNE_OK) << attune_last_message();
+  EXPECT_THAT(c, testing::Each(2));
+
+  EXPECT_EQ(attune_plan_text(runtime.get(), (command + "0").c_str(), ATTUNE_NO_LIMIT, &out),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("means 3 problems"));
 }
 
 TEST(Plan, AWorkspaceLimitIsKeptAndTheCallersMemoryIsUsed) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -250,6 +251,32 @@ TEST_F(TunableRuntime, AHitUnderDynamicDimensionsAddsTheWildcardOnce) {
   EXPECT_EQ(keys_before, 1u);
   EXPECT_THAT(KeysIn(once), Contains("GemmTunableOp_float_NN,nn_16_*_16_ld_16_16_16"));
   EXPECT_EQ(Results(), once);
+}
+
+TEST_F(TunableRuntime, ABoundPlanUnderDynamicDimensionsAddsWildcardsWhenItIsMadeAndWhenItRuns) {
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_INLINE);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = 16;
+  const std::vector<float> ones(256, 1);
+  std::vector<float> c(256);
+  attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
+  arguments.a = arguments.b = ones.data();
+  arguments.c = c.data();
+  attune_plan* made = nullptr;
+
+  ASSERT_EQ(attune_tunable_push_dynamic_dims(ATTUNE_DYNAMIC_N), ATTUNE_OK);
+  ASSERT_EQ(attune_plan_gemm(runtime.get(), &gemm, 1, 0, ATTUNE_NO_LIMIT, &made), ATTUNE_OK)
+      << attune_last_message();
+  const std::unique_ptr<attune_plan, decltype(&attune_plan_release)> plan(made,
+                                                                          attune_plan_release);
+  ASSERT_EQ(attune_tunable_pop_dynamic_dims(), ATTUNE_OK);
+  EXPECT_THAT(KeysIn(Results()), Contains("GemmTunableOp_float_NN,nn_16_*_16_ld_16_16_16"));
+
+  ASSERT_EQ(attune_tunable_push_dynamic_dims(ATTUNE_DYNAMIC_K), ATTUNE_OK);
+  ASSERT_EQ(attune_plan_run(plan.get(), &arguments), ATTUNE_OK) << attune_last_message();
+  ASSERT_EQ(attune_tunable_pop_dynamic_dims(), ATTUNE_OK);
+  EXPECT_THAT(KeysIn(Results()), Contains("GemmTunableOp_float_NN,nn_16_16_*_ld_16_*_16"));
 }
 
 TEST_F(TunableRuntime, TheEndOfARunTimeWritesTheFileIfItWasAskedTo) {
