@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -60,13 +62,26 @@ struct SolutionArray {
   size_t* count = nullptr;
 };
 
+// Behind the first, which is preferred, by time. A decision has what was measured carefully before
+// what was only screened, whatever took longer.
+void OrderByTime(std::vector<Option>& options) {
+  if (options.empty()) return;
+  const auto time_ns = [](const Option& option) {
+    const double guess_ns = option.best_guess_ns();
+    return guess_ns > 0 ? guess_ns : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(options.begin() + 1, options.end(),
+                   [&](const Option& a, const Option& b) { return time_ns(a) < time_ns(b); });
+}
+
 Status CopySolutions(attune_runtime& owner, const Problem& problem, uint64_t workspace_limit_bytes,
                      const SolutionArray& out) {
   ATTUNE_ASSIGN_OR_RETURN(Runtime * runtime, owner.here());
   const PlanServer& server = runtime->server();
   ATTUNE_ASSIGN_OR_RETURN(
-      const Decision decision,
+      Decision decision,
       server.dispatcher().DecideWithin(problem, *server.choices(), workspace_limit_bytes));
+  OrderByTime(decision.options);
   *out.count = decision.options.size();
   if (out.capacity == 0) return Status::Ok();
   // The caller's structs may be of an older release and smaller, or of a later one and larger.

@@ -143,6 +143,7 @@ class FakeSolver final : public Solver {
     traits_.operator_name = "gemm";
     traits_.compiles = compiles;
     traits_.listed_on_device = listed > 0;
+    traits_.dynamic = listed == 0;
   }
 
   const SolverId& id() const override { return id_; }

@@ -9,6 +9,7 @@ namespace attune {
 // Best guess first, all of them computing real results:
 //   fake.library    threads in {1, 2}; compiles nothing; the default
 //   fake.tiled      tile in {4, 8, 16, 32}, unroll in {1, 2, 4}, threads in {1, 2}; compiles
+//   fake.listed     what the script's device lists, if anything; the only one that is not dynamic
 //   fake.reference  no parameters
 SolverList MakeFakeSolvers(const FakeScript& script);
 

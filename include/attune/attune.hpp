@@ -142,8 +142,9 @@ class Runtime {
     return ConvPlan(plan);
   }
 
-  // Ways to compute this, best first. With a limit, those that are not known to need more
-  // workspace; throws ATTUNE_RESOURCE_EXHAUSTED with the least that is needed if none is left.
+  // Ways to compute this: what is preferred, the others by their times, then those of unknown time.
+  // With a limit, those that are not known to need more workspace; throws
+  // ATTUNE_RESOURCE_EXHAUSTED with the least that is needed if none is left.
   std::vector<Solution> Solutions(const GemmProblem& gemm, double alpha = 1, double beta = 0,
                                   std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     const attune_gemm problem = gemm.ToC();

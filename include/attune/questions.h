@@ -31,7 +31,8 @@ typedef struct attune_solution {
   int32_t reserved;
 } attune_solution;
 
-/* Up to `capacity` ways to compute this, best first; `count` gets how many there are. Set
+/* Up to `capacity` ways to compute this: what is preferred, then the others by their times, then
+ * those of unknown time in the order of the solvers; `count` gets how many there are. Set
  * struct_size of the first element; those that are written get the same. */
 ATTUNE_API attune_code attune_gemm_solutions(attune_runtime* runtime, const attune_gemm* gemm,
                                              int alpha_class, int beta_class,
