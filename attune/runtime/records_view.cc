@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/file.h"
 #include "attune/base/steady_time.h"
 #include "attune/index/index_writer.h"
 #include "attune/index/memory_choices.h"
@@ -29,6 +31,13 @@ FileStamp StampOf(const std::filesystem::path& path) {
   if (::stat(path.c_str(), &info) != 0) return {};
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
           int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+// Why nobody can tell whether there is a file at `path`; ok if that can be told.
+Status Reached(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 || errno == ENOENT) return Status::Ok();
+  return SystemError("look for", path);
 }
 
 bool IsSameFile(const FileStamp& a, const FileStamp& b) {
@@ -70,6 +79,7 @@ RecordsView::RecordsView(RecordsLocation location, SelectOptions select)
       is_damaged_(std::make_shared<std::atomic<bool>>(false)) {
   MapIndex();
   Publish();
+  NoteIfUnreachable();
 }
 
 RecordsView::~RecordsView() {
@@ -134,6 +144,13 @@ void RecordsView::AddNote(std::string note) {
   if (!is_known && notes_.size() < kMaxNotes) notes_.push_back(std::move(note));
 }
 
+// A database that is not there yet is no news; a folder that must not be looked into is.
+void RecordsView::NoteIfUnreachable() {
+  if (location_.database.empty()) return;
+  const Status reached = Reached(location_.database);
+  if (!reached.ok()) AddNote(fmt::format("No database is used: {}", reached.message()));
+}
+
 Result<RecordStore*> RecordsView::Store() {
   const FileStamp now = StampOf(location_.database);
   // One that was deleted, or replaced by another one, is not what the path means any more.
@@ -152,6 +169,7 @@ Result<bool> RecordsView::Update() {
   const std::lock_guard<std::mutex> update(update_mutex_);
   if (StampOf(location_.database).inode == 0 && pending_count_ == 0) {
     store_ = nullptr;
+    NoteIfUnreachable();
     return false;
   }
   const Status written = pending_count_ > 0 ? WritePending() : Status::Ok();

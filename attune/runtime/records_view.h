@@ -69,6 +69,7 @@ class RecordsView {
   void ForgetIndex();
   void Publish();
   void AddNote(std::string note);
+  void NoteIfUnreachable();
 
   const RecordsLocation location_;
   const SelectOptions select_;

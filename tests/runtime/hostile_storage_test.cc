@@ -1,5 +1,6 @@
 // Databases, indexes and folders that are broken, busy, full or not there: calls are served, and
 // nothing is lost.
+#include <grp.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -173,21 +174,50 @@ TEST(HostileStorage, AFolderThatCannotBeMadeIsToldAndTheDefaultServes) {
 
     EXPECT_EQ(CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_DEFAULT], 1u);
     EXPECT_EQ(CountersOf(runtime.get()).tunings, 0u);
+    EXPECT_THAT(Explanation(runtime.get()), HasSubstr("Not a directory"));
   }
 }
 
-TEST(HostileStorage, AnUnreadableFolderIsToldAndTheDefaultServes) {
-  if (::geteuid() == 0) GTEST_SKIP() << "The superuser may read every folder.";
-  RuntimeWorld world;
-  std::filesystem::create_directory(world.folder() / "closed");
-  world.Set("ATTUNE_DB", (world.folder() / "closed/attune.db").string());
-  ::chmod((world.folder() / "closed").c_str(), 0);
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
-  ASSERT_NE(runtime, nullptr) << attune_last_message();
+// Nobody, whom the superuser may become for good.
+constexpr uid_t kNobody = 65534;
+constexpr int kCannotBecomeNobody = 77;
 
-  EXPECT_TRUE(Multiply(runtime.get(), 16));
-  EXPECT_TRUE(IsIdle(runtime.get()));
-  ::chmod((world.folder() / "closed").c_str(), 0700);
+bool GiveUpRoot() {
+  return ::geteuid() != 0 ||
+         (::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+          ::setresuid(kNobody, kNobody, kNobody) == 0);
+}
+
+// In a child without root's rights, which writes the explanation after its call into `told`.
+int ServeAsNobody(const std::filesystem::path& told) {
+  if (!GiveUpRoot()) return kCannotBecomeNobody;
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  if (runtime == nullptr) return 1;
+  if (!Multiply(runtime.get(), 16) || !IsIdle(runtime.get())) return 2;
+  if (CountersOf(runtime.get()).by_provenance[ATTUNE_FROM_DEFAULT] != 1) return 3;
+  if (CountersOf(runtime.get()).tuning_failures != 1) return 4;
+  Overwrite(told, Explanation(runtime.get()));
+  return 0;
+}
+
+TEST(HostileStorage, AnUnreadableFolderIsToldAndTheDefaultServes) {
+  RuntimeWorld world;
+  const std::filesystem::path closed = world.folder() / "closed";
+  const std::filesystem::path told = world.folder() / "told";
+  // Whatever else is needed may be read by everybody.
+  world.CopyPlugin();
+  ASSERT_EQ(::chmod(world.folder().c_str(), 0777), 0);
+  std::filesystem::create_directory(closed);
+  ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
+  world.Set("ATTUNE_DB", (closed / "attune.db").string());
+
+  const int child = InChild([&] { return ServeAsNobody(told); });
+
+  ::chmod(closed.c_str(), 0700);
+  if (child == kCannotBecomeNobody) GTEST_SKIP() << "There is no user but the superuser here.";
+  ASSERT_EQ(child, 0);
+  EXPECT_THAT(Bytes(told), HasSubstr("No database is used: Cannot look for '" +
+                                     (closed / "attune.db").string() + "': Permission denied."));
 }
 
 TEST(HostileStorage, WithoutAHomeTheDefaultServesAndTheReasonIsTold) {

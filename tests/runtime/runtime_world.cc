@@ -54,6 +54,13 @@ RuntimeWorld::RuntimeWorld(const std::string& script) {
   Set("ATTUNE_TUNER", ATTUNE_BIN_DIR "/attune-tuner");
 }
 
+void RuntimeWorld::CopyPlugin() {
+  const std::filesystem::path plugins = folder() / "plugins";
+  std::filesystem::create_directory(plugins);
+  std::filesystem::copy(ATTUNE_PLUGIN_DIR "/attune_fake.so", plugins);
+  Set("ATTUNE_PLUGIN_PATH", plugins.string());
+}
+
 void RuntimeWorld::Set(const char* name, const std::optional<std::string>& value) {
   variables_.insert(variables_.begin(), std::make_unique<ScopedVariable>(name, value));
 }

@@ -40,6 +40,9 @@ class RuntimeWorld {
   std::filesystem::path folder() const { return folder_.path(); }
   std::string database() const { return (folder_.path() / "attune.db").string(); }
 
+  // Has run times load a copy of the plug-in in the world's folder, for whoever may not read where
+  // it was built.
+  void CopyPlugin();
   // Sets a variable until the end of the test.
   void Set(const char* name, const std::optional<std::string>& value);
 
