@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,10 +78,12 @@ void Forget(const std::string& path) {
   if (fd.valid()) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-void RunAgain(std::vector<std::string> arguments, const std::string& output) {
-  arguments.insert(arguments.begin(), program_invocation_short_name);
+namespace {
+
+void RunProgram(const std::string& path, std::vector<std::string> command,
+                const std::string& output) {
   std::vector<char*> words;
-  for (std::string& argument : arguments) words.push_back(argument.data());
+  for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -87,11 +91,27 @@ void RunAgain(std::vector<std::string> arguments, const std::string& output) {
                                      O_WRONLY | O_CREAT | O_TRUNC, 0644);
   pid_t child = 0;
   int exit_status = 0;
-  const int error =
-      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
+  const int error = ::posix_spawn(&child, path.c_str(), &actions, nullptr, words.data(), environ);
   if (error == 0) ::waitpid(child, &exit_status, 0);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0 || exit_status != 0) Require(Internal("The child process failed."));
+  if (error != 0 || exit_status != 0) {
+    Require(Internal(fmt::format("The child process '{}' failed.", command.front())));
+  }
+}
+
+}  // namespace
+
+void RunAgain(std::vector<std::string> arguments, const std::string& output) {
+  arguments.insert(arguments.begin(), program_invocation_short_name);
+  RunProgram("/proc/self/exe", std::move(arguments), output);
+}
+
+void RunBeside(const std::string& name, std::vector<std::string> arguments,
+               const std::string& output) {
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  arguments.insert(arguments.begin(), name);
+  RunProgram(self.parent_path() / name, std::move(arguments), output);
 }
 
 }  // namespace attune

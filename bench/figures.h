@@ -56,4 +56,8 @@ void Forget(const std::string& path);
 // Ends the program if that one fails.
 void RunAgain(std::vector<std::string> arguments, const std::string& output);
 
+// The same with the program `name` of this one's folder.
+void RunBeside(const std::string& name, std::vector<std::string> arguments,
+               const std::string& output);
+
 }  // namespace attune

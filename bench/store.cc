@@ -1,22 +1,30 @@
 // Figures of the record store: trials appended per second, each batch durable, and the time in
-// which a fresh process finds the best candidates in a database of a million trials.
+// which a fresh process finds the best candidates in a database of a million trials: one that only
+// reads the records and chooses, and `attune best` itself, which prints them, too.
 //
 //   store [--trials N] [--problems N] [--batch N] [--folder DIR] [--json]
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "apps/attune/choices.h"
+#include "apps/attune/thread_policy.h"
 #include "attune/base/random.h"
+#include "attune/problem/conv.h"
 #include "attune/problem/gemm.h"
+#include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
+#include "attune/runtime/places.h"
 #include "bench/figures.h"
 #include "storage/sql/sql_store.h"
 
@@ -37,20 +45,23 @@ struct Options {
   std::string child_database;
 };
 
+// Every fourth is a convolution, in all three directions.
 Problem BenchProblem(int64_t index) {
-  return Normalized(PackedGemm(1 + index % 4096, 64 + index / 4096, 512));
+  if (index % 4 != 3) return Normalized(PackedGemm(1 + index % 4096, 64 + index / 4096, 512));
+  Conv conv;
+  conv.direction = static_cast<ConvDirection>(index / 4 % 3);
+  conv.in_channels = 16;
+  conv.out_channels = 32;
+  conv.in = {1, 4 + index % 64, 4 + index / 64};
+  conv.filter = {1, 3, 3};
+  conv.pad = {0, 1, 1};
+  return conv;
 }
 
-Target BenchTarget() { return {"host", "Bench", "x86-64-v4", 2, {{"isa", "avx512"}}}; }
-
-Environment BenchEnvironment() {
-  Environment environment = {{"policy.omp_wait", "passive"}, {"library.openblas", "0.3.21"}};
-  for (int i = 0; i < 20; ++i) environment[fmt::format("host.fact_{}", i)] = fmt::format("{}", i);
-  return environment;
-}
-
-Candidate BenchCandidate(int64_t index) {
-  Candidate candidate{{"host.openblas-gemm", 1}, {}};
+// Not of a size that the solver would list: records keep what was true when they were made.
+Candidate BenchCandidate(const Problem& problem, int64_t index) {
+  Candidate candidate{
+      {std::holds_alternative<Gemm>(problem) ? "host.packed-gemm" : "host.direct-conv", 1}, {}};
   candidate.config["mc"] = int64_t{16} * (1 + index % 10);
   candidate.config["nc"] = int64_t{32} * (1 + index / 10 % 10);
   candidate.config["threads"] = 1 + index / 100;
@@ -69,14 +80,21 @@ Measurement BenchMeasurement(int64_t sample_count, double scale, Random& random)
   return measurement;
 }
 
+// What was tuned, and where: this machine, as `attune best` sees it.
+struct Subject {
+  const Place& place;
+  Problem problem;
+  Candidate usual;  // Its default.
+};
+
 // Trial `index` of `count` of one problem, as a tuning leaves them: half are refused or only
 // qualified, the others screened, and ten get to the final.
-Trial BenchTrial(int64_t index, int64_t count, Random& random) {
+Trial BenchTrial(const Subject& subject, int64_t index, int64_t count, Random& random) {
   constexpr int64_t kFinalists = 10;
   constexpr int64_t kScreenSamples = 12;
   constexpr int64_t kFinalSamples = 48;
   Trial trial;
-  trial.candidate = BenchCandidate(index);
+  trial.candidate = BenchCandidate(subject.problem, index);
   trial.build_ns = 1'000'000;
   if (index < count / 4) {
     trial.role = TrialRole::kQualify;
@@ -90,18 +108,26 @@ Trial BenchTrial(int64_t index, int64_t count, Random& random) {
   } else {
     trial.role = TrialRole::kFinal;
     trial.is_default = index == count - 1;
+    if (trial.is_default) trial.candidate = subject.usual;
     trial.outcome = BenchMeasurement(kFinalSamples, trial.is_default ? 1.3 : 1.1, random);
   }
   return trial;
 }
 
-MeasurementSet BenchSet(int64_t problem_index) {
+Result<Subject> BenchSubject(const Place& place, int64_t problem_index) {
+  const Problem problem = BenchProblem(problem_index);
+  auto usual = DefaultCandidate(place, problem);
+  if (!usual) return NotFound(fmt::format("No solver here computes {}.", Text(problem)));
+  return Subject{place, problem, *std::move(usual)};
+}
+
+MeasurementSet BenchSet(const Subject& subject, int64_t problem_index) {
   MeasurementSet set;
   set.id = NewSetId();
-  set.problem = BenchProblem(problem_index);
-  set.target = BenchTarget();
-  set.environment = BenchEnvironment();
-  set.peaks = {1e11, 5e10, 2e10};
+  set.problem = subject.problem;
+  set.target = subject.place.target;
+  set.environment = subject.place.environment;
+  set.peaks = {1e13, 5e12, 2e13};
   set.searcher = "exhaustive";
   set.measured_by = "bench@host";
   set.attune_version = "0.1.0";
@@ -110,15 +136,18 @@ MeasurementSet BenchSet(int64_t problem_index) {
 }
 
 // Tunes one problem; seconds spent in Append.
-double AppendProblem(RecordStore& store, const Options& options, int64_t problem_index) {
+double AppendProblem(RecordStore& store, const Place& place, const Options& options,
+                     int64_t problem_index) {
+  const auto subject = BenchSubject(place, problem_index);
+  Require(subject.status());
   const int64_t count = options.trials / options.problems;
   Random random(static_cast<uint64_t>(problem_index));
-  const MeasurementSet set = BenchSet(problem_index);
+  const MeasurementSet set = BenchSet(*subject, problem_index);
   Require(store.BeginSet(set));
   std::vector<Trial> batch;
   double seconds = 0;
   for (int64_t i = 0; i < count; ++i) {
-    batch.push_back(BenchTrial(i, count, random));
+    batch.push_back(BenchTrial(*subject, i, count, random));
     if (static_cast<int64_t>(batch.size()) < options.batch && i + 1 < count) continue;
     const Clock::time_point start = Clock::now();
     Require(store.Append(set.id, batch));
@@ -129,10 +158,10 @@ double AppendProblem(RecordStore& store, const Options& options, int64_t problem
   return seconds;
 }
 
-double TrialsPerSecond(RecordStore& store, const Options& options) {
+double TrialsPerSecond(RecordStore& store, const Place& place, const Options& options) {
   double seconds = 0;
   for (int64_t i = 0; i < options.problems; ++i) {
-    seconds += AppendProblem(store, options, i);
+    seconds += AppendProblem(store, place, options, i);
     if ((i + 1) % 100 == 0) {
       fmt::print(stderr, "appended the trials of {} of {} problems\n", i + 1, options.problems);
     }
@@ -141,14 +170,16 @@ double TrialsPerSecond(RecordStore& store, const Options& options) {
 }
 
 // One trial in each transaction: what a tuner that reports at once can reach.
-double SinglesPerSecond(RecordStore& store) {
+double SinglesPerSecond(RecordStore& store, const Place& place) {
   constexpr int64_t kCount = 500;
   Random random(1);
-  const MeasurementSet set = BenchSet(0);
+  const auto subject = BenchSubject(place, 0);
+  Require(subject.status());
+  const MeasurementSet set = BenchSet(*subject, 0);
   Require(store.BeginSet(set));
   const Clock::time_point start = Clock::now();
   for (int64_t i = 0; i < kCount; ++i) {
-    const Trial trial = BenchTrial(i, kCount, random);
+    const Trial trial = BenchTrial(*subject, i, kCount, random);
     Require(store.Append(set.id, {&trial, 1}));
   }
   return kCount / SecondsSince(start);
@@ -162,8 +193,8 @@ double ProblemsPerSecond(RecordStore& store, const Options& options) {
   return static_cast<double>(options.imported_problems) / SecondsSince(start);
 }
 
-// What `attune best` does, in this process.
-int PrintBest(const Options& options) {
+// Reads the records and chooses, as `attune best` does, but needs no device and prints no winner.
+int ChooseBest(const Options& options) {
   Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(options.child_database);
   Require(store.status());
   RecordQuery query;
@@ -173,8 +204,8 @@ int PrintBest(const Options& options) {
   if (options.child_problem >= 0) query.problem = BenchProblem(options.child_problem);
   int64_t winners = 0;
   Require((*store)->Visit(query, [&](const RecordedSet& recorded) {
-    const auto choice =
-        SelectBest({&recorded, 1}, BenchTarget(), BenchEnvironment(), SelectOptions(), nullptr);
+    const auto choice = SelectBest({&recorded, 1}, recorded.set.target, recorded.set.environment,
+                                   SelectOptions(), nullptr);
     if (choice.has_value() && choice->provenance == Provenance::kMeasured) ++winners;
     return Status::Ok();
   }));
@@ -183,46 +214,68 @@ int PrintBest(const Options& options) {
   return 0;
 }
 
-// Milliseconds from starting a process that prints the best to its end.
-double BestMs(const std::string& database, const std::vector<std::string>& selection) {
-  std::vector<std::string> arguments = {"--child-database", database};
-  arguments.insert(arguments.end(), selection.begin(), selection.end());
+// The two processes that are timed.
+enum class Chooser { kBench, kVerb };
+
+// Of attune's problems, one or all of the tag.
+struct Selection {
+  std::optional<int64_t> problem;
+};
+
+// Milliseconds from starting a process that finds the best to its end.
+double BestMs(const std::string& database, Chooser chooser, const Selection& selection) {
+  const auto& [problem] = selection;
+  const std::string number = fmt::format("{}", problem.value_or(0));
+  const std::string text = Text(BenchProblem(problem.value_or(0)));
   const Clock::time_point start = Clock::now();
-  RunAgain(std::move(arguments), "/dev/null");
+  if (chooser == Chooser::kBench) {
+    RunAgain({"--child-database", database, problem ? "--child-problem" : "--child-tag",
+              problem ? number : kTag},
+             "/dev/null");
+  } else {
+    RunBeside("attune",
+              {"best", "--db", database, problem ? "--problem" : "--tag", problem ? text : kTag},
+              "/dev/null");
+  }
   return SecondsSince(start) * 1e3;
 }
 
-double BestOfProblemMs(const std::string& database, const Options& options, DiskCache cache) {
+double BestOfProblemMs(const std::string& database, const Options& options, Chooser chooser,
+                       DiskCache cache) {
   constexpr int64_t kRuns = 9;
   std::vector<double> times_ms;
   for (int64_t i = 0; i < kRuns; ++i) {
     const int64_t problem = options.problems * i / kRuns;
     if (cache == DiskCache::kCold) Forget(database);
-    times_ms.push_back(BestMs(database, {"--child-problem", fmt::format("{}", problem)}));
+    times_ms.push_back(BestMs(database, chooser, {problem}));
   }
   return MedianOf(times_ms);
 }
 
-double BestOfTagMs(const std::string& database, DiskCache cache) {
+double BestOfTagMs(const std::string& database, Chooser chooser, DiskCache cache) {
   constexpr int kRuns = 5;
   std::vector<double> times_ms;
   for (int i = 0; i < kRuns; ++i) {
     if (cache == DiskCache::kCold) Forget(database);
-    times_ms.push_back(BestMs(database, {"--child-tag", kTag}));
+    times_ms.push_back(BestMs(database, chooser, {}));
   }
   return MedianOf(times_ms);
 }
 
 std::vector<Figure> Measure(const std::string& database, const Options& options) {
   std::vector<Figure> figures;
+  const LoadedBackends backends = LoadBackends();
+  const auto place = FindPlace(backends.list, "cpu");
+  Require(place.status());
   {
     Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(database);
     Require(store.status());
     std::vector<TaggedProblem> problems;
     for (int64_t i = 0; i < options.problems; ++i) problems.push_back({BenchProblem(i), 1});
     Require((*store)->AddProblems(kTag, problems));
-    figures.push_back({"appended_trials_per_s", TrialsPerSecond(**store, options), ">= 20000"});
-    figures.push_back({"appended_singles_per_s", SinglesPerSecond(**store), ""});
+    figures.push_back(
+        {"appended_trials_per_s", TrialsPerSecond(**store, *place, options), ">= 20000"});
+    figures.push_back({"appended_singles_per_s", SinglesPerSecond(**store, *place), ""});
     figures.push_back({"added_problems_per_s", ProblemsPerSecond(**store, options), ">= 50000"});
   }
   const auto size_bytes = static_cast<double>(std::filesystem::file_size(database));
@@ -231,16 +284,20 @@ std::vector<Figure> Measure(const std::string& database, const Options& options)
   for (const DiskCache cache : {DiskCache::kWarm, DiskCache::kCold}) {
     const std::string suffix = cache == DiskCache::kWarm ? "_ms" : "_cold_disk_ms";
     const bool is_required = cache == DiskCache::kWarm;
-    figures.push_back({"best_problem" + suffix, BestOfProblemMs(database, options, cache),
-                       is_required ? "< 50" : ""});
-    figures.push_back({fmt::format("best_tag_{}", options.problems) + suffix,
-                       BestOfTagMs(database, cache), is_required ? "< 2000" : ""});
+    for (const Chooser chooser : {Chooser::kBench, Chooser::kVerb}) {
+      const std::string best = chooser == Chooser::kBench ? "best" : "best_verb";
+      figures.push_back({best + "_problem" + suffix,
+                         BestOfProblemMs(database, options, chooser, cache),
+                         is_required ? "< 50" : ""});
+      figures.push_back({fmt::format("{}_tag_{}{}", best, options.problems, suffix),
+                         BestOfTagMs(database, chooser, cache), is_required ? "< 2000" : ""});
+    }
   }
   return figures;
 }
 
 int Run(const Options& options) {
-  if (!options.child_database.empty()) return PrintBest(options);
+  if (!options.child_database.empty()) return ChooseBest(options);
   const BenchFolder folder(options.folder);
   PrintFigures(
       Measure(folder.path() / "attune.db", options),
@@ -253,6 +310,8 @@ int Run(const Options& options) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
+  // The same environment as that of the program whose verb is timed.
+  attune::SetThreadWaitPolicy(argv);
   attune::Options options;
   CLI::App app("Figures of the record store over a database of a million trials");
   app.add_option("--trials", options.trials, "Trials in the database")

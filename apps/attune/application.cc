@@ -39,6 +39,11 @@ const LoadedBackends& Application::backends() {
   return *backends_;
 }
 
+const BackendList& Application::lazy_backends() {
+  if (lazy_backends_.empty()) lazy_backends_ = LazyBackends();
+  return lazy_backends_;
+}
+
 Result<RecordStore*> Application::store() {
   if (store_) return store_.get();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());

@@ -49,6 +49,9 @@ class Application {
   void SetDatabase(std::string path) { database_ = std::move(path); }
 
   const LoadedBackends& backends();
+  // The same, each loaded when its devices are asked for, host first: for verbs that look at one
+  // device and have to answer at once.
+  const BackendList& lazy_backends();
   // As --db or ATTUNE_DB has it; empty if neither does.
   const std::string& named_database() const { return database_; }
   // Opens, and creates if there is none yet.
@@ -71,6 +74,7 @@ class Application {
   Output err_;
   std::string database_;
   std::unique_ptr<LoadedBackends> backends_;
+  BackendList lazy_backends_;
   std::unique_ptr<RecordStore> store_;
   FileIdentity opened_;  // Of the database, once store() opened it.
 };

@@ -42,7 +42,7 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
                         const ExplainOptions& options) {
   Evidence evidence;
   evidence.problem = problem;
-  ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.backends().list, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.lazy_backends(), options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   RecordQuery query;
   query.problem = evidence.problem;

@@ -37,7 +37,7 @@ Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t by
 Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.backends().list, options.device));
+                          FindPlace(application.lazy_backends(), options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, application.ProblemsOf(options.tag));
   ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
