@@ -66,6 +66,8 @@ Status CommitProcessFault(const FakeBehaviour& behaviour) {
       return Status::Ok();
     case FakeFault::kAbort:
       DieBy(SIGABRT);
+    case FakeFault::kKilled:
+      DieBy(SIGKILL);
     case FakeFault::kExit:
       ::_exit(3);
     case FakeFault::kHang:

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 20> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 21> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kSlowBuild, "slow_build"},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<FakeFault, std::string_view>, 20> kFaults = {{
     {FakeFault::kCrash, "crash"},
     {FakeFault::kCrashBehindOthers, "crash_behind_others"},
     {FakeFault::kAbort, "abort"},
+    {FakeFault::kKilled, "killed"},
     {FakeFault::kExit, "exit"},
     {FakeFault::kSlowLaunch, "slow_launch"},
     {FakeFault::kHang, "hang"},

@@ -24,6 +24,7 @@ enum class FakeFault {
   kCrash,              // "crash": SIGSEGV
   kCrashBehindOthers,  // "crash_behind_others": SIGSEGV if this process has loaded others before.
   kAbort,              // "abort": SIGABRT
+  kKilled,             // "killed": SIGKILL, as a system short of memory does it.
   kExit,               // "exit": the process ends with status 3 and says nothing.
   kHang,               // "hang": sleeps without end.
   kSpin,               // "spin": computes without end.
