@@ -1,13 +1,10 @@
 #include "attune/formats/problem_list.h"
 
-#include <algorithm>
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "attune/base/random.h"
 #include "attune/formats/problem_line.h"
 
 namespace attune {
@@ -177,84 +174,6 @@ TEST(ProblemListTest, EmptyAndIgnoredContentReadsNothing) {
   for (const char* content : {"", "\n", "# only\n#comments\n", "   \t \n\r\n"}) {
     EXPECT_EQ(ReadProblemList(content).read, 0u);
   }
-}
-
-std::string RandomValue(Random& random) {
-  const char* const values[] = {"",  "0",    "-1",  "abc",  "99999999999", "1.5", "3",
-                                "7", "0x10", "1e3", "\xff", "conv",        "--",  "2147483647"};
-  return values[random.Below(std::size(values))];
-}
-
-struct Corruption {
-  std::string content;
-  size_t line = 0;         // 1-based, of the word that was replaced.
-  size_t line_length = 0;  // In the corrupted content.
-  std::string others;      // The content without that line.
-};
-
-// Replaces one random word of one random line by something else.
-Corruption CorruptedWord(const std::string& content, Random& random) {
-  std::vector<std::pair<size_t, size_t>> words;
-  for (size_t i = 0; i < content.size();) {
-    const size_t begin = content.find_first_not_of(" \n\t", i);
-    if (begin == std::string::npos) break;
-    const size_t end = std::min(content.find_first_of(" \n\t", begin), content.size());
-    words.emplace_back(begin, end - begin);
-    i = end;
-  }
-  const auto [begin, length] = words[random.Below(words.size())];
-  Corruption result;
-  result.content = content;
-  result.content.replace(begin, length, RandomValue(random));
-  const size_t line_begin = content.rfind('\n', begin) + 1;  // npos + 1 is 0.
-  const size_t line_end = result.content.find('\n', begin);
-  result.line =
-      1 + static_cast<size_t>(std::count(content.begin(), content.begin() + line_begin, '\n'));
-  result.line_length = line_end - line_begin;
-  result.others = result.content;
-  result.others.erase(line_begin, line_end + 1 - line_begin);
-  return result;
-}
-
-std::set<std::string> TextsOf(const ProblemList& list) {
-  std::set<std::string> texts;
-  for (const ListedProblem& problem : list.problems) texts.insert(problem.text);
-  return texts;
-}
-
-TEST(ProblemListTest, EveryCorruptedFieldIsReportedWithItsPlaceOrHarmless) {
-  const std::string content =
-      DriverList("resnet50.txt") + DriverList("google_net.txt") +
-      "gemm@1{m=1,n=2,k=3,ta=t}\nGemmTunableOp_float_NN,nn_5_6_7_ld_5_7_5\n";
-  ASSERT_TRUE(ReadProblemList(content).rejected.empty());
-  Random random(53);
-  int reported = 0;
-  for (int i = 0; i < 1000; ++i) {
-    const Corruption corruption = CorruptedWord(content, random);
-
-    const ProblemList list = ReadProblemList(corruption.content);
-
-    ExpectCountsAddUp(list);
-    ASSERT_LE(list.rejected.size(), 1u);
-    for (const RejectedLine& rejected : list.rejected) {
-      EXPECT_EQ(rejected.line, corruption.line);
-      EXPECT_GE(rejected.column, 1u);
-      EXPECT_LE(rejected.column, corruption.line_length + 1);
-      EXPECT_FALSE(rejected.reason.empty());
-      ++reported;
-    }
-    // What the other lines say is there whatever became of this one, and what this one added is
-    // sound.
-    const std::set<std::string> texts = TextsOf(list);
-    for (const std::string& text : TextsOf(ReadProblemList(corruption.others))) {
-      ASSERT_TRUE(texts.contains(text)) << text;
-    }
-    for (const ListedProblem& problem : list.problems) {
-      ASSERT_TRUE(Validate(problem.problem).ok());
-      ASSERT_EQ(*ParseProblem(problem.text), problem.problem);
-    }
-  }
-  EXPECT_GT(reported, 500);
 }
 
 TEST(ProblemLineTest, ErrorsCountColumnsFromTheStartOfTheLine) {
