@@ -147,6 +147,16 @@ TEST(OrtAcceptance, HandleInplaceUpdate) {
   ASSERT_TRUE(hit);
   EXPECT_TRUE(IsClose(FakeTunable::Expected(std::get<Gemm>(problem)),
                       tunable.Run(problem, hit->candidate)));
+  // Nobody was refused for what another one left, and there was something to compare.
+  size_t timed = 0;
+  for (const RecordedSet& set : tunable.Sets()) {
+    for (const Record& record : set.records) {
+      const Failure* failure = record.trial.failure();
+      EXPECT_EQ(failure, nullptr) << Text(record.trial.candidate) << ": " << failure->message;
+      if (record.trial.measurement() != nullptr) ++timed;
+    }
+  }
+  EXPECT_GE(timed, 2u);
 }
 
 TEST(OrtAcceptance, OpSignatureMustNotChange) {

@@ -124,16 +124,6 @@ TEST_P(DynamicTunableOps, AMissIsTunedEvenIfAWildcardWouldServeIt) {
 INSTANTIATE_TEST_SUITE_P(All, DynamicTunableOps, testing::ValuesIn(kOperations),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(DynamicTunableOpsTest, TheShapeThatCrashedInProductionIsServedByDefault) {
-  const TemporaryFolder folder;
-  folder.Write("results0.csv", "GemmTunableOp_float_TN,tn_2048_*_11089_ld_11089_11089_2048,X\n");
-  FakeTunable tunable(VariablesIn(
-      folder, {{"ATTUNE_TUNABLE_TUNING", "0"}, {"ATTUNE_TUNABLE_WILDCARD_FALLBACK", "1"}}));
-  const Problem problem = ProblemOf("gemm@1{m=2048,n=2048,k=11088,ta=t}");
-
-  EXPECT_FALSE(tunable.context().Lookup(problem, {kDynamicN}));
-}
-
 TEST(DynamicTunableOpsTest, BucketsServeTheirSizesAndNoOthers) {
   const TemporaryFolder folder;
   FakeTunable tunable(VariablesIn(folder, {{"ATTUNE_TUNABLE_WILDCARD_FALLBACK", "1"}}));
