@@ -103,7 +103,8 @@ Footprint FootprintOf(const std::vector<Operand>& operands, size_t file_bytes) {
 
 // Three quarters of what there is: the rest is for programs, compilers and workspaces.
 Status CheckSize(const Footprint& footprint) {
-  const double limit_bytes = 0.75 * static_cast<double>(MemoryLimitBytes());
+  // Read once: lists of 100,000 problems are checked, and limits hardly change in a process.
+  static const double limit_bytes = 0.75 * static_cast<double>(MemoryLimitBytes());
   if (footprint.Peak() <= limit_bytes) return Status::Ok();
   return Unsupported(fmt::format(
       "The problem takes {:.0f} bytes (inputs and reference {:.0f}, decoded inputs {:.0f}, "

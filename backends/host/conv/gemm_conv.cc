@@ -96,7 +96,10 @@ class GemmConvSolver final : public Solver {
                                    LibraryOf(gemm_) + ".");
     }
     ATTUNE_RETURN_IF_ERROR(CheckType(*conv));
-    const GemmConvPlan plan(*conv, GemmConvPlan::RowsPerImage(*conv));
+    // The product of one image is that of each of them, and planning all takes longer than asking.
+    Conv image = *conv;
+    image.batch = 1;
+    const GemmConvPlan plan(image, GemmConvPlan::RowsPerImage(image));
     return gemm_.IsApplicable(plan.ProductOf(plan.units().front(), false).gemm, target)
         .WithContext(id_.name);
   }
