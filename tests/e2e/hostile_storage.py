@@ -1,13 +1,14 @@
-"""A database that is foreign, a folder, locked, or on a disk that fills up, and a full disk for what
-is printed: the program says what is wrong in a sentence, exits with 1 (2 if the path itself is the
-mistake), and leaves what is there alone."""
+"""A database that is foreign, a folder, locked or damaged, and a full disk for what is printed: the
+program says what is wrong in a sentence, exits with 1 (2 if the path itself is the mistake), and
+leaves what is there alone."""
 
 import contextlib
 import os
-import pathlib
 import sqlite3
 
 import program
+
+TUNE = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "60ms")
 
 
 def test_not_a_database(attune):
@@ -37,8 +38,6 @@ def test_locked(attune):
 
 def test_full_output(attune):
     """A list to /dev/full, which fails on the first write as a full disk does."""
-    if not pathlib.Path("/dev/full").exists():
-        return
     attune.run("import", attune.write_problems(2), "--tag", "t")
     status = os.system(f"cd {attune.folder} && XDG_DATA_HOME={attune.folder}/data "
                        f"{attune.binary} problems --tag t > /dev/full 2> err.txt")
@@ -47,44 +46,64 @@ def test_full_output(attune):
     program.check("No space left" in err, err)
 
 
-def rows(path):
-    """(trials, finished sets, integrity) of a database."""
-    with contextlib.closing(sqlite3.connect(path)) as records:
-        return (records.execute("SELECT COUNT(*) FROM trial").fetchone()[0],
-                records.execute("SELECT COUNT(*) FROM set_progress WHERE finished").fetchone()[0],
-                records.execute("PRAGMA integrity_check").fetchone()[0])
+def test_locked_while_tuning(attune):
+    """Somebody else writes for longer than the run waits: nothing is recorded, and it says so."""
+    attune.run("import", attune.write_problems(2), "--tag", "t", "--db", "locked_tune.db")
+    path = attune.folder / "locked_tune.db"
+    with sqlite3.connect(path, isolation_level=None) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        _, err = attune.run(*TUNE, "--db", "locked_tune.db", status=1)
+        lock.execute("ROLLBACK")
+    program.check(err.splitlines()[-1] ==
+                  f"attune tune: Database '{path}' has been locked by another process for more "
+                  f"than 5000 ms. Wait until it is done (`fuser {path}` shows which one it is), "
+                  "or use another database.", err)
+    summary = attune.json(*TUNE, "--db", "locked_tune.db")
+    program.check(summary["tuned"] == 2 and summary["already_tuned"] == 0, summary)
 
 
-def test_disk_fills_up(attune):
-    """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
-    tune = ("tune", "--tag", "t", "--device", "fake", "--per-problem", "60ms")
-    with program.small_disk(attune.folder / "small", 4096) as folder:
-        if folder is None:
-            print("skipped: a disk that fills up needs root and the right to mount a tmpfs")
-            return
-        path = folder / "records.db"
-        attune.run("import", attune.write_problems(20), "--tag", "t", "--db", str(path))
-        attune.run(*tune, "--budget", "200ms", "--db", str(path), status=3)
-        before = rows(path)
-        ballast = folder / "ballast"
-        left = os.statvfs(folder)
-        ballast.write_bytes(bytes(max(left.f_bavail * left.f_frsize - 16384, 0)))
-        _, err = attune.run(*tune, "--retune", "--db", str(path), status=1)
-        program.check("full" in err or "space" in err, err)
-        ballast.unlink()
-        after = rows(path)
-        program.check(after[2] == "ok" and after[0] >= before[0] and after[1] >= before[1],
-                      f"{before} became {after}")
-        summary = attune.json(*tune, "--db", str(path))
-        program.check(summary["tuned"] + summary["already_tuned"] == 20, summary)
+def damaged(whole):
+    """What becomes of a database, and what is said of it after its path."""
+    malformed = "is damaged: database disk image is malformed (in: "
+    return {
+        "its first bytes": (b"\xff" * 100 + whole[100:],
+                            "is not a database, or its first bytes are damaged. Move it away to "
+                            "start a new one."),
+        "its schema": (whole[:100] + b"\xff" * 200 + whole[300:], malformed),
+        "its second half is gone": (whole[:len(whole) // 2], malformed),
+        "all pages but the first": (whole[:4096] + b"\xa5" * (len(whole) - 4096), malformed),
+        "all pages but three": (whole[:3 * 4096] + bytes(len(whole) - 3 * 4096), "is damaged: "),
+    }
+
+
+def test_damaged(attune):
+    """A database that was tuned into, then damaged: reported by who would write and who reads, and
+    left as it is."""
+    attune.run("import", attune.write_problems(40), "--tag", "t", "--db", "sound.db")
+    attune.run(*TUNE, "--db", "sound.db")
+    with contextlib.closing(sqlite3.connect(attune.folder / "sound.db")) as records:
+        records.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = (attune.folder / "sound.db").read_bytes()
+    for number, (what, (content, reason)) in enumerate(damaged(whole).items()):
+        path = attune.folder / f"damaged{number}.db"
+        path.write_bytes(content)
+        for words in ((*TUNE, "--retune"), ("best", "--tag", "t")):
+            _, err = attune.run(*words, "--db", path.name, status=1)
+            program.check(err.startswith(f"attune {words[0]}: ") and f"'{path}' {reason}" in err and
+                          err.count("\n") == 1, f"{what}: {err}")
+            if reason.startswith("is damaged"):
+                program.check(
+                    err.endswith(f"`sqlite3 {path} .recover` may save what is left.\n"), err)
+        program.check(path.read_bytes() == content, f"{what}: The file was changed.")
 
 
 def test(attune):
     test_not_a_database(attune)
     test_folder_instead_of_file(attune)
     test_locked(attune)
+    test_locked_while_tuning(attune)
+    test_damaged(attune)
     test_full_output(attune)
-    test_disk_fills_up(attune)
 
 
 program.main(test)

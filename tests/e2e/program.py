@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 TIMEOUT_S = 120
+SKIPPED = 77  # What CTest takes for a skipped test.
 
 
 class Program:
@@ -52,18 +53,33 @@ class Program:
         return name
 
 
+def skip(reason):
+    """Ends the whole test, which CTest then shows as skipped."""
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def require_device(attune, spec):
+    """Skips the test where the device cannot be used."""
+    usable = {device["spec"] for backend in attune.json("devices")["backends"]
+              for device in backend["devices"] if device["usable"]}
+    if spec not in usable:
+        skip(f"there is no usable device {spec} here")
+
+
 @contextlib.contextmanager
 def small_disk(folder, size_kib):
-    """A disk of that size at a new folder; None where none can be mounted."""
+    """A disk of that size at a new folder; skips the test where none can be mounted."""
     folder.mkdir()
     mounted = os.geteuid() == 0 and subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)],
         stderr=subprocess.DEVNULL, check=False).returncode == 0
+    if not mounted:
+        skip("a disk that fills up needs root and the right to mount a tmpfs")
     try:
-        yield folder if mounted else None
+        yield folder
     finally:
-        if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 def check(condition, message):
