@@ -278,12 +278,12 @@ TEST(StoreContention, ALookupNeedsNoneOfTheLocksThatWritersTake) {
   const TemporaryFolder folder;
   const std::string database = folder.path() / "attune.db";
   ASSERT_NO_FATAL_FAILURE(MakeIndexedDatabase(database));
+  const LockHolder holder(database);
+  ASSERT_TRUE(holder.holds());
   SqlStoreOptions impatient;
   impatient.busy_timeout = std::chrono::milliseconds(1);
   const auto store = OpenSqlStore(database, impatient);
-  ASSERT_TRUE(store.ok());
-  const LockHolder holder(database);
-  ASSERT_TRUE(holder.holds());
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
   // Who writes waits in vain.
   ASSERT_EQ((*store)->AddProblems("tag", SampleProblems(1)).code(), StatusCode::kUnavailable);
   ASSERT_EQ(TurnFile::Take(IndexPathOf(database), 0).status().code(), StatusCode::kUnavailable);
