@@ -131,7 +131,11 @@ void TunerClient::End() {
   // It dies when it next gets a processor, which at its priority may take a while.
   constexpr int kPolls = 250;
   constexpr int kPollMs = 4;
-  for (int i = 0; i < kPolls && !(HasHungUp(socket_.get(), kPollMs) && ReapStarter()); ++i) {
+  for (int i = 0; i < kPolls; ++i) {
+    if (!HasHungUp(socket_.get(), kPollMs)) continue;
+    if (ReapStarter()) break;
+    // It closes its files a moment before it can be reaped.
+    ::poll(nullptr, 0, kPollMs);
   }
   group_ = -1;
   ::shutdown(socket_.get(), SHUT_RDWR);
