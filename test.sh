@@ -18,8 +18,8 @@ cmake --preset dev
 cmake --build --preset dev
 
 step "Testing"
-# Tests that time candidates want the machine for themselves; those that only compute and compile share
-# it, first.
+# Tests that time candidates, or have threads that wait for each other, want the machine for themselves;
+# those that only compute and compile share it, first.
 failed=0
 ctest --preset dev -L compute --parallel 2 ${1:+-R "$1"} --no-tests=ignore || failed=1
 ctest --preset dev -LE 'compute|gpu|long' ${1:+-R "$1"} --no-tests=ignore || failed=1
