@@ -59,8 +59,10 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       cache_(options.max_plans),
       queue_memory_(*dispatcher_.parts().device),
       reserve_(*dispatcher_.parts().device, options.spare_workspaces),
-      tunings_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }),
-      loads_(kMaxQueued, [this](auto waited) { return HoldOf(waited); }) {}
+      tunings_(
+          kMaxQueued, [this](int64_t pushed_ns) { return HoldOf(pushed_ns); }, options_.now_ns),
+      loads_(
+          kMaxQueued, [this](int64_t pushed_ns) { return HoldOf(pushed_ns); }, options_.now_ns) {}
 
 PlanServer::~PlanServer() = default;
 
@@ -106,7 +108,7 @@ void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& prob
 
 void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
                            uint64_t workspace_limit_bytes) {
-  const int64_t begin_ns = SteadyNowNs();
+  const int64_t begin_ns = options_.now_ns();
   last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
   const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
   const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
@@ -121,15 +123,16 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
     const bool should_tune = !was_told && TellMissed(problem, serving->is_tuned);
     Later(slot, problem, *serving, should_tune);
   }
-  const int64_t end_ns = SteadyNowNs();
+  const int64_t end_ns = options_.now_ns();
   last_miss_ns_.store(end_ns, std::memory_order_relaxed);
   totals_->misses.fetch_add(1, std::memory_order_relaxed);
   totals_->miss_ns.fetch_add(end_ns - begin_ns, std::memory_order_relaxed);
 }
 
-std::chrono::nanoseconds PlanServer::HoldOf(std::chrono::nanoseconds waited) const {
-  const std::chrono::nanoseconds since_miss(SteadyNowNs() -
-                                            last_miss_ns_.load(std::memory_order_relaxed));
+std::chrono::nanoseconds PlanServer::HoldOf(int64_t pushed_ns) const {
+  const int64_t now_ns = options_.now_ns();
+  const std::chrono::nanoseconds waited(now_ns - pushed_ns);
+  const std::chrono::nanoseconds since_miss(now_ns - last_miss_ns_.load(std::memory_order_relaxed));
   return std::min(options_.calm - since_miss, options_.longest_hold - waited);
 }
 
@@ -206,10 +209,10 @@ void PlanServer::LearnLater(const Problem& problem, bool should_tune) {
 }
 
 bool PlanServer::TuneNow(const Problem& problem) {
-  const int64_t begin_ns = SteadyNowNs();
+  const int64_t begin_ns = options_.now_ns();
   const Status tuned = hooks_.tune(problem);
   claims_.Finish(KeyOf(problem));
-  totals_->tuning_ns.fetch_add(SteadyNowNs() - begin_ns, std::memory_order_relaxed);
+  totals_->tuning_ns.fetch_add(options_.now_ns() - begin_ns, std::memory_order_relaxed);
   if (tuned.ok()) {
     totals_->tunings.fetch_add(1, std::memory_order_relaxed);
     Tell(ServerEvent::kTuned, problem, nullptr, "Its records can be used now.");

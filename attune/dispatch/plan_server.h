@@ -34,6 +34,9 @@ struct ServerOptions {
   // compute on every core wait for the one that it takes; but it waits no longer than that.
   std::chrono::nanoseconds calm = std::chrono::milliseconds(50);
   std::chrono::nanoseconds longest_hold = std::chrono::seconds(5);
+  // What calm, holds and the times of counters are read from: nanoseconds since a fixed moment.
+  // Called from any thread.
+  std::function<int64_t()> now_ns = SteadyNowNs;
 };
 
 // What the server asks of whoever owns it. Each may be null but `choices`.
@@ -112,7 +115,7 @@ class PlanServer {
   struct Totals;
 
   // For how long the background should leave the cores to the callers.
-  std::chrono::nanoseconds HoldOf(std::chrono::nanoseconds waited) const;
+  std::chrono::nanoseconds HoldOf(int64_t pushed_ns) const;
   // In which calls are served that miss.
   Haste haste() const;
   bool HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const;

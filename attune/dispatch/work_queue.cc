@@ -8,8 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "attune/base/steady_time.h"
-
 namespace attune {
 namespace {
 
@@ -40,7 +38,7 @@ bool WorkQueue::Push(Task task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (is_stopping_ || tasks_.size() >= limit_ || !StartThread()) return false;
-    tasks_.push_back({std::move(task), SteadyNowNs()});
+    tasks_.push_back({std::move(task), now_ns_()});
   }
   changed_.notify_all();
   return true;
@@ -75,8 +73,7 @@ bool WorkQueue::WaitIdle(std::chrono::nanoseconds timeout) {
 
 bool WorkQueue::MayBegin(std::unique_lock<std::mutex>& lock) {
   if (hold_ == nullptr || waiter_count_ > 0) return true;
-  const std::chrono::nanoseconds wait =
-      hold_(std::chrono::nanoseconds(SteadyNowNs() - tasks_.front().pushed_ns));
+  const std::chrono::nanoseconds wait = hold_(tasks_.front().pushed_ns);
   if (wait.count() <= 0) return true;
   changed_.wait_for(lock, wait, [&] { return is_stopping_ || waiter_count_ > 0; });
   return false;

@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "attune/base/steady_time.h"
+
 namespace attune {
 
 // Thread-safe. Tasks must not throw and must not destroy the queue.
@@ -19,12 +21,15 @@ class WorkQueue {
  public:
   using Task = std::function<void()>;
 
-  // What is asked before each task: for how long it should wait, after it was pushed `waited` ago.
-  // Called with a lock held; quick.
-  using Hold = std::function<std::chrono::nanoseconds(std::chrono::nanoseconds waited)>;
+  // What is asked before each task: for how long it should wait, having been pushed at `pushed_ns`
+  // of the clock. Called with a lock held; quick.
+  using Hold = std::function<std::chrono::nanoseconds(int64_t pushed_ns)>;
 
-  // Holds at most `limit` tasks that were not begun. `hold` may be null: nothing waits.
-  explicit WorkQueue(size_t limit, Hold hold = nullptr) : limit_(limit), hold_(std::move(hold)) {}
+  // Holds at most `limit` tasks that were not begun. `hold` may be null: nothing waits. `now_ns`
+  // says when a task is pushed.
+  explicit WorkQueue(size_t limit, Hold hold = nullptr,
+                     std::function<int64_t()> now_ns = SteadyNowNs)
+      : limit_(limit), hold_(std::move(hold)), now_ns_(std::move(now_ns)) {}
   // Finishes the task in progress and drops the others, however long that takes.
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
@@ -51,6 +56,7 @@ class WorkQueue {
 
   const size_t limit_;
   const Hold hold_;
+  const std::function<int64_t()> now_ns_;
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
   std::deque<Queued> tasks_;

@@ -96,8 +96,7 @@ TEST(WorkQueueTest, AStopSaysWhetherTheTaskInProgressEndedInTime) {
 TEST(WorkQueueTest, ATaskBeginsOnceItIsNoLongerHeld) {
   std::atomic<int> asked{0};
   std::latch begun(1);
-  WorkQueue queue(
-      8, [&](std::chrono::nanoseconds) { return std::chrono::nanoseconds(++asked < 4 ? 1 : 0); });
+  WorkQueue queue(8, [&](int64_t) { return std::chrono::nanoseconds(++asked < 4 ? 1 : 0); });
 
   ASSERT_TRUE(queue.Push([&] { begun.count_down(); }));
   begun.wait();
@@ -106,7 +105,7 @@ TEST(WorkQueueTest, ATaskBeginsOnceItIsNoLongerHeld) {
 }
 
 TEST(WorkQueueTest, WhileSomebodyWaitsForItNothingIsHeld) {
-  WorkQueue queue(8, [](std::chrono::nanoseconds) { return std::chrono::hours(1); });
+  WorkQueue queue(8, [](int64_t) { return std::chrono::hours(1); });
   std::atomic<bool> has_run{false};
   ASSERT_TRUE(queue.Push([&] { has_run = true; }));
 
@@ -118,7 +117,7 @@ TEST(WorkQueueTest, WhileSomebodyWaitsForItNothingIsHeld) {
 TEST(WorkQueueTest, AQueueThatHoldsATaskCanEnd) {
   std::atomic<bool> has_run{false};
   {
-    WorkQueue queue(8, [](std::chrono::nanoseconds) { return std::chrono::hours(1); });
+    WorkQueue queue(8, [](int64_t) { return std::chrono::hours(1); });
     ASSERT_TRUE(queue.Push([&] { has_run = true; }));
   }
 
