@@ -286,8 +286,31 @@ Row MeasureSmallestProduct(const Options& options) {
   return {"run_gemm_over_bound_plan_ns", call_ns - plan_ns, ""};
 }
 
+// A run time made and destroyed: the first of the process, which looks for backends and libraries,
+// and those behind it.
+std::vector<Row> MeasureCreation(const Options& options) {
+  attune_options settings = ATTUNE_OPTIONS_INIT;
+  settings.database = "";
+  settings.policy = ATTUNE_NEVER;
+  std::vector<double> times_us;
+  for (int i = 0; i <= options.repeats; ++i) {
+    const auto begin = Clock::now();
+    attune_runtime* runtime = nullptr;
+    if (attune_runtime_create(&settings, &runtime) != ATTUNE_OK) {
+      fmt::print(stderr, "dispatch: {}\n", attune_last_message());
+      std::exit(1);
+    }
+    times_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+    attune_runtime_destroy(runtime);
+  }
+  const double first_us = times_us.front();
+  times_us.erase(times_us.begin());
+  return {{"first_runtime_create_us", first_us, ""}, {"runtime_create_us", MedianOf(times_us), ""}};
+}
+
 std::vector<Row> MeasureAll(const Options& options) {
-  std::vector<Row> rows = MeasureHits(options);
+  std::vector<Row> rows = MeasureCreation(options);
+  for (const Row& row : MeasureHits(options)) rows.push_back(row);
   rows.push_back(MeasureSmallestProduct(options));
   if (options.rounds == 0) return rows;
   fmt::print(stderr, "libraries that take turns\n");
