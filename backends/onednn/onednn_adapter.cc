@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <memory>
 
 #include <oneapi/dnnl/dnnl_config.h>
 #include <oneapi/dnnl/dnnl_version.h>
@@ -70,51 +71,27 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
 memory::dims ExtentsOf(const memory::desc& desc) { return desc.get_dims(); }
 memory::data_type TypeIn(const memory::desc& desc) { return desc.get_data_type(); }
 
-dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
-                                                      const ConvCall& call, prop_kind kind) {
-  return {engine,   kind,         call.algorithm, call.src,  call.weights, call.bias,
-          call.dst, call.strides, call.dilates,   call.pads, call.pads,    Attributes(call.math),
-          true};
+template <class Operation>
+struct Offer {
+  typename Operation::primitive_desc list;
+};
+
+Offer<dnnl::convolution_forward> ForwardOffer(const dnnl::engine& engine, const ConvCall& call,
+                                              prop_kind kind) {
+  return {{engine, kind, call.algorithm, call.src, call.weights, call.bias, call.dst, call.strides,
+           call.dilates, call.pads, call.pads, Attributes(call.math), true}};
 }
 
-dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(
-    const dnnl::engine& engine, const ConvCall& call,
-    const dnnl::convolution_forward::primitive_desc& hint) {
-  return {engine,
-          call.algorithm,
-          call.src,
-          call.weights,
-          call.dst,
-          call.strides,
-          call.dilates,
-          call.pads,
-          call.pads,
-          hint,
-          Attributes(call.math),
-          true};
+template <class Operation>
+Offer<Operation> BackwardOffer(const dnnl::engine& engine, const ConvCall& call,
+                               const dnnl::convolution_forward::primitive_desc& hint) {
+  return {{engine, call.algorithm, call.src, call.weights, call.dst, call.strides, call.dilates,
+           call.pads, call.pads, hint, Attributes(call.math), true}};
 }
 
-dnnl::convolution_backward_weights::primitive_desc BackwardWeightsDesc(
-    const dnnl::engine& engine, const ConvCall& call,
-    const dnnl::convolution_forward::primitive_desc& hint) {
-  return {engine,
-          call.algorithm,
-          call.src,
-          call.weights,
-          call.dst,
-          call.strides,
-          call.dilates,
-          call.pads,
-          call.pads,
-          hint,
-          Attributes(call.math),
-          true};
-}
-
-dnnl::matmul::primitive_desc MatmulDesc(const dnnl::engine& engine, const MatmulCall& call,
-                                        const memory::desc& bias,
-                                        const dnnl::primitive_attr& attributes) {
-  return {engine, call.src, call.weights, bias, call.dst, attributes, true};
+Offer<dnnl::matmul> MatmulOffer(const dnnl::engine& engine, const MatmulCall& call,
+                                const memory::desc& bias, const dnnl::primitive_attr& attributes) {
+  return {{engine, call.src, call.weights, bias, call.dst, attributes, true}};
 }
 
 void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
@@ -126,36 +103,42 @@ void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, floa
 memory::dims ExtentsOf(const memory::desc& desc) { return desc.dims(); }
 memory::data_type TypeIn(const memory::desc& desc) { return desc.data_type(); }
 
-dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
-                                                      const ConvCall& call, prop_kind kind) {
-  const dnnl::convolution_forward::desc desc(kind, call.algorithm, call.src, call.weights,
-                                             call.bias, call.dst, call.strides, call.dilates,
-                                             call.pads, call.pads);
-  return {desc, Attributes(call.math), engine, true};
+// What the library offers for an operation. It reads the description of the operation again
+// whenever it goes on to the next implementation, and keeps no copy of its own.
+template <class Operation>
+struct Offer {
+  std::unique_ptr<const typename Operation::desc> operation;
+  typename Operation::primitive_desc list;
+};
+
+Offer<dnnl::convolution_forward> ForwardOffer(const dnnl::engine& engine, const ConvCall& call,
+                                              prop_kind kind) {
+  Offer<dnnl::convolution_forward> offer;
+  offer.operation = std::make_unique<const dnnl::convolution_forward::desc>(
+      kind, call.algorithm, call.src, call.weights, call.bias, call.dst, call.strides, call.dilates,
+      call.pads, call.pads);
+  offer.list = {*offer.operation, Attributes(call.math), engine, true};
+  return offer;
 }
 
-dnnl::convolution_backward_data::primitive_desc BackwardDataDesc(
-    const dnnl::engine& engine, const ConvCall& call,
-    const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_data::desc desc(call.algorithm, call.src, call.weights, call.dst,
-                                                   call.strides, call.dilates, call.pads,
-                                                   call.pads);
-  return {desc, Attributes(call.math), engine, hint, true};
+template <class Operation>
+Offer<Operation> BackwardOffer(const dnnl::engine& engine, const ConvCall& call,
+                               const dnnl::convolution_forward::primitive_desc& hint) {
+  Offer<Operation> offer;
+  offer.operation = std::make_unique<const typename Operation::desc>(
+      call.algorithm, call.src, call.weights, call.dst, call.strides, call.dilates, call.pads,
+      call.pads);
+  offer.list = {*offer.operation, Attributes(call.math), engine, hint, true};
+  return offer;
 }
 
-dnnl::convolution_backward_weights::primitive_desc BackwardWeightsDesc(
-    const dnnl::engine& engine, const ConvCall& call,
-    const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_weights::desc desc(call.algorithm, call.src, call.weights,
-                                                      call.dst, call.strides, call.dilates,
-                                                      call.pads, call.pads);
-  return {desc, Attributes(call.math), engine, hint, true};
-}
-
-dnnl::matmul::primitive_desc MatmulDesc(const dnnl::engine& engine, const MatmulCall& call,
-                                        const memory::desc& bias,
-                                        const dnnl::primitive_attr& attributes) {
-  return {dnnl::matmul::desc(call.src, call.weights, bias, call.dst), attributes, engine, true};
+Offer<dnnl::matmul> MatmulOffer(const dnnl::engine& engine, const MatmulCall& call,
+                                const memory::desc& bias, const dnnl::primitive_attr& attributes) {
+  Offer<dnnl::matmul> offer;
+  offer.operation =
+      std::make_unique<const dnnl::matmul::desc>(call.src, call.weights, bias, call.dst);
+  offer.list = {*offer.operation, attributes, engine, true};
+  return offer;
 }
 
 void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, float beta) {
@@ -165,8 +148,7 @@ void AppendEltwise(dnnl::post_ops& operations, algorithm kind, float alpha, floa
 #endif
 
 // The gradients want the forward pass that they belong to as a hint; layouts of its own choice do.
-dnnl::convolution_forward::primitive_desc ForwardHint(const dnnl::engine& engine,
-                                                      const ConvCall& call) {
+Offer<dnnl::convolution_forward> ForwardHint(const dnnl::engine& engine, const ConvCall& call) {
   const auto any = [](const memory::desc& desc) { return InFormat(desc, memory::format_tag::any); };
   ConvCall forward = call;
   forward.direction = ConvDirection::kForward;
@@ -175,7 +157,7 @@ dnnl::convolution_forward::primitive_desc ForwardHint(const dnnl::engine& engine
   forward.weights = any(call.weights);
   forward.dst = any(call.dst);
   forward.bias = memory::desc();
-  return ForwardDesc(engine, forward, prop_kind::forward_training);
+  return ForwardOffer(engine, forward, prop_kind::forward_training);
 }
 
 void AppendActivation(dnnl::post_ops& operations, Activation activation) {
@@ -209,9 +191,9 @@ dnnl::post_ops PostOperations(const MatmulCall& call) {
 
 void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& visitor) {
   if (call.direction == ConvDirection::kForward) {
-    auto pd = ForwardDesc(engine, call, prop_kind::forward_inference);
+    auto offer = ForwardOffer(engine, call, prop_kind::forward_inference);
     VisitAll(
-        pd,
+        offer.list,
         [](const auto& at, Implementation& to) {
           to.src = at.src_desc();
           to.weights = at.weights_desc();
@@ -221,11 +203,11 @@ void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& 
     return;
   }
   const auto hint = ForwardHint(engine, call);
-  if (!hint) return;
+  if (!hint.list) return;
   if (call.direction == ConvDirection::kBackwardData) {
-    auto pd = BackwardDataDesc(engine, call, hint);
+    auto offer = BackwardOffer<dnnl::convolution_backward_data>(engine, call, hint.list);
     VisitAll(
-        pd,
+        offer.list,
         [](const auto& at, Implementation& to) {
           to.src = at.diff_src_desc();
           to.weights = at.weights_desc();
@@ -234,9 +216,9 @@ void VisitConv(const dnnl::engine& engine, const ConvCall& call, const Visitor& 
         visitor);
     return;
   }
-  auto pd = BackwardWeightsDesc(engine, call, hint);
+  auto offer = BackwardOffer<dnnl::convolution_backward_weights>(engine, call, hint.list);
   VisitAll(
-      pd,
+      offer.list,
       [](const auto& at, Implementation& to) {
         to.src = at.src_desc();
         to.weights = at.diff_weights_desc();
@@ -249,9 +231,9 @@ void VisitMatmul(const dnnl::engine& engine, const MatmulCall& call, const Visit
   dnnl::primitive_attr attributes = Attributes(call.math);
   attributes.set_post_ops(PostOperations(call));
   const memory::desc bias = call.bias_after_sum ? memory::desc() : call.bias;
-  auto pd = MatmulDesc(engine, call, bias, attributes);
+  auto offer = MatmulOffer(engine, call, bias, attributes);
   VisitAll(
-      pd,
+      offer.list,
       [](const auto& at, Implementation& to) {
         to.src = at.src_desc();
         to.weights = at.weights_desc();
