@@ -1,7 +1,10 @@
 #include "attune/formats/problem_list.h"
 
+#include <filesystem>
+#include <sstream>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
@@ -21,6 +24,13 @@ void ExpectCountsAddUp(const ProblemList& list) {
   EXPECT_LE(list.unsupported, list.imported);
 }
 
+size_t LinesThatSaySomething(const std::string& content) {
+  std::istringstream lines(content);
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += IsIgnoredLine(line) ? 0 : 1;
+  return count;
+}
+
 TEST(ProblemListTest, PublishedListsAreReadWithoutARejectedLine) {
   for (const char* name :
        {"resnet50.txt", "vgg16.txt", "resnet50_pytorch.txt", "truncated.txt", "google_net.txt"}) {
@@ -29,6 +39,24 @@ TEST(ProblemListTest, PublishedListsAreReadWithoutARejectedLine) {
     ExpectCountsAddUp(list);
     EXPECT_TRUE(list.rejected.empty()) << name;
     EXPECT_GT(list.problems.size(), 0u) << name;
+  }
+}
+
+// Larger lists, where they lie beside the checkout. None of their lines is broken.
+TEST(ProblemListTest, ListsBesideTheCheckoutAreReadWithoutARejectedLine) {
+  const std::string folder = ATTUNE_SHARED_DATA_DIR "/driver/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "There is no " << folder;
+  for (const char* name : {"alexnet.txt", "inception3.txt", "resnet152.txt"}) {
+    const auto content = ReadFile(folder + name);
+    ASSERT_TRUE(content.ok()) << content.status().message();
+
+    const ProblemList list = ReadProblemList(*content);
+
+    SCOPED_TRACE(name);
+    ExpectCountsAddUp(list);
+    EXPECT_THAT(list.rejected, testing::IsEmpty());
+    EXPECT_EQ(list.read, LinesThatSaySomething(*content));
+    EXPECT_GT(list.problems.size(), 0u);
   }
 }
 
