@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -75,6 +80,21 @@ void CorruptValue(Json& field, Random& random) {
   }
 }
 
+// The shipped kernel files that OpenCL reads, by name.
+std::map<std::string, Json> OpenClFiles() {
+  std::map<std::string, Json> files;
+  for (const auto& entry : fs::directory_iterator(ATTUNE_SOURCE_KERNEL_DIR)) {
+    if (entry.path().extension() != ".json") continue;
+    Json file = Json::parse(*ReadFile(entry.path()));
+    const Json& languages = file.at("language");
+    const bool is_read = languages.is_array() ? std::find(languages.begin(), languages.end(),
+                                                          "opencl") != languages.end()
+                                              : languages == "opencl";
+    if (is_read) files.emplace(entry.path().filename(), std::move(file));
+  }
+  return files;
+}
+
 // A copy of `file` with one field changed.
 Json Corrupted(const Json& file, const Json::json_pointer& place, Random& random) {
   Json changed = file;
@@ -104,11 +124,10 @@ std::string KernelMutation::ChangedText() const {
 }
 
 KernelMutation RandomMutation(Random& random) {
-  const char* names[] = {"gemm_tiled.json", "conv_im2col_gemm.json", "conv_direct_filter.json"};
+  static const std::map<std::string, Json> files = OpenClFiles();
   KernelMutation mutation;
-  mutation.file_name = names[random.Below(3)];
-  mutation.original =
-      Json::parse(*ReadFile(fs::path(ATTUNE_SOURCE_KERNEL_DIR) / mutation.file_name));
+  std::tie(mutation.file_name, mutation.original) =
+      *std::next(files.begin(), static_cast<std::ptrdiff_t>(random.Below(files.size())));
   std::vector<Json::json_pointer> places;
   CollectPlaces(mutation.original, Json::json_pointer(), places);
   mutation.place = places[random.Below(places.size())];

@@ -25,8 +25,8 @@ struct KernelMutation {
 inline constexpr int kMutations = 1000;
 inline constexpr uint64_t kMutationSeed = 20;
 
-// Of gemm_tiled, conv_im2col_gemm or conv_direct_filter, at a random place: left out, doubled, of
-// another type, another number, or with another character.
+// Of any shipped kernel file that OpenCL reads, at a random place: left out, doubled, of another
+// type, another number, or with another character.
 KernelMutation RandomMutation(Random& random);
 
 // A folder with the shipped sources and one kernel file, gone with this object.

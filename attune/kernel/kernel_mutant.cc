@@ -1,6 +1,7 @@
 #include "attune/kernel/kernel_mutant.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -145,16 +146,36 @@ double CostOf(const Config& config) {
 }
 
 std::vector<Config> CheapestFirst(const ConfigSpace& space) {
+  std::vector<std::pair<double, Config>> by_cost;
+  for (uint64_t i = 0; i < space.size(); ++i) {
+    Config config = space.At(i);
+    const double cost = CostOf(config);
+    by_cost.emplace_back(cost, std::move(config));
+  }
+  std::stable_sort(by_cost.begin(), by_cost.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Config> configs;
-  for (uint64_t i = 0; i < space.size(); ++i) configs.push_back(space.At(i));
-  std::stable_sort(configs.begin(), configs.end(),
-                   [](const Config& a, const Config& b) { return CostOf(a) < CostOf(b); });
+  for (auto& [cost, config] : by_cost) configs.push_back(std::move(config));
   return configs;
+}
+
+// The first of the cheapest.
+Config CheapestOf(const ConfigSpace& space) {
+  Config cheapest = space.At(0);
+  double least = CostOf(cheapest);
+  for (uint64_t i = 1; i < space.size(); ++i) {
+    Config config = space.At(i);
+    const double cost = CostOf(config);
+    if (cost >= least) continue;
+    least = cost;
+    cheapest = std::move(config);
+  }
+  return cheapest;
 }
 
 // The cheapest, the default, and some others.
 std::vector<Config> Sample(const ConfigSpace& space) {
-  std::vector<Config> configs = {CheapestFirst(space).front(), space.At(0)};
+  std::vector<Config> configs = {CheapestOf(space), space.At(0)};
   Random random(3);
   for (int i = 0; i < kSampledConfigs; ++i) configs.push_back(space.At(space.Sample(random)));
   return configs;
