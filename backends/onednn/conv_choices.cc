@@ -138,8 +138,11 @@ struct Resolved {
   }
 };
 
+// How far to go down the library's list.
+enum class Depth { kFirst, kAll };
+
 // Appends what the library offers for one call and is not there yet, in its order.
-void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice& names,
+void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice& names, Depth depth,
              std::vector<Resolved>& found) {
   VisitConv(engine, call, [&](const Implementation& implementation) {
     Resolved next{names, implementation.src, implementation.weights, implementation.dst};
@@ -148,7 +151,7 @@ void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice&
       return next.SameCode(old) || next.choice == old.choice;
     });
     if (!seen) found.push_back(std::move(next));
-    return true;
+    return depth == Depth::kAll;
   });
 }
 
@@ -172,7 +175,8 @@ void MoveDefaultFirst(const Conv& conv, const dnnl::engine& engine, std::vector<
   std::vector<Resolved> defaults;
   for (const char* algorithm : {"auto", "direct"}) {
     if (defaults.empty()) {
-      Collect(engine, *CallFor(conv, algorithm, "any"), {algorithm, "", "any"}, defaults);
+      Collect(engine, *CallFor(conv, algorithm, "any"), {algorithm, "", "any"}, Depth::kFirst,
+              defaults);
     }
   }
   if (defaults.empty()) return;
@@ -224,10 +228,14 @@ std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
 
 std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engine& engine) {
   std::vector<Resolved> found;
-  for (const LayoutChoice& layout : kLayouts) {
-    for (const AlgorithmChoice& algorithm : kAlgorithms) {
-      Collect(engine, *CallFor(conv, algorithm.name, layout.name),
-              {algorithm.name, "", layout.name}, found);
+  // The library's own choice for a layout is named by that layout, though a later implementation of
+  // another layout may be the same code.
+  for (const Depth depth : {Depth::kFirst, Depth::kAll}) {
+    for (const LayoutChoice& layout : kLayouts) {
+      for (const AlgorithmChoice& algorithm : kAlgorithms) {
+        Collect(engine, *CallFor(conv, algorithm.name, layout.name),
+                {algorithm.name, "", layout.name}, depth, found);
+      }
     }
   }
   MoveReferencesLast(found);
