@@ -2,7 +2,7 @@
 """PyTorch under `attune cublas`, on a GPU: what is not tuned stays bit for bit what it was, what is
 tuned is served and right, and captured graphs replay it.
 
-  torch_face.py --attune PROGRAM [--budget 60s]
+  torch_face.py --attune PROGRAM [--per-problem 800ms]
 
 Exits with 77 where there is no PyTorch or no GPU.
 """
@@ -157,8 +157,8 @@ def check_tuned(torch, face, plain):
     face.run(face.attune("tuned.db", "cublas", "--record", "face", "--", sys.executable,
                          os.path.abspath(__file__), "--child",
                          os.path.join(face.folder, "recorded.pt")))
-    face.run(face.attune("tuned.db", "tune", "--device", "cuda:0", "--tag", "face", "--budget",
-                         face.options.budget))
+    face.run(face.attune("tuned.db", "tune", "--device", "cuda:0", "--tag", "face", "--per-problem",
+                         face.options.per_problem))
     results, said = face.serve("tuned", "tuned.db")
     without_captures = counts(said)
     check(without_captures[0] > 0, f"tuned products are served ({without_captures})")
@@ -180,7 +180,7 @@ def check_tuned(torch, face, plain):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--attune", default="attune", help="the program")
-    parser.add_argument("--budget", default="60s", help="for tuning")
+    parser.add_argument("--per-problem", default="800ms", help="for tuning")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--captures", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
