@@ -18,9 +18,10 @@ cmake --preset dev
 cmake --build --preset dev
 
 step "Testing"
+if [ "$#" -gt 0 ]; then exec ctest --preset dev -R "$1"; fi
 # Tests that time candidates, or have threads that wait for each other, want the machine for themselves;
 # those that only compute and compile share it, first.
 failed=0
-ctest --preset dev -L compute --parallel 2 ${1:+-R "$1"} --no-tests=ignore || failed=1
-ctest --preset dev -LE 'compute|gpu|long' ${1:+-R "$1"} --no-tests=ignore || failed=1
+ctest --preset dev-side-by-side || failed=1
+ctest --preset dev-alone || failed=1
 exit "$failed"
