@@ -12,6 +12,7 @@
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/primitive_sequence.h"
+#include "backends/onednn/space_memory.h"
 #include "backends/onednn/thread_values.h"
 
 namespace attune::onednn {
@@ -119,10 +120,15 @@ class ConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    const ThreadCountScope scope(std::max(1, target.compute_units));
-    return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
-      return SpaceOf(EnumerateConvChoices(std::get<Conv>(problem), engine_), target.compute_units);
+    const int threads = std::max(1, target.compute_units);
+    std::string key = fmt::format("{} {}", threads, Text(problem));
+    if (auto known = listed_.Find(key)) return std::move(*known);
+    const ThreadCountScope scope(threads);
+    auto space = AtLibraryEdge("listing implementations of " + Text(problem), [&] {
+      return SpaceOf(EnumerateConvChoices(std::get<Conv>(problem), engine_), threads);
     });
+    if (space.ok()) listed_.Keep(std::move(key), *space);
+    return space;
   }
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
@@ -180,6 +186,7 @@ class ConvSolver final : public Solver {
       .compiles = false,
       .deterministic = true};
   const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  mutable SpaceMemory listed_;
 };
 
 }  // namespace
