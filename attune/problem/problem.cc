@@ -1,6 +1,7 @@
 #include "attune/problem/problem.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attune {
 namespace {
@@ -50,10 +51,13 @@ std::vector<Operand> OperandsOf(const Gemm& gemm) {
 // `outer` x `channels` x extents, packed in `layout`.
 TensorDesc ImageDesc(const Conv& conv, int64_t outer, int64_t channels, const Spatial& extents,
                      Layout layout) {
-  TensorDesc tensor{conv.type, {outer, channels}, {}};
+  const auto rank = static_cast<size_t>(2 + conv.spatial_rank);
+  TensorDesc tensor{conv.type, {}, {}};
+  tensor.extents.reserve(rank);
+  tensor.extents.push_back(outer);
+  tensor.extents.push_back(channels);
   const auto first = extents.begin() + (3 - conv.spatial_rank);
   tensor.extents.insert(tensor.extents.end(), first, extents.end());
-  const size_t rank = tensor.extents.size();
   tensor.strides.assign(rank, 1);
   int64_t stride = 1;
   if (IsChannelsLast(layout)) stride = channels;
@@ -76,28 +80,36 @@ TensorDesc WeightsDesc(const Conv& conv) {
   return ImageDesc(conv, outer, inner, conv.filter, conv.weights_layout);
 }
 
+// Without a copy: lists of 100,000 convolutions ask for theirs several times.
 std::vector<Operand> OperandsOf(const Conv& conv) {
-  const TensorDesc x = ImageDesc(conv, conv.batch, conv.in_channels, conv.in, conv.in_layout);
-  const TensorDesc y =
+  TensorDesc x = ImageDesc(conv, conv.batch, conv.in_channels, conv.in, conv.in_layout);
+  TensorDesc y =
       ImageDesc(conv, conv.batch, conv.out_channels, OutputExtent(conv), conv.out_layout);
-  const TensorDesc w = WeightsDesc(conv);
+  TensorDesc w = WeightsDesc(conv);
+  std::vector<Operand> operands;
+  operands.reserve(4);
+  const auto add = [&](const char* name, OperandRole role, TensorDesc tensor) {
+    operands.push_back({name, role, std::move(tensor)});
+  };
   switch (conv.direction) {
-    case ConvDirection::kForward: {
-      std::vector<Operand> operands = {{"x", OperandRole::kIn, x}, {"w", OperandRole::kIn, w}};
-      if (conv.bias) {
-        operands.push_back({"bias", OperandRole::kIn, {conv.type, {conv.out_channels}, {1}}});
-      }
-      operands.push_back({"y", OperandRole::kOut, y});
-      return operands;
-    }
+    case ConvDirection::kForward:
+      add("x", OperandRole::kIn, std::move(x));
+      add("w", OperandRole::kIn, std::move(w));
+      if (conv.bias) add("bias", OperandRole::kIn, {conv.type, {conv.out_channels}, {1}});
+      add("y", OperandRole::kOut, std::move(y));
+      break;
     case ConvDirection::kBackwardData:
-      return {
-          {"dy", OperandRole::kIn, y}, {"w", OperandRole::kIn, w}, {"dx", OperandRole::kOut, x}};
+      add("dy", OperandRole::kIn, std::move(y));
+      add("w", OperandRole::kIn, std::move(w));
+      add("dx", OperandRole::kOut, std::move(x));
+      break;
     case ConvDirection::kBackwardWeights:
-      return {
-          {"x", OperandRole::kIn, x}, {"dy", OperandRole::kIn, y}, {"dw", OperandRole::kOut, w}};
+      add("x", OperandRole::kIn, std::move(x));
+      add("dy", OperandRole::kIn, std::move(y));
+      add("dw", OperandRole::kOut, std::move(w));
+      break;
   }
-  return {};
+  return operands;
 }
 
 int64_t Volume(const Spatial& extents) { return extents[0] * extents[1] * extents[2]; }

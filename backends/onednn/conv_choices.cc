@@ -155,19 +155,23 @@ void Collect(const dnnl::engine& engine, const ConvCall& call, const ConvChoice&
   });
 }
 
-// Reference loops ask for one element after the other by its offset, whatever the layout, and
-// differ by the reorders alone: one stands for all, the one without reorders if it exists.
-void MoveReferencesLast(std::vector<Resolved>& found) {
+// Reference loops ask for one element after the other by its offset, whatever the layout, a
+// thousand times slower than the rest: trying them would take most of a problem's time. They are
+// what the library falls back to, and so are they here: where nothing else is offered, one stands
+// for all, the one without reorders if it exists.
+void LeaveOutReferences(std::vector<Resolved>& found) {
   const auto first = std::stable_partition(
       found.begin(), found.end(),
       [](const Resolved& resolved) { return !IsReference(resolved.choice.implementation); });
-  if (first == found.end()) return;
-  auto kept = std::find_if(first, found.end(), [](const Resolved& resolved) {
-    return resolved.choice.layout == "plain";
-  });
-  if (kept == found.end()) kept = first;
-  std::iter_swap(first, kept);
-  found.erase(first + 1, found.end());
+  if (first == found.begin() && first != found.end()) {
+    const auto plain = std::find_if(first, found.end(), [](const Resolved& resolved) {
+      return resolved.choice.layout == "plain";
+    });
+    if (plain != found.end()) std::iter_swap(first, plain);
+    found.erase(first + 1, found.end());
+  } else {
+    found.erase(first, found.end());
+  }
 }
 
 // Puts in front what the library runs when it is left alone.
@@ -238,7 +242,7 @@ std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engin
       }
     }
   }
-  MoveReferencesLast(found);
+  LeaveOutReferences(found);
   MoveDefaultFirst(conv, engine, found);
   std::vector<ConvChoice> choices;
   for (Resolved& resolved : found) choices.push_back(std::move(resolved.choice));
