@@ -39,10 +39,4 @@ inline constexpr const char* kPluginInterfaceHash = \"${hash}\";
 
 }  // namespace attune
 ")
-set(before "")
-if(EXISTS "${OUT}")
-  file(READ "${OUT}" before)
-endif()
-if(NOT before STREQUAL content)
-  file(WRITE "${OUT}" "${content}")
-endif()
+file(CONFIGURE OUTPUT "${OUT}" CONTENT "${content}" @ONLY)

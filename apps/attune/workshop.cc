@@ -15,8 +15,10 @@ constexpr int64_t kMinMemoryLimitBytes = 1 << 20;
 }  // namespace
 
 void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
-  verb.add_option("--jobs", limits.jobs,
-                  "Candidates that are built and verified at once (default: one for each core)")
+  verb.add_option(
+          "--jobs", limits.jobs,
+          "Candidates that are built and verified at once (default: one for each core, one on "
+          "a GPU)")
       ->check(CLI::Range(0, 1024));
   verb.add_option("--memory-limit", limits.memory_limit_bytes,
                   "Memory of one candidate's process, as 4GiB or 512MiB "

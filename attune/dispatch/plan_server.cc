@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/steady_time.h"
-
 namespace attune {
 namespace {
 

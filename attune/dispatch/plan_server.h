@@ -11,6 +11,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/base/steady_time.h"
 #include "attune/choice/choice_source.h"
 #include "attune/dispatch/counters.h"
 #include "attune/dispatch/dispatcher.h"

@@ -38,8 +38,7 @@ std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
 // Every distinct choice, best guess first: [0] is what the library picks by itself, algorithm and
 // layouts left to it. Two choices that run the same code on the same memory formats are one. Empty
 // if nothing is offered. Reference loops are left out beside anything else. Takes some ten
-// milliseconds.
-// Throws dnnl::error.
+// milliseconds. Throws dnnl::error.
 //
 // What the library lists twice under one name for one algorithm and one layout counts once, with
 // its first formats, because names are all that a config can tell apart in another process. oneDNN
