@@ -150,14 +150,20 @@ void ExpectAFreeHit(const std::string& mode, const std::string& solver) {
   EXPECT_EQ(outcome.origin, Origin::kMeasured);
 }
 
+// Measured once, in the caller, who is then served the winner.
+void ExpectAMissThatTunes(FindMode& mode, const std::string& winner) {
+  const Outcome outcome = mode.FirstCall(Known::kNothing);
+
+  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
+  EXPECT_EQ(outcome.in_the_end, winner + "@1{variant=2}");
+  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+}
+
 TEST(FindModeTest, NormalBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("normal", kCompiled); }
 
 TEST(FindModeTest, NormalBenchmarksInTheCallerOnAMissAndServesWhatWasFound) {
-  const Outcome outcome = FindMode("normal").FirstCall(Known::kNothing);
-
-  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=2}");
-  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+  FindMode mode("normal");
+  ExpectAMissThatTunes(mode, kCompiled);
 }
 
 TEST(FindModeTest, FastBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("fast", kCompiled); }
@@ -174,11 +180,8 @@ TEST(FindModeTest, FastBenchmarksNothingOnAMissAndBuildsOneInTheBackground) {
 TEST(FindModeTest, HybridBuildsAndBenchmarksNothingOnAHit) { ExpectAFreeHit("hybrid", kCompiled); }
 
 TEST(FindModeTest, HybridBenchmarksInTheCallerOnAMissAndServesWhatWasFound) {
-  const Outcome outcome = FindMode("hybrid").FirstCall(Known::kNothing);
-
-  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(outcome.in_the_end, "test.compiled-gemm@1{variant=2}");
-  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+  FindMode mode("hybrid");
+  ExpectAMissThatTunes(mode, kCompiled);
 }
 
 TEST(FindModeTest, DynamicHybridBuildsAndBenchmarksNothingOnAHit) {
@@ -187,12 +190,7 @@ TEST(FindModeTest, DynamicHybridBuildsAndBenchmarksNothingOnAHit) {
 
 TEST(FindModeTest, DynamicHybridBenchmarksInTheCallerOnAMissAndServesDynamicSolversOnly) {
   FindMode mode("dynamic_hybrid");
-
-  const Outcome outcome = mode.FirstCall(Known::kNothing);
-
-  EXPECT_EQ(outcome.cost, (Cost{0, 1, 0, 0}));
-  EXPECT_EQ(outcome.in_the_end, "test.dynamic-gemm@1{variant=2}");
-  EXPECT_EQ(outcome.origin, Origin::kMeasured);
+  ExpectAMissThatTunes(mode, kDynamic);
   EXPECT_EQ(mode.builds_outside_of_scope(), 0);
 }
 
