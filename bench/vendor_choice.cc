@@ -109,8 +109,8 @@ class Bench {
   Result<Candidate> FirstOf(const Problem& problem) const {
     for (const auto& solver : place_.backend->solvers()) {
       if (solver->id().name != bench_.vendor_solver) continue;
-      ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place_.target));
-      return Candidate{solver->id(), space.At(0)};
+      ATTUNE_ASSIGN_OR_RETURN(Config config, solver->DefaultConfig(problem, place_.target));
+      return Candidate{solver->id(), std::move(config)};
     }
     return NotFound(fmt::format("There is no solver '{}' for device '{}'.", bench_.vendor_solver,
                                 place_.device_spec));

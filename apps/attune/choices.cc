@@ -126,8 +126,8 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
   if (!ProblemData::CheckMemory(problem).ok()) return std::nullopt;
   for (const auto& solver : place.backend->solvers()) {
     if (!solver->IsApplicable(problem, place.target).ok()) continue;
-    const auto space = solver->Space(problem, place.target);
-    if (space.ok()) return Candidate{solver->id(), space->At(0)};
+    auto config = solver->DefaultConfig(problem, place.target);
+    if (config.ok()) return Candidate{solver->id(), *std::move(config)};
   }
   return std::nullopt;
 }

@@ -52,8 +52,8 @@ class KernelPacker {
       const SolverTraits& traits = solver->traits();
       if (!traits.dynamic || !traits.compiles) continue;
       if (!solver->IsApplicable(problem, place_.target).ok()) continue;
-      ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place_.target));
-      ATTUNE_RETURN_IF_ERROR(Pack(problem, {solver->id(), space.At(0)}));
+      ATTUNE_ASSIGN_OR_RETURN(Config config, solver->DefaultConfig(problem, place_.target));
+      ATTUNE_RETURN_IF_ERROR(Pack(problem, {solver->id(), std::move(config)}));
     }
     return Status::Ok();
   }

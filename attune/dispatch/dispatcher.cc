@@ -85,13 +85,16 @@ bool Dispatcher::RunsHere(const Candidate& candidate) const {
   return solver == nullptr || solver->RunsAfterFork(candidate.config);
 }
 
-std::optional<Candidate> Dispatcher::DefaultOf(const Solver& solver,
-                                               const ConfigSpace& space) const {
-  for (uint64_t i = 0; i < space.size(); ++i) {
+Result<Candidate> Dispatcher::DefaultOf(const Solver& solver, const Problem& problem) const {
+  ATTUNE_ASSIGN_OR_RETURN(Config config, solver.DefaultConfig(problem, parts_.target));
+  Candidate first{solver.id(), std::move(config)};
+  if (RunsHere(first)) return first;
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver.Space(problem, parts_.target));
+  for (uint64_t i = 1; i < space.size(); ++i) {
     Candidate candidate{solver.id(), space.At(i)};
     if (RunsHere(candidate)) return candidate;
   }
-  return std::nullopt;
+  return Unavailable(WhyNotAfterFork(Text(solver.id())));
 }
 
 Result<Decision> Dispatcher::DecideWithin(const Problem& problem, const ChoiceSource& choices,
@@ -167,10 +170,9 @@ Status Dispatcher::AddForced(Draft& draft) const {
   if (entry->config.has_value()) {
     option.candidate.config = *entry->config;
   } else {
-    const auto space = entry->solver->Space(draft.problem, parts_.target);
-    if (!space.ok()) return space.error().WithContext("The forced choice cannot serve");
-    option.candidate =
-        DefaultOf(*entry->solver, *space).value_or(Candidate{entry->solver->id(), space->At(0)});
+    const auto candidate = DefaultOf(*entry->solver, draft.problem);
+    if (!candidate.ok()) return candidate.error().WithContext("The forced choice cannot serve");
+    option.candidate = *candidate;
   }
   ATTUNE_RETURN_IF_ERROR(
       Fits(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
@@ -303,11 +305,9 @@ void Dispatcher::AddPredicted(Draft& draft) const {
       continue;
     }
     if (!solver->IsApplicable(draft.problem, parts_.target).ok()) continue;
-    const auto space = solver->Space(draft.problem, parts_.target);
-    if (!space.ok()) continue;
+    const auto candidate = DefaultOf(*solver, draft.problem);
+    if (!candidate.ok()) continue;
     Option option;
-    const auto candidate = DefaultOf(*solver, *space);
-    if (!candidate.has_value()) continue;
     option.candidate = *candidate;
     option.origin = Origin::kPredicted;
     option.because = "A model expects it to be the quickest.";
@@ -348,14 +348,9 @@ bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {
     draft.refused.push_back(applicable.message());
     return false;
   }
-  const auto space = solver.Space(draft.problem, parts_.target);
-  if (!space.ok()) {
-    draft.refused.push_back(space.error().message());
-    return false;
-  }
-  const std::optional<Candidate> candidate = DefaultOf(solver, *space);
-  if (!candidate.has_value()) {
-    draft.refused.push_back(WhyNotAfterFork(Text(solver.id())));
+  const auto candidate = DefaultOf(solver, draft.problem);
+  if (!candidate.ok()) {
+    draft.refused.push_back(candidate.error().message());
     return false;
   }
   Option option;

@@ -490,8 +490,17 @@ TEST_F(DispatcherTest, AStandInServesAtOnceAndTheBetterOneIsLeftToTheBackground)
 TEST_F(DispatcherTest, ASlowSolverIsNotEvenAskedForItsParametersWhereSomethingIsReady) {
   ASSERT_TRUE(Serve().ok());
 
-  EXPECT_EQ(machine_.slow->spaces.all(), 0);
-  EXPECT_EQ(machine_.compiled->spaces.all(), 0);
+  EXPECT_EQ(machine_.slow->defaults.all(), 0);
+  EXPECT_EQ(machine_.compiled->defaults.all(), 0);
+}
+
+TEST_F(DispatcherTest, DefaultsAreKnownWithoutAListOfAnySpace) {
+  Decide(Breadth::kEverything);
+
+  for (const TestSolver* solver : {machine_.slow, machine_.quick, machine_.compiled}) {
+    EXPECT_EQ(solver->defaults.all(), 1) << Text(solver->id());
+    EXPECT_EQ(solver->spaces.all(), 0) << Text(solver->id());
+  }
 }
 
 TEST_F(DispatcherTest, AStandInServesWhereTheSlowSolverDoesNotApply) {

@@ -102,6 +102,10 @@ class TestSolver final : public Solver {
     for (int64_t i = 0; i < kVariants; ++i) values.emplace_back(i);
     return ConfigSpace::Create({Parameter{"variant", values}}, {});
   }
+  Result<Config> DefaultConfig(const Problem&, const Target&) const override {
+    defaults.Add();
+    return At(0).config;
+  }
   bool RunsAfterFork(const Config& config) const override {
     return IntegerAt(config, "variant") >= first_variant_after_fork;
   }
@@ -137,6 +141,7 @@ class TestSolver final : public Solver {
   Status build_failure;
   std::function<Status(const Config&)> on_load;
   mutable StepCount spaces;
+  mutable StepCount defaults;
   mutable StepCount builds;
   mutable StepCount loads;
 

@@ -64,8 +64,8 @@ std::optional<Candidate> HostFallback::For(const Problem& problem) const {
   const Target& target = (*processor_)->target();
   for (const auto& solver : host_.solvers()) {
     if (!solver->traits().instant || !solver->IsApplicable(problem, target).ok()) continue;
-    const auto space = solver->Space(problem, target);
-    if (space.ok()) return Candidate{solver->id(), space->At(0)};
+    auto config = solver->DefaultConfig(problem, target);
+    if (config.ok()) return Candidate{solver->id(), *std::move(config)};
   }
   return std::nullopt;
 }

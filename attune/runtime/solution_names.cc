@@ -7,8 +7,8 @@ namespace {
 
 Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem, const Target& target) {
   ATTUNE_RETURN_IF_ERROR(solver.IsApplicable(problem, target));
-  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver.Space(problem, target));
-  return Candidate{solver.id(), space.At(0)};
+  ATTUNE_ASSIGN_OR_RETURN(Config config, solver.DefaultConfig(problem, target));
+  return Candidate{solver.id(), std::move(config)};
 }
 
 Result<Candidate> FirstOf(const SolverList& solvers, const Problem& problem, const Target& target) {

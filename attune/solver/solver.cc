@@ -4,6 +4,11 @@
 
 namespace attune {
 
+Result<Config> Solver::DefaultConfig(const Problem& problem, const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, Space(problem, target));
+  return space.At(0);
+}
+
 Status CheckLeavesAChoice(const Solver& baseline) {
   if (!baseline.traits().last_resort) return Status::Ok();
   return Unsupported(fmt::format(

@@ -69,6 +69,10 @@ class Solver {
   // of this library would get without tuning.
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
 
+  // The config at index 0 of Space(). Worth overriding where listing the space is slow: whoever has
+  // to serve a problem now needs no more than this.
+  virtual Result<Config> DefaultConfig(const Problem& problem, const Target& target) const;
+
   // Configs beyond Space() that the library of an opened device lists for an applicable problem, best
   // guess first. Empty unless traits().listed_on_device. It needs the device as Load does.
   virtual Result<std::vector<Config>> ListOn(Device& device, const Problem& problem) const {

@@ -174,19 +174,26 @@ void LeaveOutReferences(std::vector<Resolved>& found) {
   }
 }
 
-// Puts in front what the library runs when it is left alone.
+// What the library runs when it is left alone, under the names by which the space has it.
+std::optional<Resolved> LibraryDefault(const Conv& conv, const dnnl::engine& engine) {
+  const auto first_of = [&](const char* algorithm) {
+    std::vector<Resolved> found;
+    Collect(engine, *CallFor(conv, algorithm, "any"), {algorithm, "", "any"}, Depth::kFirst, found);
+    return found.empty() ? std::nullopt : std::optional<Resolved>(std::move(found.front()));
+  };
+  const std::optional<Resolved> direct = first_of("direct");
+  const std::optional<Resolved> automatic = first_of("auto");
+  if (!automatic) return direct;
+  if (direct && direct->SameCode(*automatic)) return direct;
+  const std::optional<Resolved> winograd = first_of("winograd");
+  return winograd && winograd->SameCode(*automatic) ? winograd : automatic;
+}
+
 void MoveDefaultFirst(const Conv& conv, const dnnl::engine& engine, std::vector<Resolved>& found) {
-  std::vector<Resolved> defaults;
-  for (const char* algorithm : {"auto", "direct"}) {
-    if (defaults.empty()) {
-      Collect(engine, *CallFor(conv, algorithm, "any"), {algorithm, "", "any"}, Depth::kFirst,
-              defaults);
-    }
-  }
-  if (defaults.empty()) return;
-  const auto at = std::find_if(found.begin(), found.end(), [&](const Resolved& resolved) {
-    return resolved.SameCode(defaults.front());
-  });
+  const std::optional<Resolved> usual = LibraryDefault(conv, engine);
+  if (!usual) return;
+  const auto at = std::find_if(found.begin(), found.end(),
+                               [&](const Resolved& resolved) { return resolved.SameCode(*usual); });
   if (at != found.end()) std::rotate(found.begin(), at, at + 1);
 }
 
@@ -247,6 +254,12 @@ std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engin
   std::vector<ConvChoice> choices;
   for (Resolved& resolved : found) choices.push_back(std::move(resolved.choice));
   return choices;
+}
+
+std::optional<ConvChoice> DefaultConvChoice(const Conv& conv, const dnnl::engine& engine) {
+  const std::optional<Resolved> usual = LibraryDefault(conv, engine);
+  if (!usual || IsReference(usual->choice.implementation)) return std::nullopt;
+  return usual->choice;
 }
 
 }  // namespace attune::onednn

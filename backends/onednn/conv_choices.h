@@ -46,4 +46,8 @@ std::optional<ConvCall> CallFor(const Conv& conv, const std::string& algorithm,
 // implementations listed.
 std::vector<ConvChoice> EnumerateConvChoices(const Conv& conv, const dnnl::engine& engine);
 
+// The first of EnumerateConvChoices in a tenth of its time; nothing where the library falls back to
+// reference loops, so that what stands first is known to the whole list only. Throws dnnl::error.
+std::optional<ConvChoice> DefaultConvChoice(const Conv& conv, const dnnl::engine& engine);
+
 }  // namespace attune::onednn

@@ -12,7 +12,6 @@
 #include "backends/onednn/host_target.h"
 #include "backends/onednn/onednn_adapter.h"
 #include "backends/onednn/primitive_sequence.h"
-#include "backends/onednn/space_memory.h"
 #include "backends/onednn/thread_values.h"
 
 namespace attune::onednn {
@@ -121,14 +120,25 @@ class ConvSolver final : public Solver {
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
     const int threads = std::max(1, target.compute_units);
-    std::string key = fmt::format("{} {}", threads, Text(problem));
-    if (auto known = listed_.Find(key)) return std::move(*known);
     const ThreadCountScope scope(threads);
-    auto space = AtLibraryEdge("listing implementations of " + Text(problem), [&] {
+    return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
       return SpaceOf(EnumerateConvChoices(std::get<Conv>(problem), engine_), threads);
     });
-    if (space.ok()) listed_.Keep(std::move(key), *space);
-    return space;
+  }
+
+  // The library takes ten milliseconds to list everything, and less than one to say what it would
+  // run.
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
+    const int threads = std::max(1, target.compute_units);
+    const ThreadCountScope scope(threads);
+    return AtLibraryEdge("asking for the default of " + Text(problem), [&]() -> Result<Config> {
+      const auto choice = DefaultConvChoice(std::get<Conv>(problem), engine_);
+      if (!choice) return Solver::DefaultConfig(problem, target);
+      return Config{{"impl", choice->implementation},
+                    {"layout", choice->layout},
+                    {"algorithm", choice->algorithm},
+                    {"threads", ThreadValues(threads).front()}};
+    });
   }
 
   bool RunsAfterFork(const Config& config) const override { return onednn::RunsAfterFork(config); }
@@ -186,7 +196,6 @@ class ConvSolver final : public Solver {
       .compiles = false,
       .deterministic = true};
   const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
-  mutable SpaceMemory listed_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,8 @@ struct GemmChoice {
   friend bool operator==(const GemmChoice&, const GemmChoice&) = default;
 };
 
+bool IsReference(const std::string& implementation) { return implementation.starts_with("ref"); }
+
 // The default first: what the library picks for the operands as they are. Reference loops are a
 // thousand times slower than the rest, and left out beside it.
 std::vector<GemmChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engine& engine) {
@@ -118,13 +121,23 @@ std::vector<GemmChoice> EnumerateChoices(const Gemm& gemm, const dnnl::engine& e
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) return true;
       seen.push_back(key);
       const GemmChoice choice{at.name, layout};
-      std::vector<GemmChoice>& list = at.name.starts_with("ref") ? slow : fast;
+      std::vector<GemmChoice>& list = IsReference(at.name) ? slow : fast;
       if (std::find(list.begin(), list.end(), choice) == list.end()) list.push_back(choice);
       return true;
     });
   }
   if (fast.empty() && !slow.empty()) fast.push_back(slow.front());
   return fast;
+}
+
+// The first of EnumerateChoices; nothing where that takes the whole list to tell.
+std::optional<GemmChoice> DefaultChoice(const Gemm& gemm, const dnnl::engine& engine) {
+  std::optional<GemmChoice> usual;
+  VisitMatmul(engine, CallFor(gemm, "plain", GuessedScalars(gemm)), [&](const Implementation& at) {
+    if (!IsReference(at.name)) usual = GemmChoice{at.name, "plain"};
+    return false;
+  });
+  return usual;
 }
 
 Result<ConfigSpace> SpaceOf(std::vector<GemmChoice> choices, int compute_units) {
@@ -251,6 +264,17 @@ class GemmSolver final : public Solver {
     const ThreadCountScope scope(std::max(1, target.compute_units));
     return AtLibraryEdge("listing implementations of " + Text(problem), [&] {
       return SpaceOf(EnumerateChoices(std::get<Gemm>(problem), engine_), target.compute_units);
+    });
+  }
+
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
+    const ThreadCountScope scope(std::max(1, target.compute_units));
+    return AtLibraryEdge("asking for the default of " + Text(problem), [&]() -> Result<Config> {
+      const auto choice = DefaultChoice(std::get<Gemm>(problem), engine_);
+      if (!choice) return Solver::DefaultConfig(problem, target);
+      return Config{{"impl", choice->implementation},
+                    {"layout", choice->layout},
+                    {"threads", ThreadValues(target.compute_units).front()}};
     });
   }
 

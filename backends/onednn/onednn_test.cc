@@ -86,6 +86,37 @@ TEST_F(OneDnn, FirstConvolutionConfigIsTheLibrarysOwnChoiceOnAllThreads) {
   EXPECT_EQ(IntegerAt(space->At(0), "threads"), 2);
 }
 
+TEST_F(OneDnn, DefaultIsTheFirstConfigOfTheSpace) {
+  std::vector<std::pair<std::string, Problem>> problems;
+  for (const DataType type : {DataType::kF32, DataType::kBf16}) {
+    for (const ConvCase& test : host::ConvCasesInAllForms(type)) {
+      problems.emplace_back("host.onednn-conv", test.conv);
+    }
+    for (const int64_t extent : {1, 17, 64, 300}) {
+      Gemm gemm{.m = extent, .n = 40, .k = 33};
+      gemm.type = gemm.c_type = type;
+      problems.emplace_back("host.onednn-gemm", Normalized(gemm));
+      gemm.trans_b = Transpose::kYes;
+      gemm.beta = ScalarClass::kOther;
+      problems.emplace_back("host.onednn-gemm", Normalized(gemm));
+    }
+  }
+  int compared = 0;
+  for (const auto& [name, problem] : problems) {
+    const Solver& solver = Named(name);
+    if (!solver.IsApplicable(problem, TestTarget(2)).ok()) continue;
+    const auto space = solver.Space(problem, TestTarget(2));
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+
+    const auto config = solver.DefaultConfig(problem, TestTarget(2));
+
+    ASSERT_TRUE(config.ok()) << config.status().ToString();
+    EXPECT_EQ(*config, space->At(0)) << name << " " << Text(problem);
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
+}
+
 TEST_F(OneDnn, ImplementationNamesAreTheSameEveryTimeAndNameOneImplementationEach) {
   const Solver& solver = Named("host.onednn-conv");
   for (const ConvCase& test : host::ConvCases()) {

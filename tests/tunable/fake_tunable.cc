@@ -151,7 +151,7 @@ FakeTunable::~FakeTunable() = default;
 
 Candidate FakeTunable::DefaultOf(const Problem& problem) const {
   const Solver& solver = *backend_->solvers().front();
-  return {solver.id(), solver.Space(problem, device_->target())->At(0)};
+  return {solver.id(), *solver.DefaultConfig(problem, device_->target())};
 }
 
 TunableParts FakeTunable::Parts(int ordinal) {

@@ -230,6 +230,7 @@ TEST_P(SolverTest, CandidatesAreFoundAgainByTheirText) {
   ASSERT_TRUE(space.ok()) << space.status().ToString();
   ASSERT_GE(space->size(), 1u);
   EXPECT_EQ(space->IndexOf(space->At(0)), 0u);
+  EXPECT_EQ(solver.DefaultConfig(problem, device->target()), space->At(0));
   Random random(7);
 
   for (int i = 0; i < 10; ++i) {
