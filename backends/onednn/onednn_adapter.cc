@@ -1,8 +1,11 @@
 #include "backends/onednn/onednn_adapter.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <string_view>
 
 #include <oneapi/dnnl/dnnl_config.h>
 #include <oneapi/dnnl/dnnl_version.h>
@@ -46,6 +49,40 @@ dnnl::primitive_attr Attributes(MathMode math) {
   return attributes;
 }
 
+// Whether two descriptors stand for the same code on the same memory formats.
+bool IsSame(const_dnnl_primitive_desc_t a, const_dnnl_primitive_desc_t b) {
+  const auto name = [](const_dnnl_primitive_desc_t of) {
+    const char* text = nullptr;
+    const dnnl_status_t status = dnnl_primitive_desc_query(of, dnnl_query_impl_info_str, 0, &text);
+    return std::string_view(status == dnnl_success && text != nullptr ? text : "");
+  };
+  if (name(a) != name(b)) return false;
+  constexpr dnnl_query_t kFormats[] = {dnnl_query_src_md,          dnnl_query_weights_md,
+                                       dnnl_query_dst_md,          dnnl_query_diff_src_md,
+                                       dnnl_query_diff_weights_md, dnnl_query_diff_dst_md,
+                                       dnnl_query_scratchpad_md};
+  return std::all_of(std::begin(kFormats), std::end(kFormats), [&](dnnl_query_t format) {
+    const auto* of_a = dnnl_primitive_desc_query_md(a, format, 0);
+    const auto* of_b = dnnl_primitive_desc_query_md(b, format, 0);
+    if (of_a == nullptr || of_b == nullptr) return of_a == of_b;
+    return dnnl_memory_desc_equal(of_a, of_b) != 0;
+  });
+}
+
+// The primitive of exactly this descriptor. oneDNN's cache takes two calls for equal that differ in
+// the strides of extents of 1 only, though its choice of formats depends on these (seen in 3.2):
+// the primitive that it hands out then reads memory that was never bound. The cache goes back to
+// its size at once; whoever else uses it compiles once more.
+dnnl::primitive Create(const_dnnl_primitive_desc_t wanted) {
+  dnnl::primitive made(wanted);
+  if (IsSame(made.get_primitive_desc(), wanted)) return made;
+  const int capacity = dnnl::get_primitive_cache_capacity();
+  dnnl::set_primitive_cache_capacity(0);
+  made = dnnl::primitive(wanted);
+  dnnl::set_primitive_cache_capacity(capacity);
+  return made;
+}
+
 // `resolve` fills the descriptors of an Implementation from the typed primitive descriptor.
 template <class PrimitiveDesc, class Resolve>
 void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor) {
@@ -61,7 +98,7 @@ void VisitAll(PrimitiveDesc& pd, const Resolve& resolve, const Visitor& visitor)
     // candidate that is loaded again for the next round, or served, is not compiled again. So
     // load_ns is the cost of a first load only in a process that has not loaded the same before.
     // Switched off, every round would pay the compilation and nothing would be measured better.
-    implementation.create = [&pd] { return dnnl::primitive(pd.get()); };
+    implementation.create = [&pd] { return Create(pd.get()); };
     if (!visitor(implementation) || !pd.next_impl()) return;
   }
 }
