@@ -3,6 +3,15 @@
 #include <utility>
 
 namespace attune {
+namespace {
+
+bool HasBias(const Problem& problem) {
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) return gemm->bias != Bias::kNone;
+  const auto* conv = std::get_if<Conv>(&problem);
+  return conv != nullptr && conv->bias;
+}
+
+}  // namespace
 
 std::string_view Name(Origin origin) {
   switch (origin) {
@@ -29,12 +38,14 @@ Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
       option_(std::move(option)),
       executable_(std::move(executable)),
       workspace_bytes_(executable_->workspace_bytes()),
+      has_bias_(HasBias(problem_)),
       is_concurrent_(executable_->is_concurrent()) {}
 
 Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure)
     : problem_(std::move(problem)),
       workspace_limit_bytes_(workspace_limit_bytes),
-      failure_(std::move(failure)) {}
+      failure_(std::move(failure)),
+      has_bias_(HasBias(problem_)) {}
 
 Status Plan::RunAlone(const Arguments& arguments) {
   if (executable_ == nullptr) return failure_;

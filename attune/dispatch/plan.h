@@ -56,6 +56,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure);
 
   const Problem& problem() const { return problem_; }
+  bool has_bias() const { return has_bias_; }       // Whether bias is one of its operands.
   const Option& option() const { return option_; }  // REQUIRES: failure().ok().
   const Status& failure() const { return failure_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
@@ -76,6 +77,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Status failure_;
   const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
   const size_t workspace_bytes_ = 0;
+  const bool has_bias_;
   const bool is_concurrent_ = false;
   std::mutex run_mutex_;  // Held while executable_ runs, if it is not concurrent.
 };

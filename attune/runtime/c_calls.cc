@@ -58,12 +58,6 @@ struct OperandList {
   void Add(const void* address) { views[count++] = {const_cast<void*>(address), 0}; }
 };
 
-bool HasBias(const Problem& problem) {
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) return gemm->bias != Bias::kNone;
-  const auto* conv = std::get_if<Conv>(&problem);
-  return conv != nullptr && conv->bias;
-}
-
 // What callers of the first release have.
 constexpr size_t kLeastArgumentsSize = offsetof(attune_arguments, queue);
 
@@ -84,12 +78,12 @@ Status WrongArgumentsSize(const attune_arguments& arguments) {
                   arguments.struct_size, kLeastArgumentsSize));
 }
 
-Status WrongOperands(const Problem& problem, const attune_arguments& arguments) {
+Status WrongOperands(const Plan& plan, const attune_arguments& arguments) {
   if (arguments.a == nullptr || arguments.b == nullptr || arguments.c == nullptr) {
     return InvalidArgument("An operand is null: a, b and c are needed.");
   }
-  return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.", Text(problem),
-                                     HasBias(problem) ? "has" : "has not",
+  return InvalidArgument(fmt::format("{} {} a bias, and the arguments {} one.",
+                                     Text(plan.problem()), plan.has_bias() ? "has" : "has not",
                                      arguments.bias != nullptr ? "bring" : "bring not"));
 }
 
@@ -112,13 +106,14 @@ Status PlaceOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call
   return Status::Ok();
 }
 
+// Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
 // REQUIRES: the caller's workspace does.
-attune_code RunPlan(PlanServer& server, Plan& plan, const attune_arguments& call) try {
+[[gnu::always_inline]] inline attune_code RunPlan(PlanServer& server, Plan& plan,
+                                                  const attune_arguments& call) try {
   if (!plan.failure().ok()) return Fail(plan.failure());
   const bool has_bias = call.bias != nullptr;
-  if (call.a == nullptr || call.b == nullptr || call.c == nullptr ||
-      has_bias != HasBias(plan.problem())) {
-    return Fail(WrongOperands(plan.problem(), call));
+  if (call.a == nullptr || call.b == nullptr || call.c == nullptr || has_bias != plan.has_bias()) {
+    return Fail(WrongOperands(plan, call));
   }
   const OperandList operands(call);
   Arguments arguments;

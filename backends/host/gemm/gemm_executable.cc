@@ -19,16 +19,27 @@ int PartsOf(Division division) {
   return ours ? division.threads : 1;
 }
 
-double ValueOf(ScalarClass scalar_class, double value) {
-  switch (scalar_class) {
-    case ScalarClass::kZero:
-      return 0;
-    case ScalarClass::kOne:
-      return 1;
-    case ScalarClass::kOther:
-      return value;
-  }
-  return value;
+std::byte* Address(const BufferView& view) {
+  return static_cast<std::byte*>(view.handle) + view.offset_bytes;
+}
+
+MatrixProduct ShapeOf(const Gemm& gemm) {
+  MatrixProduct shape;
+  shape.m = gemm.m;
+  shape.n = gemm.n;
+  shape.k = gemm.k;
+  shape.transpose_a = gemm.trans_a == Transpose::kYes;
+  shape.transpose_b = gemm.trans_b == Transpose::kYes;
+  shape.lda = gemm.lda;
+  shape.ldb = gemm.ldb;
+  shape.ldc = gemm.ldc;
+  shape.alpha = gemm.alpha == ScalarClass::kZero ? 0 : 1;
+  shape.beta = gemm.beta == ScalarClass::kZero ? 0 : 1;
+  return shape;
+}
+
+bool HasEpilogue(const Gemm& gemm) {
+  return gemm.bias != Bias::kNone || gemm.activation != Activation::kNone;
 }
 
 template <class T>
@@ -63,9 +74,11 @@ struct GemmExecutable::Operands {
 GemmExecutable::GemmExecutable(const Gemm& gemm, std::unique_ptr<const ProductKernel> kernel,
                                Division division, HostResources resources)
     : gemm_(gemm),
+      shape_(ShapeOf(gemm)),
       kernel_(std::move(kernel)),
       split_(division.split),
       parts_(PartsOf(division)),
+      is_one_product_(gemm.batch_count == 1 && parts_ == 1 && !HasEpilogue(gemm)),
       resources_(resources),
       element_bytes_(SizeBytes(gemm.type)),
       scratch_bytes_(WholeLines(kernel_->scratch_bytes())),
@@ -83,6 +96,17 @@ size_t GemmExecutable::workspace_bytes() const {
 }
 
 Status GemmExecutable::Run(const Arguments& arguments) {
+  if (!is_one_product_) return RunInParts(arguments);
+  MatrixProduct product = shape_;
+  product.a = Address(arguments.operands[0]);
+  product.b = Address(arguments.operands[1]);
+  product.c = Address(arguments.operands[2]);
+  if (gemm_.alpha == ScalarClass::kOther) product.alpha = arguments.alpha;
+  if (gemm_.beta == ScalarClass::kOther) product.beta = arguments.beta;
+  return kernel_->Multiply(product, Address(arguments.workspace)) ? Status::Ok() : NoMemory();
+}
+
+Status GemmExecutable::RunInParts(const Arguments& arguments) const {
   const Operands operands = Bind(arguments);
   std::atomic<bool> failed{false};
   switch (split_) {
@@ -99,7 +123,10 @@ Status GemmExecutable::Run(const Arguments& arguments) {
       RunByDepth(operands, failed);
       break;
   }
-  if (!failed.load()) return Status::Ok();
+  return failed.load() ? NoMemory() : Status::Ok();
+}
+
+Status GemmExecutable::NoMemory() const {
   return ResourceExhausted(
       fmt::format("There is no memory for the temporary blocks of {}.", Text(Problem(gemm_))));
 }
@@ -107,32 +134,21 @@ Status GemmExecutable::Run(const Arguments& arguments) {
 GemmExecutable::Operands GemmExecutable::Bind(const Arguments& arguments) const {
   const bool has_bias = gemm_.bias != Bias::kNone;
   assert(arguments.operands.size() == (has_bias ? 4u : 3u));
-  const auto address = [](BufferView view) {
-    return static_cast<std::byte*>(view.handle) + view.offset_bytes;
-  };
-  return {address(arguments.operands[0]),
-          address(arguments.operands[1]),
-          has_bias ? address(arguments.operands[2]) : nullptr,
-          address(arguments.operands.back()),
-          address(arguments.workspace),
-          ValueOf(gemm_.alpha, arguments.alpha),
-          ValueOf(gemm_.beta, arguments.beta)};
+  return {Address(arguments.operands[0]),
+          Address(arguments.operands[1]),
+          has_bias ? Address(arguments.operands[2]) : nullptr,
+          Address(arguments.operands.back()),
+          Address(arguments.workspace),
+          gemm_.alpha == ScalarClass::kOther ? arguments.alpha : shape_.alpha,
+          gemm_.beta == ScalarClass::kOther ? arguments.beta : shape_.beta};
 }
 
 MatrixProduct GemmExecutable::ProductOf(const Operands& operands, int64_t item) const {
   const auto bytes = static_cast<int64_t>(element_bytes_);
-  MatrixProduct product;
-  product.m = gemm_.m;
-  product.n = gemm_.n;
-  product.k = gemm_.k;
-  product.transpose_a = gemm_.trans_a == Transpose::kYes;
-  product.transpose_b = gemm_.trans_b == Transpose::kYes;
+  MatrixProduct product = shape_;
   product.a = operands.a + item * gemm_.stride_a * bytes;
-  product.lda = gemm_.lda;
   product.b = operands.b + item * gemm_.stride_b * bytes;
-  product.ldb = gemm_.ldb;
   product.c = operands.c + item * gemm_.stride_c * bytes;
-  product.ldc = gemm_.ldc;
   product.alpha = operands.alpha;
   product.beta = operands.beta;
   return product;
@@ -221,7 +237,7 @@ void GemmExecutable::AddPartialSums(const MatrixProduct& product, const Operands
 
 void GemmExecutable::Finish(const Operands& operands, const MatrixProduct& product, IndexRange rows,
                             IndexRange columns) const {
-  if (gemm_.bias == Bias::kNone && gemm_.activation == Activation::kNone) return;
+  if (!HasEpilogue(gemm_)) return;
   if (gemm_.type == DataType::kF32) {
     resources_.kernels->epilogue_f32(
         EpilogueOf<float>(gemm_, operands.bias, product, rows, columns));

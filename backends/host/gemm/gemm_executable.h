@@ -32,6 +32,9 @@ class GemmExecutable final : public Executable {
  private:
   struct Operands;
 
+  // With a batch, threads of ours or an epilogue, which most calls of small products have not.
+  Status RunInParts(const Arguments& arguments) const;
+  Status NoMemory() const;
   Operands Bind(const Arguments& arguments) const;
   MatrixProduct ProductOf(const Operands& operands, int64_t item) const;
   std::byte* ScratchOf(const Operands& operands, int part) const;
@@ -46,9 +49,11 @@ class GemmExecutable final : public Executable {
               IndexRange columns) const;
 
   const Gemm gemm_;
+  const MatrixProduct shape_;  // One product of `gemm_` without its addresses.
   const std::unique_ptr<const ProductKernel> kernel_;
   const WorkSplit split_;
   const int parts_;  // Threads of ours that take part.
+  const bool is_one_product_;
   const HostResources resources_;
   const size_t element_bytes_;
   const size_t scratch_bytes_;      // Of one part.
