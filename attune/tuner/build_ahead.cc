@@ -22,8 +22,9 @@ void BuildAhead::Begin(const std::string& problem, const std::vector<Candidate>&
     if (!child.ok()) break;  // Fewer compile, or whoever runs a candidate does.
     children_.push_back(std::move(*child));
   }
-  working_ = std::min(wanted, children_.size());
-  for (size_t i = 0; i < working_; ++i) {
+  const size_t count = std::min(wanted, children_.size());
+  working_ = count;  // The first of them may be done before the last one is started.
+  for (size_t i = 0; i < count; ++i) {
     workers_.emplace_back([this, &child = children_[i]] { Work(child); });
   }
 }
