@@ -21,7 +21,8 @@ struct Dispatcher::Draft {
   uint64_t workspace_limit_bytes;
   Breadth breadth;
   Decision decision;
-  std::vector<std::string> refused;  // Solvers that do not apply.
+  std::vector<std::string> refused;  // Why solvers of its operator do not apply.
+  bool has_applicable = false;       // Whether one does.
   Shortage shortage;
 };
 
@@ -151,13 +152,14 @@ Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& 
         "serves only what is known. {}",
         Text(problem), Text(parts_.target), fmt::join(draft.decision.skipped, " ")));
   }
-  if (draft.refused.empty()) {
+  if (draft.refused.empty() && draft.has_applicable) {
     return ResourceExhausted(fmt::format(
         "No candidate for {} fits: the workspace is limited to {} bytes and the scope is '{}'.",
         Text(problem), workspace_limit_bytes, Name(options_.scope)));
   }
-  return Unsupported(
-      fmt::format("No solver here computes {}. {}", Text(problem), fmt::join(draft.refused, " ")));
+  std::string reasons = fmt::format("No solver here computes {}.", Text(problem));
+  for (const std::string& reason : draft.refused) reasons += " " + reason;
+  return Unsupported(std::move(reasons));
 }
 
 Status Dispatcher::AddForced(Draft& draft) const {
@@ -300,6 +302,7 @@ void Dispatcher::AddPredicted(Draft& draft) const {
   if (parts_.predictor == nullptr) return;
   std::vector<Option> predicted;
   for (const auto& solver : *parts_.solvers) {
+    if (solver->traits().operator_name != OperatorName(draft.problem)) continue;
     if (draft.breadth == Breadth::kReady && !solver->traits().instant) {
       draft.decision.is_provisional = true;
       continue;
@@ -331,6 +334,8 @@ void Dispatcher::AddDefaults(Draft& draft) const {
   for (const auto& solver : *parts_.solvers) {
     if (draft.breadth != Breadth::kEverything && has_instant) return;
     const SolverTraits& traits = solver->traits();
+    // Asking those of other operators would only cost the caller's time.
+    if (traits.operator_name != OperatorName(draft.problem)) continue;
     if (draft.breadth == Breadth::kReady && !traits.instant) {
       draft.decision.is_provisional = draft.decision.is_provisional || options.empty();
       continue;
@@ -353,6 +358,7 @@ bool Dispatcher::AddDefault(Draft& draft, const Solver& solver) const {
     draft.refused.push_back(candidate.error().message());
     return false;
   }
+  draft.has_applicable = true;
   Option option;
   option.candidate = *candidate;
   if (draft.decision.is_provisional) {

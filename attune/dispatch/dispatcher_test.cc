@@ -305,6 +305,23 @@ TEST_F(DispatcherTest, ThatNothingAppliesIsAnErrorWithEveryReason) {
                         "test.quick-gemm Not test.compiled-gemm Not test.plain-gemm"));
 }
 
+TEST_F(DispatcherTest, SolversOfOtherOperatorsAreNotAskedAndNothingStandsInForThem) {
+  machine_.slow->traits_.operator_name = "conv";
+
+  const auto serving = Serve();
+
+  ASSERT_TRUE(serving.ok()) << serving.status().ToString();
+  EXPECT_EQ(machine_.slow->defaults.all(), 0);
+  EXPECT_FALSE(serving->is_stand_in);
+  EXPECT_EQ(serving->plan->option().candidate, machine_.quick->At(0));
+}
+
+TEST_F(DispatcherTest, AnOperatorThatNoSolverKnowsIsUnsupported) {
+  problem_ = OtherOp{.op = "bnorm"};
+
+  EXPECT_EQ(Serve().status(), Unsupported("No solver here computes " + Text(problem_) + "."));
+}
+
 TEST_F(DispatcherTest, OfTheMeasuredOnesTheBestThatFitsTheWorkspaceServes) {
   IndexedChoice choice =
       ChoiceOf({machine_.quick->At(0), machine_.quick->At(1), machine_.quick->At(2)});

@@ -122,22 +122,22 @@ Constraint SplitNeedsThreads() {
   return constraint;
 }
 
-// The default comes first in every list: two vectors with the largest tile, images if there are
-// enough.
-Result<ConfigSpace> SpaceOf(const Conv& conv, const MicroKernelSet& kernels, int compute_units) {
+// The default comes first in every list: two vectors with the largest tile. Those together are
+// valid, so that they are the first config of the space.
+std::vector<Parameter> ParametersOf(const Conv& conv, const MicroKernelSet& kernels,
+                                    int compute_units) {
   const Extents extents = ExtentsOf(conv);
   std::vector<int64_t> vectors, tiles;
   AddRegisterTiles(extents, kernels, vectors, tiles);
   std::vector<ParameterValue> split = {std::string("work")};
   if (extents.batch > 1 && compute_units > 1) split.emplace_back(std::string("images"));
-  std::vector<Parameter> parameters = {{"vectors", Values(vectors)},
-                                       {"tile", Values(tiles)},
-                                       {"channels", Values(BlockValues(extents.channels, 16, 64))},
-                                       {"rows", Values(BlockValues(extents.rows, 1, 4))},
-                                       {"order", {std::string("filters"), std::string("rows")}},
-                                       {"split", split},
-                                       {"threads", ThreadValues(compute_units)}};
-  return ConfigSpace::Create(std::move(parameters), {FitsRegisters(kernels), SplitNeedsThreads()});
+  return {{"vectors", Values(vectors)},
+          {"tile", Values(tiles)},
+          {"channels", Values(BlockValues(extents.channels, 16, 64))},
+          {"rows", Values(BlockValues(extents.rows, 1, 4))},
+          {"order", {std::string("filters"), std::string("rows")}},
+          {"split", split},
+          {"threads", ThreadValues(compute_units)}};
 }
 
 DirectBlocking BlockingOf(const Config& config) {
@@ -240,8 +240,18 @@ class DirectConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    return SpaceOf(std::get<Conv>(problem), kernels_,
-                   std::min(std::max(1, target.compute_units), pool_.max_threads()));
+    return ConfigSpace::Create(ParametersOf(std::get<Conv>(problem), kernels_, ThreadsOn(target)),
+                               {FitsRegisters(kernels_), SplitNeedsThreads()});
+  }
+
+  // Serves first calls, for which listing the whole space would be a third of the work.
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
+    Config config;
+    for (const Parameter& parameter :
+         ParametersOf(std::get<Conv>(problem), kernels_, ThreadsOn(target))) {
+      config.emplace(parameter.name, parameter.values.front());
+    }
+    return config;
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
@@ -267,6 +277,10 @@ class DirectConvSolver final : public Solver {
   }
 
  private:
+  int ThreadsOn(const Target& target) const {
+    return std::min(std::max(1, target.compute_units), pool_.max_threads());
+  }
+
   const SolverId id_{"host.direct-conv", 1};
   const SolverTraits traits_{
       .description = "attune's own direct convolution with tunable register and cache blocks",
