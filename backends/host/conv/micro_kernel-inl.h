@@ -133,14 +133,16 @@ inline void Store(const StoreCall& call) {
 }
 
 template <int V, int J>
-void Register(MicroKernelSet& set) {
+constexpr void Register(MicroKernelSet& set) {
   if constexpr (J >= 1) {
     set.kernels[V - 1][J - 1] = &Micro<J, V>;
     Register<V, J - 1>(set);
   }
 }
 
-inline MicroKernelSet MakeSet() {
+// While compiling: what is compiled for a processor that is not here must not even be filled in by
+// it.
+constexpr MicroKernelSet MakeSet() {
   MicroKernelSet set;
   set.vector_floats = kVectorFloats;
   set.store = &Store;

@@ -12,7 +12,7 @@ constexpr int kMaxRows4 = 0;
 namespace attune::host {
 
 const MicroKernelSet& MicroKernelsV2() {
-  static const MicroKernelSet kSet = v2::MakeSet();
+  static constexpr MicroKernelSet kSet = v2::MakeSet();
   return kSet;
 }
 

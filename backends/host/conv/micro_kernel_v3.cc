@@ -12,7 +12,7 @@ constexpr int kMaxRows4 = 0;
 namespace attune::host {
 
 const MicroKernelSet& MicroKernelsV3() {
-  static const MicroKernelSet kSet = v3::MakeSet();
+  static constexpr MicroKernelSet kSet = v3::MakeSet();
   return kSet;
 }
 

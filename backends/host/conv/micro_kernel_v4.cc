@@ -12,7 +12,7 @@ constexpr int kMaxRows4 = 6;
 namespace attune::host {
 
 const MicroKernelSet& MicroKernelsV4() {
-  static const MicroKernelSet kSet = v4::MakeSet();
+  static constexpr MicroKernelSet kSet = v4::MakeSet();
   return kSet;
 }
 
