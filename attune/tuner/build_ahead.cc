@@ -16,17 +16,27 @@ void BuildAhead::Begin(const std::string& problem, const std::vector<Candidate>&
   next_ = taken_ = 0;
   built_.clear();
   std::erase_if(children_, [](const ChildProcess& child) { return !child.alive(); });
+  working_ = 0;
+  // One after the other, each at work before the next is started: on a machine with many cores the
+  // first ones may have built everything before the last one would be there.
   const size_t wanted = std::min(jobs_, candidates_.size());
-  while (children_.size() < wanted) {
-    auto child = spares_.Take();
-    if (!child.ok()) break;  // Fewer compile, or whoever runs a candidate does.
-    children_.push_back(std::move(*child));
-  }
-  const size_t count = std::min(wanted, children_.size());
-  working_ = count;  // The first of them may be done before the last one is started.
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < wanted && HasMore(); ++i) {
+    if (i == children_.size()) {
+      auto child = spares_.Take();
+      if (!child.ok()) break;  // Fewer compile, or whoever runs a candidate does.
+      children_.push_back(std::move(*child));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ++working_;
+    }
     workers_.emplace_back([this, &child = children_[i]] { Work(child); });
   }
+}
+
+bool BuildAhead::HasMore() {
+  const std::lock_guard lock(mutex_);
+  return next_ < candidates_.size();
 }
 
 void BuildAhead::Work(ChildProcess& child) {

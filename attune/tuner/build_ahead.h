@@ -55,6 +55,8 @@ class BuildAhead {
   std::vector<BusyInterval> TakeBusyIntervals();
 
  private:
+  // Whether there are candidates that nobody has begun.
+  bool HasMore();
   void Work(ChildProcess& child);
   BuiltAhead Build(ChildProcess& child, size_t index) const;
   void Finish(BuiltAhead built);
@@ -66,7 +68,7 @@ class BuildAhead {
   std::string problem_;
   QualifyTime time_;
   std::vector<std::string> candidates_;  // Texts.
-  std::vector<ChildProcess> children_;
+  std::deque<ChildProcess> children_;    // Workers hold references to theirs.
   std::vector<std::jthread> workers_;
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
