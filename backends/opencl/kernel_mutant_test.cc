@@ -207,6 +207,8 @@ class MutantRun {
       Limit(RLIMIT_CPU,
             chosen.mutant.use->is_heavy ? kHeavyProcessorSeconds : kMutantProcessorSeconds);
       Limit(RLIMIT_CORE, 0);
+      // What a corrupted kernel dies of is no fault that a sanitizer should report.
+      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::signal(fault, SIG_DFL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
       Limit(RLIMIT_AS, kMutantMemoryBytes);
 #endif
