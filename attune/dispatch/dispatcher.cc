@@ -22,7 +22,7 @@ struct Dispatcher::Draft {
   Breadth breadth;
   Decision decision;
   std::vector<std::string> refused;  // Why solvers of its operator do not apply.
-  bool has_applicable = false;       // Whether one does.
+  bool has_applicable;               // Whether one does.
   Shortage shortage;
 };
 
@@ -133,7 +133,7 @@ bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
 
 Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& choices,
                                     uint64_t workspace_limit_bytes, Breadth breadth) const {
-  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}, {}};
+  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}, false, {}};
   ATTUNE_RETURN_IF_ERROR(AddForced(draft));
   if (draft.decision.is_tuned) return std::move(draft.decision);
   AddRecords(draft);

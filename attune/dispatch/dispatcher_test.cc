@@ -317,7 +317,7 @@ TEST_F(DispatcherTest, SolversOfOtherOperatorsAreNotAskedAndNothingStandsInForTh
 }
 
 TEST_F(DispatcherTest, AnOperatorThatNoSolverKnowsIsUnsupported) {
-  problem_ = OtherOp{.op = "bnorm"};
+  problem_ = OtherOp{.op = "bnorm", .attributes = {}};
 
   EXPECT_EQ(Serve().status(), Unsupported("No solver here computes " + Text(problem_) + "."));
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attune/space/first_config.h"
 #include "backends/host/conv/conv_form.h"
 #include "backends/host/conv/tap_conv.h"
 #include "backends/host/conv/tap_plan.h"
@@ -122,22 +123,21 @@ Constraint SplitNeedsThreads() {
   return constraint;
 }
 
-// The default comes first in every list: two vectors with the largest tile. Those together are
-// valid, so that they are the first config of the space.
-std::vector<Parameter> ParametersOf(const Conv& conv, const MicroKernelSet& kernels,
-                                    int compute_units) {
+// The default comes first in every list: two vectors with the largest tile.
+SpaceDescription Describe(const Conv& conv, const MicroKernelSet& kernels, int compute_units) {
   const Extents extents = ExtentsOf(conv);
   std::vector<int64_t> vectors, tiles;
   AddRegisterTiles(extents, kernels, vectors, tiles);
   std::vector<ParameterValue> split = {std::string("work")};
   if (extents.batch > 1 && compute_units > 1) split.emplace_back(std::string("images"));
-  return {{"vectors", Values(vectors)},
-          {"tile", Values(tiles)},
-          {"channels", Values(BlockValues(extents.channels, 16, 64))},
-          {"rows", Values(BlockValues(extents.rows, 1, 4))},
-          {"order", {std::string("filters"), std::string("rows")}},
-          {"split", split},
-          {"threads", ThreadValues(compute_units)}};
+  return {{{"vectors", Values(vectors)},
+           {"tile", Values(tiles)},
+           {"channels", Values(BlockValues(extents.channels, 16, 64))},
+           {"rows", Values(BlockValues(extents.rows, 1, 4))},
+           {"order", {std::string("filters"), std::string("rows")}},
+           {"split", split},
+           {"threads", ThreadValues(compute_units)}},
+          {FitsRegisters(kernels), SplitNeedsThreads()}};
 }
 
 DirectBlocking BlockingOf(const Config& config) {
@@ -240,18 +240,14 @@ class DirectConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    return ConfigSpace::Create(ParametersOf(std::get<Conv>(problem), kernels_, ThreadsOn(target)),
-                               {FitsRegisters(kernels_), SplitNeedsThreads()});
+    SpaceDescription description = Describe(std::get<Conv>(problem), kernels_, ThreadsOn(target));
+    return ConfigSpace::Create(std::move(description.parameters),
+                               std::move(description.constraints));
   }
 
   // Serves first calls, for which listing the whole space would be a third of the work.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
-    Config config;
-    for (const Parameter& parameter :
-         ParametersOf(std::get<Conv>(problem), kernels_, ThreadsOn(target))) {
-      config.emplace(parameter.name, parameter.values.front());
-    }
-    return config;
+    return FirstConfig(Describe(std::get<Conv>(problem), kernels_, ThreadsOn(target)));
   }
 
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/problem/problem.h"
+#include "attune/space/first_config.h"
 #include "backends/host/conv/gemm_conv_executable.h"
 #include "backends/host/conv/gemm_conv_plan.h"
 
@@ -106,11 +107,11 @@ class GemmConvSolver final : public Solver {
 
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
     ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-    const Conv& conv = std::get<Conv>(problem);
-    const bool direct = GemmConvPlan(conv, GemmConvPlan::RowsPerImage(conv)).direct();
-    std::vector<ParameterValue> rows = RowValues(conv, direct);
-    const int most = std::min(std::max(1, target.compute_units), pool_.max_threads());
-    return ConfigSpace::Create({{"rows", std::move(rows)}, {"threads", ThreadValues(most)}}, {});
+    return ConfigSpace::Create(ParametersOf(std::get<Conv>(problem), target), {});
+  }
+
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
+    return FirstConfig({ParametersOf(std::get<Conv>(problem), target), {}});
   }
 
   // Both have the parameter `threads`, which is all that this depends on.
@@ -132,6 +133,12 @@ class GemmConvSolver final : public Solver {
   }
 
  private:
+  std::vector<Parameter> ParametersOf(const Conv& conv, const Target& target) const {
+    const bool direct = GemmConvPlan(conv, GemmConvPlan::RowsPerImage(conv)).direct();
+    const int most = std::min(std::max(1, target.compute_units), pool_.max_threads());
+    return {{"rows", RowValues(conv, direct)}, {"threads", ThreadValues(most)}};
+  }
+
   // Sums over images, taps or into a bias would be rounded to 16 bits at every step.
   Status CheckType(const Conv& conv) const {
     if (conv.type == DataType::kF32 || conv.type == DataType::kF64) return Status::Ok();

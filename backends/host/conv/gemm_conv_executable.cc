@@ -28,9 +28,9 @@ bool Accumulates(const Conv& conv, const GemmUnit& unit) {
 
 Result<Config> ProductConfig(const Solver& gemm, const Gemm& product, const Target& target,
                              int threads) {
+  ATTUNE_ASSIGN_OR_RETURN(const Config first, gemm.DefaultConfig(product, target));
+  if (!first.contains("threads") || IntegerAt(first, "threads") == threads) return first;
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, gemm.Space(product, target));
-  const Config first = space.At(0);
-  if (!first.contains("threads")) return first;
   // Not the default with another "threads" in it: rules tie that to other parameters, so that the
   // result need not be valid.
   std::optional<Config> best;

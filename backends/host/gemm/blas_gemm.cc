@@ -55,16 +55,16 @@ class BlasGemm final : public GemmSolver {
  private:
   Status Accepts(const Gemm&) const override { return blas_.Get().status(); }
 
-  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
+  SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
     std::vector<WorkSplit> splits = UsefulSplits(gemm);
     splits.insert(splits.begin(), WorkSplit::kLibrary);
-    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space, MakeDivisionParameters(target, splits));
+    SpaceDescription space = DescribeDivision(target, splits);
     Parameter routine{"routine", {std::string("gemm")}};
     // Neither library turns a product with a vector into the routine for it, which reads the matrix
     // once instead of packing it.
     if (gemm.m == 1 || gemm.n == 1) routine.values.emplace_back(std::string("gemv"));
     space.parameters.push_back(std::move(routine));
-    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+    return space;
   }
 
   Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,

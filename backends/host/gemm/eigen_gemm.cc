@@ -55,10 +55,8 @@ class EigenGemm final : public GemmSolver {
                                    Name(IsaLevel::kV2), Name(level_)));
   }
 
-  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
-    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space,
-                            MakeDivisionParameters(target, UsefulSplits(gemm)));
-    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+  SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
+    return DescribeDivision(target, UsefulSplits(gemm));
   }
 
   Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,

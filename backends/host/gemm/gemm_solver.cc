@@ -31,7 +31,12 @@ Status GemmSolver::IsApplicable(const Problem& problem, const Target& target) co
 
 Result<ConfigSpace> GemmSolver::Space(const Problem& problem, const Target& target) const {
   ATTUNE_RETURN_IF_ERROR(IsApplicable(problem, target));
-  return SpaceOf(std::get<Gemm>(problem), target);
+  SpaceDescription description = Describe(std::get<Gemm>(problem), target);
+  return ConfigSpace::Create(std::move(description.parameters), std::move(description.constraints));
+}
+
+Result<Config> GemmSolver::DefaultConfig(const Problem& problem, const Target& target) const {
+  return FirstConfig(Describe(std::get<Gemm>(problem), target));
 }
 
 Result<std::unique_ptr<Executable>> GemmSolver::Load(const Artifact&, const Problem& problem,

@@ -17,6 +17,8 @@ class GemmSolver : public Solver {
 
   Status IsApplicable(const Problem& problem, const Target& target) const final;
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
+  // Serves first calls, for which listing the whole space would be most of the work.
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const final;
   Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const final {
     return BuildRecipe{};
   }
@@ -34,7 +36,7 @@ class GemmSolver : public Solver {
  private:
   // Whether it computes this problem, which is a product of one type on the host.
   virtual Status Accepts(const Gemm& gemm) const = 0;
-  virtual Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const = 0;
+  virtual SpaceDescription Describe(const Gemm& gemm, const Target& target) const = 0;
   virtual Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,
                                                                   const Config& config) const = 0;
 

@@ -147,9 +147,8 @@ class PackedGemm final : public GemmSolver {
  private:
   Status Accepts(const Gemm&) const override { return Status::Ok(); }
 
-  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
-    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space,
-                            MakeDivisionParameters(target, UsefulSplits(gemm)));
+  SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
+    SpaceDescription space = DescribeDivision(target, UsefulSplits(gemm));
     if (IsForOneThread(gemm)) {
       for (Parameter& parameter : space.parameters) {
         Prefer(parameter, int64_t{1});
@@ -162,7 +161,7 @@ class PackedGemm final : public GemmSolver {
     if (gemm.k <= kLongestWholeDepth) Prefer(depth, LargestOf(depth));
     space.parameters.push_back(std::move(depth));
     space.parameters.push_back(BlockParameter("row_block", kRowBlocks, gemm.m));
-    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+    return space;
   }
 
   static ParameterValue LargestOf(const Parameter& parameter) {

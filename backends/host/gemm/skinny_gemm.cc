@@ -95,13 +95,12 @@ class SkinnyGemm final : public GemmSolver {
                                    Subject(), kMostVectors, gemm.m, gemm.n));
   }
 
-  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
-    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space,
-                            MakeDivisionParameters(target, UsefulSplits(gemm)));
+  SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
+    SpaceDescription space = DescribeDivision(target, UsefulSplits(gemm));
     space.parameters.push_back({"streams", {int64_t{8}, int64_t{4}, int64_t{2}, int64_t{1}}});
     space.parameters.push_back({"block", {int64_t{4096}, int64_t{1024}, int64_t{16384}}});
     space.parameters.push_back({"prefetch_bytes", {int64_t{0}, int64_t{512}, int64_t{2048}}});
-    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+    return space;
   }
 
   Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,

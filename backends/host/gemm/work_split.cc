@@ -65,21 +65,22 @@ std::vector<WorkSplit> UsefulSplits(const Gemm& gemm) {
   return splits;
 }
 
-Result<DivisionParameters> MakeDivisionParameters(const Target& target,
-                                                  const std::vector<WorkSplit>& splits) {
-  DivisionParameters out;
+SpaceDescription DescribeDivision(const Target& target, const std::vector<WorkSplit>& splits) {
   if (target.compute_units <= 1 || splits.empty()) {
-    out.parameters = {{"threads", {int64_t{1}}}, {"split", {std::string("none")}}};
-    return out;
+    return {{{"threads", {int64_t{1}}}, {"split", {std::string("none")}}}, {}};
   }
   Parameter split{"split", {}};
   for (const WorkSplit value : splits) split.values.emplace_back(std::string(Name(value)));
   split.values.emplace_back(std::string(Name(WorkSplit::kNone)));
-  out.parameters = {{"threads", ThreadValues(target.compute_units)}, std::move(split)};
-  ATTUNE_ASSIGN_OR_RETURN(Expression rule,
-                          Expression::Parse("(threads == 1) == (split == \"none\")"));
-  out.constraints.push_back(ConstraintFrom(std::move(rule)));
-  return out;
+  // Not a parsed text: first calls ask for it.
+  Constraint rule;
+  rule.names = {"threads", "split"};
+  rule.text = "(threads == 1) == (split == \"none\")";
+  rule.holds = [](const Expression::Lookup& at) -> Result<bool> {
+    const bool one_thread = std::get<int64_t>(*at("threads")) == 1;
+    return one_thread == (std::get<std::string>(*at("split")) == Name(WorkSplit::kNone));
+  };
+  return {{{"threads", ThreadValues(target.compute_units)}, std::move(split)}, {std::move(rule)}};
 }
 
 }  // namespace attune::host

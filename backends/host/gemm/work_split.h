@@ -8,7 +8,7 @@
 
 #include "attune/problem/gemm.h"
 #include "attune/problem/target.h"
-#include "attune/space/config_space.h"
+#include "attune/space/first_config.h"
 
 namespace attune::host {
 
@@ -41,11 +41,6 @@ std::vector<ParameterValue> ThreadValues(int compute_units);
 std::vector<WorkSplit> UsefulSplits(const Gemm& gemm);
 
 // The parameters "threads" and "split" and the rule that ties them: one thread means no split.
-struct DivisionParameters {
-  std::vector<Parameter> parameters;
-  std::vector<Constraint> constraints;
-};
-Result<DivisionParameters> MakeDivisionParameters(const Target& target,
-                                                  const std::vector<WorkSplit>& splits);
+SpaceDescription DescribeDivision(const Target& target, const std::vector<WorkSplit>& splits);
 
 }  // namespace attune::host

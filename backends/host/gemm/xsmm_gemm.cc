@@ -194,13 +194,12 @@ class XsmmGemm final : public GemmSolver {
     return Status::Ok();
   }
 
-  Result<ConfigSpace> SpaceOf(const Gemm& gemm, const Target& target) const override {
-    ATTUNE_ASSIGN_OR_RETURN(DivisionParameters space,
-                            MakeDivisionParameters(target, UsefulSplits(gemm)));
+  SpaceDescription Describe(const Gemm& gemm, const Target& target) const override {
+    SpaceDescription space = DescribeDivision(target, UsefulSplits(gemm));
     space.parameters.push_back(BlockParameter("block_rows", {64, 128, 256}, gemm.m));
     space.parameters.push_back(BlockParameter("block_columns", {32, 64, 128}, gemm.n));
     space.parameters.push_back(BlockParameter("block_depth", {128, 256, 512}, gemm.k));
-    return ConfigSpace::Create(std::move(space.parameters), std::move(space.constraints));
+    return space;
   }
 
   Result<std::unique_ptr<const ProductKernel>> MakeKernel(const Gemm& gemm,

@@ -1,0 +1,92 @@
+#include "attune/space/first_config.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+// Goes through the parameters in order, and back where none of the values of one is allowed.
+class Search {
+ public:
+  explicit Search(const SpaceDescription& description)
+      : parameters_(description.parameters),
+        chosen_(parameters_.size(), 0),
+        decided_at_(parameters_.size() + 1) {}
+
+  // Constraints count at the last parameter that they read; those that read none, after all.
+  Status Add(const Constraint& constraint) {
+    size_t last = constraint.names.empty() ? parameters_.size() : 0;
+    for (const std::string& name : constraint.names) {
+      const auto read = std::find_if(parameters_.begin(), parameters_.end(),
+                                     [&](const Parameter& at) { return at.name == name; });
+      if (read == parameters_.end()) {
+        return NotFound(
+            fmt::format("Constraint '{}' reads '{}', which is no parameter of the space.",
+                        constraint.text, name));
+      }
+      last = std::max(last, static_cast<size_t>(read - parameters_.begin()));
+    }
+    decided_at_[last].push_back(&constraint);
+    return Status::Ok();
+  }
+
+  Result<Config> Run() {
+    size_t level = 0;
+    while (level < parameters_.size()) {
+      if (chosen_[level] == parameters_[level].values.size()) {
+        if (level == 0) return InvalidArgument("No config of the space is valid.");
+        chosen_[level--] = 0;
+        ++chosen_[level];
+        continue;
+      }
+      ATTUNE_ASSIGN_OR_RETURN(const bool allowed, Allowed(level));
+      if (allowed) {
+        ++level;
+      } else {
+        ++chosen_[level];
+      }
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const bool allowed, Allowed(level));
+    if (!allowed) return InvalidArgument("No config of the space is valid.");
+    Config config;
+    for (size_t i = 0; i < parameters_.size(); ++i) config.emplace(parameters_[i].name, ValueAt(i));
+    return config;
+  }
+
+ private:
+  const ParameterValue& ValueAt(size_t i) const { return parameters_[i].values[chosen_[i]]; }
+
+  Result<bool> Allowed(size_t level) const {
+    const auto lookup = [this](std::string_view name) -> const ParameterValue* {
+      for (size_t i = 0; i < parameters_.size(); ++i) {
+        if (parameters_[i].name == name) return &ValueAt(i);
+      }
+      return nullptr;
+    };
+    for (const Constraint* constraint : decided_at_[level]) {
+      ATTUNE_ASSIGN_OR_RETURN(const bool holds, constraint->holds(lookup));
+      if (!holds) return false;
+    }
+    return true;
+  }
+
+  const std::vector<Parameter>& parameters_;
+  std::vector<size_t> chosen_;  // Positions of values.
+  std::vector<std::vector<const Constraint*>> decided_at_;
+};
+
+}  // namespace
+
+Result<Config> FirstConfig(const SpaceDescription& description) {
+  Search search(description);
+  for (const Constraint& constraint : description.constraints) {
+    ATTUNE_RETURN_IF_ERROR(search.Add(constraint));
+  }
+  return search.Run();
+}
+
+}  // namespace attune

@@ -1,0 +1,69 @@
+#include "attune/space/first_config.h"
+
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using ::testing::HasSubstr;
+
+Parameter Integers(std::string name, std::initializer_list<int64_t> values) {
+  return {std::move(name), {values.begin(), values.end()}};
+}
+
+Constraint Rule(std::string_view text) {
+  return ConstraintFrom(*Expression::Parse(text, ExpressionDialect::kPython));
+}
+
+// What listing the space says.
+Config Listed(const SpaceDescription& description) {
+  return ConfigSpace::Create(description.parameters, description.constraints)->At(0);
+}
+
+TEST(FirstConfigTest, IsOfFirstValuesWhereNothingForbidsThem) {
+  const SpaceDescription space{{Integers("a", {3, 1}), Integers("b", {7, 8})}, {}};
+
+  EXPECT_EQ(*FirstConfig(space), (Config{{"a", int64_t{3}}, {"b", int64_t{7}}}));
+  EXPECT_EQ(*FirstConfig(space), Listed(space));
+}
+
+TEST(FirstConfigTest, IsTheFirstOfTheListUnderRulesThatTieParameters) {
+  const std::vector<Parameter> parameters = {Integers("a", {1, 2, 3, 4}),
+                                             Integers("b", {4, 3, 2, 1}), Integers("c", {1, 2, 3}),
+                                             Integers("d", {5})};
+  for (const char* rule : {"a == b", "a + b + c == 9", "c * a == 6", "a * b == c * 5 + 1", "a > 3",
+                           "d == a + b", "a == c and c == b"}) {
+    for (const char* other : {"d == 5", "c != 1", "b < 4", "a != 1 or c == 3"}) {
+      const SpaceDescription space{parameters, {Rule(rule), Rule(other)}};
+      const auto listed = ConfigSpace::Create(space.parameters, space.constraints);
+
+      const auto first = FirstConfig(space);
+
+      ASSERT_EQ(first.ok(), listed.ok()) << rule << " and " << other;
+      if (!first.ok()) continue;
+      EXPECT_EQ(*first, listed->At(0)) << rule << " and " << other;
+    }
+  }
+}
+
+TEST(FirstConfigTest, ASpaceWithoutParametersHasOneConfig) {
+  EXPECT_EQ(*FirstConfig({}), Config());
+}
+
+TEST(FirstConfigTest, WhatCannotBeIsAnError) {
+  const Parameter a = Integers("a", {1, 2});
+
+  EXPECT_EQ(FirstConfig({{a}, {Rule("a == 3")}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(FirstConfig({{a}, {Rule("a == 1"), Rule("1 == 2")}}).status().code(),
+            StatusCode::kInvalidArgument);
+  const Status unknown = FirstConfig({{a}, {Rule("b == 1")}}).status();
+  EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
+  EXPECT_THAT(unknown.message(), HasSubstr("reads 'b'"));
+}
+
+}  // namespace
+}  // namespace attune
