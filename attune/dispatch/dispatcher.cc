@@ -95,7 +95,7 @@ Result<Candidate> Dispatcher::DefaultOf(const Solver& solver, const Problem& pro
     Candidate candidate{solver.id(), space.At(i)};
     if (RunsHere(candidate)) return candidate;
   }
-  return Unavailable(WhyNotAfterFork(Text(solver.id())));
+  return FailedPrecondition(WhyNotAfterFork(Text(solver.id())));
 }
 
 Result<Decision> Dispatcher::DecideWithin(const Problem& problem, const ChoiceSource& choices,
@@ -172,6 +172,8 @@ Status Dispatcher::AddForced(Draft& draft) const {
   if (entry->config.has_value()) {
     option.candidate.config = *entry->config;
   } else {
+    ATTUNE_RETURN_IF_ERROR(
+        Applies(draft.problem, option.candidate).WithContext("The forced choice cannot serve"));
     const auto candidate = DefaultOf(*entry->solver, draft.problem);
     if (!candidate.ok()) return candidate.error().WithContext("The forced choice cannot serve");
     option.candidate = *candidate;

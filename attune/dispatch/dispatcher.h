@@ -173,8 +173,8 @@ class Dispatcher {
   // False if it is out of scope, above the limit, of no use after a fork, or known.
   bool Add(Draft& draft, Option option) const;
   bool RunsHere(const Candidate& candidate) const;
-  // The default of `solver`, which applies to `problem`; after a fork the first config that runs
-  // then, or kUnavailable if there is none.
+  // The default of `solver`; after a fork the first config that runs then, or kFailedPrecondition
+  // if there is none. REQUIRES: it applies to `problem`.
   Result<Candidate> DefaultOf(const Solver& solver, const Problem& problem) const;
   // Ok if the solver of `candidate` exists here and applies to the problem.
   Status Applies(const Problem& problem, const Candidate& candidate) const;

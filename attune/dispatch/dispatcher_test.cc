@@ -87,6 +87,7 @@ TEST_F(DispatcherTest, AForcedChoiceThatDoesNotApplyIsAnErrorAndNothingElseServe
   const auto serving = Serve();
 
   EXPECT_EQ(serving.status(), Unsupported("The forced choice cannot serve: Too small for it."));
+  EXPECT_EQ(machine_.plain->defaults.all(), 0);
   EXPECT_EQ(machine_.quick->loads.all(), 0);
 }
 

@@ -70,7 +70,7 @@ class Solver {
   virtual Result<ConfigSpace> Space(const Problem& problem, const Target& target) const = 0;
 
   // The config at index 0 of Space(). Worth overriding where listing the space is slow: whoever has
-  // to serve a problem now needs no more than this.
+  // to serve a problem now needs no more than this. REQUIRES: the problem is applicable.
   virtual Result<Config> DefaultConfig(const Problem& problem, const Target& target) const;
 
   // Configs beyond Space() that the library of an opened device lists for an applicable problem, best
