@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include <oneapi/dnnl/dnnl_config.h>
@@ -69,18 +70,31 @@ bool IsSame(const_dnnl_primitive_desc_t a, const_dnnl_primitive_desc_t b) {
   });
 }
 
+// oneDNN's cache of primitives is empty and stays so while this lives; one at a time.
+class CacheOff {
+ public:
+  CacheOff() : lock_(mutex_), capacity_(dnnl::get_primitive_cache_capacity()) {
+    dnnl::set_primitive_cache_capacity(0);
+  }
+  ~CacheOff() { (void)dnnl_set_primitive_cache_capacity(capacity_); }
+  CacheOff(const CacheOff&) = delete;
+  CacheOff& operator=(const CacheOff&) = delete;
+
+ private:
+  static inline std::mutex mutex_;  // Held from reading the capacity to putting it back.
+  const std::lock_guard<std::mutex> lock_;
+  const int capacity_;
+};
+
 // The primitive of exactly this descriptor. oneDNN's cache takes two calls for equal that differ in
 // the strides of extents of 1 only, though its choice of formats depends on these (seen in 3.2):
 // the primitive that it hands out then reads memory that was never bound. The cache goes back to
 // its size at once; whoever else uses it compiles once more.
 dnnl::primitive Create(const_dnnl_primitive_desc_t wanted) {
-  dnnl::primitive made(wanted);
+  const dnnl::primitive made(wanted);
   if (IsSame(made.get_primitive_desc(), wanted)) return made;
-  const int capacity = dnnl::get_primitive_cache_capacity();
-  dnnl::set_primitive_cache_capacity(0);
-  made = dnnl::primitive(wanted);
-  dnnl::set_primitive_cache_capacity(capacity);
-  return made;
+  const CacheOff cache_off;
+  return dnnl::primitive(wanted);
 }
 
 // `resolve` fills the descriptors of an Implementation from the typed primitive descriptor.
