@@ -245,7 +245,7 @@ class DirectConvSolver final : public Solver {
                                std::move(description.constraints));
   }
 
-  // Serves first calls, for which listing the whole space would be a third of the work.
+  // Serves first calls, for which listing the whole space would be two fifths of the work.
   Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override {
     return FirstConfig(Describe(std::get<Conv>(problem), kernels_, ThreadsOn(target)));
   }

@@ -49,7 +49,6 @@ MatrixProduct Transposed(const MatrixProduct& product) {
 }
 
 IndexRange PartOf(int64_t total, int64_t granule, int parts, int index) {
-  if (parts == 1) return {0, total};  // Three divisions less for a call that is not divided.
   const int64_t granules = (total + granule - 1) / granule;
   const auto border = [&](int64_t at) { return std::min(total, granules * at / parts * granule); };
   return {border(index), border(index + 1)};

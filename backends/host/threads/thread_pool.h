@@ -31,11 +31,6 @@ class ThreadPool {
   // must not throw.
   template <class Task>
   void Run(int parts, Task&& task) {
-    if (parts == 1) {
-      // Most calls of a small product; all that the pool does would take longer than some of them.
-      task(0);
-      return;
-    }
     using Stored = std::remove_reference_t<Task>;
     RunErased(
         parts, [](void* stored, int part) { (*static_cast<Stored*>(stored))(part); },
