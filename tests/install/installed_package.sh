@@ -31,7 +31,7 @@ grep -q '^attune_tunings_total 3$' "$work/varying.txt" || fail "varying_shapes t
 
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-cc -std=c11 -Wall -Wextra -Werror "$examples/gemm_in_c.c" $(pkg-config --cflags --libs attune) \
+cc ${CFLAGS:-} -std=c11 -Wall -Wextra -Werror "$examples/gemm_in_c.c" $(pkg-config --cflags --libs attune) \
   -Wl,-rpath,"$prefix/lib" -o "$work/gemm_in_c"
 "$work/gemm_in_c" || fail "the program of pkg-config ended with status $?"
 

@@ -45,7 +45,7 @@ void CallUntilTuned(attune_runtime* runtime) {
 TEST(BadCandidates, AGoodOneOfTheSameNameIsSwappedIn) {
   RuntimeWorld world;
   EventLog log;
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
   log.Listen(runtime.get());
 
@@ -61,7 +61,7 @@ void ExpectItStaysAway(const std::string& fault, const std::string& end) {
   SCOPED_TRACE(fault);
   RuntimeWorld world("fake.tiled fault=" + fault);
   EventLog log;
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED, kTimeForAllMs);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
   log.Listen(runtime.get());
 

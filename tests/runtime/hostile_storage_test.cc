@@ -158,7 +158,9 @@ TEST(HostileStorage, ADatabaseThatIsReplacedIsFollowed) {
   ASSERT_TRUE(Multiply(runtime.get(), 17));
 
   EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
-  EXPECT_EQ(CountersOf(runtime.get()).swaps, 1u);
+  // By what its neighbour's record says, if that has to be loaded first, and by its own.
+  EXPECT_GE(CountersOf(runtime.get()).swaps, 1u);
+  EXPECT_LE(CountersOf(runtime.get()).swaps, 2u);
 }
 
 TEST(HostileStorage, AFolderThatCannotBeMadeIsToldAndTheDefaultServes) {

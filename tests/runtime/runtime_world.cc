@@ -113,10 +113,10 @@ RuntimeHandle MakeRuntime(const attune_options& options) {
   return RuntimeHandle(runtime);
 }
 
-RuntimeHandle MakeRuntime(attune_policy policy) {
+RuntimeHandle MakeRuntime(attune_policy policy, int64_t per_problem_ms) {
   attune_options options = ATTUNE_OPTIONS_INIT;
   options.policy = policy;
-  options.per_problem_ms = 500;
+  options.per_problem_ms = per_problem_ms;
   return MakeRuntime(options);
 }
 

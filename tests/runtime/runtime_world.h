@@ -82,8 +82,12 @@ struct RuntimeDeleter {
 };
 using RuntimeHandle = std::unique_ptr<attune_runtime, RuntimeDeleter>;
 
+// For tests of which candidate was found: all of the fake device's are measured, however slowly the
+// children of the tuner run on a busy machine.
+inline constexpr int64_t kTimeForAllMs = 30'000;
+
 // Null if it cannot be created; attune_last_message() says why.
-RuntimeHandle MakeRuntime(attune_policy policy);
+RuntimeHandle MakeRuntime(attune_policy policy, int64_t per_problem_ms = 500);
 RuntimeHandle MakeRuntime(const attune_options& options);
 
 // A product of size x size matrices of ones through `runtime`. False if the call fails or its
