@@ -41,14 +41,8 @@ class PlanCache::ThreadTable {
   ThreadTable(const ThreadTable&) = delete;
   ThreadTable& operator=(const ThreadTable&) = delete;
 
-  PlanSlot* Find(const PlanKey& key) {
-    PlanSlot* slot = slots_.Find(key);
-    if (slot != nullptr) {
-      CountHit();
-      slot->Touch();
-    }
-    return slot;
-  }
+  PlanSlot* Find(const PlanKey& key) { return NoteHit(slots_.Find(key)); }
+  PlanSlot* FindAgain(const KeyParts& parts) { return NoteHit(slots_.FindAgain(parts)); }
 
   // One writer: no read-modify-write is needed.
   void CountHit() { hits_.store(hits() + 1, std::memory_order_relaxed); }
@@ -78,6 +72,15 @@ class PlanCache::ThreadTable {
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
  private:
+  // `slot` may be null.
+  PlanSlot* NoteHit(PlanSlot* slot) {
+    if (slot != nullptr) {
+      CountHit();
+      slot->Touch();
+    }
+    return slot;
+  }
+
   ThreadSlots slots_;
   std::unique_ptr<Buffer> workspace_;
   std::atomic<uint64_t> hits_{0};
@@ -91,12 +94,12 @@ struct PlanCache::ThreadTables {
     std::unique_ptr<ThreadTable> table;
   };
   // The one that was used last. Trivial, so that reaching it costs no check of whether it was
-  // constructed, and in the first block of thread storage, which costs no call.
+  // constructed.
   struct Last {
     uint64_t cache_id;
     ThreadTable* table;
   };
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last;
+  static constinit thread_local Last last;
   static constinit thread_local bool are_gone;
 
   ~ThreadTables() {
@@ -112,7 +115,9 @@ struct PlanCache::ThreadTables {
   std::vector<Entry> entries;
 };
 
-constinit thread_local PlanCache::ThreadTables::Last PlanCache::ThreadTables::last{0, nullptr};
+// In the first block of thread storage, which costs no call. The definition has to say so, too.
+[[gnu::tls_model("initial-exec")]] constinit thread_local PlanCache::ThreadTables::Last
+    PlanCache::ThreadTables::last{0, nullptr};
 constinit thread_local bool PlanCache::ThreadTables::are_gone = false;
 
 PlanCache::PlanCache(size_t capacity)
@@ -132,7 +137,7 @@ PlanCache::~PlanCache() {
   }
 }
 
-PlanCache::ThreadTable& PlanCache::TableOfThisThread() {
+[[gnu::always_inline]] inline PlanCache::ThreadTable& PlanCache::TableOfThisThread() {
   if (ThreadTables::last.cache_id == id_) [[likely]]
     return *ThreadTables::last.table;
   return NewTable();
@@ -159,6 +164,10 @@ PlanCache::ThreadTable& PlanCache::NewTable() {
 }
 
 PlanSlot* PlanCache::Find(const PlanKey& key) { return TableOfThisThread().Find(key); }
+
+PlanSlot* PlanCache::FindAgain(const KeyParts& parts) {
+  return TableOfThisThread().FindAgain(parts);
+}
 
 void PlanCache::CountHit() { TableOfThisThread().CountHit(); }
 

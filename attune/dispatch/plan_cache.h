@@ -36,6 +36,8 @@ class PlanCache {
   // The slot of `key` if this thread knows it and it has a plan; else null. What it returns lives
   // until the next call of this thread on this cache.
   PlanSlot* Find(const PlanKey& key);
+  // The same for the key that this thread found last, which need not be put together; else null.
+  PlanSlot* FindAgain(const KeyParts& parts);
 
   // The slot of `key`, made if there is none, perhaps without a plan yet. Remembered for this
   // thread's next Find. `evicted` (may be null) gets the slots that had to make room.

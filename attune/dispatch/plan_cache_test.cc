@@ -81,6 +81,28 @@ TEST_F(PlanCacheTest, WhatWasAddedIsFoundAndCounted) {
   EXPECT_TRUE(HasPlan(cache, Key(1)));
 }
 
+TEST_F(PlanCacheTest, WhatWasFoundLastIsFoundAgainByItsPartsAndCounted) {
+  PlanCache cache(2);
+  const PlanKey words = Key(1);
+  const KeyParts parts = {words.words.data(), words.size, {3, 4}};
+  PlanKey key = words;
+  key.Append(uint64_t{3});
+  key.Append(uint64_t{4});
+  const auto slot = cache.FindOrAdd(key);
+  slot->Publish(NewPlan());
+  AddPlan(cache, 2);
+
+  EXPECT_EQ(cache.FindAgain(parts), nullptr);
+  EXPECT_EQ(cache.Find(key), slot.get());
+  EXPECT_EQ(cache.FindAgain(parts), slot.get());
+  EXPECT_EQ(cache.hits(), 2U);
+  cache.Find(Key(2));
+  EXPECT_EQ(cache.FindAgain(parts), nullptr);
+  cache.Find(key);
+  cache.Remove(*slot);
+  EXPECT_EQ(cache.FindAgain(parts), nullptr);
+}
+
 TEST_F(PlanCacheTest, AllOfManySlotsAreFoundByTheirThread) {
   constexpr uint64_t kMany = 5000;
   PlanCache cache(kMany);

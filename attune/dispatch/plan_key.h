@@ -9,6 +9,13 @@
 
 namespace attune {
 
+// What a key is made of, in the hands of who calls.
+struct KeyParts {
+  const void* words = nullptr;  // 64 bits each.
+  size_t word_count = 0;        // At least one.
+  std::array<uint64_t, 2> last_words = {};
+};
+
 // Everything that decides which plan serves a call. Equal calls have equal words; unequal words may
 // mean the same problem, which costs a second plan and nothing else.
 struct PlanKey {
@@ -28,6 +35,15 @@ struct PlanKey {
   friend bool operator==(const PlanKey& a, const PlanKey& b) {
     return a.size == b.size && a.words[0] == b.words[0] &&
            std::memcmp(a.words.data(), b.words.data(), a.size * sizeof(uint64_t)) == 0;
+  }
+  // Whether it is the key of `parts`, which are not copied for that.
+  friend bool operator==(const PlanKey& key, const KeyParts& parts) {
+    uint64_t first = 0;
+    std::memcpy(&first, parts.words, sizeof first);
+    return key.words[0] == first && key.size == parts.word_count + parts.last_words.size() &&
+           key.words[parts.word_count] == parts.last_words[0] &&
+           key.words[parts.word_count + 1] == parts.last_words[1] &&
+           std::memcmp(key.words.data(), parts.words, parts.word_count * sizeof(uint64_t)) == 0;
   }
 };
 

@@ -51,6 +51,21 @@ TEST(PlanKeyTest, ALongerKeyDiffersFromItsBeginning) {
   EXPECT_NE(HashOf(two), HashOf(four));
 }
 
+TEST(PlanKeyTest, EqualsItsPartsAndNoOthers) {
+  const std::vector<uint64_t> words = {1, 2, 3, 4};
+  const PlanKey key = KeyOfWords({1, 2, 3, 4, 5, 6});
+
+  EXPECT_TRUE(key == (KeyParts{words.data(), 4, {5, 6}}));
+  EXPECT_FALSE(key == (KeyParts{words.data(), 4, {5, 7}}));
+  EXPECT_FALSE(key == (KeyParts{words.data(), 4, {4, 6}}));
+  EXPECT_FALSE(key == (KeyParts{words.data(), 2, {3, 4}}));
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::vector<uint64_t> changed = words;
+    changed[i] ^= uint64_t{1} << 63;
+    EXPECT_FALSE(key == (KeyParts{changed.data(), 4, {5, 6}})) << i;
+  }
+}
+
 TEST(PlanKeyTest, WordsThatChangePlacesGiveAnotherKey) {
   EXPECT_NE(HashOf(KeyOfWords({1, 2, 3, 4})), HashOf(KeyOfWords({3, 4, 1, 2})));
   EXPECT_NE(HashOf(KeyOfWords({1, 2, 3, 4})), HashOf(KeyOfWords({2, 1, 4, 3})));

@@ -70,6 +70,11 @@ class PlanServer {
     const PlanSlot* slot = cache_.Find(key);
     return slot == nullptr ? nullptr : slot->current();
   }
+  // The same for the key that this thread found last; null if `parts` are of another one.
+  Plan* FindAgain(const KeyParts& parts) {
+    const PlanSlot* slot = cache_.FindAgain(parts);
+    return slot == nullptr ? nullptr : slot->current();
+  }
 
   // The plan of `key`, which stands for `problem` under the limit; made if it must be. Valid as
   // Find's. The status of the plan says if nothing can serve the problem.

@@ -17,6 +17,11 @@ class ThreadSlots {
  public:
   ThreadSlots() { Clear(); }
 
+  // The slot that was found last if its key is that of `parts`; else null.
+  PlanSlot* FindAgain(const KeyParts& parts) const {
+    return last_ != nullptr && last_->key() == parts && !last_->is_retired() ? last_ : nullptr;
+  }
+
   // The slot of `key` if it is here, serves and has a plan; else null.
   PlanSlot* Find(const PlanKey& key) {
     if (last_ != nullptr && last_->key() == key && !last_->is_retired()) return last_;

@@ -164,14 +164,18 @@ attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem
 }
 
 template <class Call>
-attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes,
-                    const attune_arguments& arguments) {
-  const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
+[[gnu::always_inline]] inline attune_code RunCall(attune_runtime& owner, const Call& call,
+                                                  CallClasses classes,
+                                                  const attune_arguments& arguments) {
   if (Runtime* current = owner.current()) [[likely]] {
     PlanServer& server = current->server();
-    if (Plan* plan = server.Find(key)) [[likely]] {
-      if (HasDynamicDims()) [[unlikely]]
-        NoteDynamicHit(owner, key, plan->problem());
+    // Most calls are like the one before, and find its plan without a key of their own.
+    Plan* plan = server.FindAgain(PartsOfCall(call, classes, kNoWorkspaceLimit));
+    if (plan == nullptr) plan = server.Find(KeyOfCall(call, classes, kNoWorkspaceLimit));
+    if (plan != nullptr) [[likely]] {
+      if (HasDynamicDims()) [[unlikely]] {
+        NoteDynamicHit(owner, KeyOfCall(call, classes, kNoWorkspaceLimit), plan->problem());
+      }
       if (Fits(*plan, arguments)) [[likely]]
         return RunPlan(server, *plan, arguments);
       return RunWithin(owner, KeyOfCall(call, classes, arguments.workspace_bytes), plan->problem(),
@@ -184,6 +188,7 @@ attune_code RunCall(attune_runtime& owner, const Call& call, CallClasses classes
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ProblemOf(call, classes));
     ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
     runtime->NoteDynamic(problem, CurrentDynamicDims());
+    const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
     plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit);
     return Status::Ok();
   });

@@ -30,15 +30,22 @@ inline int IsWide(const attune_arguments& arguments) {
   return bits % kWideAlignmentBytes == 0 ? 1 : 0;
 }
 
-// The key of a call: the words of its struct, the limit and the classes.
+// What the key of a call is made of: the words of its struct, the limit and the classes.
 template <class Call>
-PlanKey KeyOfCall(const Call& call, CallClasses classes, uint64_t workspace_limit_bytes) {
+KeyParts PartsOfCall(const Call& call, CallClasses classes, uint64_t workspace_limit_bytes) {
   static_assert(sizeof(Call) % sizeof(uint64_t) == 0);
   static_assert(sizeof(Call) / sizeof(uint64_t) + 2 <= PlanKey::kMaxWords);
+  const int packed_classes = 1 + classes.alpha + 4 * classes.beta + 16 * classes.wide;
+  return {&call,
+          sizeof call / sizeof(uint64_t),
+          {workspace_limit_bytes, static_cast<uint64_t>(packed_classes)}};
+}
+template <class Call>
+PlanKey KeyOfCall(const Call& call, CallClasses classes, uint64_t workspace_limit_bytes) {
+  const KeyParts parts = PartsOfCall(call, classes, workspace_limit_bytes);
   PlanKey key;
   key.Append(&call, sizeof call / sizeof(uint64_t));
-  key.Append(workspace_limit_bytes);
-  key.Append(static_cast<uint64_t>(1 + classes.alpha + 4 * classes.beta + 16 * classes.wide));
+  for (const uint64_t word : parts.last_words) key.Append(word);
   return key;
 }
 // The key of a problem in any other form.

@@ -123,11 +123,15 @@ TEST(Request, CallsThatDifferInAnythingHaveDifferentKeys) {
   EXPECT_FALSE(key == KeyOfCall(gemm, {1, 0, 1}, 100));
   EXPECT_FALSE(key == KeyOfCall(gemm, {2, 0, 0}, 100));
   EXPECT_FALSE(key == KeyOfCall(gemm, {1, 1, 0}, 100));
+  EXPECT_TRUE(key == PartsOfCall(gemm, {1, 0, 0}, 100));
+  EXPECT_FALSE(key == PartsOfCall(gemm, {1, 0, 0}, 101));
+  EXPECT_FALSE(key == PartsOfCall(gemm, {1, 0, 1}, 100));
   // Every byte of the struct counts.
   auto* bytes = reinterpret_cast<unsigned char*>(&gemm);
   for (size_t i = 0; i < sizeof gemm; ++i) {
     bytes[i] ^= 0x40;
     EXPECT_FALSE(key == KeyOfCall(gemm, {1, 0, 0}, 100)) << "byte " << i;
+    EXPECT_FALSE(key == PartsOfCall(gemm, {1, 0, 0}, 100)) << "byte " << i;
     bytes[i] ^= 0x40;
   }
 }

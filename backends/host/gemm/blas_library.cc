@@ -25,7 +25,7 @@ using GemvFunction = void(CblasOrder, CblasTranspose, int m, int n, T alpha, con
 CblasTranspose Flag(bool transpose) { return transpose ? kTranspose : kNoTranspose; }
 
 template <class T>
-void CallGemm(GemmFunction<T>* gemm, const MatrixProduct& p) {
+void Call(GemmFunction<T>* gemm, const MatrixProduct& p) {
   gemm(kColumnMajor, Flag(p.transpose_a), Flag(p.transpose_b), static_cast<int>(p.m),
        static_cast<int>(p.n), static_cast<int>(p.k), static_cast<T>(p.alpha),
        reinterpret_cast<const T*>(p.a), static_cast<int>(p.lda), reinterpret_cast<const T*>(p.b),
@@ -87,27 +87,31 @@ struct BlasLibrary::Functions {
   }
 };
 
+// Its interface/gemm.c: SMP_THRESHOLD_MIN, times a factor that is 4 unless its builder changes it.
+constexpr int64_t kOpenBlasSerialMultiplications = 65536;
+
 BlasDialect OpenBlasDialect() {
-  return {"openblas",
-          {"libopenblas.so.0"},
-          "libopenblas0-pthread",
-          "openblas_set_num_threads",
-          "openblas_get_num_threads",
-          "openblas_get_config",
-          "openblas_get_corename"};
+  return {.name = "openblas",
+          .file_names = {"libopenblas.so.0"},
+          .package = "libopenblas0-pthread",
+          .set_threads_symbol = "openblas_set_num_threads",
+          .get_threads_symbol = "openblas_get_num_threads",
+          .version_symbol = "openblas_get_config",
+          .core_symbol = "openblas_get_corename",
+          .serial_multiplications = kOpenBlasSerialMultiplications};
 }
 
 // The OpenMP flavour first: it keeps its threads between calls, the other one starts new ones each
 // time.
 BlasDialect BlisDialect() {
-  return {"blis",
-          {"/usr/lib/x86_64-linux-gnu/blis-openmp/libblis.so.4",
-           "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", "libblis.so.4"},
-          "libblis4-openmp",
-          "bli_thread_set_num_threads",
-          nullptr,
-          "bli_info_get_version_str",
-          nullptr};
+  return {.name = "blis",
+          .file_names = {"/usr/lib/x86_64-linux-gnu/blis-openmp/libblis.so.4",
+                         "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", "libblis.so.4"},
+          .package = "libblis4-pthread",
+          .set_threads_symbol = "bli_thread_set_num_threads",
+          .get_threads_symbol = nullptr,
+          .version_symbol = "bli_info_get_version_str",
+          .core_symbol = nullptr};
 }
 
 Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialect) {
@@ -133,18 +137,26 @@ Result<std::unique_ptr<BlasLibrary>> BlasLibrary::Open(const BlasDialect& dialec
   const auto get_threads = was_loaded && dialect.get_threads_symbol != nullptr
                                ? object->FindFunction<int()>(dialect.get_threads_symbol)
                                : nullptr;
-  std::unique_ptr<BlasLibrary> library(
-      new BlasLibrary(*object, functions, set_threads, get_threads));
+  std::unique_ptr<BlasLibrary> library(new BlasLibrary(*object, functions, set_threads, get_threads,
+                                                       dialect.serial_multiplications));
   library->version_ = VersionIn(TextFrom(*object, dialect.version_symbol).c_str());
   library->core_ = TextFrom(*object, dialect.core_symbol);
   return library;
 }
 
+[[gnu::always_inline]] inline void BlasLibrary::CallGemm(DataType type,
+                                                         const MatrixProduct& product) const {
+  if (type == DataType::kF32) return Call(functions_->sgemm, product);
+  return Call(functions_->dgemm, product);
+}
+
 BlasLibrary::BlasLibrary(SharedLibrary object, const Functions& functions,
-                         ThreadCountGate::SetFunction set, ThreadCountGate::GetFunction get)
+                         ThreadCountGate::SetFunction set, ThreadCountGate::GetFunction get,
+                         int64_t serial_multiplications)
     : object_(std::move(object)),
       functions_(std::make_unique<const Functions>(functions)),
-      gate_(set, get) {}
+      gate_(set, get),
+      serial_multiplications_(serial_multiplications) {}
 
 BlasLibrary::~BlasLibrary() = default;
 
@@ -155,12 +167,13 @@ bool BlasLibrary::threads_survive_fork() const {
 
 void BlasLibrary::Gemm(DataType type, const MatrixProduct& product, int threads) {
   assert(type == DataType::kF32 || type == DataType::kF64);
-  const ThreadCountGate::Pass pass(gate_, threads);
-  if (type == DataType::kF32) {
-    CallGemm(functions_->sgemm, product);
-  } else {
-    CallGemm(functions_->dgemm, product);
+  const int64_t elements = product.m * product.n;
+  // Next to so small a product the gate is felt.
+  if (elements <= serial_multiplications_ && elements * product.k <= serial_multiplications_) {
+    return CallGemm(type, product);
   }
+  const ThreadCountGate::Pass pass(gate_, threads);
+  CallGemm(type, product);
 }
 
 void BlasLibrary::Gemv(DataType type, const MatrixProduct& product, int threads) {

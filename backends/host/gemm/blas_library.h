@@ -1,6 +1,7 @@
 // OpenBLAS and BLIS: the same functions out of two libraries that are open at the same time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,9 @@ struct BlasDialect {
   const char* version_symbol;           // char*()
   const char* core_symbol;              // char*() that names the kernels in use; may be null.
   std::string chosen_by = "";  // The environment variable that names the file, if one does.
+  // A gemm of at most so many multiplications (m * n * k) it computes on the calling thread,
+  // whatever its number of threads; 0: none.
+  int64_t serial_multiplications = 0;
 };
 BlasDialect OpenBlasDialect();
 BlasDialect BlisDialect();
@@ -53,11 +57,14 @@ class BlasLibrary {
  private:
   struct Functions;
   BlasLibrary(SharedLibrary object, const Functions& functions, ThreadCountGate::SetFunction set,
-              ThreadCountGate::GetFunction get);
+              ThreadCountGate::GetFunction get, int64_t serial_multiplications);
+
+  void CallGemm(DataType type, const MatrixProduct& product) const;
 
   SharedLibrary object_;
   std::unique_ptr<const Functions> functions_;
   ThreadCountGate gate_;
+  const int64_t serial_multiplications_;
   std::string version_;
   std::string core_;
 };

@@ -122,6 +122,24 @@ TEST_P(BlasLibraryTest, ThreadCountIsHonoured) {
   }
 }
 
+TEST_P(BlasLibraryTest, WhatIsTakenForSerialNeedsNoSetting) {
+  const auto library = Open();
+  if (library == nullptr) GTEST_SKIP() << GetParam().name << " is not installed.";
+  const auto largest =
+      static_cast<int64_t>(std::cbrt(static_cast<double>(GetParam().serial_multiplications)));
+  if (largest == 0) GTEST_SKIP() << GetParam().name << " takes no product for serial.";
+  OnesProduct large(512), small(largest);
+  library->Gemm(DataType::kF32, large.product(), 2);
+
+  ASSERT_TRUE(AwaitQuietThreads(5'000'000'000).ok());
+  const auto before = RunTimesNs();
+  for (int i = 0; i < 20'000; ++i) library->Gemm(DataType::kF32, small.product(), 1);
+  const auto after = RunTimesNs();
+
+  EXPECT_EQ(ThreadsThatWorked(before, after), 1);
+  EXPECT_THAT(small.c, ::testing::Each(static_cast<float>(largest)));
+}
+
 TEST_P(BlasLibraryTest, CallsWithDifferentThreadCountsMayMeet) {
   const auto library = Open();
   if (library == nullptr) GTEST_SKIP() << GetParam().name << " is not installed.";
