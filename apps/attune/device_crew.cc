@@ -181,8 +181,12 @@ Result<std::vector<std::string>> UsableDevices(const BackendList& backends,
   std::vector<std::string> usable;
   std::string reasons;
   for (const auto& backend : backends) {
-    if (backend->name() != name) continue;
-    for (const DeviceReport& report : backend->Devices()) {
+    const std::vector<DeviceReport> devices = backend->Devices();
+    // "cpu" is what the only device of its backend is called.
+    const bool is_meant =
+        backend->name() == name || (devices.size() == 1 && devices[0].spec == name);
+    if (!is_meant) continue;
+    for (const DeviceReport& report : devices) {
       if (report.reason.empty()) {
         usable.push_back(report.spec);
       } else {

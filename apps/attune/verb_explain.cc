@@ -3,6 +3,7 @@
 // measurements do not count here.
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
+#include "attune/tuner/quarantine.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -31,7 +33,8 @@ struct Evidence {
   Place place;
   std::vector<RecordedSet> sets;  // Oldest first.
   std::optional<Choice> choice;
-  Status supported;  // Without a choice: whether tuning could make one.
+  std::map<Candidate, Failure> quarantined;  // Left out when it is tuned again.
+  Status supported;                          // Without a choice: whether tuning could make one.
   std::vector<std::string> notes;
   std::string baseline_note;
   std::string roofline_note;
@@ -53,6 +56,9 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
   }));
   evidence.choice = SelectBest(evidence.sets, evidence.place.target, evidence.place.environment,
                                SelectionAt(evidence.place), &evidence.notes);
+  ATTUNE_ASSIGN_OR_RETURN(evidence.quarantined,
+                          FindQuarantined(*store, problem, evidence.place.target,
+                                          evidence.place.environment, MatchPolicy::Default()));
   if (evidence.choice) {
     ATTUNE_ASSIGN_OR_RETURN(evidence.baseline_note,
                             BaselineNote(*store, evidence.place, *evidence.choice));
@@ -109,7 +115,11 @@ Json EvidenceJson(const Evidence& evidence) {
                {"baseline_note", evidence.baseline_note},
                {"roofline_note", evidence.roofline_note},
                {"notes", evidence.notes},
+               {"quarantined", Json::array()},
                {"sets", Json::array()}};
+  for (const auto& [candidate, failure] : evidence.quarantined) {
+    json["quarantined"].push_back({{"candidate", Text(candidate)}, {"failure", ToJson(failure)}});
+  }
   for (const RecordedSet& set : evidence.sets) {
     const bool used = evidence.choice && set.set.id == evidence.choice->set_id;
     json["sets"].push_back(SetJson(set, used));
@@ -190,14 +200,17 @@ void PrintTimed(const std::vector<Story>& stories, const Story* winner, Output& 
   if (!table.empty()) out.Print("\n" + table.Render(out.screen(), out.width()));
 }
 
+std::string FailureText(const Candidate& candidate, const Failure& failure) {
+  return fmt::format("  {} in {}: {}\n    {}\n", Name(failure.kind), Name(failure.phase),
+                     Text(candidate), Printable(failure.message));
+}
+
 void PrintUntimed(const std::vector<Story>& stories, Output& out) {
   std::string failed;
   std::string qualified;
   for (const Story& story : stories) {
     if (story.failure) {
-      failed += fmt::format("  {} in {}: {}\n    {}\n", Name(story.failure->kind),
-                            Name(story.failure->phase), Text(story.candidate),
-                            Printable(story.failure->message));
+      failed += FailureText(story.candidate, *story.failure);
     } else if (story.only_qualified()) {
       qualified += fmt::format("  {}\n", Text(story.candidate));
     }
@@ -208,6 +221,35 @@ void PrintUntimed(const std::vector<Story>& stories, Output& out) {
         "\nRight, but not timed against the others (too slow at first sight, or out of "
         "time):\n" +
         qualified);
+  }
+}
+
+// Those that the set has not tried, because an earlier one did.
+void PrintQuarantined(const Evidence& evidence, const std::vector<Story>& stories, Output& out) {
+  std::string text;
+  for (const auto& [candidate, failure] : evidence.quarantined) {
+    const Story* story = FindStory(stories, candidate);
+    if (story == nullptr || !story->failure) text += FailureText(candidate, failure);
+  }
+  if (text.empty()) return;
+  out.Print(
+      "\nLeft out, because an earlier run met this ('attune tune --retry-quarantined' tries them "
+      "again):\n" +
+      text);
+}
+
+void PrintOtherSets(const Evidence& evidence, const RecordedSet& shown, Output& out) {
+  if (evidence.sets.size() == 1) return;
+  out.Print("\nOther sets, whose trials --json has:\n");
+  for (const RecordedSet& recorded : evidence.sets) {
+    if (recorded.set.id == shown.set.id) continue;
+    const auto failed =
+        std::count_if(recorded.records.begin(), recorded.records.end(),
+                      [](const Record& record) { return record.trial.failure() != nullptr; });
+    out.Print(fmt::format("  {}, {} by {}: {} trials, {} failed{}\n", recorded.set.id,
+                          FormatMoment(recorded.set.started_unix_ns),
+                          Printable(recorded.set.measured_by), recorded.records.size(), failed,
+                          recorded.finished ? "" : ", unfinished"));
   }
 }
 
@@ -226,6 +268,8 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
         evidence.choice ? FindStory(stories, evidence.choice->candidate) : nullptr;
     PrintTimed(stories, winner, out);
     PrintUntimed(stories, out);
+    PrintQuarantined(evidence, stories, out);
+    PrintOtherSets(evidence, *shown, out);
   }
   std::vector<std::string> passed_over = evidence.notes;
   std::vector<std::string> notes;

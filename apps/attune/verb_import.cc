@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
@@ -48,7 +50,7 @@ void PrintImport(const ProblemList& list, const ImportOptions& options, Applicat
                         list.read, Plural(list.read), list.imported, list.duplicates,
                         Plural(list.duplicates), list.rejected.size()));
   if (!list.problems.empty()) {
-    out.Print(fmt::format("{} problem{} under the tag '{}'.\n", list.problems.size(),
+    out.Print(fmt::format("{} problem{} put under the tag '{}'.\n", list.problems.size(),
                           Plural(list.problems.size()), Printable(options.tag)));
   }
   if (list.unsupported > 0) {
@@ -128,7 +130,13 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("file", options->file, "The list, or - for standard input")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--tag", options->tag, "Name of the list in the database")->required();
+  verb->add_option("--tag", options->tag, "Name of the list in the database")
+      ->required()
+      ->check([](const std::string& tag) -> std::string {
+        const bool has_text = std::any_of(tag.begin(), tag.end(), [](char c) { return c != ' '; });
+        if (has_text && Printable(tag) == tag) return "";
+        return "A tag has to be seen and typed: no control characters, and not blanks alone.";
+      });
   verb->add_option("--batch-size", options->batch_size,
                    "Batch size of every problem that has one, instead of what the list says")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))

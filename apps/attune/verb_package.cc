@@ -1,7 +1,11 @@
 // attune package: makes, checks and shows packages of records and compiled kernels.
 
 #include <chrono>
+#include <filesystem>
+#include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -67,23 +71,52 @@ class KernelPacker {
   std::set<Fingerprint> keys_;
 };
 
-Status CheckNew(const std::string& folder) {
-  std::error_code error;
-  if (!std::filesystem::exists(folder, error)) return Status::Ok();
-  if (std::filesystem::is_directory(folder, error) && std::filesystem::is_empty(folder, error)) {
-    return Status::Ok();
+// The folder of a package that is being made; emptied again unless it is kept.
+class NewFolder {
+ public:
+  // An empty folder that is there will do; one that is not is made, its parents are not.
+  static Result<std::unique_ptr<NewFolder>> Make(const std::filesystem::path& path) {
+    std::error_code error;
+    const bool was_there = !std::filesystem::create_directory(path, error);
+    if (error) {
+      return Unavailable(fmt::format("Cannot make the folder '{}' of the package: {}.",
+                                     path.string(), error.message()));
+    }
+    if (was_there && !std::filesystem::is_empty(path, error)) {
+      return FailedPrecondition(fmt::format(
+          "'{}' exists and is no empty folder; a package is made anew.", path.string()));
+    }
+    return std::unique_ptr<NewFolder>(new NewFolder(path, was_there));
   }
-  return FailedPrecondition(
-      fmt::format("'{}' exists and is no empty folder; a package is made anew.", folder));
-}
+  ~NewFolder() {
+    if (is_kept_) return;
+    std::error_code ignored;
+    std::vector<std::filesystem::path> made;
+    for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+      made.push_back(entry.path());
+    }
+    for (const auto& entry : made) std::filesystem::remove_all(entry, ignored);
+    if (!was_there_) std::filesystem::remove(path_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void Keep() { is_kept_ = true; }
+
+ private:
+  NewFolder(std::filesystem::path path, bool was_there)
+      : path_(std::move(path)), was_there_(was_there) {}
+
+  const std::filesystem::path path_;
+  const bool was_there_;
+  bool is_kept_ = false;
+};
 
 Result<int> RunCreate(Application& application, const PackageOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(CheckNew(options.folder));
+  ATTUNE_ASSIGN_OR_RETURN(const auto folder, NewFolder::Make(options.folder));
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
                           ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
   const Place& place = list.place;
-  std::error_code error;
-  std::filesystem::create_directories(options.folder, error);
   ATTUNE_RETURN_IF_ERROR(WritePackagedIndex(*list.store, options.tag, place.target,
                                             SelectionAt(place), options.folder));
   ATTUNE_ASSIGN_OR_RETURN(
@@ -104,6 +137,7 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   manifest.target = Text(place.target);
   ATTUNE_ASSIGN_OR_RETURN(const std::string hash, SealPackage(options.folder, manifest));
+  folder->Keep();
   application.out().Print(options.json ? Dump({{"folder", options.folder},
                                                {"problems", list.problems.size()},
                                                {"kernels", packer.count()},

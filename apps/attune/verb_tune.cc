@@ -455,8 +455,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
           ->capture_default_str();
   verb.add_option(
           "--rotating-buffer", options.tune.terms.rotation_bytes,
-          "Launches step through copies of the operands that exceed this together, as 64MiB: "
-          "neither warm nor cold")
+          "Launches step through copies of the operands that exceed this together, as 64MiB, or "
+          "through 4096 or as many as fit into memory: neither warm nor cold")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(int64_t{1}, kMaxRotationBytes))
       ->type_name("SIZE")

@@ -80,7 +80,7 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
   return Status::Ok();
 }
 
-Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t max_bytes) {
+Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t max_bytes) try {
   std::string content;
   constexpr size_t kChunkBytes = 1 << 16;
   for (;;) {
@@ -99,6 +99,9 @@ Result<std::string> ReadAll(int fd, const std::filesystem::path& path, size_t ma
                                            path.string(), max_bytes));
     }
   }
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted(
+      fmt::format("There is no memory for the content of '{}'.", path.string()));
 }
 
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes) {

@@ -177,8 +177,9 @@ Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target
   const auto index = RefreshIndex(packed, folder / kIndexName, select);
   if (!index.ok()) return index.error();
   if (index->problems > 0) return Status::Ok();
-  return NotFound(fmt::format("Nothing of tag '{}' was tuned on {}; run attune tune --tag {}.", tag,
-                              Text(target), tag));
+  return NotFound(fmt::format(
+      "Nothing of tag '{0}' was tuned on {1}; run 'attune tune --tag {0}' with that --device.", tag,
+      Text(target)));
 }
 
 Result<std::string> SealPackage(const fs::path& folder, Manifest manifest) {

@@ -22,13 +22,15 @@ struct RotationPlan {
   friend bool operator==(const RotationPlan&, const RotationPlan&) = default;
 };
 
-// More copies than this displace no cache better.
+// Copies of the smallest operands for a cache of several MiB; more would be filled for longer than
+// they are used.
 inline constexpr size_t kMaxRotationCopies = 4096;
 
 // As many copies as exceed `budget_bytes` together, at least 1 and 1 for a budget of 0; at most
-// kMaxRotationCopies. An operand takes its span, so that views and padded columns are copied whole,
-// and starts at a multiple of `alignment_bytes` (a power of two). kResourceExhausted if the block
-// would exceed `limit_bytes` even with fewer copies than two.
+// kMaxRotationCopies, and as many as `limit_bytes` has room for. An operand takes its span, so that
+// views and padded columns are copied whole, and starts at a multiple of `alignment_bytes` (a power
+// of two). kResourceExhausted if the block would exceed `limit_bytes` even with fewer copies than
+// two.
 Result<RotationPlan> PlanRotation(std::span<const Operand> operands, int64_t budget_bytes,
                                   size_t alignment_bytes, size_t limit_bytes);
 

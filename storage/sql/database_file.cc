@@ -67,6 +67,15 @@ Status CheckFolder(const std::filesystem::path& path) {
                   path.string(), FirstMissing(folder).string()));
 }
 
+Status CheckWritable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return Status::Ok();
+  return Unavailable(
+      fmt::format("Cannot make the database '{}': the folder '{}' cannot be written: {}. Correct "
+                  "its permissions, or name another database.",
+                  path.string(), folder.string(), std::strerror(errno)));
+}
+
 // Removes the file and what SQLite puts beside it.
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
@@ -136,6 +145,7 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
   ATTUNE_RETURN_IF_ERROR(missing_folder == MissingFolder::kCreated
                              ? CreateFolder(path.parent_path())
                              : CheckFolder(path));
+  ATTUNE_RETURN_IF_ERROR(CheckWritable(path));
   std::filesystem::path made = path;
   made += fmt::format(".new.{}", NewSetId());
   Status status = MakeTables(made, options);
