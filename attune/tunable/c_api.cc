@@ -82,13 +82,19 @@ attune_code GiveText(attune_runtime* runtime, const char* name, char** out,
   });
 }
 
-// Copies what the caller's struct has room for.
+// Asked before anything is done: a call that fails has not worked.
+template <class Struct>
+Status CheckRoom(const Struct* out) {
+  if (out == nullptr || out->struct_size >= sizeof(size_t)) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("Field 'struct_size' is {}, which no release had; set it with the initialiser.",
+                  out->struct_size));
+}
+
+// Copies what the caller's struct has room for. REQUIRES: CheckRoom(out).ok().
 template <class Struct>
 Status Fill(Struct filled, Struct* out) {
   if (out == nullptr) return Status::Ok();
-  if (out->struct_size < sizeof(size_t)) {
-    return InvalidArgument("Field struct_size is not set; use the initialiser.");
-  }
   filled.struct_size = out->struct_size;
   std::memcpy(out, &filled, std::min(out->struct_size, sizeof(Struct)));
   return Status::Ok();
@@ -314,6 +320,7 @@ attune_code attune_tunable_load_results(attune_runtime* runtime, const char* lin
                                         attune_tunable_load* report) {
   return OnContext(runtime, [&](TunableContext& context) {
     if (lines == nullptr) return attune::Missing("lines");
+    ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
     const attune::LoadReport loaded = context.LoadResults(lines);
     return attune::FillLoad(loaded, report);
   });
@@ -348,6 +355,7 @@ attune_code attune_tunable_tune_in_file(attune_runtime* runtime, const char* fil
                                         attune_tunable_offline* report) {
   return OnContext(runtime, [&](TunableContext& context) {
     if (filename == nullptr) return attune::Missing("filename");
+    ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
     return attune::FillReport(attune::TuneFile(filename, context), report);
   });
 }
@@ -356,6 +364,7 @@ attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t
   return attune::WithoutThrowing([&]() -> Status {
     if (runtimes == nullptr) return attune::Missing("runtimes");
     if (pattern == nullptr) return attune::Missing("pattern");
+    ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
     std::vector<TunableContext*> contexts;
     for (size_t i = 0; i < count; ++i) {
       if (runtimes[i] == nullptr) return attune::Missing("runtimes[i]");
@@ -398,6 +407,7 @@ attune_code attune_tunable_get_counters(attune_runtime* runtime,
                                         attune_tunable_counters* counters) {
   return OnContext(runtime, [&](TunableContext& context) {
     if (counters == nullptr) return attune::Missing("counters");
+    ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(counters));
     const attune::TunableCounters now = context.counters();
     attune_tunable_counters filled{};
     filled.hits_by_problem = now.hits_by_problem;

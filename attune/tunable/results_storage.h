@@ -20,7 +20,7 @@ namespace attune {
 // What came of reading a results file.
 struct LoadReport {
   int64_t accepted = 0;    // Results that hold here.
-  int64_t duplicates = 0;  // Of these, results that were known already: the first wins.
+  int64_t duplicates = 0;  // Results that were known already: the first wins.
   // Lines that are nothing known, and results that do not hold here. All of them stay in the file.
   std::vector<UnreadableLine> unreadable;
   std::vector<UnreadableLine> rejected;

@@ -109,6 +109,14 @@ class Runtime {
     Check(attune_runtime_create(&c, &runtime));
     runtime_.reset(runtime);
   }
+  Runtime(Runtime&&) = default;
+  // What this run time was ends before its listeners go: its background calls them until then.
+  Runtime& operator=(Runtime&& other) noexcept {
+    if (this == &other) return *this;
+    runtime_ = std::move(other.runtime_);
+    listeners_ = std::move(other.listeners_);
+    return *this;
+  }
 
   // Computes with what is best for this shape now; the alternative to a plan where shapes vary.
   void Run(const GemmProblem& gemm, const Arguments& arguments) const {
@@ -223,7 +231,8 @@ class Runtime {
   }
 
   // Called by whichever thread notices something; must not use this run time. `candidate` is empty
-  // if there is none. Replaces the one before; an empty function ends it.
+  // if there is none. Replaces the one before; an empty function ends it. What it throws is
+  // dropped, because nobody could catch it in the background.
   using Listener = std::function<void(attune_event event, const std::string& problem,
                                       const std::string& candidate, const std::string& message)>;
   void SetListener(Listener listener) {
@@ -269,8 +278,11 @@ class Runtime {
 
   static void Forward(void* context, attune_event event, const char* problem, const char* candidate,
                       const char* message) {
-    (*static_cast<Listener*>(context))(event, problem, candidate == nullptr ? "" : candidate,
-                                       message);
+    try {
+      (*static_cast<Listener*>(context))(event, problem, candidate == nullptr ? "" : candidate,
+                                         message);
+    } catch (...) {
+    }
   }
 
   std::vector<std::unique_ptr<Listener>> listeners_;  // Outlive the run time below.

@@ -54,7 +54,8 @@ typedef enum attune_event {
 } attune_event;
 typedef void (*attune_listener)(void* context, attune_event event, const char* problem,
                                 const char* candidate, const char* message);
-/* Called by whichever thread notices; must not call back into this run time. Null ends it. */
+/* Called by whichever thread notices; must not call back into this run time, and must not throw.
+ * Null ends it. */
 ATTUNE_API attune_code attune_set_listener(attune_runtime* runtime, attune_listener listener,
                                            void* context);
 

@@ -99,8 +99,8 @@ ATTUNE_API attune_code attune_tunable_write_file(attune_runtime* runtime, const 
 ATTUNE_API attune_code attune_tunable_write_file_on_exit(attune_runtime* runtime, int enable);
 typedef struct attune_tunable_load {
   size_t struct_size;
-  int64_t accepted;   /* Results that hold here, */
-  int64_t duplicates; /* of these, such that were known: the first one stays. */
+  int64_t accepted;   /* Results that hold here and are new. */
+  int64_t duplicates; /* Results that hold here and were known: the first one stays. */
   int64_t rejected;   /* Results whose validators do not hold here. */
   int64_t unreadable; /* Lines that mean nothing. */
 } attune_tunable_load;

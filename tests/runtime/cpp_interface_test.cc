@@ -1,6 +1,9 @@
 // The C++ interface, as programs use it.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,6 +53,53 @@ TEST(CppInterface, QuestionsTakeALimitOfTheWorkspace) {
   EXPECT_LT(runtime.Solutions(conv, 0).size(), runtime.Solutions(conv).size());
   EXPECT_THAT(runtime.WouldStall(conv, 0), IsEmpty());
   EXPECT_THAT(runtime.Explain(conv, 0), Not(HasSubstr("host.im2col-openblas")));
+}
+
+// A product of ones through the C++ interface.
+void MultiplyOnce(const v1::Runtime& runtime, int64_t size) {
+  const std::vector<float> ones(static_cast<size_t>(size * size), 1.0F);
+  std::vector<float> product(ones.size());
+  runtime.Run(v1::GemmProblem{.m = size, .n = size, .k = size},
+              v1::Arguments{.a = ones.data(), .b = ones.data(), .c = product.data()});
+  EXPECT_EQ(product, std::vector<float>(ones.size(), static_cast<float>(size)));
+}
+
+// Whose background calls them until it ends.
+TEST(CppInterface, ARunTimeThatIsReplacedEndsBeforeItsListeners) {
+  RuntimeWorld world;
+  const std::filesystem::path results = world.folder() / "results.csv";
+  bool has_ended_first = false;
+  // Goes with the last copy of the listener.
+  std::shared_ptr<int> token(new int(0), [&](int* value) {
+    has_ended_first = std::filesystem::exists(results);
+    delete value;
+  });
+  v1::Runtime runtime(NeverTuning());
+  const Tunable tunable(runtime);
+  tunable.Enable(true);
+  tunable.SetFilename(results.string());
+  tunable.WriteFileOnExit(true);
+  int misses = 0;
+  runtime.SetListener(
+      [&misses, token](attune_event, const auto&, const auto&, const auto&) { ++misses; });
+  token = nullptr;
+  MultiplyOnce(runtime, 16);
+
+  runtime = v1::Runtime(NeverTuning());
+
+  EXPECT_TRUE(has_ended_first);
+  MultiplyOnce(runtime, 16);
+  EXPECT_EQ(misses, 1);
+}
+
+TEST(CppInterface, WhatAListenerThrowsFailsNoCall) {
+  RuntimeWorld world;
+  v1::Runtime runtime(NeverTuning());
+  runtime.SetListener([](attune_event, const auto&, const auto&, const auto&) {
+    throw std::runtime_error("not for you");
+  });
+
+  EXPECT_NO_THROW(MultiplyOnce(runtime, 16));
 }
 
 TEST(CppInterface, SwitchesAreSetAndRead) {

@@ -121,6 +121,25 @@ TEST_F(TunableCApi, RecordTuneOfflineServe) {
             ATTUNE_NOT_FOUND);
 }
 
+TEST_F(TunableCApi, ACallThatCannotReportHasDoneNothing) {
+  ASSERT_EQ(attune_tunable_enable(&runtime_, 1), ATTUNE_OK);
+  folder_.Write("list.csv", "GemmTunableOp_float_NN,nn_4_5_6\n");
+  const std::string list = folder_ / "list.csv";
+  attune_runtime* const all[] = {&runtime_};
+  attune_tunable_load load{};
+  attune_tunable_offline offline{};
+  load.struct_size = offline.struct_size = 1;
+
+  EXPECT_EQ(attune_tunable_load_results(
+                &runtime_, "GemmTunableOp_float_NN,nn_4_5_6,fake.reference@1{}\n", &load),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_tunable_tune_in_file(&runtime_, list.c_str(), &offline),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_tunable_tune_in_files(all, 1, list.c_str(), &offline), ATTUNE_INVALID_ARGUMENT);
+
+  EXPECT_EQ(TextOf(runtime_, attune_tunable_get_results), "");
+}
+
 TEST_F(TunableCApi, FilesAreWrittenReadAndForgotten) {
   ASSERT_EQ(attune_tunable_enable(&runtime_, 1), ATTUNE_OK);
   folder_.Write("mine.csv", "GemmTunableOp_float_NN,nn_4_5_6,Default\n");
