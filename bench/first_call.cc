@@ -152,7 +152,8 @@ struct Row {
   std::string problem;
   std::string candidate;
   double first_ns = 0;
-  double steady_ns = 0;
+  double steady_ns = 0;   // The median of several.
+  double control_ns = 0;  // One steady call more: it differs from the median by noise alone.
 
   double ratio() const { return first_ns / steady_ns; }
   double added_ns() const { return first_ns - steady_ns; }
@@ -274,23 +275,27 @@ void MeasureSteadyCalls(std::vector<Row>& rows) {
   FreshRuntime runtime(ATTUNE_NEVER, "", force);
   for (Row& row : rows) {
     std::vector<double> steady_ns;
-    for (int i = 0; i <= kSteadyCalls; ++i) {
+    const auto time_prepared = [&] {
       Prepare(row.call, runtime.get(), operands);
-      const double time_ns = NsOf(row.call, runtime.get(), operands.arguments());
-      if (i > 0) steady_ns.push_back(time_ns);
-    }
+      return NsOf(row.call, runtime.get(), operands.arguments());
+    };
+    time_prepared();
+    row.control_ns = time_prepared();
+    for (int i = 0; i < kSteadyCalls; ++i) steady_ns.push_back(time_prepared());
     row.steady_ns = PercentileOf(steady_ns, 0.5);
   }
 }
 
 nlohmann::ordered_json SummaryOf(const Figures& figures) {
-  std::vector<double> ratios;
-  std::vector<double> added_us;
+  std::vector<double> ratios, control_ratios;
+  std::vector<double> added_us, control_added_us;
   for (const Row& row : figures.rows) {
     if (row.steady_ns >= kLongNs) {
       ratios.push_back(row.ratio());
+      control_ratios.push_back(row.control_ns / row.steady_ns);
     } else {
       added_us.push_back(row.added_ns() / 1e3);
+      control_added_us.push_back((row.control_ns - row.steady_ns) / 1e3);
     }
   }
   return {{"problems", figures.rows.size()},
@@ -301,6 +306,9 @@ nlohmann::ordered_json SummaryOf(const Figures& figures) {
           {"median_added_us", PercentileOf(added_us, 0.5)},
           {"p99_added_us", PercentileOf(added_us, 0.99)},
           {"worst_added_us", PercentileOf(added_us, 1)},
+          {"control_p90_ratio", PercentileOf(control_ratios, 0.9)},
+          {"control_p99_ratio", PercentileOf(control_ratios, 0.99)},
+          {"control_p99_added_us", PercentileOf(control_added_us, 0.99)},
           {"builds_in_caller", figures.counters.builds_in_caller},
           {"tunings_in_caller", figures.tunings_in_caller},
           {"stand_ins", figures.counters.stand_ins}};
@@ -327,6 +335,7 @@ nlohmann::ordered_json MeasureAll(const Options& options, const std::string& fol
                               {"candidate", row.candidate},
                               {"first_us", row.first_ns / 1e3},
                               {"steady_us", row.steady_ns / 1e3},
+                              {"control_us", row.control_ns / 1e3},
                               {"ratio", row.ratio()}});
   }
   return result;
@@ -338,7 +347,7 @@ void Print(const nlohmann::ordered_json& result, const Options& options) {
     return;
   }
   for (const auto& [name, value] : result["summary"].items()) {
-    fmt::print("{:<20} {:>12.3f}\n", name, value.get<double>());
+    fmt::print("{:<22} {:>12.3f}\n", name, value.get<double>());
   }
 }
 
