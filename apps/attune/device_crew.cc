@@ -180,13 +180,12 @@ Result<std::vector<std::string>> UsableDevices(const BackendList& backends,
   const std::string_view name = device.substr(0, device.size() - kEvery.size());
   std::vector<std::string> usable;
   std::string reasons;
+  // The host first, whose only device has another name: no further backend is asked for it.
   for (const auto& backend : backends) {
-    const std::vector<DeviceReport> devices = backend->Devices();
-    // "cpu" is what the only device of its backend is called.
-    const bool is_meant =
-        backend->name() == name || (devices.size() == 1 && devices[0].spec == name);
-    if (!is_meant) continue;
-    for (const DeviceReport& report : devices) {
+    const bool is_only_device = backend == backends.front() && backend->Devices().size() == 1 &&
+                                backend->Devices().front().spec == name;
+    if (backend->name() != name && !is_only_device) continue;
+    for (const DeviceReport& report : backend->Devices()) {
       if (report.reason.empty()) {
         usable.push_back(report.spec);
       } else {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -91,11 +90,10 @@ class NewFolder {
   ~NewFolder() {
     if (is_kept_) return;
     std::error_code ignored;
-    std::vector<std::filesystem::path> made;
-    for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
-      made.push_back(entry.path());
+    // By their names: a folder that was there may have got other files meanwhile.
+    for (const char* made : {"index", "kernels", "manifest.json"}) {
+      std::filesystem::remove_all(path_ / made, ignored);
     }
-    for (const auto& entry : made) std::filesystem::remove_all(entry, ignored);
     if (!was_there_) std::filesystem::remove(path_, ignored);
   }
   NewFolder(const NewFolder&) = delete;

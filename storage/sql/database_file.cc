@@ -67,15 +67,6 @@ Status CheckFolder(const std::filesystem::path& path) {
                   path.string(), FirstMissing(folder).string()));
 }
 
-Status CheckWritable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.parent_path();
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return Status::Ok();
-  return Unavailable(
-      fmt::format("Cannot make the database '{}': the folder '{}' cannot be written: {}. Correct "
-                  "its permissions, or name another database.",
-                  path.string(), folder.string(), std::strerror(errno)));
-}
-
 // Removes the file and what SQLite puts beside it.
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
@@ -107,6 +98,16 @@ Status Renamed(const Status& status, const std::string& made, const std::string&
 // As the effective user; false for a file system that is mounted read-only too.
 bool MayWrite(const std::filesystem::path& path) {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+Status CheckWritable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  if (MayWrite(folder)) return Status::Ok();
+  const int reason = errno;
+  return Unavailable(
+      fmt::format("Cannot make the database '{}': the folder '{}' cannot be written: {}. Correct "
+                  "its permissions, or name another database.",
+                  path.string(), folder.string(), std::strerror(reason)));
 }
 
 Result<int64_t> SizeOf(const std::filesystem::path& path) {
