@@ -1,5 +1,7 @@
 #include "backends/host/threads/thread_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -7,18 +9,25 @@
 namespace attune::host {
 namespace {
 
-// How long a waiting thread polls before it sleeps in the kernel. Long enough to bridge the gap
+// How long a thread polls for work before it sleeps in the kernel. Long enough to bridge the gap
 // between two launches of the same kernel, which waking a thread (some 10 000 ns, more in a virtual
 // machine) would dominate; far shorter than the milliseconds that other runtimes poll for.
 constexpr std::chrono::nanoseconds kPollTime{15'000};
+// And for how long then whenever nobody else wants its core: as long as it takes to find out what
+// computes a problem that is new.
+constexpr std::chrono::nanoseconds kYieldTime{45'000};
+// How long the thread that gave work polls for its end. Longer, because nothing else of its program
+// waits for its core, and in a virtual machine a core that fell asleep needs 60 000 ns to wake up.
+constexpr std::chrono::nanoseconds kJoinPollTime{200'000};
 constexpr int kPausesPerClockReading = 16;
 constexpr std::chrono::nanoseconds kSettleTime{5'000};
 
 void Pause() { __builtin_ia32_pause(); }
 
-// Polls until `value` no longer is `old`; false if it still is after kPollTime.
-bool PollForChange(const std::atomic<uint32_t>& value, uint32_t old) {
-  const auto deadline = std::chrono::steady_clock::now() + kPollTime;
+// Polls until `value` no longer is `old`; false if it still is after `time`.
+bool PollForChange(const std::atomic<uint32_t>& value, uint32_t old,
+                   std::chrono::nanoseconds time) {
+  const auto deadline = std::chrono::steady_clock::now() + time;
   do {
     for (int i = 0; i < kPausesPerClockReading; ++i) {
       if (value.load(std::memory_order_acquire) != old) return true;
@@ -28,18 +37,36 @@ bool PollForChange(const std::atomic<uint32_t>& value, uint32_t old) {
   return false;
 }
 
-// Returns once `value` no longer is `old`.
-void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {
-  if (!PollForChange(value, old)) value.wait(old, std::memory_order_acquire);
+// The same for kPollTime, then for kYieldTime.
+bool PollAndYieldForChange(const std::atomic<uint32_t>& value, uint32_t old) {
+  if (PollForChange(value, old, kPollTime)) return true;
+  const auto deadline = std::chrono::steady_clock::now() + kYieldTime;
+  while (std::chrono::steady_clock::now() < deadline) {
+    ::sched_yield();
+    if (value.load(std::memory_order_acquire) != old) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 // The alignment keeps the words that two threads poll out of one cache line.
 struct alignas(64) ThreadPool::Worker {
+  // True for one caller in each run: the worker itself or, where that comes too late, whoever gave
+  // the run. The worker's parts are then the caller's to do.
+  bool Claim(uint32_t run) {
+    uint32_t before = run - 1;
+    return runs_claimed.compare_exchange_strong(before, run, std::memory_order_acq_rel);
+  }
+
   std::atomic<uint32_t> runs_given{0};
-  // Written by the worker alone; false while it works and while it polls.
-  std::atomic<bool> is_asleep{false};
+  std::atomic<uint32_t> runs_claimed{0};
+  // Where the worker last claimed a run; -1 before.
+  std::atomic<int> cpu{-1};
+  // Written by the worker alone: the last run that it knew of when it went to sleep; kAwake while
+  // it works and while it polls. One that was given a run since then is about to wake up.
+  static constexpr int64_t kAwake = -1;
+  std::atomic<int64_t> asleep_since{kAwake};
   std::thread thread;
 };
 
@@ -64,24 +91,34 @@ void ThreadPool::StartWorkers(int count) {
 }
 
 void ThreadPool::Work(Worker& worker, int index) {
-  for (uint32_t runs_done = 0;; ++runs_done) {
-    if (!PollForChange(worker.runs_given, runs_done)) {
-      worker.is_asleep.store(true, std::memory_order_release);
-      worker.runs_given.wait(runs_done, std::memory_order_acquire);
-      // Before the run is finished, so that whoever gave it never sees the state from before it.
-      worker.is_asleep.store(false, std::memory_order_release);
+  uint32_t run = 0;
+  while (true) {
+    // On the core of the thread that gives the runs, polling keeps it from giving the next one.
+    const bool may_poll = ::sched_getcpu() != giver_cpu_.load(std::memory_order_relaxed);
+    if (!may_poll || !PollAndYieldForChange(worker.runs_given, run)) {
+      worker.asleep_since.store(run, std::memory_order_release);
+      worker.runs_given.wait(run, std::memory_order_acquire);
+      worker.asleep_since.store(Worker::kAwake, std::memory_order_release);
     }
     if (stopping_.load(std::memory_order_acquire)) return;
-    // Parts beyond the number of threads are dealt out round robin.
-    for (int part = index; part < parts_; part += max_threads_) function_(task_, part);
+    run = worker.runs_given.load(std::memory_order_acquire);
+    worker.cpu.store(::sched_getcpu(), std::memory_order_relaxed);
+    if (!worker.Claim(run)) continue;
+    RunPartsOf(index);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }
+}
+
+// Parts beyond the number of threads are dealt out round robin.
+void ThreadPool::RunPartsOf(int index) {
+  for (int part = index; part < parts_; part += max_threads_) function_(task_, part);
 }
 
 bool ThreadPool::IsAsleep() {
   const std::lock_guard<std::mutex> lock(run_mutex_);
   return std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
-    return worker->is_asleep.load(std::memory_order_acquire);
+    return worker->asleep_since.load(std::memory_order_acquire) ==
+           worker->runs_given.load(std::memory_order_relaxed);
   });
 }
 
@@ -104,14 +141,32 @@ void ThreadPool::RunErased(int parts, TaskFunction function, void* task) {
   task_ = task;
   parts_ = parts;
   unfinished_.store(static_cast<uint32_t>(others), std::memory_order_relaxed);
+  giver_cpu_.store(::sched_getcpu(), std::memory_order_relaxed);
   for (int i = 0; i < others; ++i) {
     workers_[i]->runs_given.fetch_add(1, std::memory_order_release);
     workers_[i]->runs_given.notify_one();
   }
-  for (int part = 0; part < parts; part += max_threads_) function(task, part);
+  RunPartsOf(0);
+  Join(others);
+}
+
+void ThreadPool::Join(int others) {
+  const int cpu = ::sched_getcpu();
+  bool may_poll = true;
+  for (int i = 0; i < others; ++i) {
+    Worker& worker = *workers_[i];
+    if (worker.Claim(worker.runs_given.load(std::memory_order_relaxed))) {
+      RunPartsOf(i + 1);
+      unfinished_.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      may_poll = may_poll && worker.cpu.load(std::memory_order_relaxed) != cpu;
+    }
+  }
   for (uint32_t left = unfinished_.load(std::memory_order_acquire); left != 0;
        left = unfinished_.load(std::memory_order_acquire)) {
-    AwaitChange(unfinished_, left);
+    if (!may_poll || !PollForChange(unfinished_, left, kJoinPollTime)) {
+      unfinished_.wait(left, std::memory_order_acquire);
+    }
   }
 }
 

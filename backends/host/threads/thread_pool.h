@@ -26,9 +26,10 @@ class ThreadPool {
 
   int max_threads() const { return max_threads_; }
 
-  // Calls task(0), ..., task(parts - 1), each once, and returns when all have returned; part 0 runs
-  // on the calling thread. With parts <= max_threads() every part has a thread of its own. `task`
-  // must not throw.
+  // Calls task(0), ..., task(parts - 1), each once, and returns when all have returned. Part 0 runs
+  // on the calling thread, and with parts <= max_threads() every other part on a thread of its own,
+  // unless that has not begun when part 0 is done: waking a thread takes longer than many a part,
+  // so the calling thread does it then. `task` must not throw.
   template <class Task>
   void Run(int parts, Task&& task) {
     using Stored = std::remove_reference_t<Task>;
@@ -39,7 +40,7 @@ class ThreadPool {
 
   // Whether every thread of the pool has stopped polling for work since its last Run().
   bool IsAsleep();
-  // Polls until IsAsleep(), some 20 000 ns after the last Run(), so that whatever is timed next has
+  // Polls until IsAsleep(), some 65 000 ns after the last Run(), so that whatever is timed next has
   // the cores for itself. REQUIRES: not called from inside a task.
   void AwaitSleep();
 
@@ -50,6 +51,9 @@ class ThreadPool {
   void RunErased(int parts, TaskFunction function, void* task);
   void StartWorkers(int count);
   void Work(Worker& worker, int index);
+  void RunPartsOf(int index);
+  // Does what none of the first `others` workers has begun, and waits for what they have.
+  void Join(int others);
 
   const int max_threads_;
   // Held for the whole of a Run(); guards workers_, function_, task_ and parts_.
@@ -60,6 +64,8 @@ class ThreadPool {
   int parts_ = 0;
   // Workers that have not finished the current Run().
   std::atomic<uint32_t> unfinished_{0};
+  // Where the last Run() was called; -1 before.
+  std::atomic<int> giver_cpu_{-1};
   std::atomic<bool> stopping_{false};
 };
 

@@ -1,5 +1,7 @@
 #include "backends/host/threads/thread_pool.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <set>
 #include <thread>
@@ -68,6 +70,34 @@ TEST(ThreadPoolTest, AfterAwaitSleepNoThreadPollsAndTheNextRunStillWorks) {
   }
 
   EXPECT_EQ(calls.load(), 60);
+}
+
+TEST(ThreadPoolTest, WhatNoThreadHasBegunIsDoneByTheCaller) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  // The pool's thread inherits the only core, which the caller gives away just when it waits.
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(::sched_getcpu(), &here);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof here, &here), 0);
+  int by_caller = 0;
+  std::vector<std::atomic<int>> calls(2);
+  {
+    ThreadPool pool(2);
+    const std::thread::id caller = std::this_thread::get_id();
+    for (int round = 0; round < 1000; ++round) {
+      pool.Run(2, [&](int part) {
+        ++calls[part];
+        if (part == 1 && std::this_thread::get_id() == caller) ++by_caller;
+      });
+    }
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+
+  EXPECT_EQ(calls[0].load(), 1000);
+  EXPECT_EQ(calls[1].load(), 1000);
+  // The system may let the other thread in at any time, but not at most times.
+  EXPECT_GT(by_caller, 500);
 }
 
 TEST(ThreadPoolTest, TwoThreadsMayRunAtTheSameTime) {
