@@ -84,6 +84,12 @@ class Device {
 
   // Aligned to 64 bytes at least, content undefined.
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
+  // As Allocate, but whoever writes to it first does not pay for that, where it would cost more
+  // than later writes. For a background thread: nobody who computes beside it waits long for its
+  // core.
+  virtual Result<std::unique_ptr<Buffer>> AllocateTouched(size_t size_bytes) {
+    return Allocate(size_bytes);
+  }
   virtual Status Upload(std::span<const std::byte> from, BufferView to) = 0;
   virtual Status Download(BufferView from, std::span<std::byte> to) = 0;
   virtual Status Synchronize() = 0;

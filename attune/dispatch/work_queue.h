@@ -60,7 +60,8 @@ class WorkQueue {
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
   std::deque<Queued> tasks_;
-  int waiter_count_ = 0;  // In WaitIdle.
+  int waiter_count_ = 0;       // In WaitIdle.
+  bool is_expecting_ = false;  // The thread sleeps until there is a task.
   bool is_busy_ = false;
   bool is_stopping_ = false;
   bool has_ended_ = false;  // The thread has nothing left to do but to return.

@@ -2,23 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace attune {
 namespace {
 
 // Without spares, a workspace is doubled up to here: in large steps, touching is rare.
 constexpr size_t kLargestStepBytes = size_t{64} << 20;
-
-// Every page is touched by writing something to it.
-bool Touch(Device& device, const Buffer& buffer) {
-  const std::vector<std::byte> zeros(size_t{64} << 10);
-  for (size_t offset = 0; offset < buffer.size_bytes(); offset += zeros.size()) {
-    const size_t count = std::min(zeros.size(), buffer.size_bytes() - offset);
-    if (!device.Upload({zeros.data(), count}, buffer.View(offset)).ok()) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -28,7 +17,7 @@ Result<std::unique_ptr<Buffer>> WorkspaceReserve::Get(size_t needed_bytes, size_
     const size_t doubled = std::min(2 * current_bytes, kLargestStepBytes);
     ATTUNE_ASSIGN_OR_RETURN(buffer, device_.Allocate(std::max(needed_bytes, doubled)));
   }
-  if (needed_bytes >= kFirstSignBytes) PrepareBeyond(buffer->size_bytes());
+  if (needed_bytes >= kFirstSignBytes) PrepareBeyond(needed_bytes, buffer->size_bytes());
   return buffer;
 }
 
@@ -40,9 +29,11 @@ std::unique_ptr<Buffer> WorkspaceReserve::TakeSpare(size_t needed_bytes) {
   return std::move(spare_);
 }
 
-void WorkspaceReserve::PrepareBeyond(size_t size_bytes) {
-  if (spares_ == Spares::kNone || size_bytes >= kLargestSpareBytes) return;
-  const size_t wanted = std::clamp(2 * size_bytes, kSmallestSpareBytes, kLargestSpareBytes);
+void WorkspaceReserve::PrepareBeyond(size_t needed_bytes, size_t size_bytes) {
+  const size_t wanted = std::clamp(2 * needed_bytes, kSmallestSpareBytes, kLargestSpareBytes);
+  // Touching takes a core from libraries that compute on every one, so there is no more of it than
+  // what calls needed is a sign of.
+  if (spares_ == Spares::kNone || size_bytes >= wanted) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const bool is_there = spare_ != nullptr && spare_->size_bytes() >= wanted;
@@ -55,12 +46,11 @@ void WorkspaceReserve::PrepareBeyond(size_t size_bytes) {
 }
 
 void WorkspaceReserve::MakeSpare(size_t size_bytes) {
-  auto made = device_.Allocate(size_bytes);
-  // Where memory is short, whoever needs it asks for it.
-  const bool is_ready = made.ok() && Touch(device_, **made);
+  auto made = device_.AllocateTouched(size_bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
   is_preparing_ = false;
-  if (is_ready) spare_ = std::move(*made);
+  // Where memory is short, whoever needs it asks for it.
+  if (made.ok()) spare_ = std::move(*made);
 }
 
 }  // namespace attune

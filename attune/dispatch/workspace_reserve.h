@@ -40,8 +40,9 @@ class WorkspaceReserve {
 
  private:
   std::unique_ptr<Buffer> TakeSpare(size_t needed_bytes);
-  // Makes a spare for the thread that has `size_bytes` now.
-  void PrepareBeyond(size_t size_bytes);
+  // Makes a spare for a thread that needed `needed_bytes` and has `size_bytes` now, if it is about
+  // to need more than it has.
+  void PrepareBeyond(size_t needed_bytes, size_t size_bytes);
   void MakeSpare(size_t size_bytes);
 
   Device& device_;

@@ -37,8 +37,23 @@ TEST(WorkspaceReserveTest, WhoGrowsAgainGetsWhatTheBackgroundMadeMeanwhile) {
 
   ASSERT_TRUE(buffer.ok());
   EXPECT_EQ((*buffer)->size_bytes(), WorkspaceReserve::kSmallestSpareBytes);
+}
+
+TEST(WorkspaceReserveTest, TheNextSpareIsMadeWhenMoreThanHalfOfTheLastIsNeeded) {
+  TestDevice device;
+  WorkspaceReserve reserve(device, Spares::kOne);
+  constexpr size_t kSpareBytes = WorkspaceReserve::kSmallestSpareBytes;
+  ASSERT_TRUE(reserve.Get(WorkspaceReserve::kFirstSignBytes, 0).ok());
   ASSERT_TRUE(reserve.WaitIdle(kLongEnough));
-  EXPECT_EQ(device.allocations.all(), 3);
+  ASSERT_TRUE(reserve.Get(kSpareBytes / 2, WorkspaceReserve::kFirstSignBytes).ok());
+  ASSERT_TRUE(reserve.WaitIdle(kLongEnough));
+  EXPECT_EQ(device.allocations.all(), 2);
+
+  // Without a spare the thread gets what it needs, which is a sign of more.
+  ASSERT_TRUE(reserve.Get(kSpareBytes / 2 + 1, 0).ok());
+
+  ASSERT_TRUE(reserve.WaitIdle(kLongEnough));
+  EXPECT_EQ(device.allocations.all(), 4);
 }
 
 TEST(WorkspaceReserveTest, SmallNeedsNeitherTakeASpareNorCauseOne) {

@@ -1,5 +1,6 @@
 #include "backends/host/host_device.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <cassert>
@@ -36,6 +37,15 @@ class HostBuffer final : public Buffer {
   size_t size_bytes_;
 };
 
+Result<std::unique_ptr<Buffer>> NewBuffer(size_t size_bytes, size_t alignment) {
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, alignment, size_bytes == 0 ? 1 : size_bytes) != 0) {
+    return ResourceExhausted(fmt::format("Cannot allocate {} bytes of memory.", size_bytes));
+  }
+  return std::unique_ptr<Buffer>(
+      std::make_unique<HostBuffer>(std::unique_ptr<void, Free>(memory), size_bytes));
+}
+
 std::byte* Address(BufferView view) {
   return static_cast<std::byte*>(view.handle) + view.offset_bytes;
 }
@@ -56,16 +66,24 @@ HostDevice::HostDevice(const CpuDescription& cpu, ThreadPool& pool)
     : target_(TargetOf(cpu)), displacer_(cpu, pool) {}
 
 Result<std::unique_ptr<Buffer>> HostDevice::Allocate(size_t size_bytes) {
-  const bool huge = size_bytes >= kHugePagesFromBytes;
-  const size_t alignment = huge ? kHugePageBytes : kPageBytes;
-  void* memory = nullptr;
-  if (::posix_memalign(&memory, alignment, size_bytes == 0 ? 1 : size_bytes) != 0) {
-    return ResourceExhausted(fmt::format("Cannot allocate {} bytes of memory.", size_bytes));
-  }
-  std::unique_ptr<void, Free> owned(memory);
+  if (size_bytes < kHugePagesFromBytes) return NewBuffer(size_bytes, kPageBytes);
+  ATTUNE_ASSIGN_OR_RETURN(auto buffer, NewBuffer(size_bytes, kHugePageBytes));
   // Advice only: where huge pages are off, ordinary ones serve.
-  if (huge) ::madvise(memory, size_bytes, MADV_HUGEPAGE);
-  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(std::move(owned), size_bytes));
+  ::madvise(buffer->handle(), size_bytes, MADV_HUGEPAGE);
+  return buffer;
+}
+
+// A library whose threads spin between calls yields its core to whoever is there, and gets it back
+// when that yields, too, or by the system's next tick, up to 4 ms later. So this yields often, and
+// touches ordinary pages: clearing a huge one takes up to milliseconds in a virtual machine.
+Result<std::unique_ptr<Buffer>> HostDevice::AllocateTouched(size_t size_bytes) {
+  ATTUNE_ASSIGN_OR_RETURN(auto buffer, NewBuffer(size_bytes, kPageBytes));
+  auto* const bytes = static_cast<volatile std::byte*>(buffer->handle());
+  for (size_t offset = 0; offset < size_bytes; offset += kPageBytes) {
+    bytes[offset] = std::byte{0};
+    ::sched_yield();
+  }
+  return buffer;
 }
 
 Status HostDevice::Upload(std::span<const std::byte> from, BufferView to) {

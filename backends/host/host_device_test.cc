@@ -1,5 +1,6 @@
 #include "backends/host/host_device.h"
 
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 namespace attune::host {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 class FunctionExecutable final : public Executable {
@@ -51,6 +53,16 @@ TEST_F(HostDeviceTest, BuffersAreAlignedToPagesAndLargeOnesToHugePages) {
   ASSERT_TRUE(small.ok() && large.ok());
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*small)->handle()) % 4096, 0u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*large)->handle()) % (2u << 20), 0u);
+}
+
+TEST_F(HostDeviceTest, TouchedMemoryIsThereBeforeItIsWritten) {
+  constexpr size_t kPages = 2000;
+  const auto buffer = device_.AllocateTouched(kPages * 4096);
+
+  ASSERT_TRUE(buffer.ok());
+  std::vector<unsigned char> is_there(kPages);
+  ASSERT_EQ(::mincore((*buffer)->handle(), kPages * 4096, is_there.data()), 0);
+  EXPECT_THAT(is_there, Each(1));
 }
 
 TEST_F(HostDeviceTest, WhatIsUploadedIsDownloadedFromTheSameOffset) {
