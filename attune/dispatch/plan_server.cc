@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/fork_gate.h"
+
 namespace attune {
 namespace {
 
@@ -110,7 +112,10 @@ void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem&
   last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
   const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
   const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
-  auto serving = dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
+  auto serving = [&] {
+    const ForkGate gate;
+    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
+  }();
   if (!serving.ok()) {
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
     AfterFailure(problem, serving.error(), was_told);
@@ -274,6 +279,7 @@ void PlanServer::RefreshPending() {
 
 bool PlanServer::RefreshSlot(PlanSlot& slot) {
   const std::lock_guard<std::mutex> making(slot.making_mutex());
+  const ForkGate gate;
   const Plan* plan = slot.current();
   if (plan == nullptr || slot.is_retired()) return false;
   // Where the preferred ones cannot be made ready, any other is better than a plan that is of none

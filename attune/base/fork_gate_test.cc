@@ -1,0 +1,96 @@
+#include "attune/base/fork_gate.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <latch>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What `body` returned in a forked child; -1 if the child died.
+int InChild(const std::function<int()>& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(body());
+  int status = -1;
+  if (::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+// Handlers of fork() have no context. Null: nobody waits for one.
+std::latch* has_begun_to_fork = nullptr;
+
+void NoteFork() {
+  if (has_begun_to_fork != nullptr) has_begun_to_fork->count_down();
+}
+
+TEST(ForkGateTest, AChildFindsNothingLockedThatIsLetGoBeforeTheGateEnds) {
+  // Registered behind those of the gate, and called before them.
+  { const ForkGate first; }
+  ASSERT_EQ(::pthread_atfork(NoteFork, nullptr, nullptr), 0);
+  std::mutex of_a_library;
+  for (int round = 0; round < 20; ++round) {
+    std::latch is_inside(1);
+    std::latch is_forking(1);
+    has_begun_to_fork = &is_forking;
+    std::thread other([&] {
+      const ForkGate gate;
+      const std::lock_guard<std::mutex> lock(of_a_library);
+      is_inside.count_down();
+      is_forking.wait();
+    });
+    is_inside.wait();
+
+    EXPECT_EQ(InChild([&] { return of_a_library.try_lock() ? 0 : 1; }), 0);
+
+    other.join();
+  }
+  has_begun_to_fork = nullptr;
+}
+
+TEST(ForkGateTest, AForkWaitsNoLongerThanItMay) {
+  std::latch is_inside(1);
+  std::latch go_on(1);
+  std::thread other([&] {
+    const ForkGate gate;
+    is_inside.count_down();
+    go_on.wait();
+  });
+  is_inside.wait();
+
+  const auto begin = Clock::now();
+  // A gate of the child's own does not wait for what the child does not have.
+  EXPECT_EQ(InChild([] {
+              const ForkGate gate;
+              const auto begun = Clock::now();
+              const int grandchild = InChild([] { return 0; });
+              return grandchild == 0 && Clock::now() - begun < ForkGate::kLongestWait ? 0 : 1;
+            }),
+            0);
+  EXPECT_GE(Clock::now() - begin, ForkGate::kLongestWait);
+
+  go_on.count_down();
+  other.join();
+}
+
+TEST(ForkGateTest, AThreadDoesNotWaitForItself) {
+  const ForkGate gate;
+  const ForkGate nested;
+
+  const auto begin = Clock::now();
+  EXPECT_EQ(InChild([] { return 0; }), 0);
+
+  EXPECT_LT(Clock::now() - begin, ForkGate::kLongestWait);
+}
+
+}  // namespace
+}  // namespace attune
