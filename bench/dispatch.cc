@@ -21,7 +21,9 @@
 #include "attune/base/random.h"
 #include "attune/dispatch/plan_server.h"
 #include "attune/index/memory_choices.h"
+#include "attune/problem/gemm.h"
 #include "attune/runtime/request.h"
+#include "attune/tunable/blas_params.h"
 #include "bench/alternating.h"
 #include "bench/counted_new.h"
 #include "bench/string_path.h"
@@ -100,7 +102,11 @@ class Hits {
       gemm.lda = gemm.ldc = gemm.m;
       gemm.ldb = gemm.k;
       calls_.push_back(gemm);
-      string_path_.Add(gemm, fmt::format("Gemm_Rocblas_{}", i % 20));
+      Gemm problem;
+      problem.m = gemm.m;
+      problem.n = gemm.n;
+      problem.k = gemm.k;
+      string_path_.Add(gemm, fmt::format("Gemm_Rocblas_{}", i % 20), BlasParams(problem));
     }
     for (int i = 0; i < 64 * 1024; ++i) {
       order_.push_back(static_cast<uint32_t>(random.Below(static_cast<uint64_t>(shapes))));

@@ -1,5 +1,7 @@
-// The lookup of PyTorch's TunableOp written down again: strings built for every call, two maps
-// behind two mutexes. Only what happens on a hit, without the library call.
+// The lookup of PyTorch's TunableOp written down again: two strings built for every call, two maps
+// behind two mutexes, entries of two strings copied out and compared with those that mean something
+// else. What its newest version does on a hit after tuning, without the library call; the released
+// ones build a third string of some 300 characters for every call.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +20,21 @@ class StringPath {
     uint64_t calls = 0;
   };
 
-  // What tuning `gemm` would leave.
-  void Add(const attune_gemm& gemm, const std::string& solution);
+  // What tuning `gemm` would leave. `blas_signature` is what the product is called there for
+  // benches of its libraries.
+  void Add(const attune_gemm& gemm, const std::string& solution, const std::string& blas_signature);
 
   // The callable of a call, found as TunableOp::operator() finds it. REQUIRES: it was added.
   Callable& Find(const attune_gemm& gemm);
 
  private:
   struct ResultEntry {
+    static ResultEntry Null() { return {"Null", 0, ""}; }
+    bool operator==(const ResultEntry& other) const { return key == other.key; }
+
     std::string key;
     double time_ms = 0;
+    std::string blas_signature;
   };
   using KernelMap = std::unordered_map<std::string, ResultEntry>;
 
