@@ -92,9 +92,12 @@ void ThreadPool::StartWorkers(int count) {
 
 void ThreadPool::Work(Worker& worker, int index) {
   uint32_t run = 0;
+  bool was_in_time = true;
   while (true) {
-    // On the core of the thread that gives the runs, polling keeps it from giving the next one.
-    const bool may_poll = ::sched_getcpu() != giver_cpu_.load(std::memory_order_relaxed);
+    // On the core of the thread that gives the runs, polling keeps it from giving the next one. Who
+    // came too late has no core of its own.
+    const bool may_poll =
+        was_in_time && ::sched_getcpu() != giver_cpu_.load(std::memory_order_relaxed);
     if (!may_poll || !PollAndYieldForChange(worker.runs_given, run)) {
       worker.asleep_since.store(run, std::memory_order_release);
       worker.runs_given.wait(run, std::memory_order_acquire);
@@ -103,7 +106,8 @@ void ThreadPool::Work(Worker& worker, int index) {
     if (stopping_.load(std::memory_order_acquire)) return;
     run = worker.runs_given.load(std::memory_order_acquire);
     worker.cpu.store(::sched_getcpu(), std::memory_order_relaxed);
-    if (!worker.Claim(run)) continue;
+    was_in_time = worker.Claim(run);
+    if (!was_in_time) continue;
     RunPartsOf(index);
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
   }
