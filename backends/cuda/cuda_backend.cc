@@ -30,6 +30,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCublasLtGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
+    solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
     for (kernel::KernelFile& file : library.files) {
       kernel_contents_[file.name] = file.content.ToHex();

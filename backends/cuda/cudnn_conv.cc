@@ -33,11 +33,25 @@ class CudnnExecutable final : public Executable {
   const CudnnProduct::Algorithm algorithm_;
 };
 
+Result<CudnnProduct> ProductOn(const Lazy<Cudnn>& cudnn, CudaDevice& device, const Conv& conv,
+                               std::string_view math) {
+  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.Get().HandleOf(device.stream()));
+  return CudnnProduct::Create(cudnn.Get(), handle, conv, math);
+}
+
+Parameter MathOf(const Problem& problem) {
+  Parameter math{"math", {}};
+  for (std::string& name : CudnnMathNames(std::get<Conv>(problem))) {
+    math.values.emplace_back(std::move(name));
+  }
+  return math;
+}
+
+// Not instant: what the library answers first takes it 2 to 5 ms to find out, for every shape anew.
 SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuDNN's legacy algorithms, on tensor cores or without";
   traits.operator_name = "conv";
-  traits.instant = true;
   // Backward algorithms 0 and 3 add in the order in which blocks end.
   traits.deterministic = false;
   return traits;
@@ -49,11 +63,7 @@ class CudnnConv final : public LibrarySolver {
       : LibrarySolver({"cuda.cudnn-conv", 1}, Traits()), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
-    Parameter math{"math", {}};
-    for (std::string& name : CudnnMathNames(std::get<Conv>(problem))) {
-      math.values.emplace_back(std::move(name));
-    }
-    return ConfigSpace::Create({{"algorithm", {std::string(kFirst)}}, std::move(math)}, {});
+    return ConfigSpace::Create({{"algorithm", {std::string(kFirst)}}, MathOf(problem)}, {});
   }
 
  private:
@@ -68,7 +78,7 @@ class CudnnConv final : public LibrarySolver {
     const Conv& conv = std::get<Conv>(problem);
     std::vector<Config> configs;
     for (const std::string& math : CudnnMathNames(conv)) {
-      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(device, conv, math));
+      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct product, ProductOn(cudnn_, device, conv, math));
       for (const std::string& name : CudnnAlgorithmNames(conv.direction, conv.deterministic)) {
         if (!product.Named(name).ok()) continue;
         configs.push_back({{"algorithm", name}, {"math", math}});
@@ -80,8 +90,8 @@ class CudnnConv final : public LibrarySolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem,
                                              const Config& config) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
-                            ProductOn(device, std::get<Conv>(problem), StringAt(config, "math")));
+    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product, ProductOn(cudnn_, device, std::get<Conv>(problem),
+                                                            StringAt(config, "math")));
     const std::string& name = StringAt(config, "algorithm");
     ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
                             name == kFirst ? product.FirstAnswer() : product.Named(name));
@@ -89,10 +99,53 @@ class CudnnConv final : public LibrarySolver {
         std::make_unique<CudnnExecutable>(device, std::move(product), algorithm));
   }
 
-  Result<CudnnProduct> ProductOn(CudaDevice& device, const Conv& conv,
-                                 std::string_view math) const {
-    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-    return CudnnProduct::Create(cudnn_.Get(), handle, conv, math);
+  const Lazy<Cudnn>& cudnn_;
+};
+
+// The algorithms that take any shape, and for which nothing has to be found out.
+std::string_view ImplicitAlgorithm(ConvDirection direction) {
+  return direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
+}
+
+SolverTraits ImplicitTraits() {
+  SolverTraits traits;
+  traits.description = "cuDNN's implicit products: what serves a shape never seen";
+  traits.operator_name = "conv";
+  traits.instant = true;
+  return traits;
+}
+
+class CudnnImplicitConv final : public LibrarySolver {
+ public:
+  explicit CudnnImplicitConv(const Lazy<Cudnn>& cudnn)
+      : LibrarySolver({"cuda.cudnn-implicit-conv", 1}, ImplicitTraits()), cudnn_(cudnn) {}
+
+  Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
+    return ConfigSpace::Create({MathOf(problem)}, {});
+  }
+
+ private:
+  std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
+
+  Status CheckTakes(const Problem& problem) const override {
+    return CheckCudnnTakes(std::get<Conv>(problem));
+  }
+
+  // Its space has everything.
+  Result<std::vector<Config>> List(CudaDevice&, const Problem&) const override {
+    return std::vector<Config>();
+  }
+
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
+                                             const Problem& problem,
+                                             const Config& config) const override {
+    const Conv& conv = std::get<Conv>(problem);
+    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
+                            ProductOn(cudnn_, device, conv, StringAt(config, "math")));
+    ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
+                            product.Named(ImplicitAlgorithm(conv.direction)));
+    return std::unique_ptr<Executable>(
+        std::make_unique<CudnnExecutable>(device, std::move(product), algorithm));
   }
 
   const Lazy<Cudnn>& cudnn_;
@@ -102,6 +155,10 @@ class CudnnConv final : public LibrarySolver {
 
 std::unique_ptr<const Solver> MakeCudnnConv(const Lazy<Cudnn>& cudnn) {
   return std::make_unique<CudnnConv>(cudnn);
+}
+
+std::unique_ptr<const Solver> MakeCudnnImplicitConv(const Lazy<Cudnn>& cudnn) {
+  return std::make_unique<CudnnImplicitConv>(cudnn);
 }
 
 }  // namespace attune::cuda

@@ -1,0 +1,301 @@
+// What the first convolution of a new picture size costs on an NVIDIA GPU: from the call to the end
+// of its work on the device, with nothing tuned and nothing compiled, beside later calls of the
+// same and beside what tuning finds. `cuda_first_call.py` does the same through PyTorch.
+//
+//   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
+//                   [--per-problem-ms N] [--seed N] [--json]
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/random.h"
+#include "backends/cuda/driver.h"
+#include "bench/figures.h"
+#include "include/attune/attune.h"
+
+namespace attune {
+namespace {
+
+struct Options {
+  int pictures = 60;
+  int tuned = 20;
+  std::string type = "f32";
+  std::string policy = "never";
+  int per_problem_ms = 3000;
+  uint64_t seed = 1;
+  bool as_json = false;
+};
+
+constexpr int kSteadyCalls = 9;
+
+// A layer of a network for pictures, and by how much what is before it has shrunk them.
+struct Layer {
+  int64_t in_channels, out_channels, filter, stride, shrunk;
+};
+constexpr Layer kLayers[] = {{3, 64, 7, 2, 1},      {64, 64, 3, 1, 4},    {64, 256, 1, 1, 4},
+                             {128, 128, 3, 1, 8},   {256, 512, 1, 2, 4},  {256, 256, 3, 1, 16},
+                             {1024, 256, 1, 1, 16}, {512, 512, 3, 1, 32}, {32, 32, 5, 1, 4}};
+constexpr int64_t kShortestSide = 160;
+constexpr int64_t kLongestSide = 800;
+
+void Check(attune_code code) {
+  if (code == ATTUNE_OK) return;
+  fmt::print(stderr, "cuda_first_call: {}\n", attune_last_message());
+  std::exit(1);
+}
+
+attune_conv RandomConv(Random& random, const std::string& type) {
+  const auto side = [&] {
+    return kShortestSide +
+           static_cast<int64_t>(random.Below(uint64_t{kLongestSide - kShortestSide + 1}));
+  };
+  const Layer& layer = kLayers[random.Below(std::size(kLayers))];
+  attune_conv conv{};
+  conv.batch = 1;
+  conv.in_channels = layer.in_channels;
+  conv.out_channels = layer.out_channels;
+  conv.in[1] = (side() + layer.shrunk - 1) / layer.shrunk;
+  conv.in[2] = (side() + layer.shrunk - 1) / layer.shrunk;
+  conv.filter[1] = conv.filter[2] = layer.filter;
+  conv.pad[1] = conv.pad[2] = layer.filter / 2;
+  conv.stride[1] = conv.stride[2] = layer.stride;
+  conv.type = type == "f16" ? ATTUNE_F16 : ATTUNE_F32;
+  return conv;
+}
+
+// Operands for the largest convolution, on a stream of the program.
+class OnDevice {
+ public:
+  explicit OnDevice(const cuda::Driver& driver) : driver_(driver) {
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    Must(driver_.cuDeviceGet(&device, 0), "open the device");
+    Must(driver_.cuDevicePrimaryCtxRetain(&context, device), "make a context");
+    Must(driver_.cuCtxSetCurrent(context), "enter the context");
+    Must(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+    arguments_.a = Operand();
+    arguments_.b = Operand();
+    arguments_.c = Operand();
+    arguments_.queue = stream_;
+  }
+
+  // Nanoseconds from the call to the end of its work.
+  double TimeNs(attune_runtime* runtime, const attune_conv& conv) {
+    const auto begin = Clock::now();
+    Check(attune_run_conv(runtime, &conv, &arguments_));
+    Must(driver_.cuStreamSynchronize(stream_), "wait for a convolution");
+    return 1e9 * SecondsSince(begin);
+  }
+
+ private:
+  // Halves and floats of random bits of small magnitude; 64 MB hold every tensor of the layers.
+  void* Operand() {
+    constexpr size_t kCount = size_t{1} << 25;
+    std::vector<uint16_t> values(kCount);
+    // Between 0.5 and 1 as halves; as floats, of their upper half, between 0.25 and 0.5.
+    for (auto& value : values) value = static_cast<uint16_t>(0x3800 | random_.Below(0x400));
+    CUdeviceptr address = 0;
+    Must(driver_.cuMemAlloc(&address, kCount * sizeof(uint16_t)), "allocate 64 MB");
+    Must(driver_.cuMemcpyHtoDAsync(address, values.data(), kCount * sizeof(uint16_t), stream_),
+         "copy to the device");
+    Must(driver_.cuStreamSynchronize(stream_), "wait for a copy");
+    return reinterpret_cast<void*>(address);
+  }
+  static void Must(CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return;
+    fmt::print(stderr, "cuda_first_call: Cannot {}: CUDA error {}.\n", what,
+               static_cast<int>(result));
+    std::exit(1);
+  }
+
+  const cuda::Driver& driver_;
+  Random random_{7};
+  CUstream stream_ = nullptr;
+  attune_arguments arguments_ = ATTUNE_ARGUMENTS_INIT;
+};
+
+class BenchRuntime {
+ public:
+  BenchRuntime(const Options& options, attune_policy policy, const std::string& database) {
+    attune_options made = ATTUNE_OPTIONS_INIT;
+    made.device = "cuda:0";
+    made.database = database.c_str();
+    made.policy = policy;
+    made.per_problem_ms = options.per_problem_ms;
+    Check(attune_runtime_create(&made, &runtime_));
+    Check(attune_set_listener(runtime_, Hear, this));
+  }
+  ~BenchRuntime() { attune_runtime_destroy(runtime_); }
+  BenchRuntime(const BenchRuntime&) = delete;
+  BenchRuntime& operator=(const BenchRuntime&) = delete;
+
+  attune_runtime* get() { return runtime_; }
+  // Of the last miss.
+  const std::string& served_by() const { return served_by_; }
+  uint64_t BuildsInCaller() {
+    attune_counters counters = ATTUNE_COUNTERS_INIT;
+    Check(attune_get_counters(runtime_, &counters));
+    return counters.builds_in_caller;
+  }
+
+ private:
+  static void Hear(void* context, attune_event event, const char* problem, const char* candidate,
+                   const char* message) {
+    auto* self = static_cast<BenchRuntime*>(context);
+    if (event == ATTUNE_EVENT_MISS && candidate != nullptr) self->served_by_ = candidate;
+    if (event != ATTUNE_EVENT_TUNING_FAILED) return;
+    fmt::print(stderr, "cuda_first_call: {} was not tuned: {}\n", problem, message);
+  }
+  attune_runtime* runtime_ = nullptr;
+  std::string served_by_;
+};
+
+struct Row {
+  attune_conv conv{};
+  std::string problem;
+  std::string candidate;
+  double first_us = 0;
+  double steady_us = 0;
+  double tuned_us = 0;  // 0: not tuned.
+};
+
+std::string TextOf(const attune_conv& conv) {
+  char* text = nullptr;
+  Check(attune_conv_text(&conv, &text));
+  std::string result = text;
+  attune_free(text);
+  return result;
+}
+
+double SteadyUs(OnDevice& device, attune_runtime* runtime, const attune_conv& conv) {
+  std::vector<double> times_us;
+  for (int i = 0; i < kSteadyCalls; ++i) {
+    times_us.push_back(device.TimeNs(runtime, conv) / 1e3);
+  }
+  return MedianOf(std::move(times_us));
+}
+
+// Every layer once with another picture: libraries are loaded, memory is there.
+void WarmUp(OnDevice& device, attune_runtime* runtime, const Options& options) {
+  Random random(options.seed + 1000);
+  for (int i = 0; i < 12; ++i) device.TimeNs(runtime, RandomConv(random, options.type));
+}
+
+std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
+                                   const Options& options) {
+  WarmUp(device, runtime.get(), options);
+  Random random(options.seed);
+  std::vector<Row> rows(static_cast<size_t>(options.pictures));
+  for (Row& row : rows) {
+    row.conv = RandomConv(random, options.type);
+    row.problem = TextOf(row.conv);
+    row.first_us = device.TimeNs(runtime.get(), row.conv) / 1e3;
+    row.candidate = runtime.served_by();
+    row.steady_us = SteadyUs(device, runtime.get(), row.conv);
+  }
+  return rows;
+}
+
+// Tunes the first of them, in their first call here.
+void MeasureTunedCalls(OnDevice& device, std::vector<Row>& rows, const Options& options) {
+  const BenchFolder folder("");
+  BenchRuntime runtime(options, ATTUNE_INLINE, (folder.path() / "tuned.db").string());
+  const size_t count = std::min(rows.size(), static_cast<size_t>(options.tuned));
+  for (size_t i = 0; i < count; ++i) {
+    fmt::print(stderr, "Tuning {} of {}\n", i + 1, count);
+    device.TimeNs(runtime.get(), rows[i].conv);
+    rows[i].tuned_us = SteadyUs(device, runtime.get(), rows[i].conv);
+  }
+}
+
+nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
+  std::vector<double> first_us, steady_us, over_tuned;
+  nlohmann::ordered_json listed = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    first_us.push_back(row.first_us);
+    steady_us.push_back(row.steady_us);
+    if (row.tuned_us > 0) over_tuned.push_back(row.first_us / row.tuned_us);
+    listed.push_back({{"problem", row.problem},
+                      {"candidate", row.candidate},
+                      {"first_us", row.first_us},
+                      {"steady_us", row.steady_us},
+                      {"tuned_us", row.tuned_us}});
+  }
+  nlohmann::ordered_json summary = {{"pictures", rows.size()},
+                                    {"first_median_us", MedianOf(first_us)},
+                                    {"first_worst_us", *std::ranges::max_element(first_us)},
+                                    {"steady_median_us", MedianOf(steady_us)},
+                                    {"builds_in_caller", builds}};
+  if (!over_tuned.empty()) summary["first_over_tuned_median"] = MedianOf(over_tuned);
+  return {{"summary", summary}, {"rows", listed}};
+}
+
+void Print(const nlohmann::ordered_json& result) {
+  fmt::print("{:>9} {:>9} {:>9}  problem, candidate\n", "first us", "later us", "tuned us");
+  for (const auto& row : result["rows"]) {
+    fmt::print("{:>9.1f} {:>9.1f} {:>9.1f}  {}  {}\n", row["first_us"].get<double>(),
+               row["steady_us"].get<double>(), row["tuned_us"].get<double>(),
+               row["problem"].get<std::string>(), row["candidate"].get<std::string>());
+  }
+  for (const auto& [name, value] : result["summary"].items()) {
+    fmt::print("{:<24} {:>10.2f}\n", name, value.get<double>());
+  }
+}
+
+int Run(const Options& options) {
+  const cuda::Driver driver = cuda::LoadDriver();
+  if (!driver.available()) {
+    fmt::print(stderr, "cuda_first_call: No CUDA device here: {}\n", driver.report.missing);
+    return 1;
+  }
+  OnDevice device(driver);
+  const BenchFolder folder("");
+  const bool defers = options.policy == "deferred";
+  BenchRuntime runtime(options, defers ? ATTUNE_DEFERRED : ATTUNE_NEVER,
+                       defers ? (folder.path() / "deferred.db").string() : "");
+  std::vector<Row> rows = MeasureFirstCalls(device, runtime, options);
+  const uint64_t builds = runtime.BuildsInCaller();
+  MeasureTunedCalls(device, rows, options);
+  const nlohmann::ordered_json result = ResultOf(rows, builds);
+  if (options.as_json) {
+    fmt::print("{}\n", result.dump(2));
+  } else {
+    Print(result);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  attune::Options options;
+  CLI::App app("What the first convolution of a new picture size costs on an NVIDIA GPU");
+  app.add_option("--pictures", options.pictures, "Shapes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--tuned", options.tuned, "Of them, those that are tuned afterwards")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--type", options.type)
+      ->check(CLI::IsMember({"f32", "f16"}))
+      ->capture_default_str();
+  app.add_option("--policy", options.policy, "Of the run time that is called first")
+      ->check(CLI::IsMember({"never", "deferred"}))
+      ->capture_default_str();
+  app.add_option("--per-problem-ms", options.per_problem_ms, "For tuning one")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Of the shapes")->capture_default_str();
+  app.add_flag("--json", options.as_json, "Print one JSON object");
+  CLI11_PARSE(app, argc, argv);
+  return attune::Run(options);
+}
