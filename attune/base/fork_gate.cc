@@ -27,11 +27,9 @@ class Gatekeeper {
     ++gates_of_this_thread;
   }
   void Leave() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      --count_;
-      --gates_of_this_thread;
-    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --count_;
+    --gates_of_this_thread;
     has_left_->notify_all();
   }
 

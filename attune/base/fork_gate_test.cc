@@ -17,6 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// ThreadSanitizer calls the threads of the parent leaked ones of the child.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kForksBesideThreads = false;
+#else
+constexpr bool kForksBesideThreads = true;
+#endif
+
 // What `body` returned in a forked child; -1 if the child died.
 int InChild(const std::function<int()>& body) {
   const pid_t pid = ::fork();
@@ -34,6 +41,7 @@ void NoteFork() {
 }
 
 TEST(ForkGateTest, AChildFindsNothingLockedThatIsLetGoBeforeTheGateEnds) {
+  if (!kForksBesideThreads) GTEST_SKIP() << "The sanitizer knows no fork beside threads.";
   // Registered behind those of the gate, and called before them.
   { const ForkGate first; }
   ASSERT_EQ(::pthread_atfork(NoteFork, nullptr, nullptr), 0);
@@ -58,6 +66,7 @@ TEST(ForkGateTest, AChildFindsNothingLockedThatIsLetGoBeforeTheGateEnds) {
 }
 
 TEST(ForkGateTest, AForkWaitsNoLongerThanItMay) {
+  if (!kForksBesideThreads) GTEST_SKIP() << "The sanitizer knows no fork beside threads.";
   std::latch is_inside(1);
   std::latch go_on(1);
   std::thread other([&] {
