@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,6 +30,17 @@ std::optional<std::string_view> LibraryFieldOf(std::string_view key) {
   if (key == "ROCBLAS_VERSION") return "library.rocblas";
   if (key == "HIPBLASLT_VERSION") return "library.hipblaslt";
   return std::nullopt;
+}
+
+// A value as our environment has it. PyTorch writes the number that cuBLASLt says, 130200, for what
+// is 13.2.0 everywhere else.
+std::string AsOurs(const Validator& validator) {
+  const auto& [key, value] = validator;
+  int64_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  if (key != "CUBLASLT_VERSION" || error != std::errc() || stop != end || number < 0) return value;
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
 std::optional<int> LeadingInteger(std::string_view text) {
@@ -108,7 +120,7 @@ void JudgeForeign(const TunableIdentity& here, ValidatorVerdict& verdict) {
     verdict.here = Field(here.environment, *field);
     if (verdict.here.empty()) return;
     verdict.kind = ValidatorKind::kPerResult;
-    verdict.agrees = value == verdict.here;
+    verdict.agrees = AsOurs(verdict.validator) == verdict.here;
   }
 }
 
@@ -152,7 +164,7 @@ SectionVerdict JudgeSection(const std::vector<Validator>& validators, const Tuna
     if (IsEnvironmentField(validator.first)) {
       section.environment[validator.first] = validator.second;
     } else if (verdict.kind == ValidatorKind::kPerResult) {
-      section.environment[std::string(*LibraryFieldOf(validator.first))] = validator.second;
+      section.environment[std::string(*LibraryFieldOf(validator.first))] = AsOurs(validator);
     }
     section.validators.push_back(std::move(verdict));
   }

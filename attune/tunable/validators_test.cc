@@ -62,15 +62,20 @@ TEST(ValidatorsTest, ALibraryCostsOnlyTheResultsThatDependOnIt) {
 TEST(ValidatorsTest, ForeignValidatorsInformUnlessTheyContradict) {
   TunableIdentity cuda = Here();
   cuda.target = {"cuda", "NVIDIA H200", "sm_90", 132, {}};
-  cuda.environment["library.cublaslt"] = "130200";
+  cuda.environment["library.cublaslt"] = "13.2.0";
   const std::vector<Validator> of_pytorch = {
       {"PT_VERSION", "2.14.0"}, {"CUBLASLT_VERSION", "130100"}, {"CUDA_DEVICE", "9.0:NVIDIA H200"}};
+  std::vector<Validator> of_this = of_pytorch;
+  of_this[1].second = "130200";
 
   EXPECT_FALSE(JudgeSection(of_pytorch, Here()).rejected());
   const auto verdict = JudgeSection(of_pytorch, cuda);
   EXPECT_FALSE(verdict.rejected());
   EXPECT_NE(JudgeResult(verdict, Of("cuda.cublaslt-gemm"), cuda), "");
   EXPECT_EQ(JudgeResult(verdict, Of("cuda.own-gemm"), cuda), "");
+  const auto same = JudgeSection(of_this, cuda);
+  EXPECT_EQ(JudgeResult(same, Of("cuda.cublaslt-gemm"), cuda), "");
+  EXPECT_TRUE(same.validators[1].agrees);
   EXPECT_TRUE(JudgeSection({{"CUDA_DEVICE", "8.0:NVIDIA A100"}}, cuda).rejected());
 }
 
