@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/formats/cublaslt_name.h"
 #include "attune/problem/text_error.h"
 
 namespace attune {
@@ -48,7 +49,7 @@ Result<Candidate> ResultChoices::CandidateOf(const Problem& problem,
     if (!solutions_.default_of) return NoResolver(solution);
     return solutions_.default_of(problem);
   }
-  auto candidate = ParseCandidate(solution);
+  auto candidate = ParseSolution(solution);
   if (!candidate.ok() && solutions_.find) candidate = solutions_.find(problem, solution);
   if (!candidate.ok()) return NoResolver(solution);
   if (solutions_.check) ATTUNE_RETURN_IF_ERROR(solutions_.check(problem, *candidate));

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "attune/formats/cublaslt_name.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/text_error.h"
-#include "attune/trial/candidate.h"
 
 namespace attune {
 namespace {
@@ -133,7 +133,7 @@ FileLine ParseFileLine(std::string_view text, bool is_first) {
   return line;
 }
 
-bool IsOwnSolution(const std::string& solution) { return ParseCandidate(solution).ok(); }
+bool IsOwnSolution(const std::string& solution) { return ParseSolution(solution).ok(); }
 
 // Position behind the last line of `section`.
 size_t EndOfSection(const ResultsFile& file, size_t section) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attune/base/file.h"
+#include "attune/formats/cublaslt_name.h"
 
 namespace attune {
 namespace {
@@ -63,7 +64,7 @@ void PutGroup(const ResultGroup& group, const TunableIdentity& here, ResultsFile
 std::string RejectionOf(const SectionVerdict& section, const ResultLine& line,
                         const TunableIdentity& here) {
   if (section.rejected()) return section.rejection;
-  const auto candidate = ParseCandidate(line.solution);
+  const auto candidate = ParseSolution(line.solution);
   return candidate.ok() ? JudgeResult(section, *candidate, here) : std::string();
 }
 

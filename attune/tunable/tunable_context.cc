@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/formats/cublaslt_name.h"
 #include "attune/tunable/blas_params.h"
 #include "attune/tunable/file_names.h"
 
@@ -208,7 +209,7 @@ ResultLine TunableContext::MakeLine(const TunableOpKey& names, const Problem& pr
                                     const TunedCandidate& tuned) const {
   ResultLine line;
   line.key = names;
-  line.solution = Text(tuned.candidate);
+  line.solution = SolutionText(tuned.candidate);
   line.milliseconds = tuned.median_ns / kNsPerMs;
   if (settings().blas_log) line.blas_params = BlasParams(problem);
   if (!line.key.op.starts_with(kOwnOperatorPrefix)) line.problem_text = Text(problem);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
+#include "attune/formats/cublaslt_name.h"
 #include "attune/tunable/offline_tuning.h"
 
 namespace attune {
@@ -91,6 +92,40 @@ TEST_F(TunableContextTest, ATunedMissIsServedAndInTheFileAtOnce) {
   EXPECT_EQ(hit->candidate, Of("fake.tiled@1{tile=16}"));
   TunableContext next(Parts(), Switches());
   EXPECT_TRUE(next.Lookup(Parse(kProblem)));
+}
+
+TEST_F(TunableContextTest, AnAlgorithmOfCublasLtIsWrittenByTunableOpsNameAndServesAgain) {
+  const std::string name =
+      "Gemm_Cublaslt_id_66_tile_20_stages_4_splitk_1_red_0_swizzle_0_custom_3_inner_0_cluster_2";
+  const Candidate tuned = *ParseCublasLtName(name);
+  TunableParts parts = Parts();
+  parts.tune = [&](const Problem&) -> Result<TunedCandidate> {
+    return TunedCandidate{tuned, 1250};
+  };
+
+  ASSERT_TRUE(TunableContext(parts, Switches()).TuneMiss(Parse(kProblem)).ok());
+
+  EXPECT_THAT(*ReadFile(Path("results0.csv")), HasSubstr("," + name + ",0.00125,ATTUNE_PROBLEM"));
+  TunableContext next(Parts(), Switches());
+  const auto hit = next.Lookup(Parse(kProblem));
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->candidate, tuned);
+  // Another result takes its place, as that of any candidate of ours.
+  ASSERT_TRUE(next.AddResult(Parse(kProblem), {Of("fake.tiled@1{tile=16}"), 1000}).ok());
+  EXPECT_THAT(*ReadFile(Path("results0.csv")), Not(HasSubstr(name)));
+}
+
+TEST_F(TunableContextTest, AFileOfPyTorchServesTheAlgorithmsThatItNames) {
+  std::filesystem::copy_file(ATTUNE_TEST_DATA_DIR "/tunableop/results_pytorch.csv",
+                             Path("results0.csv"));
+  TunableContext context(Parts(), Switches());
+
+  const auto hit = context.Lookup(Parse("gemm@1{m=4096,n=128,k=4096,ta=t,type=bf16}"));
+
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(Text(hit->candidate),
+            "cuda.cublaslt-gemm@1{cluster=2,custom=0,id=66,inner=0,reduction=0,split_k=1,stages=4,"
+            "swizzle=0,tile=20}");
 }
 
 TEST_F(TunableContextTest, AHitIsNeverTunedAgain) {
