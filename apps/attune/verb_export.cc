@@ -16,6 +16,7 @@ struct ExportOptions {
   std::string tag;
   std::string format;
   std::string file;
+  std::string pytorch;  // Its version; empty: the file is for attune and for people.
   std::string device = "cpu";
   bool json = false;
 };
@@ -30,14 +31,26 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
 }
 
 // The text of the file, and a sentence for each problem that is not in it.
-TunableOpExport Format(const std::vector<Choice>& choices, const std::string& format) {
-  if (format == "json") return {ExportJson(choices), {}};
-  if (format == "csv") return {ExportCsv(choices), {}};
-  return ExportTunableOp(choices, {{"ATTUNE_VERSION", std::string(ProgramVersion())}});
+Result<TunableOpExport> Format(const std::vector<Choice>& choices, const ExportOptions& options,
+                               const Place& place) {
+  if (options.format == "json") return TunableOpExport{ExportJson(choices), {}};
+  if (options.format == "csv") return TunableOpExport{ExportCsv(choices), {}};
+  if (options.pytorch.empty()) {
+    return ExportTunableOp(choices, {{"ATTUNE_VERSION", std::string(ProgramVersion())}});
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto validators,
+                          PyTorchValidators(options.pytorch, place.target, place.environment));
+  return ExportTunableOp(choices, validators, TunableOpLines::kOfCublasLt);
+}
+
+Status CheckPyTorch(const ExportOptions& options) {
+  if (options.pytorch.empty() || options.format == "tunableop") return Status::Ok();
+  return InvalidArgument("--pytorch goes with --format tunableop alone.");
 }
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
+  ATTUNE_RETURN_IF_ERROR(CheckPyTorch(options));
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
                           ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
   std::vector<Choice> choices;
@@ -51,7 +64,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
     }
   }
   // A problem that no solver computes makes an export no worse, as it makes a tuning no worse.
-  const TunableOpExport exported = Format(choices, options.format);
+  ATTUNE_ASSIGN_OR_RETURN(const TunableOpExport exported, Format(choices, options, list.place));
   const bool is_complete = exported.skipped.empty();
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
@@ -74,7 +87,9 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "export", "Write the choices of a tag to a file",
               "  attune export --tag resnet50 --format json -o choices.json\n"
               "  attune export --tag resnet50 --format csv -o - | column -s, -t\n"
-              "  attune export --tag llm --format tunableop -o tunableop_results0.csv");
+              "  attune export --tag llm --format tunableop -o tunableop_results0.csv\n"
+              "  attune export --tag llm --device cuda:0 --format tunableop --pytorch 2.14.0 -o "
+              "tunableop_results0.csv");
   verb->add_option("--tag", options->tag, "The list")->required();
   verb->add_option("--format", options->format, "json, csv, or a results file of TunableOp")
       ->required()
@@ -82,6 +97,11 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("-o,--output", options->file, "The file, or - for standard output")
       ->required()
       ->type_name("FILE");
+  verb->add_option(
+          "--pytorch", options->pytorch,
+          "With tunableop: the version of the PyTorch that is to read the file, which gets "
+          "its validators and the algorithms of cuBLASLt alone")
+      ->type_name("VERSION");
   verb->add_option("--device", options->device, "Where they would run")->capture_default_str();
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {

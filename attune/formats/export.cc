@@ -1,12 +1,14 @@
 #include "attune/formats/export.h"
 
 #include <cmath>
+#include <cstdio>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/formats/cublaslt_name.h"
 #include "attune/formats/tunableop.h"
 #include "attune/problem/escaping.h"
 
@@ -118,7 +120,8 @@ std::string ExportCsv(std::span<const Choice> choices) {
 }
 
 TunableOpExport ExportTunableOp(std::span<const Choice> choices,
-                                const std::map<std::string, std::string>& validators) {
+                                const std::map<std::string, std::string>& validators,
+                                TunableOpLines lines) {
   TunableOpExport result;
   for (const auto& [key, value] : validators) {
     result.content += fmt::format("Validator,{},{}\n", Escaped(key), value);
@@ -130,6 +133,11 @@ TunableOpExport ExportTunableOp(std::span<const Choice> choices,
       result.skipped.push_back(key.error().message());
       continue;
     }
+    if (lines == TunableOpLines::kOfCublasLt && !CublasLtNameOf(choice.candidate)) {
+      result.skipped.push_back(fmt::format("{}: PyTorch has no name for {}.", Text(choice.problem),
+                                           Text(choice.candidate)));
+      continue;
+    }
     if (!written.emplace(key->op, key->params).second) {
       result.skipped.push_back(
           fmt::format("{} has the same TunableOp key as an earlier problem ({},{}).",
@@ -137,10 +145,30 @@ TunableOpExport ExportTunableOp(std::span<const Choice> choices,
       continue;
     }
     result.content +=
-        fmt::format("{},{},{},{}\n", key->op, key->params, Escaped(Text(choice.candidate)),
+        fmt::format("{},{},{},{}\n", key->op, key->params, Escaped(SolutionText(choice.candidate)),
                     choice.measurement.median_ns / 1e6);
   }
   return result;
+}
+
+Result<std::map<std::string, std::string>> PyTorchValidators(const std::string& pytorch_version,
+                                                             const Target& target,
+                                                             const Environment& environment) {
+  const auto library = environment.find("library.cublaslt");
+  int arch = 0;
+  int version[3] = {};
+  const bool is_cuda =
+      target.backend == "cuda" && std::sscanf(target.arch.c_str(), "sm_%d", &arch) == 1;
+  if (!is_cuda || library == environment.end() ||
+      std::sscanf(library->second.c_str(), "%d.%d.%d", &version[0], &version[1], &version[2]) !=
+          3) {
+    return Unsupported(fmt::format(
+        "PyTorch takes results of CUDA devices with cuBLASLt, and not those of {}.", Text(target)));
+  }
+  return std::map<std::string, std::string>{
+      {"PT_VERSION", pytorch_version},
+      {"CUBLASLT_VERSION", fmt::format("{}", version[0] * 10000 + version[1] * 100 + version[2])},
+      {"CUDA_DEVICE", fmt::format("{}.{}:{}", arch / 10, arch % 10, target.device)}};
 }
 
 }  // namespace attune

@@ -30,11 +30,25 @@ struct TunableOpExport {
   std::vector<std::string> skipped;  // A sentence for each choice that has no line.
 };
 
+// Which choices have a line.
+enum class TunableOpLines {
+  kAll,
+  kOfCublasLt,  // Algorithms that PyTorch can run by their names.
+};
+
 // A TunableOp results file: `validators` as header lines, then `op,params,solution,milliseconds`
-// for each measured gemm. The solution is the candidate's text with %XX escapes, since the file
-// knows no quotes. Of choices whose problems TunableOp cannot tell apart the first has a line and
-// the others are skipped.
+// for each measured gemm. The solution is TunableOp's name of an algorithm of cuBLASLt, else the
+// candidate's text with %XX escapes, since the file knows no quotes. Of choices whose problems
+// TunableOp cannot tell apart the first has a line and the others are skipped.
 TunableOpExport ExportTunableOp(std::span<const Choice> choices,
-                                const std::map<std::string, std::string>& validators);
+                                const std::map<std::string, std::string>& validators,
+                                TunableOpLines lines = TunableOpLines::kAll);
+
+// The validators that a PyTorch of this version ("2.14.0") has on a CUDA device, which accepts a
+// file with exactly them: PT_VERSION, CUBLASLT_VERSION, CUDA_DEVICE. kUnsupported for another
+// device, and where the environment has no cuBLASLt.
+Result<std::map<std::string, std::string>> PyTorchValidators(const std::string& pytorch_version,
+                                                             const Target& target,
+                                                             const Environment& environment);
 
 }  // namespace attune

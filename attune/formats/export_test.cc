@@ -82,6 +82,51 @@ TEST(ExportTest, CsvQuotesWhatHasCommas) {
                 "00112233445566778899aabbccddeeff\n");
 }
 
+TEST(ExportTest, AnAlgorithmOfCublasLtHasTunableOpsName) {
+  Choice choice = MeasuredChoice("gemm@1{m=4,n=5,k=6}");
+  choice.candidate = *ParseCandidate(
+      "cuda.cublaslt-gemm@1{cluster=2,custom=0,id=66,inner=0,reduction=0,split_k=1,stages=4,"
+      "swizzle=0,tile=20}");
+
+  EXPECT_EQ(ExportTunableOp({&choice, 1}, {}).content,
+            "GemmTunableOp_float_NN,nn_4_5_6_ld_4_6_4,"
+            "Gemm_Cublaslt_id_66_tile_20_stages_4_splitk_1_red_0_swizzle_0_custom_0_inner_0_"
+            "cluster_2,0.0012505\n");
+}
+
+TEST(ExportTest, AFileForPyTorchHasItsValidatorsAndWhatItCanRun) {
+  std::vector<Choice> choices = {MeasuredChoice("gemm@1{m=4,n=5,k=6}"),
+                                 MeasuredChoice("gemm@1{m=4,n=5,k=7}")};
+  choices[1].candidate = *ParseCandidate(
+      "cuda.cublaslt-gemm@1{cluster=2,custom=0,id=66,inner=0,reduction=0,split_k=1,stages=4,"
+      "swizzle=0,tile=20}");
+  const Target h200 = {"cuda", "NVIDIA H200", "sm_90", 132, {}};
+  const auto validators = PyTorchValidators("2.14.0", h200, {{"library.cublaslt", "13.2.1"}});
+  ASSERT_TRUE(validators.ok()) << validators.status().message();
+
+  const TunableOpExport exported =
+      ExportTunableOp(choices, *validators, TunableOpLines::kOfCublasLt);
+
+  EXPECT_EQ(exported.content,
+            "Validator,CUBLASLT_VERSION,130201\n"
+            "Validator,CUDA_DEVICE,9.0:NVIDIA H200\n"
+            "Validator,PT_VERSION,2.14.0\n"
+            "GemmTunableOp_float_NN,nn_4_5_7_ld_4_7_4,"
+            "Gemm_Cublaslt_id_66_tile_20_stages_4_splitk_1_red_0_swizzle_0_custom_0_inner_0_"
+            "cluster_2,0.0012505\n");
+  EXPECT_EQ(exported.skipped,
+            std::vector<std::string>{"gemm@1{m=4,n=5,k=6}: PyTorch has no name for "
+                                     "host.blis-gemm@1{layout=any,threads=2}."});
+}
+
+TEST(ExportTest, OnlyCudaDevicesHaveValidatorsOfPyTorch) {
+  const Target h200 = {"cuda", "NVIDIA H200", "sm_90", 132, {}};
+  const Target host = {"host", "AMD EPYC 9654", "x86-64-v4", 2, {}};
+
+  EXPECT_FALSE(PyTorchValidators("2.14.0", h200, {}).ok());
+  EXPECT_FALSE(PyTorchValidators("2.14.0", host, {{"library.cublaslt", "13.2.1"}}).ok());
+}
+
 TEST(ExportTest, TunableOpLinesReadBackAndSkipsAreNamed) {
   const std::vector<Choice> choices = {
       MeasuredChoice("gemm@1{m=4,n=5,k=6,ta=t}"),
