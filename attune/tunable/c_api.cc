@@ -1,11 +1,8 @@
 #include "attune/tunable/c_api.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -100,22 +97,6 @@ Status Fill(Struct filled, Struct* out) {
   return Status::Ok();
 }
 
-Status FillReport(const Result<OfflineReport>& report, attune_tunable_offline* out) {
-  if (!report.ok()) return report.error();
-  if (!report->failed.empty()) {
-    const OfflineReport::Failed& first = report->failed.front();
-    // The call did what it could, so it succeeds; the message is there for who asks.
-    static_cast<void>(
-        Fail(Unavailable(fmt::format("{},{}: {}", first.key.op, first.key.params, first.reason))));
-  }
-  attune_tunable_offline filled{};
-  filled.tuned = report->tuned;
-  filled.known = report->known;
-  filled.failed = static_cast<int64_t>(report->failed.size());
-  filled.unreadable = static_cast<int64_t>(report->unreadable.size());
-  return Fill(filled, out);
-}
-
 Status FillLoad(const LoadReport& report, attune_tunable_load* out) {
   attune_tunable_load filled{};
   filled.accepted = report.accepted;
@@ -125,17 +106,25 @@ Status FillLoad(const LoadReport& report, attune_tunable_load* out) {
   return Fill(filled, out);
 }
 
-Result<std::vector<std::filesystem::path>> FilesLike(const char* pattern) {
-  glob_t found = {};
-  const int failure = ::glob(pattern, 0, nullptr, &found);
-  std::vector<std::filesystem::path> files;
-  if (failure == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  if (files.empty()) return NotFound(fmt::format("No file matches '{}'.", pattern));
-  return files;
+}  // namespace
+
+Status CheckRoomFor(const attune_tunable_offline* report) { return CheckRoom(report); }
+
+Status Tell(const Result<OfflineReport>& report, attune_tunable_offline* out) {
+  if (!report.ok()) return report.error();
+  attune_tunable_offline filled{};
+  filled.tuned = report->tuned;
+  filled.known = report->known;
+  filled.failed = static_cast<int64_t>(report->failed.size());
+  filled.unreadable = static_cast<int64_t>(report->unreadable.size());
+  ATTUNE_RETURN_IF_ERROR(Fill(filled, out));
+  ATTUNE_RETURN_IF_ERROR(StatusOf(*report));
+  // The call did what it could, so it succeeds; the message is there for who asks.
+  const std::string complaints = Complaints(*report);
+  if (!complaints.empty()) static_cast<void>(Fail(Unavailable(complaints)));
+  return Status::Ok();
 }
 
-}  // namespace
 }  // namespace attune
 
 using attune::Ask;
@@ -356,7 +345,7 @@ attune_code attune_tunable_tune_in_file(attune_runtime* runtime, const char* fil
   return OnContext(runtime, [&](TunableContext& context) {
     if (filename == nullptr) return attune::Missing("filename");
     ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
-    return attune::FillReport(attune::TuneFile(filename, context), report);
+    return attune::Tell(attune::TuneFile(filename, context), report);
   });
 }
 attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t count,
@@ -365,14 +354,13 @@ attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t
     if (runtimes == nullptr) return attune::Missing("runtimes");
     if (pattern == nullptr) return attune::Missing("pattern");
     ATTUNE_RETURN_IF_ERROR(attune::CheckRoom(report));
-    std::vector<TunableContext*> contexts;
+    std::vector<attune::OfflineDevice> devices;
     for (size_t i = 0; i < count; ++i) {
       if (runtimes[i] == nullptr) return attune::Missing("runtimes[i]");
       ATTUNE_ASSIGN_OR_RETURN(TunableContext * context, attune::ContextOf(*runtimes[i]));
-      contexts.push_back(context);
+      devices.push_back(attune::DeviceOf(*context));
     }
-    ATTUNE_ASSIGN_OR_RETURN(const auto files, attune::FilesLike(pattern));
-    return attune::FillReport(attune::TuneFiles(files, contexts), report);
+    return attune::Tell(attune::TuneFiles(pattern, devices), report);
   });
 }
 

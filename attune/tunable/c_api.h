@@ -6,6 +6,8 @@
 
 #include "attune/attune.h"
 #include "attune/base/status.h"
+#include "attune/tunable.h"
+#include "attune/tunable/offline_tuning.h"
 #include "attune/tunable/tunable_context.h"
 
 namespace attune {
@@ -17,5 +19,11 @@ Result<TunableContext*> ContextOf(attune_runtime& owner);
 // whose message becomes attune_last_message() of this thread; and a copy of a text for attune_free.
 attune_code Fail(const Status& status);
 Status CopyOut(const std::string& text, char** out);
+
+// For functions of include/attune/tunable.h that the run time's library defines itself: whether
+// `report` (may be null) has a size, before anything is done; and what the caller is told: `out` is
+// filled also if a device failed, which is the status. What else went wrong is kept as a message.
+Status CheckRoomFor(const attune_tunable_offline* report);
+Status Tell(const Result<OfflineReport>& report, attune_tunable_offline* out);
 
 }  // namespace attune

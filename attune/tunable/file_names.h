@@ -1,8 +1,12 @@
-// The names of results and untuned files.
+// The names of results and untuned files, and patterns of such names.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
 
 namespace attune {
 
@@ -12,5 +16,13 @@ std::string WithInsertion(std::string_view name, std::string_view text);
 
 // `name` with the ordinal of a device inserted.
 std::string WithOrdinal(std::string_view name, int ordinal);
+
+// What a shell would make of `pattern`, by name. kInvalidArgument if it has no wildcard (*, ? or
+// [...]), kNotFound if nothing matches it, kUnavailable if a folder that it looks into cannot be
+// read.
+Result<std::vector<std::filesystem::path>> FilesLike(const std::string& pattern);
+
+// Whether `path` is what `pattern` matches, or would be if it existed.
+bool IsLike(const std::string& pattern, const std::filesystem::path& path);
 
 }  // namespace attune

@@ -1,16 +1,45 @@
 #include "attune/tunable/offline_tuning.h"
 
-#include <optional>
+#include <algorithm>
+#include <iterator>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attune/base/file.h"
 #include "attune/tunable/file_names.h"
 
 namespace attune {
 namespace {
+
+// Of each kind of complaint. A message of the C interface has 8192 bytes.
+constexpr size_t kMostNamed = 50;
+// A tuner that dies or never answers so often, one problem after the other, has a device that is
+// gone; each further problem could cost minutes.
+constexpr int kMostDeadInARow = 3;
+
+// The lines of several files.
+struct UntunedProblems {
+  std::vector<UntunedProblem> problems;  // Each once.
+  std::vector<OfflineReport::Unreadable> unreadable;
+  int64_t wildcards = 0;
+  std::unordered_set<std::string> seen;  // IdentityOf(problems)
+
+  void Add(const std::filesystem::path& file, std::string_view content) {
+    UntunedList list = ParseUntunedFile(content);
+    for (UntunedProblem& untuned : list.problems) {
+      if (seen.insert(IdentityOf(untuned)).second) problems.push_back(std::move(untuned));
+    }
+    for (UnreadableLine& line : list.unreadable) {
+      unreadable.push_back({file, line.line, std::move(line.reason)});
+    }
+    wildcards += list.wildcards;
+  }
+};
 
 // Gives `untuned` a result, by tuning unless there is one.
 Result<TuneOutcome> TuneOne(const UntunedProblem& untuned, TunableContext& context) {
@@ -33,98 +62,254 @@ Result<TuneOutcome> TuneOne(const UntunedProblem& untuned, TunableContext& conte
   return outcome;
 }
 
-void Add(const OfflineReport& part, OfflineReport& sum) {
-  sum.tuned += part.tuned;
-  sum.known += part.known;
-  sum.wildcards += part.wildcards;
-  sum.failed.insert(sum.failed.end(), part.failed.begin(), part.failed.end());
-  sum.unreadable.insert(sum.unreadable.end(), part.unreadable.begin(), part.unreadable.end());
-}
-
 Status RequireTuning(const TunableContext& context) {
   if (context.actions().tune_on_miss) return Status::Ok();
   return FailedPrecondition(
       fmt::format("Tuning off line needs {0}ENABLED=1 and {0}TUNING=1.", kTunablePrefix));
 }
 
-Status WriteFullResults(std::span<TunableContext* const> contexts) {
-  std::vector<std::filesystem::path> sources;
-  for (TunableContext* const context : contexts) {
-    // A device whose share was known or failed has written nothing.
-    ATTUNE_RETURN_IF_ERROR(context->WriteResults());
-    sources.emplace_back(context->results_filename());
-  }
-  for (TunableContext* const context : contexts) {
-    ATTUNE_RETURN_IF_ERROR(MergeResultsFiles(sources, FullResultsName(*context)));
-  }
-  return Status::Ok();
+bool IsDead(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
 }
 
-}  // namespace
+// What came of one share.
+struct ShareReport {
+  int64_t tuned = 0;
+  int64_t known = 0;
+  std::vector<OfflineReport::Failed> failed;
+};
 
-Result<OfflineReport> TuneList(const UntunedList& list, TunableContext& context) {
-  ATTUNE_RETURN_IF_ERROR(RequireTuning(context));
+ShareReport TuneShare(const std::vector<UntunedProblem>& share, TunableContext& context) {
   context.choices();
-  OfflineReport report;
-  report.unreadable = list.unreadable;
-  report.wildcards = list.wildcards;
+  ShareReport report;
+  int dead_in_a_row = 0;
   const int64_t tuned_before = context.counters().tuned;
-  for (const UntunedProblem& untuned : list.problems) {
+  for (const UntunedProblem& untuned : share) {
+    if (dead_in_a_row == kMostDeadInARow) {
+      report.failed.push_back({untuned.key, Unavailable("The device was given up before.")});
+      continue;
+    }
     const int64_t tuned = context.counters().tuned;
     const auto outcome = TuneOne(untuned, context);
     if (!outcome.ok()) {
-      report.failed.push_back({untuned.key, outcome.error().message()});
+      report.failed.push_back({untuned.key, outcome.error()});
     } else if (context.counters().tuned == tuned) {
       ++report.known;
     }
+    dead_in_a_row = IsDead(outcome.status()) ? dead_in_a_row + 1 : 0;
   }
   report.tuned = context.counters().tuned - tuned_before;
   return report;
 }
 
+Result<UntunedProblems> ReadUntuned(std::span<const std::filesystem::path> files) {
+  UntunedProblems all;
+  for (const std::filesystem::path& file : files) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileAtOnce(file));
+    all.Add(file, content);
+  }
+  return all;
+}
+
+// The settings that name the files of all devices: those of the first that is open.
+Result<TunableSettings> CommonSettings(std::span<const OfflineDevice> devices) {
+  if (devices.empty()) return InvalidArgument("Tuning files needs at least one run time.");
+  for (const OfflineDevice& device : devices) {
+    if (!device.context.ok()) continue;
+    return (*device.context)->settings();
+  }
+  return devices.front().context.error().WithContext(
+      fmt::format("None of {} devices can be used; {}", devices.size(), devices.front().name));
+}
+
+std::filesystem::path FullFileOf(const OfflineDevice& device, const TunableSettings& common) {
+  const std::string name =
+      device.context.ok() ? (*device.context)->settings().filename : common.filename;
+  return FullResultsName(name, device.ordinal);
+}
+
+// What was written would be read by the next such call as something to be tuned.
+Status RefuseOutputs(const std::string& pattern, std::span<const std::filesystem::path> files,
+                     std::span<const OfflineDevice> devices, const TunableSettings& common) {
+  std::vector<std::filesystem::path> outputs;
+  for (const OfflineDevice& device : devices) {
+    outputs.push_back(FullFileOf(device, common));
+    if (device.context.ok()) outputs.emplace_back((*device.context)->results_filename());
+  }
+  for (const std::filesystem::path& output : outputs) {
+    const bool is_read = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
+      std::error_code ignored;
+      return std::filesystem::equivalent(file, output, ignored);
+    });
+    if (!is_read && !IsLike(pattern, output)) continue;
+    return InvalidArgument(
+        fmt::format("The pattern '{}' matches '{}', too, which results are written to; give the "
+                    "results another name, or match less.",
+                    pattern, output.string()));
+  }
+  return Status::Ok();
+}
+
+std::vector<ShareReport> TuneShares(const std::vector<std::vector<UntunedProblem>>& shares,
+                                    std::span<const OfflineDevice> devices) {
+  std::vector<ShareReport> parts(devices.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].context.ok()) {
+      threads.emplace_back([&, i] { parts[i] = TuneShare(shares[i], **devices[i].context); });
+    } else {
+      for (const UntunedProblem& untuned : shares[i]) {
+        parts[i].failed.push_back({untuned.key, devices[i].context.error()});
+      }
+    }
+  }
+  threads.clear();  // Waits for all.
+  return parts;
+}
+
+void NoteFailure(const OfflineDevice& device, Status status, const ShareReport& part,
+                 OfflineReport& report) {
+  OfflineReport::FailedDevice failed{device.name, std::move(status), {}};
+  for (const auto& problem : part.failed) failed.without_result.push_back(problem.key);
+  report.failed_devices.push_back(std::move(failed));
+}
+
+void Add(const OfflineDevice& device, ShareReport part, OfflineReport& report) {
+  // That nothing computes a problem is no fault of the device.
+  const auto fault = std::ranges::find_if(part.failed, [](const OfflineReport::Failed& failed) {
+    return failed.status.code() != StatusCode::kUnsupported;
+  });
+  if (!device.context.ok()) {
+    NoteFailure(device, device.context.error(), part, report);
+  } else if (part.tuned == 0 && part.known == 0 && fault != part.failed.end()) {
+    NoteFailure(device, fault->status, part, report);
+  }
+  report.tuned += part.tuned;
+  report.known += part.known;
+  std::ranges::move(part.failed, std::back_inserter(report.failed));
+}
+
+// Each device's own file, and then the union for each.
+Status WriteFullResults(std::span<const OfflineDevice> devices, const TunableSettings& common,
+                        OfflineReport& report) {
+  std::vector<std::filesystem::path> sources;
+  for (const OfflineDevice& device : devices) {
+    report.full_files.push_back(FullFileOf(device, common));
+    if (!device.context.ok()) continue;
+    // One whose share was known or failed has written nothing yet.
+    Status written = (*device.context)->WriteResults();
+    if (written.ok()) {
+      sources.emplace_back((*device.context)->results_filename());
+    } else {
+      NoteFailure(device, std::move(written), {}, report);
+    }
+  }
+  if (sources.empty()) report.full_files.clear();
+  return MergeResultsFiles(sources, report.full_files);
+}
+
+template <class Things, class Say>
+std::string Sentences(const Things& things, std::string_view between, const Say& say) {
+  std::string text;
+  for (size_t i = 0; i < std::min(things.size(), kMostNamed); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : between, say(things[i]));
+  }
+  if (things.size() > kMostNamed) {
+    text += fmt::format("{}and {} more", between, things.size() - kMostNamed);
+  }
+  return text;
+}
+
+std::string NameOf(const TunableOpKey& key) { return fmt::format("{},{}", key.op, key.params); }
+
+std::string Sentence(const OfflineReport::FailedDevice& failed) {
+  std::string text = fmt::format("{} failed: {}", failed.device, failed.status.message());
+  if (failed.without_result.empty()) return text;
+  return text +
+         fmt::format(" Without a result: {}.", Sentences(failed.without_result, "; ", NameOf));
+}
+
+}  // namespace
+
+std::string Complaints(const OfflineReport& report) {
+  std::unordered_set<std::string> of_devices;
+  for (const auto& device : report.failed_devices) {
+    for (const TunableOpKey& key : device.without_result) of_devices.insert(NameOf(key));
+  }
+  std::vector<OfflineReport::Failed> others;
+  std::ranges::copy_if(report.failed, std::back_inserter(others), [&](const auto& failed) {
+    return !of_devices.contains(NameOf(failed.key));
+  });
+  std::vector<std::string> parts = {
+      Sentences(report.failed_devices, "\n", [](const auto& failed) { return Sentence(failed); }),
+      Sentences(others, "\n",
+                [](const auto& failed) {
+                  return fmt::format("{}: {}", NameOf(failed.key), failed.status.message());
+                }),
+      Sentences(report.unreadable, "\n", [](const auto& line) {
+        return fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason);
+      })};
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, "\n"));
+}
+
+Status StatusOf(const OfflineReport& report) {
+  return report.failed_devices.empty() ? Status::Ok() : Unavailable(Complaints(report));
+}
+
 Result<OfflineReport> TuneFile(const std::filesystem::path& path, TunableContext& context) {
   ATTUNE_RETURN_IF_ERROR(RequireTuning(context));
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
-  return TuneList(ParseUntunedFile(content), context);
+  UntunedProblems untuned;
+  untuned.Add(path, content);
+  ShareReport share = TuneShare(untuned.problems, context);
+  OfflineReport report;
+  report.tuned = share.tuned;
+  report.known = share.known;
+  report.failed = std::move(share.failed);
+  report.unreadable = std::move(untuned.unreadable);
+  report.wildcards = untuned.wildcards;
+  return report;
 }
 
-std::vector<UntunedList> Deal(const UntunedList& list, size_t hands) {
-  std::vector<UntunedList> dealt(hands);
-  for (size_t i = 0; i < list.problems.size(); ++i) {
-    dealt[i % hands].problems.push_back(list.problems[i]);
+std::vector<std::vector<UntunedProblem>> Deal(const std::vector<UntunedProblem>& problems,
+                                              size_t hands) {
+  std::vector<std::vector<UntunedProblem>> dealt(hands);
+  // The lines of an old and a new release may be of one problem, which is tuned once.
+  std::unordered_map<std::string, size_t> hand_of;
+  for (const UntunedProblem& untuned : problems) {
+    const auto [hand, is_new] = hand_of.emplace(Text(untuned.problem), hand_of.size() % hands);
+    dealt[hand->second].push_back(untuned);
   }
-  dealt.front().unreadable = list.unreadable;
-  dealt.front().wildcards = list.wildcards;
   return dealt;
 }
 
-std::string FullResultsName(const TunableContext& context) {
-  return WithInsertion(context.settings().filename,
-                       fmt::format("_full{}", context.parts().device_ordinal));
+std::string FullResultsName(const std::string& filename, int ordinal) {
+  return WithInsertion(filename, fmt::format("_full{}", ordinal));
 }
 
-Result<OfflineReport> TuneFiles(std::span<const std::filesystem::path> files,
-                                std::span<TunableContext* const> contexts) {
-  if (contexts.empty()) return InvalidArgument("Tuning files needs at least one run time.");
-  std::string content;
-  for (const std::filesystem::path& file : files) {
-    ATTUNE_ASSIGN_OR_RETURN(const std::string lines, ReadFile(file));
-    content += lines + "\n";
+OfflineDevice DeviceOf(TunableContext& context) {
+  const TunableParts& parts = context.parts();
+  return {fmt::format("{}:{}", parts.here.target.backend, parts.device_ordinal),
+          parts.device_ordinal, &context};
+}
+
+Result<OfflineReport> TuneFiles(const std::string& pattern,
+                                std::span<const OfflineDevice> devices) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesLike(pattern));
+  ATTUNE_ASSIGN_OR_RETURN(const TunableSettings common, CommonSettings(devices));
+  for (const OfflineDevice& device : devices) {
+    if (device.context.ok()) ATTUNE_RETURN_IF_ERROR(RequireTuning(**device.context));
   }
-  const auto shares = Deal(ParseUntunedFile(content), contexts.size());
-  std::vector<std::optional<Result<OfflineReport>>> parts(contexts.size());
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < contexts.size(); ++i) {
-      threads.emplace_back([&, i] { parts[i] = TuneList(shares[i], *contexts[i]); });
-    }
-  }
+  ATTUNE_RETURN_IF_ERROR(RefuseOutputs(pattern, files, devices, common));
+  ATTUNE_ASSIGN_OR_RETURN(UntunedProblems untuned, ReadUntuned(files));
+  std::vector<ShareReport> parts = TuneShares(Deal(untuned.problems, devices.size()), devices);
   OfflineReport report;
-  for (const auto& part : parts) {
-    if (!part->ok()) return part->error();
-    Add(**part, report);
-  }
-  ATTUNE_RETURN_IF_ERROR(WriteFullResults(contexts));
+  report.unreadable = std::move(untuned.unreadable);
+  report.wildcards = untuned.wildcards;
+  for (size_t i = 0; i < devices.size(); ++i) Add(devices[i], std::move(parts[i]), report);
+  ATTUNE_RETURN_IF_ERROR(WriteFullResults(devices, common, report));
   return report;
 }
 

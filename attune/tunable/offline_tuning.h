@@ -12,33 +12,63 @@
 
 namespace attune {
 
-// What came of the lines of an untuned file.
+// What came of the lines of untuned files.
 struct OfflineReport {
   int64_t tuned = 0;
   int64_t known = 0;  // Had a result already.
   struct Failed {
     TunableOpKey key;
+    Status status;
+  };
+  std::vector<Failed> failed;  // Also those of failed devices.
+  struct Unreadable {
+    std::filesystem::path file;
+    int64_t line = 0;  // From 1.
     std::string reason;
   };
-  std::vector<Failed> failed;
-  std::vector<UnreadableLine> unreadable;
+  std::vector<Unreadable> unreadable;
   int64_t wildcards = 0;  // Lines with dynamic sizes, which name nothing to tune.
+  // A device that could not be opened, that has nothing to show for its share, or whose results
+  // cannot be written.
+  struct FailedDevice {
+    std::string device;  // "cuda:1"
+    Status status;
+    std::vector<TunableOpKey> without_result;  // Of its share.
+  };
+  std::vector<FailedDevice> failed_devices;
+  // With the results of all devices, one for each of them.
+  std::vector<std::filesystem::path> full_files;
 };
+
+// What was not tuned or read and why, a sentence for each, of each kind so many at most; empty if
+// there is nothing to say.
+std::string Complaints(const OfflineReport& report);
+// Ok, or kUnavailable with the complaints if a device failed.
+Status StatusOf(const OfflineReport& report);
 
 // Tunes every problem of an untuned file, or of a results file. Afterwards each line that did not
 // fail has a result under its own names. kFailedPrecondition unless tuning is switched on.
 Result<OfflineReport> TuneFile(const std::filesystem::path& path, TunableContext& context);
-Result<OfflineReport> TuneList(const UntunedList& list, TunableContext& context);
 
-// The lines of all `files`, each once, dealt to `contexts` in turn and tuned by one thread for each
-// context; they are meant to be of different devices. Every context writes its own results file;
-// then every one of them gets a file with the results of all, "_full" before its ordinal.
-Result<OfflineReport> TuneFiles(std::span<const std::filesystem::path> files,
-                                std::span<TunableContext* const> contexts);
+// One of the devices that share untuned files.
+struct OfflineDevice {
+  std::string name;  // "cuda:1"
+  int ordinal = 0;
+  Result<TunableContext*> context;  // Borrowed; or why the device cannot be opened.
+};
+OfflineDevice DeviceOf(TunableContext& context);
 
-// What the files say, each line once, dealt in turn.
-std::vector<UntunedList> Deal(const UntunedList& list, size_t hands);
+// The lines of all files that match `pattern`, each once, dealt to the devices in turn and tuned by
+// one thread for each of them. Every device writes its own results file; then each, a failed one
+// too, gets a file with the results of all, "_full" before its ordinal. A device that fails costs
+// its share. Nothing is written if the pattern has no wildcard, matches nothing, or matches a file
+// that results go to (kInvalidArgument), if a file cannot be read, or if no device can be opened.
+Result<OfflineReport> TuneFiles(const std::string& pattern, std::span<const OfflineDevice> devices);
+
+// What the lines say, dealt in turn; lines of one problem go to one hand.
+std::vector<std::vector<UntunedProblem>> Deal(const std::vector<UntunedProblem>& problems,
+                                              size_t hands);
 // Where the results of all devices go: "r_full0.csv" for "r.csv" and ordinal 0.
-std::string FullResultsName(const TunableContext& context);
+std::string FullResultsName(const std::string& filename, int ordinal);
 
 }  // namespace attune

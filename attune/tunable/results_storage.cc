@@ -121,7 +121,7 @@ Status SaveResults(const std::filesystem::path& path, std::span<const ResultGrou
 }
 
 Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
-                         const std::filesystem::path& destination) {
+                         std::span<const std::filesystem::path> destinations) {
   // In order of appearance; the first of equal lines of a group stays.
   std::vector<ResultGroup> groups;
   for (const std::filesystem::path& source : sources) {
@@ -139,7 +139,13 @@ Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
   for (const ResultGroup& group : groups) {
     PutResults(group.lines, AddSection(group.validators, merged), merged);
   }
-  return WriteFileAtomically(destination, Text(merged));
+  const std::string content = Text(merged);
+  Status status;
+  for (const std::filesystem::path& destination : destinations) {
+    Status written = WriteFileAtomically(destination, content);
+    if (status.ok()) status = std::move(written);
+  }
+  return status;
 }
 
 }  // namespace attune

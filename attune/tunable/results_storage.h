@@ -44,9 +44,10 @@ struct ResultGroup {
 Status SaveResults(const std::filesystem::path& path, std::span<const ResultGroup> groups,
                    const TunableIdentity& here, Durability durability);
 
-// Writes the union of several results files to `destination`: sections with equal validators become
-// one, the first of equal results wins, and lines that are no results are left out.
+// Writes the union of several results files to each of `destinations`: sections with equal
+// validators become one, the first of equal results wins, and lines that are no results are left
+// out. The first destination that cannot be written is the failure; the others are written.
 Status MergeResultsFiles(std::span<const std::filesystem::path> sources,
-                         const std::filesystem::path& destination);
+                         std::span<const std::filesystem::path> destinations);
 
 }  // namespace attune

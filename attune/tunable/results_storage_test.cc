@@ -143,7 +143,7 @@ TEST_F(ResultsStorageTest, AUnionHasEachResultOnceUnderItsValidators) {
   Save(Here(), LineOf("nn_5_5_6", "host.b@1{}"));
   const std::vector<std::filesystem::path> sources = {path_, other};
 
-  ASSERT_TRUE(MergeResultsFiles(sources, merged).ok());
+  ASSERT_TRUE(MergeResultsFiles(sources, {&merged, 1}).ok());
 
   EXPECT_EQ(*ReadFile(merged), Content());
   std::filesystem::remove(other);

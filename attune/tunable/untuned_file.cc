@@ -72,6 +72,10 @@ Result<UntunedProblem> ParseUntunedLine(std::string_view line) {
   return untuned;
 }
 
+std::string IdentityOf(const UntunedProblem& untuned) {
+  return fmt::format("{},{},{}", untuned.key.op, untuned.key.params, Text(untuned.problem));
+}
+
 UntunedList ParseUntunedFile(std::string_view content) {
   UntunedList list;
   std::unordered_set<std::string> seen;
@@ -85,9 +89,7 @@ UntunedList ParseUntunedFile(std::string_view content) {
       ++list.wildcards;
     } else if (!untuned.ok()) {
       list.unreadable.push_back({number, untuned.error().message()});
-    } else if (seen.insert(fmt::format("{},{},{}", untuned->key.op, untuned->key.params,
-                                       Text(untuned->problem)))
-                   .second) {
+    } else if (seen.insert(IdentityOf(*untuned)).second) {
       list.problems.push_back(*std::move(untuned));
     }
   }

@@ -29,6 +29,8 @@ struct UntunedProblem {
   Problem problem;
 };
 Result<UntunedProblem> ParseUntunedLine(std::string_view line);
+// What two lines have in common that ask for the same result: names and problem.
+std::string IdentityOf(const UntunedProblem& untuned);
 
 // A line that is no problem.
 struct UnreadableLine {

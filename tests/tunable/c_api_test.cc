@@ -119,6 +119,10 @@ TEST_F(TunableCApi, RecordTuneOfflineServe) {
             ATTUNE_OK);
   EXPECT_EQ(attune_tunable_tune_in_files(all, 1, (folder_ / "none*.csv").c_str(), nullptr),
             ATTUNE_NOT_FOUND);
+  EXPECT_EQ(attune_tunable_tune_in_files(all, 1, untuned.c_str(), nullptr),
+            ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_tunable_tune_in_files(all, 0, (folder_ / "untuned*.csv").c_str(), nullptr),
+            ATTUNE_INVALID_ARGUMENT);
 }
 
 TEST_F(TunableCApi, ACallThatCannotReportHasDoneNothing) {
@@ -135,7 +139,8 @@ TEST_F(TunableCApi, ACallThatCannotReportHasDoneNothing) {
             ATTUNE_INVALID_ARGUMENT);
   EXPECT_EQ(attune_tunable_tune_in_file(&runtime_, list.c_str(), &offline),
             ATTUNE_INVALID_ARGUMENT);
-  EXPECT_EQ(attune_tunable_tune_in_files(all, 1, list.c_str(), &offline), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_tunable_tune_in_files(all, 1, (folder_ / "list*.csv").c_str(), &offline),
+            ATTUNE_INVALID_ARGUMENT);
 
   EXPECT_EQ(TextOf(runtime_, attune_tunable_get_results), "");
 }

@@ -1,4 +1,6 @@
 // Those of PyTorch's tests on TunableOp that record first and tune off line.
+#include <atomic>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@ namespace attune {
 namespace {
 
 using testing::Contains;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 // Misses `problems` with tuning off.
@@ -120,28 +123,205 @@ TEST(TunableOpAcceptance, ScaledGemmThatNothingComputesIsNamed) {
   const auto report = TuneFile(folder / "untuned0.csv", tunable.context());
 
   ASSERT_EQ(report->failed.size(), 1u);
-  EXPECT_FALSE(report->failed[0].reason.empty());
+  EXPECT_FALSE(report->failed[0].status.message().empty());
 }
 
-TEST(TunableOpAcceptance, MatmulOfflineMgpu) {
-  const TemporaryFolder folder;
-  Record(folder, {"gemm@1{m=4,n=5,k=6}", "gemm@1{m=5,n=5,k=6}"}, 0);
-  Record(folder, {"gemm@1{m=4,n=5,k=6}", "gemm@1{m=6,n=5,k=6}", "gemm@1{m=7,n=5,k=6}"}, 1);
-  FakeTunable first(VariablesIn(folder), 0);
-  FakeTunable second(VariablesIn(folder), 1);
-  TunableContext* const contexts[] = {&first.context(), &second.context()};
-  const std::filesystem::path files[] = {folder / "untuned0.csv", folder / "untuned1.csv"};
+// Untuned files of two devices, and contexts of two that tune them.
+class TunableOpAcceptanceMgpu : public testing::Test {
+ protected:
+  void RecordOnBoth() {
+    Record(folder_, {"gemm@1{m=4,n=5,k=6}", "gemm@1{m=5,n=5,k=6}"}, 0);
+    Record(folder_, {"gemm@1{m=4,n=5,k=6}", "gemm@1{m=6,n=5,k=6}", "gemm@1{m=7,n=5,k=6}"}, 1);
+  }
+  Result<OfflineReport> Tune(const std::string& pattern) {
+    const OfflineDevice devices[] = {DeviceOf(first_.context()), DeviceOf(second_.context())};
+    return TuneFiles(folder_ / pattern, devices);
+  }
+  bool Exists(const char* name) const { return std::filesystem::exists(folder_ / name); }
+  void ExpectNoResults() const {
+    for (const char* name :
+         {"results0.csv", "results1.csv", "results_full0.csv", "results_full1.csv"}) {
+      EXPECT_FALSE(Exists(name)) << name;
+    }
+  }
 
-  const auto report = TuneFiles(files, contexts);
+  const TemporaryFolder folder_;
+  FakeTunable first_{VariablesIn(folder_), 0};
+  FakeTunable second_{VariablesIn(folder_), 1};
+};
+
+TEST_F(TunableOpAcceptanceMgpu, MatmulOfflineMgpu) {
+  RecordOnBoth();
+
+  const auto report = Tune("untuned?.csv");
 
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->tuned, 4);
+  EXPECT_EQ(Complaints(*report), "");
   for (const char* name : {"results0.csv", "results1.csv"}) {
-    EXPECT_EQ(KeysOf(folder.Read(name)).size(), 2u);
-    EXPECT_GT(folder.Read("results_full0.csv").size(), folder.Read(name).size());
+    EXPECT_EQ(KeysOf(folder_.Read(name)).size(), 2u);
+    EXPECT_GT(folder_.Read("results_full0.csv").size(), folder_.Read(name).size());
   }
-  EXPECT_EQ(KeysOf(folder.Read("results_full0.csv")).size(), 4u);
-  EXPECT_EQ(folder.Read("results_full0.csv"), folder.Read("results_full1.csv"));
+  EXPECT_EQ(KeysOf(folder_.Read("results_full0.csv")).size(), 4u);
+  EXPECT_EQ(folder_.Read("results_full0.csv"), folder_.Read("results_full1.csv"));
+  EXPECT_THAT(report->full_files,
+              testing::ElementsAre(folder_ / "results_full0.csv", folder_ / "results_full1.csv"));
+  for (const char* name : {"untuned0.csv", "untuned1.csv"}) {
+    ExpectCovered(folder_.Read(name), folder_.Read("results_full0.csv"));
+  }
+  // One section, under the validators of these devices.
+  const ResultsFile full = ParseResultsFile(folder_.Read("results_full0.csv"));
+  ASSERT_EQ(full.sections.size(), 1u);
+  EXPECT_EQ(full.sections.front(), first_.context().validators());
+}
+
+TEST_F(TunableOpAcceptanceMgpu, WhatIsGatheredServesWithTuningOff) {
+  RecordOnBoth();
+  ASSERT_TRUE(Tune("untuned*.csv").ok());
+
+  FakeTunable serving(
+      VariablesIn(folder_, {{"ATTUNE_TUNABLE_TUNING", "0"},
+                            {"ATTUNE_TUNABLE_FILENAME", folder_ / "results_full%d.csv"}}));
+
+  for (const int m : {4, 5, 6, 7}) {
+    EXPECT_TRUE(serving.context().Lookup(ProblemOf(fmt::format("gemm@1{{m={},n=5,k=6}}", m))));
+  }
+}
+
+TEST_F(TunableOpAcceptanceMgpu, TheSameCallAgainTunesNothing) {
+  RecordOnBoth();
+  ASSERT_TRUE(Tune("untuned?.csv").ok());
+  const std::string full = folder_.Read("results_full0.csv");
+
+  const auto again = Tune("untuned?.csv");
+
+  EXPECT_EQ(again->tuned, 0);
+  EXPECT_EQ(again->known, 4);
+  EXPECT_EQ(folder_.Read("results_full0.csv"), full);
+}
+
+TEST_F(TunableOpAcceptanceMgpu, APatternWithoutAWildcardIsAnErrorAndWritesNothing) {
+  RecordOnBoth();
+
+  const auto report = Tune("untuned0.csv");
+
+  EXPECT_EQ(report.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(report.status().message(), HasSubstr("untuned0.csv' has no wildcard"));
+  EXPECT_EQ(Tune("absent*.csv").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(TuneFiles(folder_ / "untuned*.csv", {}).status().code(), StatusCode::kInvalidArgument);
+  ExpectNoResults();
+}
+
+TEST_F(TunableOpAcceptanceMgpu, APatternThatMatchesResultsIsAnErrorAndWritesNothing) {
+  RecordOnBoth();
+
+  const auto report = Tune("*.csv");
+
+  EXPECT_EQ(report.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(report.status().message(), HasSubstr("results_full0.csv', too"));
+  EXPECT_EQ(Tune("*_full1.c?v").status().code(), StatusCode::kNotFound);
+  ExpectNoResults();
+  // By another name.
+  ASSERT_TRUE(Tune("untuned?.csv").ok());
+  std::filesystem::create_symlink(folder_ / "results1.csv", folder_ / "untuned9.csv");
+  EXPECT_THAT(Tune("untuned?.csv").status().message(), HasSubstr("results1.csv', too"));
+}
+
+TEST_F(TunableOpAcceptanceMgpu, AFileThatCannotBeReadIsAnErrorAndWritesNothing) {
+  RecordOnBoth();
+  std::filesystem::create_directory(folder_ / "untuned2.csv");
+
+  const auto report = Tune("untuned*.csv");
+
+  EXPECT_THAT(report.status().message(), HasSubstr("untuned2.csv"));
+  ExpectNoResults();
+}
+
+TEST_F(TunableOpAcceptanceMgpu, GarbageIsNamedWithItsFileAndLine) {
+  folder_.Write("untuned0.csv", "GemmTunableOp_float_NN,nn_4_5_6\n\ngarbage\n");
+  folder_.Write("untuned1.csv",
+                "Gemm\xff,\n# remark\nGemmTunableOp_float_NN,nn_4_5_6\n"
+                "GemmTunableOp_float_NN,nn_*_5_6_ld_*_6_*\nGemmTunableOp_float_NN,nn_0_5_6\n");
+
+  const auto report = Tune("untuned?.csv");
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->tuned, 1);
+  EXPECT_EQ(report->wildcards, 1);
+  ASSERT_EQ(report->unreadable.size(), 3u);
+  EXPECT_THAT(Complaints(*report),
+              testing::AllOf(HasSubstr("untuned0.csv:3: "), HasSubstr("untuned1.csv:1: "),
+                             HasSubstr("untuned1.csv:5: ")));
+  EXPECT_TRUE(StatusOf(*report).ok());
+}
+
+TEST_F(TunableOpAcceptanceMgpu, LinesOfOneProblemAreTunedOnceByOneDevice) {
+  folder_.Write("untuned0.csv",
+                "GemmTunableOp_float_NN,nn_4_5_6\nGemmTunableOp_float_NN,nn_4_5_6\n");
+  folder_.Write("untuned1.csv",
+                "GemmTunableOp_float_NN,nn_4_5_6_ld_4_6_4\nGemmTunableOp_float_NN,nn_4_5_6\n");
+
+  const auto report = Tune("untuned?.csv");
+
+  EXPECT_EQ(report->tuned, 1);
+  EXPECT_EQ(first_.tunings() + second_.tunings(), 1);
+  ExpectCovered(folder_.Read("untuned0.csv"), folder_.Read("results_full0.csv"));
+  ExpectCovered(folder_.Read("untuned1.csv"), folder_.Read("results_full0.csv"));
+}
+
+TEST_F(TunableOpAcceptanceMgpu, ADeviceThatCannotBeOpenedCostsItsShareAlone) {
+  RecordOnBoth();
+  const OfflineDevice devices[] = {DeviceOf(first_.context()),
+                                   {"fake:1", 1, Unavailable("It does not answer.")}};
+
+  const auto report = TuneFiles(folder_ / "untuned?.csv", devices);
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->tuned, 2);
+  EXPECT_EQ(report->failed.size(), 2u);
+  ASSERT_EQ(report->failed_devices.size(), 1u);
+  EXPECT_EQ(report->failed_devices.front().without_result.size(), 2u);
+  EXPECT_EQ(StatusOf(*report).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Complaints(*report),
+            "fake:1 failed: It does not answer. Without a result: "
+            "GemmTunableOp_float_NN,nn_5_5_6_ld_5_6_5; GemmTunableOp_float_NN,nn_7_5_6_ld_7_6_7.");
+  EXPECT_EQ(KeysOf(folder_.Read("results_full0.csv")).size(), 2u);
+  EXPECT_EQ(folder_.Read("results_full0.csv"), folder_.Read("results_full1.csv"));
+  EXPECT_FALSE(Exists("results1.csv"));
+  const OfflineDevice nobody[] = {{"fake", 0, Unavailable("It does not answer.")}};
+  EXPECT_THAT(TuneFiles(folder_ / "untuned?.csv", nobody).status().message(),
+              HasSubstr("None of 1 devices can be used"));
+}
+
+TEST_F(TunableOpAcceptanceMgpu, ADeviceThatDiesMeanwhileIsGivenUpAndNamed) {
+  std::string lines;
+  for (int m = 1; m <= 10; ++m) {
+    lines += fmt::format("GemmTunableOp_float_NN,nn_{0}_5_6_ld_{0}_6_{0}\n", m);
+  }
+  folder_.Write("untuned0.csv", lines);
+  std::atomic<int> asked = 0;
+  TunableParts parts;
+  parts.here = first_.context().parts().here;
+  parts.device_ordinal = 1;
+  parts.tune = [&](const Problem&) -> Result<TunedCandidate> {
+    ++asked;
+    return Unavailable("The tuner ended before it answered.");
+  };
+  parts.log = [](std::string_view) {};
+  TunableContext dying(parts, *TunableSwitches::FromEnvironment(VariablesIn(folder_)));
+  const OfflineDevice devices[] = {DeviceOf(first_.context()), DeviceOf(dying)};
+
+  const auto report = TuneFiles(folder_ / "untuned*.csv", devices);
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(report->tuned, 5);
+  ASSERT_EQ(report->failed_devices.size(), 1u);
+  EXPECT_EQ(report->failed_devices.front().without_result.size(), 5u);
+  EXPECT_THAT(Complaints(*report),
+              testing::AllOf(StartsWith("fake:1 failed: The tuner ended before it answered."),
+                             HasSubstr("nn_2_5_6"), HasSubstr("nn_10_5_6")));
+  EXPECT_EQ(KeysOf(folder_.Read("results_full1.csv")).size(), 5u);
 }
 
 TEST(TunableOpAcceptance, GemmBiasOffline) {
