@@ -124,21 +124,39 @@ typedef struct attune_tunable_offline {
   size_t struct_size;
   int64_t tuned;      /* Problems. */
   int64_t known;      /* That had a result already. */
-  int64_t failed;     /* That no candidate could be found for; attune_last_message names one. */
+  int64_t failed;     /* That have no result; attune_last_message names 50 at most. */
   int64_t unreadable; /* Lines. */
 } attune_tunable_offline;
 #define ATTUNE_TUNABLE_OFFLINE_INIT \
   { sizeof(attune_tunable_offline), 0, 0, 0, 0 }
 
-/* Tunes every problem of an untuned file; tuning has to be enabled. `report` may be null. */
+/* Tunes every problem of an untuned file; tuning has to be enabled. `report` may be null. Problems
+ * without a result and lines that mean nothing are no failure; attune_last_message() names 50 of
+ * each at most. */
 ATTUNE_API attune_code attune_tunable_tune_in_file(attune_runtime* runtime, const char* filename,
                                                    attune_tunable_offline* report);
-/* The same over every file that matches `pattern` (as a shell would), spread over run times of
- * different devices. Each gets its own results file, and then all results in one with "_full"
- * before its ordinal. */
+/* The same over every file that matches `pattern` (as a shell would), each problem once, dealt in
+ * turn to run times of different devices, which tune at the same time. Each gets its own results
+ * file, and then all results in one with "_full" before its ordinal.
+ * ATTUNE_INVALID_ARGUMENT if the pattern has no wildcard (*, ? or [...]) or matches a file that
+ * results go to, or `count` is 0; ATTUNE_NOT_FOUND if nothing matches; the system's reason for a
+ * file that cannot be read: nothing is written then. ATTUNE_UNAVAILABLE if a device tuned nothing
+ * of its share or its results cannot be written: the message names it and its problems, and the
+ * results of the others, with `report`, are there. */
 ATTUNE_API attune_code attune_tunable_tune_in_files(attune_runtime* const* runtimes, size_t count,
                                                     const char* pattern,
                                                     attune_tunable_offline* report);
+/* The same on devices 0 to count-1 of `kind` ("cuda", "opencl"), on run times that are made for it
+ * with `options` (may be null; its device does not count), and ended with it. Results and tuning
+ * are enabled; the names of files are those of the environment or the defaults.
+ * ATTUNE_INVALID_ARGUMENT also for a count that is not in 1 to the number of devices,
+ * ATTUNE_NOT_FOUND also for a kind of which there is none, ATTUNE_FAILED_PRECONDITION if the
+ * environment forbids tuning: nothing is written then. A device that cannot be opened has failed.
+ */
+ATTUNE_API attune_code attune_tunable_tune_on_devices(const attune_options* options,
+                                                      const char* kind, int64_t count,
+                                                      const char* pattern,
+                                                      attune_tunable_offline* report);
 
 /* ---- dynamic dimensions -------------------------------------------------------------------------
  */

@@ -175,6 +175,15 @@ class Tunable {
     return report;
   }
 
+  // On devices 0 to count-1 of `kind` ("cuda"), on run times of their own with `options`.
+  static TunableOffline TuneOnDevices(const std::string& kind, int64_t count,
+                                      const std::string& pattern,
+                                      const attune_options& options = ATTUNE_OPTIONS_INIT) {
+    TunableOffline report = ATTUNE_TUNABLE_OFFLINE_INIT;
+    Check(attune_tunable_tune_on_devices(&options, kind.c_str(), count, pattern.c_str(), &report));
+    return report;
+  }
+
   TunableCounters Counters() const {
     TunableCounters counters = ATTUNE_TUNABLE_COUNTERS_INIT;
     Check(attune_tunable_get_counters(runtime_, &counters));

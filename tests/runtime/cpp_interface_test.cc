@@ -203,6 +203,19 @@ TEST(CppInterface, WhatWasRecordedIsTunedOffLine) {
   EXPECT_THAT(tunable.GetTuningResults().results, HasSubstr("nn_16_16_16"));
 }
 
+TEST(CppInterface, UntunedFilesAreTunedOnDevicesOfTheirOwn) {
+  RuntimeWorld world;
+  world.Set("ATTUNE_TUNABLE_FILENAME", (world.folder() / "results.csv").string());
+  std::ofstream(world.folder() / "untuned.csv") << "GemmTunableOp_float_NN,nn_16_16_16\n";
+  const std::string pattern = (world.folder() / "untuned*.csv").string();
+
+  const TunableOffline report = Tunable::TuneOnDevices("fake", 1, pattern);
+
+  EXPECT_EQ(report.tuned, 1) << attune_last_message();
+  EXPECT_TRUE(std::filesystem::exists(world.folder() / "results_full0.csv"));
+  EXPECT_THROW(Tunable::TuneOnDevices("fake", 2, pattern), v1::Error);
+}
+
 TEST(CppInterface, DynamicDimensionsLastAsLongAsTheirScope) {
   { const DynamicDimsScope scope(ATTUNE_DYNAMIC_M); }
 
