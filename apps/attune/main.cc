@@ -82,6 +82,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddBlasVerb(program, invocation);
   AddCublasVerb(program, invocation);
   AddPackageVerb(program, invocation);
+  AddTunableVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =
