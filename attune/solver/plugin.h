@@ -10,6 +10,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/problem/target.h"
 #include "attune/solver/backend.h"
 #include "attune/solver/interface_hash.h"
 
@@ -21,7 +22,7 @@ inline constexpr int kPluginApiVersion = 4;
 
 inline constexpr const char* kPluginPathVariable = "ATTUNE_PLUGIN_PATH";
 
-// Either function may be null.
+// Every function may be null.
 struct PluginDescription {
   int api_version = kPluginApiVersion;
   const char* interface_hash = kPluginInterfaceHash;
@@ -31,6 +32,9 @@ struct PluginDescription {
   LibraryReport (*report)() = nullptr;
   // A backend of its own.
   std::unique_ptr<const Backend> (*make_backend)() = nullptr;
+  // The target of a GPU that need not be here, for which the solvers of that backend compile, by
+  // what compilers call it ("sm_90"). kNotFound lists those that are known.
+  Result<Target> (*target_of)(const std::string& arch) = nullptr;
 };
 
 // Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from where an

@@ -1,9 +1,13 @@
 #include "backends/cuda/cuda_backend.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "attune/kernel/kernel_library.h"
 #include "backends/cuda/cublaslt.h"
@@ -22,6 +26,20 @@
 
 namespace attune::cuda {
 namespace {
+
+// One model of each architecture.
+struct Model {
+  const char* arch;
+  const char* name;
+  int multiprocessors;
+  int shared_bytes;  // That a launch may ask for.
+};
+
+constexpr Model kModels[] = {
+    {"sm_80", "NVIDIA A100", 108, 166912},
+    {"sm_90", "NVIDIA H200", 132, 232448},
+};
+constexpr int kMaxBlockSize = 1024;  // Of every one of them.
 
 class CudaBackendImpl final : public Backend {
  public:
@@ -104,6 +122,22 @@ std::unique_ptr<const Backend> CudaBackend(
   const auto missing = kernel::MissingKernelFolders();
   library.reports.insert(library.reports.begin(), missing.begin(), missing.end());
   return std::make_unique<CudaBackendImpl>(std::move(library));
+}
+
+Result<Target> TargetOf(const std::string& arch) {
+  const auto model = std::find_if(std::begin(kModels), std::end(kModels),
+                                  [&](const Model& each) { return each.arch == arch; });
+  if (model == std::end(kModels)) {
+    std::vector<std::string> known;
+    for (const Model& each : kModels) known.emplace_back(each.arch);
+    return NotFound(
+        fmt::format("'{}' is no architecture of NVIDIA GPUs that kernels are built for: {}.", arch,
+                    fmt::join(known, ", ")));
+  }
+  Target target{"cuda", model->name, model->arch, model->multiprocessors, {}};
+  target.properties = {{"max_work_group_size", std::to_string(kMaxBlockSize)},
+                       {"local_memory_bytes", std::to_string(model->shared_bytes)}};
+  return target;
 }
 
 }  // namespace attune::cuda

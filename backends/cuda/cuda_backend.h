@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
 #include "attune/solver/backend.h"
 
 namespace attune::cuda {
@@ -14,5 +17,9 @@ namespace attune::cuda {
 // in Backend::Libraries().
 std::unique_ptr<const Backend> CudaBackend(
     const std::vector<std::filesystem::path>& kernel_folders);
+
+// The target of the GPU that compilers call `arch`, which need not be here. kNotFound lists those
+// that are known.
+Result<Target> TargetOf(const std::string& arch);
 
 }  // namespace attune::cuda

@@ -109,6 +109,16 @@ TEST_F(NvrtcTest, TheKernelsThatVerifyAreBuiltForEveryArchitecture) {
   }
 }
 
+TEST(CudaBackend, AnArchitectureIsATargetThatNeedsNoDevice) {
+  const Result<Target> target = TargetOf("sm_90");
+
+  ASSERT_TRUE(target.ok()) << target.status().message();
+  EXPECT_EQ(target->backend, "cuda");
+  EXPECT_EQ(target->arch, "sm_90");
+  EXPECT_EQ(TargetOf("sm_9").status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(TargetOf("sm_9").status().message(), HasSubstr("sm_80, sm_90"));
+}
+
 TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
   const std::unique_ptr<const Backend> backend = CudaBackend({});
 
