@@ -1,5 +1,5 @@
 // What tensors hold and what is computed in. KIND says what an element of the inputs is, OUT_KIND one of the output:
-// 0 f32, 1 bf16, 2 f16, 3 f64.
+// 0 f32, 1 bf16, 2 f16, 3 f64. CUDA C++ has no type for f16 without a header; HIP C++ has one.
 
 #if KIND == 3
 typedef double ELEMENT;
@@ -18,9 +18,13 @@ __device__ __forceinline__ REAL real_of_kind(Stored element) {
   if constexpr (kind == 1) {
     return __uint_as_float((unsigned)element << 16);
   } else if constexpr (kind == 2) {
+#ifdef __HIP__
+    return __builtin_bit_cast(_Float16, element);
+#else
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
     return value;
+#endif
   } else {
     return element;
   }
@@ -45,9 +49,13 @@ __device__ __forceinline__ OUTPUT rounded(REAL value) {
   if (value != value) return (OUTPUT)(bits >> 16 | 0x40);
   return (OUTPUT)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 #elif OUT_KIND == 2
+#ifdef __HIP__
+  return __builtin_bit_cast(OUTPUT, (_Float16)value);
+#else
   OUTPUT element;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(element) : "f"(value));
   return element;
+#endif
 #else
   return value;
 #endif

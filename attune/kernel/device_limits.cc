@@ -12,13 +12,16 @@ namespace {
 // Of arrays of fixed size in a CUDA kernel, on every device.
 constexpr int64_t kStaticSharedBytes = 48 * 1024;
 constexpr std::string_view kArchPrefix = "sm_";
+constexpr std::string_view kAmdArchPrefix = "gfx";
 
 bool IsOfCudaAlone(std::string_view name) {
   return name == "dynamic_shared_bytes" || name == "arch";
 }
 
-// 90 for "sm_90" and "sm_90a".
+// 90 for "sm_90" and "sm_90a". 0 for GPUs of AMD, so that the rule by which a kernel asks for what
+// some GPUs of NVIDIA have (arch >= 80) leaves them out.
 std::optional<int64_t> ArchNumber(std::string_view arch) {
+  if (arch.starts_with(kAmdArchPrefix)) return 0;
   if (!arch.starts_with(kArchPrefix)) return std::nullopt;
   arch.remove_prefix(kArchPrefix.size());
   int64_t number = 0;

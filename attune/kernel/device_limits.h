@@ -19,7 +19,7 @@ inline constexpr std::string_view kDeviceLimitNames[] = {
     "max_work_group_size",
     "local_memory_bytes",    // That arrays of fixed size in a kernel may have.
     "dynamic_shared_bytes",  // CUDA alone: that a launch may ask for instead.
-    "arch",                  // CUDA alone: 90 for sm_90.
+    "arch",                  // CUDA alone: 90 for sm_90, 0 for GPUs of AMD.
 };
 
 // Those that a file in all of `languages` may read.

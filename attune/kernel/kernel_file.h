@@ -16,7 +16,8 @@
 
 namespace attune::kernel {
 
-// What a kernel is written in, which is also the name of the backend that runs it.
+// What a kernel is written in, which is also the name of the backend that runs it. Those for CUDA
+// are compiled for AMD GPUs, too (backends/hip).
 enum class KernelLanguage { kOpenCl, kCuda };
 std::string_view Name(KernelLanguage language);  // "opencl", "cuda".
 inline constexpr KernelLanguage kKernelLanguages[] = {KernelLanguage::kOpenCl,

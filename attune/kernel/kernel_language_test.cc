@@ -185,6 +185,21 @@ TEST(KernelLanguageTest, LimitsOfADeviceAreNumbersOfItsLanguage) {
       ElementsAre("language", "compute_units", "max_work_group_size", "local_memory_bytes"));
 }
 
+TEST(KernelLanguageTest, AGpuOfAmdHasNoArchitectureOfNvidias) {
+  const Target gpu = {"hip",
+                      "AMD",
+                      "gfx90a",
+                      104,
+                      {{"max_work_group_size", "1024"}, {"local_memory_bytes", "65536"}}};
+
+  const auto limits = DeviceLimitsOf(gpu, KernelLanguage::kCuda);
+
+  ASSERT_TRUE(limits.ok()) << limits.status().ToString();
+  EXPECT_EQ(attune::Text(*limits),
+            "arch=0,compute_units=104,dynamic_shared_bytes=65536,language=cuda,"
+            "local_memory_bytes=49152,max_work_group_size=1024");
+}
+
 TEST(KernelLanguageTest, ATargetThatDoesNotSayItsArchitectureIsUnsupported) {
   const Target gpu = {
       "cuda", "NVIDIA", "", 1, {{"max_work_group_size", "1"}, {"local_memory_bytes", "1"}}};

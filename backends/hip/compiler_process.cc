@@ -1,0 +1,149 @@
+#include "backends/hip/compiler_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/steady_time.h"
+#include "attune/base/unique_fd.h"
+
+extern char** environ;
+
+namespace attune::hip {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+constexpr double kNsPerSecond = 1e9;
+// Also how long a compiler that has closed its output and not ended is not looked at.
+constexpr int64_t kLongestPollMs = 50;
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+Result<Pipe> MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return Unavailable(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// posix_spawn's error number.
+int Spawn(const CompilerCommand& command, int out, int log, pid_t* pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, out, 1);
+  ::posix_spawn_file_actions_adddup2(&actions, log, 2);
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  ::posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
+  sigset_t all;
+  sigset_t none;
+  ::sigfillset(&all);
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  std::vector<char*> words;
+  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const int error = ::posix_spawn(pid, words.front(), &actions, &attributes, words.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+// Kills and reaps the process group of a compiler when it goes out of scope.
+class RunningCompiler {
+ public:
+  explicit RunningCompiler(pid_t pid) : pid_(pid) {}
+  RunningCompiler(const RunningCompiler&) = delete;
+  RunningCompiler& operator=(const RunningCompiler&) = delete;
+  ~RunningCompiler() {
+    // Before it is reaped: until then the number is nobody else's.
+    ::kill(-pid_, SIGKILL);
+    int ignored = 0;
+    while (::waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  // Whether it has ended; its status then. It stays to be reaped.
+  bool HasEnded(siginfo_t& status) const {
+    status = {};
+    const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &status, WEXITED | WNOHANG | WNOWAIT);
+    return done == 0 && status.si_pid == pid_;
+  }
+
+ private:
+  const pid_t pid_;
+};
+
+// Appends what is there; true at the end of it. What exceeds the bound is read and dropped, so that
+// the compiler never waits.
+bool ReadSome(int fd, std::string& text) {
+  std::array<char, 4096> buffer;
+  const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+  if (count < 0) return errno != EINTR && errno != EAGAIN;
+  const size_t room = kMaxOutputBytes - text.size();
+  text.append(buffer.data(), std::min(room, static_cast<size_t>(count)));
+  return count == 0;
+}
+
+Result<CompilerOutput> OutputOf(const siginfo_t& status, const std::string& program,
+                                CompilerOutput output) {
+  if (status.si_code != CLD_EXITED) {
+    return Unavailable(fmt::format("'{}' was killed by signal {} ({}).\n{}", program,
+                                   status.si_status, strsignal(status.si_status), output.log));
+  }
+  output.exit_status = status.si_status;
+  return output;
+}
+
+}  // namespace
+
+Result<CompilerOutput> RunCompiler(const CompilerCommand& command) {
+  ATTUNE_ASSIGN_OR_RETURN(Pipe out, MakePipe());
+  ATTUNE_ASSIGN_OR_RETURN(Pipe log, MakePipe());
+  const std::string& program = command.words.front();
+  const int64_t end_ns = SteadyNowNs() + command.deadline_ns;
+  pid_t pid = -1;
+  const int error = Spawn(command, out.write_end.get(), log.write_end.get(), &pid);
+  if (error != 0) {
+    return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
+  }
+  const RunningCompiler running(pid);
+  out.write_end.Reset();
+  log.write_end.Reset();
+  CompilerOutput output;
+  std::array<pollfd, 2> sources = {pollfd{out.read_end.get(), POLLIN, 0},
+                                   pollfd{log.read_end.get(), POLLIN, 0}};
+  for (siginfo_t status; SteadyNowNs() < end_ns;) {
+    const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
+    if (is_read && running.HasEnded(status)) return OutputOf(status, program, std::move(output));
+    const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
+    ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
+    if (sources[0].revents != 0 && ReadSome(sources[0].fd, output.out)) sources[0].fd = -1;
+    if (sources[1].revents != 0 && ReadSome(sources[1].fd, output.log)) sources[1].fd = -1;
+  }
+  return DeadlineExceeded(fmt::format("'{}' was killed: it had not ended after {:.3g} s.", program,
+                                      static_cast<double>(command.deadline_ns) / kNsPerSecond));
+}
+
+}  // namespace attune::hip

@@ -1,0 +1,31 @@
+// One run of a compiler's program.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+
+namespace attune::hip {
+
+struct CompilerCommand {
+  std::vector<std::string> words;  // The program's path, then its arguments.
+  std::filesystem::path folder;    // That it runs in.
+  int64_t deadline_ns = 0;         // From its start.
+};
+
+struct CompilerOutput {
+  int exit_status = 0;
+  std::string out;  // Of standard output and standard error the first kMaxOutputBytes each.
+  std::string log;
+};
+
+inline constexpr size_t kMaxOutputBytes = 65536;
+
+// Runs the command to its end, in a process group of its own that ends with this call. kUnavailable
+// if it cannot be started or dies of a signal, kDeadlineExceeded if it was killed for its time.
+Result<CompilerOutput> RunCompiler(const CompilerCommand& command);
+
+}  // namespace attune::hip

@@ -1,0 +1,38 @@
+// HIP C++ to machine code of AMD GPUs, on any machine: hipcc needs no device and no driver.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/solver/backend.h"
+#include "attune/solver/solver.h"
+
+namespace attune::hip {
+
+// Which hipcc to call, in place of the one in PATH.
+inline constexpr const char* kHipccVariable = "ATTUNE_HIPCC";
+
+// As long as any build may take.
+inline constexpr int64_t kBuildDeadlineNs = 60'000'000'000;
+
+// The compiler's program, looked for and asked for its version by the constructor; immutable and
+// thread-safe afterwards. Each compilation is a process of its own.
+struct Hipcc {
+  explicit Hipcc(int64_t build_deadline_ns = kBuildDeadlineNs);
+
+  int64_t deadline_ns;  // Of one compilation.
+  LibraryReport report;
+
+  bool available() const { return report.available; }
+};
+
+// The recipe of `source`, HIP C++, for `arch` ("gfx90a"). kUnavailable without a compiler: its
+// version is part of the recipe.
+Result<BuildRecipe> MakeRecipe(const Hipcc& hipcc, std::string source, const std::string& arch);
+
+// A code object in the bundle of hipcc's --genco. kInvalidArgument holds the compiler's log;
+// kUnavailable if there is no compiler or it crashed, kDeadlineExceeded if it took too long.
+Result<Artifact> BuildCodeObject(const Hipcc& hipcc, const BuildRecipe& recipe);
+
+}  // namespace attune::hip

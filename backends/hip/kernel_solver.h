@@ -1,0 +1,37 @@
+// A kernel file as a solver that can be built for AMD GPUs and not run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attune/kernel/kernel_file.h"
+#include "attune/solver/solver.h"
+#include "backends/hip/hipcc.h"
+
+namespace attune::hip {
+
+// Thread-safe: immutable.
+class KernelSolver final : public Solver {
+ public:
+  // Borrows `hipcc`. REQUIRES: `file` was read for CUDA.
+  KernelSolver(const Hipcc& hipcc, kernel::KernelFile file);
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem& problem, const Target& target) const override;
+  Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
+                             const Target& target) const override;
+  Result<Artifact> Build(const BuildRecipe& recipe) const override;
+  // kUnsupported: nothing here opens an AMD GPU.
+  Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
+                                           const Config& config, Device& device) const override;
+
+ private:
+  const Hipcc& hipcc_;
+  const kernel::KernelFile file_;
+  const SolverId id_;
+  const SolverTraits traits_;
+};
+
+}  // namespace attune::hip

@@ -1,0 +1,205 @@
+// Kernel files built for AMD GPUs that are not here; skipped without hipcc. Nothing is run.
+#include "backends/hip/kernel_solver.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/random.h"
+#include "attune/kernel/covering_problems.h"
+#include "attune/kernel/kernel_library.h"
+#include "attune/kernel/kernel_plan.h"
+#include "backends/hip/hip_backend.h"
+
+namespace attune::hip {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kProblemsOfEachFile = 4;
+constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
+// Of ELF: where the machine and its flags stand, and what they are.
+constexpr size_t kMachineOffset = 18;
+constexpr size_t kFlagsOffset = 48;
+constexpr uint16_t kAmdGpuMachine = 224;
+const std::map<std::string, uint32_t> kMachineFlags = {{"gfx906", 0x2f}, {"gfx90a", 0x3f}};
+
+template <class T>
+T ValueAt(std::string_view bytes, size_t offset) {
+  T value{};
+  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+// The code for `arch` in what --genco writes: a table of (offset, size, length of name, name)
+// behind the magic and a count. Empty if there is none.
+std::string_view CodeFor(std::string_view bundle, const std::string& arch) {
+  if (!bundle.starts_with(kBundleMagic)) return "";
+  size_t at = kBundleMagic.size();
+  const auto next = [&] {
+    at += sizeof(uint64_t);
+    return ValueAt<uint64_t>(bundle, at - sizeof(uint64_t));
+  };
+  for (uint64_t left = next(); left > 0 && at < bundle.size(); --left) {
+    const uint64_t offset = next();
+    const uint64_t size = next();
+    const uint64_t length = next();
+    const std::string_view name = bundle.substr(at, length);
+    at += length;
+    if (name.ends_with("--" + arch)) return bundle.substr(offset, size);
+  }
+  return "";
+}
+
+class HipKernelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!hipcc_.available()) GTEST_SKIP() << hipcc_.report.missing;
+    kernel::KernelLibrary library =
+        kernel::LoadKernelLibrary({ATTUNE_SOURCE_KERNEL_DIR}, kernel::KernelLanguage::kCuda);
+    for (const LibraryReport& report : library.reports) {
+      EXPECT_TRUE(report.available) << report.missing;
+    }
+    files_ = std::move(library.files);
+  }
+
+  // What is wrong with the code of this config, as a sentence; empty if nothing is.
+  std::string MistakeOf(const kernel::KernelFile& file, const Problem& problem,
+                        const Config& config, const std::string& arch) const {
+    const KernelSolver solver(hipcc_, file);
+    const std::string place =
+        fmt::format("{} for {} on {}", Text(Candidate{solver.id(), config}), Text(problem), arch);
+    const auto recipe = solver.Recipe(problem, config, *TargetOf(arch));
+    if (!recipe.ok()) return fmt::format("{}: {}", place, recipe.error().message());
+    const auto artifact = solver.Build(*recipe);
+    if (!artifact.ok()) return fmt::format("{}: {}", place, artifact.error().message());
+    const std::string_view code = CodeFor(artifact->bytes, arch);
+    if (!code.starts_with("\177ELF")) return fmt::format("{}: no code object.", place);
+    const auto machine = ValueAt<uint16_t>(code, kMachineOffset);
+    const uint32_t flags = ValueAt<uint32_t>(code, kFlagsOffset) & 0xff;
+    if (machine != kAmdGpuMachine || flags != kMachineFlags.at(arch)) {
+      return fmt::format("{}: machine {}, flags {:x}.", place, machine, flags);
+    }
+    const auto plan = kernel::MakePlan(file, problem, config);
+    if (!plan.ok()) return fmt::format("{}: {}", place, plan.error().message());
+    for (const kernel::PlannedLaunch& launch : plan->launches) {
+      if (code.find(launch.function + ".kd") == std::string_view::npos) {
+        return fmt::format("{}: no kernel '{}'.", place, launch.function);
+      }
+    }
+    return "";
+  }
+
+  std::vector<Problem> ProblemsOf(const kernel::KernelFile& file, const Target& target) const {
+    const KernelSolver solver(hipcc_, file);
+    std::vector<Problem> problems;
+    for (const Problem& problem : kernel::CoveringProblems(file.operator_name)) {
+      if (solver.IsApplicable(problem, target).ok()) problems.push_back(problem);
+    }
+    return problems;
+  }
+
+  const Hipcc hipcc_;
+  std::vector<kernel::KernelFile> files_;
+};
+
+TEST_F(HipKernelTest, DefaultsAndSampledConfigsOfEveryFileBuildExceptThoseOfTensorCores) {
+  Random random(5);
+  const Target target = *TargetOf("gfx90a");
+  std::vector<std::string> left_out;
+  for (const kernel::KernelFile& file : files_) {
+    const std::vector<Problem> problems = ProblemsOf(file, target);
+    if (problems.empty()) left_out.push_back(file.name);
+
+    // From all over the list, so that types and directions are among them.
+    const size_t count = std::min(problems.size(), kProblemsOfEachFile);
+    for (size_t i = 0; i < count; ++i) {
+      const Problem& problem = problems[i * problems.size() / count];
+      const auto space = KernelSolver(hipcc_, file).Space(problem, target);
+      ASSERT_TRUE(space.ok()) << space.status().ToString();
+      EXPECT_EQ(MistakeOf(file, problem, space->At(0), "gfx90a"), "");
+      EXPECT_EQ(MistakeOf(file, problem, space->At(space->Sample(random)), "gfx90a"), "");
+    }
+  }
+
+  EXPECT_THAT(left_out, testing::ElementsAre("gemm-tensor"));
+}
+
+TEST_F(HipKernelTest, OneOfEachLanguageAndTypeBuildsForAnOlderArchitecture) {
+  for (const kernel::KernelFile& file : files_) {
+    if (file.name != "gemm-tiled" && file.name != "conv-window") continue;
+    const std::vector<Problem> problems = ProblemsOf(file, *TargetOf("gfx906"));
+    const auto config =
+        KernelSolver(hipcc_, file).DefaultConfig(problems.back(), *TargetOf("gfx906"));
+    ASSERT_TRUE(config.ok());
+
+    EXPECT_EQ(MistakeOf(file, problems.back(), *config, "gfx906"), "");
+  }
+}
+
+TEST_F(HipKernelTest, AKernelForTensorCoresIsLeftOutByItsOwnRule) {
+  const auto tensor = std::find_if(files_.begin(), files_.end(),
+                                   [](const auto& file) { return file.name == "gemm-tensor"; });
+  ASSERT_NE(tensor, files_.end());
+  Gemm gemm = PackedGemm(64, 64, 64);
+  gemm.type = gemm.c_type = DataType::kF16;
+
+  const Status applies =
+      KernelSolver(hipcc_, *tensor).IsApplicable(Normalized(gemm), *TargetOf("gfx90a"));
+
+  EXPECT_EQ(applies.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(applies.message(), HasSubstr("arch >= 80"));
+}
+
+TEST_F(HipKernelTest, AUsersKernelInCudaBuildsAsItStands) {
+  const auto file = kernel::LoadKernelFile(
+      std::filesystem::path(ATTUNE_EXAMPLE_KERNEL_DIR) / "acme_naive_gemm.json",
+      kernel::KernelLanguage::kCuda);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const Problem problem = PackedGemm(70, 30, 20);
+  const auto config = KernelSolver(hipcc_, *file).DefaultConfig(problem, *TargetOf("gfx90a"));
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+
+  EXPECT_EQ(MistakeOf(*file, problem, *config, "gfx90a"), "");
+}
+
+TEST_F(HipKernelTest, AMistakeIsNamedByFileAndLineOfItsOwnSource) {
+  auto file = kernel::LoadKernelFile(
+      std::filesystem::path(ATTUNE_EXAMPLE_KERNEL_DIR) / "acme_naive_gemm.json",
+      kernel::KernelLanguage::kCuda);
+  ASSERT_TRUE(file.ok());
+  file->source = "#line 1 \"mine.cu\"\n\nthis is no C++;\n";
+  const Problem problem = PackedGemm(70, 30, 20);
+  const auto config = KernelSolver(hipcc_, *file).DefaultConfig(problem, *TargetOf("gfx90a"));
+
+  EXPECT_THAT(MistakeOf(*file, problem, *config, "gfx90a"), HasSubstr("mine.cu:2:"));
+}
+
+TEST_F(HipKernelTest, TheSameRecipeGivesTheSameCodeWhereverItIsCompiled) {
+  const kernel::KernelFile& file = files_.front();
+  const Target target = *TargetOf("gfx90a");
+  const KernelSolver solver(hipcc_, file);
+  const Problem problem = ProblemsOf(file, target).front();
+  const auto recipe = solver.Recipe(problem, *solver.DefaultConfig(problem, target), target);
+  ASSERT_TRUE(recipe.ok());
+
+  const auto first = solver.Build(*recipe);
+  const auto second = solver.Build(*recipe);
+
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_TRUE(*first == *second);
+}
+
+}  // namespace
+}  // namespace attune::hip
