@@ -83,6 +83,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddCublasVerb(program, invocation);
   AddPackageVerb(program, invocation);
   AddTunableVerb(program, invocation);
+  AddBuildVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =

@@ -34,6 +34,7 @@ void AddBlasVerb(CLI::App& program, Invocation& invocation);
 void AddCublasVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);
 void AddTunableVerb(CLI::App& program, Invocation& invocation);
+void AddBuildVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,

@@ -1,0 +1,27 @@
+#include "attune/runtime/compile_place.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/solver/plugin.h"
+
+namespace attune {
+
+Result<CompilePlace> FindCompilePlace(const std::string& arch) {
+  std::string reasons;
+  for (const char* name : {"cuda", "hip"}) {
+    const auto plugin = LoadPlugin(name);
+    if (!plugin.ok()) {
+      reasons += " " + plugin.error().message();
+      continue;
+    }
+    if ((*plugin)->target_of == nullptr) continue;
+    Result<Target> target = (*plugin)->target_of(arch);
+    if (target.ok()) return CompilePlace{(*plugin)->make_backend(), *std::move(target)};
+    reasons += " " + target.error().message();
+  }
+  return NotFound(fmt::format("No kernels can be built for '{}'.{}", arch, reasons));
+}
+
+}  // namespace attune

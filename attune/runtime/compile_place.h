@@ -1,0 +1,22 @@
+// GPUs that kernels are compiled for and that need not be here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+#include "attune/solver/backend.h"
+
+namespace attune {
+
+struct CompilePlace {
+  std::unique_ptr<const Backend> backend;  // Whose solvers compile for `target`.
+  Target target;
+};
+
+// The place for the GPU that compilers call `arch`: "sm_90", "gfx90a". kNotFound says which there
+// are, and which plug-in is missing.
+Result<CompilePlace> FindCompilePlace(const std::string& arch);
+
+}  // namespace attune
