@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -20,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/code_folder.h"
+#include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/runtime/tuner_environment.h"
 
@@ -32,31 +32,12 @@ constexpr int64_t kNsPerMs = 1'000'000;
 
 // Spawns with descriptors 0 and 1 on `socket` and nothing else open but 2.
 int Spawn(const std::vector<std::string>& arguments, int socket, pid_t* pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&actions, socket, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, socket, 1);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  sigset_t all;
-  sigset_t none;
-  ::sigfillset(&all);
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  SpawnSettings settings;
+  ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 0);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), socket, 1);
+  ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
   TunerEnvironment environment;
-  const int error = ::posix_spawn(pid, arguments.front().c_str(), &actions, &attributes,
-                                  argv.data(), environment.pointers());
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  return error;
+  return settings.Spawn(arguments, environment.pointers(), pid);
 }
 
 // Whether nobody holds the other end of `socket`, or comes to within `wait_ms`.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/tuner/evaluation_server.h"
 
@@ -32,49 +32,17 @@ constexpr int kExitPatienceMs = 1000;
 constexpr int kMaxOutputReads = 64;
 constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
-// Attributes and descriptors of a spawn, released on every path.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t all_signals;
-    ::sigfillset(&all_signals);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all_signals);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  // Descriptors of the parent become those that the protocol names. REQUIRES: all above
-  // kEvaluationSocketFd, so that no dup2 overwrites a source.
-  void Wire(int socket, int output) {
-    ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, 1);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, 2);
-    ::posix_spawn_file_actions_adddup2(&actions_, socket, kEvaluationSocketFd);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kEvaluationSocketFd + 1);
-  }
-
-  int Spawn(const std::string& program, pid_t* pid) {
-    std::string name = program;
-    char* const arguments[] = {name.data(), nullptr};
-    return ::posix_spawn(pid, program.c_str(), &actions_, &attributes_, arguments, environ);
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+// Descriptors of the parent become those that the protocol names; posix_spawn's error number.
+// REQUIRES: all above kEvaluationSocketFd, so that no dup2 overwrites a source.
+int StartProgram(const std::string& program, int socket, int output, pid_t* pid) {
+  SpawnSettings settings;
+  ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), output, 1);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), output, 2);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), socket, kEvaluationSocketFd);
+  ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), kEvaluationSocketFd + 1);
+  return settings.Spawn({program}, environ, pid);
+}
 
 // Moves a descriptor above those that the protocol fixes.
 Result<UniqueFd> Raised(UniqueFd fd) {
@@ -117,10 +85,9 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   UniqueFd output(pipe_ends[0]);
   ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_output, Raised(UniqueFd(pipe_ends[1])));
 
-  SpawnSettings settings;
-  settings.Wire(child_socket.get(), child_output.get());
   pid_t pid = -1;
-  const int error = settings.Spawn(options.program.string(), &pid);
+  const int error =
+      StartProgram(options.program.string(), child_socket.get(), child_output.get(), &pid);
   if (error != 0) {
     return Unavailable(
         fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));

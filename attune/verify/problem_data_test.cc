@@ -1,7 +1,6 @@
 #include "attune/verify/problem_data.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/on_one_core.h"
 #include "attune/problem/limits.h"
 #include "attune/verify/memory_limit.h"
 
@@ -81,17 +81,8 @@ TEST(ProblemDataTest, WhoWaitsLearnsWhichShareIsDone) {
   };
 
   // On one core, who waits does the work: of many, the others may have done all before it is asked.
-  cpu_set_t before;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-  cpu_set_t here;
-  CPU_ZERO(&here);
-  CPU_SET(::sched_getcpu(), &here);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof here, &here), 0);
-  const bool is_made =
-      ProblemData::Create(*ParseProblem("gemm@1{m=600,n=600,k=300}"), 1, {go_on}).ok();
-  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
-
-  ASSERT_TRUE(is_made);
+  const OnOneCore pinned;
+  ASSERT_TRUE(ProblemData::Create(*ParseProblem("gemm@1{m=600,n=600,k=300}"), 1, {go_on}).ok());
   EXPECT_TRUE(grows);
   EXPECT_GT(last, 0.2);
 }

@@ -1,14 +1,11 @@
 #include "backends/cuda/cuda_backend.h"
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "attune/kernel/gpu_models.h"
 #include "attune/kernel/kernel_library.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
@@ -27,19 +24,10 @@
 namespace attune::cuda {
 namespace {
 
-// One model of each architecture.
-struct Model {
-  const char* arch;
-  const char* name;
-  int multiprocessors;
-  int shared_bytes;  // That a launch may ask for.
+constexpr kernel::GpuModel kModels[] = {
+    {"sm_80", "NVIDIA A100", 108, 1024, 166912},
+    {"sm_90", "NVIDIA H200", 132, 1024, 232448},
 };
-
-constexpr Model kModels[] = {
-    {"sm_80", "NVIDIA A100", 108, 166912},
-    {"sm_90", "NVIDIA H200", 132, 232448},
-};
-constexpr int kMaxBlockSize = 1024;  // Of every one of them.
 
 class CudaBackendImpl final : public Backend {
  public:
@@ -125,19 +113,7 @@ std::unique_ptr<const Backend> CudaBackend(
 }
 
 Result<Target> TargetOf(const std::string& arch) {
-  const auto model = std::find_if(std::begin(kModels), std::end(kModels),
-                                  [&](const Model& each) { return each.arch == arch; });
-  if (model == std::end(kModels)) {
-    std::vector<std::string> known;
-    for (const Model& each : kModels) known.emplace_back(each.arch);
-    return NotFound(
-        fmt::format("'{}' is no architecture of NVIDIA GPUs that kernels are built for: {}.", arch,
-                    fmt::join(known, ", ")));
-  }
-  Target target{"cuda", model->name, model->arch, model->multiprocessors, {}};
-  target.properties = {{"max_work_group_size", std::to_string(kMaxBlockSize)},
-                       {"local_memory_bytes", std::to_string(model->shared_bytes)}};
-  return target;
+  return kernel::TargetOfModel("cuda", "NVIDIA", kModels, arch);
 }
 
 }  // namespace attune::cuda

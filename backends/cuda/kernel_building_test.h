@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/kernel/kernel_library.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
@@ -41,18 +42,10 @@ class KernelBuildingTest : public testing::Test {
                                     kernel::KernelLanguage::kCuda));
   }
 
-  // An NVIDIA H200, or an A100 by `arch` "sm_80".
-  static Target TargetOf(const std::string& arch) {
-    Target target{"cuda", "NVIDIA", arch, 132, {}};
-    target.properties = {{"max_work_group_size", "1024"},
-                         {"local_memory_bytes", arch == "sm_90" ? "232448" : "166912"}};
-    return target;
-  }
-
   // What is wrong with this config on that device, as a sentence; empty if it builds.
   std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
                         const std::string& arch) const {
-    const auto recipe = solver.Recipe(problem, config, TargetOf(arch));
+    const auto recipe = solver.Recipe(problem, config, *TargetOf(arch));
     const Status status = recipe.ok() ? solver.Build(*recipe).status() : recipe.status();
     if (status.ok()) return "";
     return Text(Candidate{solver.id(), config}) + " for " + Text(problem) + " on " + arch + ": " +

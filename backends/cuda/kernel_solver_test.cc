@@ -55,7 +55,7 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
 TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArchitectures) {
   Random random(5);
   for (const auto& solver : solvers_) {
-    const Target target = TargetOf("sm_90");
+    const Target target = *TargetOf("sm_90");
     const std::vector<Problem> problems = ProblemsOf(*solver, target);
     ASSERT_FALSE(problems.empty()) << solver->id().name;
 
@@ -104,7 +104,7 @@ std::vector<Usage> UsageOf(const Nvrtc& nvrtc, const BuildRecipe& recipe) {
 
 TEST_F(KernelBuildingTest, DefaultsFitTheRegistersAndTheSharedMemoryOfEveryDevice) {
   for (const auto& solver : solvers_) {
-    const Target target = TargetOf("sm_80");
+    const Target target = *TargetOf("sm_80");
     const Problem problem = ProblemsOf(*solver, target).front();
     const auto recipe = solver->Recipe(problem, solver->Space(problem, target)->At(0), target);
     ASSERT_TRUE(recipe.ok());
@@ -219,7 +219,8 @@ TEST_F(KernelBuildingTest, EveryConfigAsksForNoMoreSharedMemoryThanTheDeviceHas)
         "gemm@1{m=500,n=600,k=7000,math=tf32}", "gemm@1{m=500,n=600,k=7000,math=tf32,ta=t}"}) {
     const kernel::KernelFile file = FileFor("gemm_tensor.json");
     const Problem problem = *ParseProblem(text);
-    const Config limits = *kernel::DeviceLimitsOf(TargetOf("sm_80"), kernel::KernelLanguage::kCuda);
+    const Config limits =
+        *kernel::DeviceLimitsOf(*TargetOf("sm_80"), kernel::KernelLanguage::kCuda);
     const auto space = kernel::MakeSpace(file, problem, limits);
     ASSERT_TRUE(space.ok()) << space.status().ToString();
 
@@ -257,7 +258,7 @@ TEST(CudaKernelPlans, ArgumentsAreTheBitsThatTheKernelTakes) {
 
 TEST_F(KernelBuildingTest, AUsersOwnKernelInCudaIsOneMoreSolver) {
   const KernelSolver solver = Example();
-  const Target target = TargetOf("sm_80");
+  const Target target = *TargetOf("sm_80");
   const Problem problem = PackedGemm(500, 3, 800);
 
   EXPECT_EQ(Text(solver.id()), "cuda.acme-naive-gemm@1");
@@ -272,7 +273,7 @@ TEST_F(KernelBuildingTest, AUsersOwnKernelInCudaIsOneMoreSolver) {
 }
 
 TEST_F(KernelBuildingTest, ASolverIsNotForOtherBackendsAndSaysSo) {
-  Target elsewhere = TargetOf("sm_90");
+  Target elsewhere = *TargetOf("sm_90");
   elsewhere.backend = "opencl";
 
   for (const auto& solver : solvers_) {

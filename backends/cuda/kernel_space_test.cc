@@ -40,8 +40,8 @@ class KernelSpaceTest : public KernelBuildingTest, public testing::WithParamInte
     for (const char* arch : {"sm_80", "sm_90"}) {
       bool is_first = true;
       for (const Problem& problem : kernel::CoveringProblems(solver.traits().operator_name)) {
-        if (!solver.IsApplicable(problem, TargetOf(arch)).ok()) continue;
-        const auto space = solver.Space(problem, TargetOf(arch));
+        if (!solver.IsApplicable(problem, *TargetOf(arch)).ok()) continue;
+        const auto space = solver.Space(problem, *TargetOf(arch));
         EXPECT_TRUE(space.ok()) << space.status().ToString();
         for (uint64_t i = 0; i < (is_first ? space->size() : 1); ++i) {
           programs.push_back({problem, space->At(i), arch});

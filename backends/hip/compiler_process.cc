@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/unique_fd.h"
 
@@ -43,31 +43,13 @@ Result<Pipe> MakePipe() {
 
 // posix_spawn's error number.
 int Spawn(const CompilerCommand& command, int out, int log, pid_t* pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, out, 1);
-  ::posix_spawn_file_actions_adddup2(&actions, log, 2);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  ::posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
-  sigset_t all;
-  sigset_t none;
-  ::sigfillset(&all);
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  std::vector<char*> words;
-  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  const int error = ::posix_spawn(pid, words.front(), &actions, &attributes, words.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  return error;
+  SpawnSettings settings;
+  ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), out, 1);
+  ::posix_spawn_file_actions_adddup2(settings.actions(), log, 2);
+  ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
+  ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
+  return settings.Spawn(command.words, environ, pid);
 }
 
 // Kills and reaps the process group of a compiler when it goes out of scope.

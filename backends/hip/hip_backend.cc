@@ -1,11 +1,8 @@
 #include "backends/hip/hip_backend.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "attune/kernel/gpu_models.h"
 #include "attune/kernel/kernel_library.h"
 #include "backends/hip/hipcc.h"
 #include "backends/hip/kernel_solver.h"
@@ -13,21 +10,11 @@
 namespace attune::hip {
 namespace {
 
-// One model of each architecture.
-struct Model {
-  const char* arch;
-  const char* name;
-  int compute_units;
+constexpr kernel::GpuModel kModels[] = {
+    {"gfx906", "AMD Instinct MI50", 60, 1024, 65536},
+    {"gfx908", "AMD Instinct MI100", 120, 1024, 65536},
+    {"gfx90a", "AMD Instinct MI210", 104, 1024, 65536},
 };
-
-constexpr Model kModels[] = {
-    {"gfx906", "AMD Instinct MI50", 60},
-    {"gfx908", "AMD Instinct MI100", 120},
-    {"gfx90a", "AMD Instinct MI210", 104},
-};
-// Of every one of them.
-constexpr int kMaxWorkGroupSize = 1024;
-constexpr int kLocalMemoryBytes = 64 * 1024;
 
 Status NoDevice() { return NotFound("Kernels are built for AMD GPUs; no AMD GPU is opened."); }
 
@@ -73,19 +60,7 @@ std::unique_ptr<const Backend> HipBackend(
 }
 
 Result<Target> TargetOf(const std::string& arch) {
-  const auto model = std::find_if(std::begin(kModels), std::end(kModels),
-                                  [&](const Model& each) { return each.arch == arch; });
-  if (model == std::end(kModels)) {
-    std::vector<std::string> known;
-    for (const Model& each : kModels) known.emplace_back(each.arch);
-    return NotFound(
-        fmt::format("'{}' is no architecture of AMD GPUs that kernels are built for: {}.", arch,
-                    fmt::join(known, ", ")));
-  }
-  Target target{"hip", model->name, model->arch, model->compute_units, {}};
-  target.properties = {{"max_work_group_size", std::to_string(kMaxWorkGroupSize)},
-                       {"local_memory_bytes", std::to_string(kLocalMemoryBytes)}};
-  return target;
+  return kernel::TargetOfModel("hip", "AMD", kModels, arch);
 }
 
 }  // namespace attune::hip

@@ -1,7 +1,5 @@
 #include "backends/host/threads/thread_pool.h"
 
-#include <sched.h>
-
 #include <atomic>
 #include <set>
 #include <thread>
@@ -9,6 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "attune/base/on_one_core.h"
 
 namespace attune::host {
 namespace {
@@ -73,13 +73,8 @@ TEST(ThreadPoolTest, AfterAwaitSleepNoThreadPollsAndTheNextRunStillWorks) {
 }
 
 TEST(ThreadPoolTest, WhatNoThreadHasBegunIsDoneByTheCaller) {
-  cpu_set_t before;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   // The pool's thread inherits the only core, which the caller gives away just when it waits.
-  cpu_set_t here;
-  CPU_ZERO(&here);
-  CPU_SET(::sched_getcpu(), &here);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof here, &here), 0);
+  const OnOneCore pinned;
   int by_caller = 0;
   std::vector<std::atomic<int>> calls(2);
   {
@@ -92,7 +87,6 @@ TEST(ThreadPoolTest, WhatNoThreadHasBegunIsDoneByTheCaller) {
       });
     }
   }
-  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 
   EXPECT_EQ(calls[0].load(), 1000);
   EXPECT_EQ(calls[1].load(), 1000);
