@@ -43,7 +43,11 @@ typedef unsigned short OUTPUT;
 __device__ __forceinline__ REAL real_of_output(OUTPUT element) { return real_of_kind<OUT_KIND>(element); }
 
 __device__ __forceinline__ OUTPUT rounded(REAL value) {
-#if OUT_KIND == 1
+#if OUT_KIND == 1 && __CUDA_ARCH__ >= 800
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
+  return (OUTPUT)pair;
+#elif OUT_KIND == 1
   const unsigned bits = __float_as_uint(value);
   // A NaN stays one; the sum below could make it an infinity.
   if (value != value) return (OUTPUT)(bits >> 16 | 0x40);

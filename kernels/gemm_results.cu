@@ -1,5 +1,5 @@
 // What becomes of the sums of a product: C = activation(alpha * sum + beta * C + bias), rounded once; or partial sums in
-// the scratch memory, which are added in one order, so that every run gives the same bits.
+// the scratch memory (PARTIAL_SUMS), which are added in one order, so that every run gives the same bits.
 
 __device__ __forceinline__ REAL activated(REAL x) {
 #if ACTIVATION == 1
@@ -19,32 +19,35 @@ __device__ __forceinline__ REAL activated(REAL x) {
 struct Results {
   OUTPUT* c;
   const OUTPUT* bias;
-  REAL* partial;  // This split's sums, m x n without gaps; not read if SPLIT_K is 1.
+  REAL* partial;  // This split's sums, m x n without gaps; without PARTIAL_SUMS not read.
   int m;
   int ldc;
   REAL alpha;
   REAL beta;
 };
 
-__device__ __forceinline__ void finish(const Results& results, int row, int column, REAL sum) {
-  OUTPUT* place = results.c + row + (long long)column * results.ldc;
+__device__ __forceinline__ REAL finished(const Results& results, int row, int column, REAL sum) {
   REAL value = results.alpha * sum;
 #if !BETA_ZERO
-  value += results.beta * real_of_output(*place);
+  value += results.beta * real_of_output(results.c[row + (long long)column * results.ldc]);
 #endif
 #if BIAS == 1
   value += real_of_output(results.bias[row]);
 #elif BIAS == 2
   value += real_of_output(results.bias[column]);
 #endif
-  *place = rounded(activated(value));
+  return activated(value);
+}
+
+__device__ __forceinline__ void finish(const Results& results, int row, int column, REAL sum) {
+  results.c[row + (long long)column * results.ldc] = rounded(finished(results, row, column, sum));
 }
 
 __device__ __forceinline__ void put(const Results& results, int row, int column, REAL sum) {
-#if SPLIT_K == 1
-  finish(results, row, column, sum);
-#else
+#if PARTIAL_SUMS
   results.partial[row + (long long)column * results.m] = sum;
+#else
+  finish(results, row, column, sum);
 #endif
 }
 
@@ -55,7 +58,7 @@ __device__ __forceinline__ Results results_of(OUTPUT* c, const OUTPUT* bias, REA
   return {c + matrix * stride_c, bias, workspace + (long long)blockIdx.z * m * n, m, ldc, alpha, beta};
 }
 
-#if SPLIT_K > 1
+#if PARTIAL_SUMS
 // One thread for each element of C.
 extern "C" __global__ void __launch_bounds__(256) gemm_sum(OUTPUT* c, const OUTPUT* bias, const REAL* workspace, int m,
                                                           int n, int ldc, long long stride_c, REAL alpha, REAL beta) {

@@ -1,8 +1,7 @@
 // Products on tensor cores: bf16 and f16 with sums in f32, and f32 rounded to tf32 where the problem allows it. A block
-// computes TILE_M x TILE_N of C; while its warps multiply one tile of depth TILE_K, its threads fetch the next. Columns
-// may begin anywhere (gemm_words.cu), so no operand is copied before.
+// computes TILE_M x TILE_N of C; while its warps multiply one tile of depth TILE_K, STAGES - 1 more are on their way
+// (gemm_feed.cu). Columns may begin anywhere, so no operand is copied before.
 
-#define THREADS (32 * WARPS_M * WARPS_N)
 #define WARP_M (TILE_M / WARPS_M)
 #define WARP_N (TILE_N / WARPS_N)
 #define MMA_M 16
@@ -15,8 +14,7 @@
 #define ROWS (WARP_M / MMA_M)
 #define COLUMNS (WARP_N / MMA_N)
 
-// A tile lies in shared memory as its matrix does in memory: lines of what is contiguous there, with a gap behind each
-// that keeps the words of neighbouring lines in different banks.
+// A tile lies in shared memory as its matrix does in memory: lines of what is contiguous there.
 #if TRANS_A
 #define LINES_A TILE_M
 #define LENGTH_A TILE_K
@@ -31,97 +29,32 @@
 #define LINES_B TILE_N
 #define LENGTH_B TILE_K
 #endif
-#define PITCH_A (LENGTH_A + PAD_A)
-#define PITCH_B (LENGTH_B + PAD_B)
-#define WORDS_A (LINES_A * LENGTH_A / WORD_ELEMENTS / THREADS)
-#define WORDS_B (LINES_B * LENGTH_B / WORD_ELEMENTS / THREADS)
-
-// Where this thread reads its words of the next tile. A step in depth is a multiple of 16 bytes, so that the place of a
-// column within words stays.
-template <int words, bool along_depth>
-struct Feed {
-  const char* begin[words];
-  int shift[words];
-  int outer_bytes[words];  // Of a word, as far as the direction that is not the depth goes.
-  int left[words];         // From where the word begins to the end of the depth.
-  long long step;
-
-  __device__ __forceinline__ int bytes(int i) const {
-    return along_depth ? min(outer_bytes[i], bytes_of(left[i])) : left[i] > 0 ? outer_bytes[i] : 0;
-  }
-};
-
-// `outer` is the first row of A or column of B, of `outer_extent`; `depth` the first step, before `depth_end`.
-template <int words, int length, bool along_depth>
-__device__ __forceinline__ Feed<words, along_depth> feed_of(const ELEMENT* matrix, int leading, int outer,
-                                                            int outer_extent, int depth, int depth_end) {
-  Feed<words, along_depth> feed;
-#pragma unroll
-  for (int i = 0; i < words; ++i) {
-    const int word = i * THREADS + threadIdx.x;
-    const int line = word / (length / WORD_ELEMENTS);
-    const int first = word % (length / WORD_ELEMENTS) * WORD_ELEMENTS;
-    const int at_outer = outer + (along_depth ? line : first);
-    const int at_depth = depth + (along_depth ? first : line);
-    feed.begin[i] = (const char*)(matrix + (along_depth ? at_depth + (long long)at_outer * leading
-                                                        : at_outer + (long long)at_depth * leading));
-    feed.shift[i] = shift_of(feed.begin[i]);
-    feed.outer_bytes[i] = along_depth ? (at_outer < outer_extent ? 16 : 0) : bytes_of(outer_extent - at_outer);
-    feed.left[i] = depth_end - at_depth;
-  }
-  feed.step = TILE_K * ELEMENT_BYTES * (along_depth ? 1ll : (long long)leading);
-  return feed;
-}
-
-template <int words, bool along_depth>
-__device__ __forceinline__ void fetch(const Feed<words, along_depth>& feed, Word* fetched) {
-#pragma unroll
-  for (int i = 0; i < words; ++i) fetched[i] = load_bytes(feed.begin[i], feed.shift[i], feed.bytes(i));
-}
-
-template <int words, bool along_depth>
-__device__ __forceinline__ void advance(Feed<words, along_depth>& feed) {
-#pragma unroll
-  for (int i = 0; i < words; ++i) {
-    feed.begin[i] += feed.step;
-    feed.left[i] -= TILE_K;
-  }
-}
-
-template <int words, int length, int pitch, bool along_depth>
-__device__ __forceinline__ void keep(const Feed<words, along_depth>& feed, const Word* fetched, ELEMENT* tile) {
-#pragma unroll
-  for (int i = 0; i < words; ++i) {
-    const int word = i * THREADS + threadIdx.x;
-    const int line = word / (length / WORD_ELEMENTS);
-    *(uint4*)(tile + line * pitch + word % (length / WORD_ELEMENTS) * WORD_ELEMENTS) =
-        put_together(fetched[i], feed.shift[i], feed.bytes(i));
-  }
-}
+typedef Feed<LINES_A, LENGTH_A, TRANS_A == 1> FeedA;
+typedef Feed<LINES_B, LENGTH_B, TRANS_B == 0> FeedB;
 
 #if KIND == 0
 // The value of a tile at `outer` (row of A, column of B) and `depth`, rounded to tf32.
-template <bool along_depth, int pitch>
-__device__ __forceinline__ unsigned tf32_at(const ELEMENT* tile, int outer, int depth) {
+template <class Operand, bool along_depth>
+__device__ __forceinline__ unsigned tf32_at(const char* tile, int outer, int depth) {
   unsigned value;
-  const float exact = along_depth ? tile[outer * pitch + depth] : tile[depth * pitch + outer];
+  const float exact = along_depth ? *Operand::place_of(tile, outer, depth) : *Operand::place_of(tile, depth, outer);
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(value) : "f"(exact));
   return value;
 }
 
-__device__ __forceinline__ void load_rows(const ELEMENT* tile, int row, int depth, unsigned* part) {
+__device__ __forceinline__ void load_rows(const char* tile, int row, int depth, unsigned* part) {
   const int outer = row + threadIdx.x % 32 / 4;
   const int inner = depth + threadIdx.x % 4;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) part[i] = tf32_at<TRANS_A == 1, PITCH_A>(tile, outer + i % 2 * 8, inner + i / 2 * 4);
+  for (int i = 0; i < 4; ++i) part[i] = tf32_at<FeedA, TRANS_A == 1>(tile, outer + i % 2 * 8, inner + i / 2 * 4);
 }
 
 // Two neighbouring blocks of columns.
-__device__ __forceinline__ void load_columns(const ELEMENT* tile, int column, int depth, unsigned* part) {
+__device__ __forceinline__ void load_columns(const char* tile, int column, int depth, unsigned* part) {
   const int outer = column + threadIdx.x % 32 / 4;
   const int inner = depth + threadIdx.x % 4;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) part[i] = tf32_at<TRANS_B == 0, PITCH_B>(tile, outer + i / 2 * 8, inner + i % 2 * 4);
+  for (int i = 0; i < 4; ++i) part[i] = tf32_at<FeedB, TRANS_B == 0>(tile, outer + i / 2 * 8, inner + i % 2 * 4);
 }
 
 __device__ __forceinline__ void multiply(const unsigned* a, const unsigned* b, float* sum) {
@@ -145,23 +78,26 @@ __device__ __forceinline__ void load_blocks(const ELEMENT* line, unsigned* part)
   }
 }
 
-// The first two blocks are 8 rows each of the first 8 in depth, the others of the next 8.
-__device__ __forceinline__ void load_rows(const ELEMENT* tile, int row, int depth, unsigned* part) {
+// The first two blocks are 8 rows each of the first 8 in depth, the others of the next 8. A tile's lines are added up out
+// of multiples of eight and what is left, so that their offsets add up, too.
+__device__ __forceinline__ void load_rows(const char* tile, int row, int depth, unsigned* part) {
   const int lane = threadIdx.x % 32;
 #if TRANS_A
-  load_blocks<false>(tile + (row + lane % 16) * PITCH_A + depth + lane / 16 * 8, part);
+  load_blocks<false>(FeedA::place_of(tile + FeedA::offset_of(row), lane % 16, depth + lane / 16 * 8), part);
 #else
-  load_blocks<true>(tile + (depth + lane / 16 * 8 + lane % 8) * PITCH_A + row + lane / 8 % 2 * 8, part);
+  load_blocks<true>(
+      FeedA::place_of(tile + FeedA::offset_of(depth), lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8), part);
 #endif
 }
 
 // The first two blocks are the same 8 columns at two depths, the others the next 8 columns.
-__device__ __forceinline__ void load_columns(const ELEMENT* tile, int column, int depth, unsigned* part) {
+__device__ __forceinline__ void load_columns(const char* tile, int column, int depth, unsigned* part) {
   const int lane = threadIdx.x % 32;
 #if TRANS_B
-  load_blocks<true>(tile + (depth + lane % 16) * PITCH_B + column + lane / 16 * 8, part);
+  load_blocks<true>(FeedB::place_of(tile + FeedB::offset_of(depth), lane % 16, column + lane / 16 * 8), part);
 #else
-  load_blocks<false>(tile + (column + lane / 16 * 8 + lane % 8) * PITCH_B + depth + lane / 8 % 2 * 8, part);
+  load_blocks<false>(
+      FeedB::place_of(tile + FeedB::offset_of(column), lane / 16 * 8 + lane % 8, depth + lane / 8 % 2 * 8), part);
 #endif
 }
 
@@ -178,8 +114,8 @@ __device__ __forceinline__ void multiply(const unsigned* a, const unsigned* b, f
 #endif
 
 // Adds the product of two tiles to the sums of this warp.
-__device__ __forceinline__ void multiply_tiles(const ELEMENT* tile_a, const ELEMENT* tile_b, int warp_row,
-                                               int warp_column, float sum[ROWS][COLUMNS][4]) {
+__device__ __forceinline__ void multiply_tiles(const char* tile_a, const char* tile_b, int warp_row, int warp_column,
+                                               float sum[ROWS][COLUMNS][4]) {
 #pragma unroll
   for (int depth = 0; depth < TILE_K; depth += MMA_K) {
     unsigned left[ROWS][4];
@@ -196,8 +132,8 @@ __device__ __forceinline__ void multiply_tiles(const ELEMENT* tile_a, const ELEM
   }
 }
 
-__device__ __forceinline__ void put_sums(const Results& results, int first_row, int first_column, int m, int n,
-                                         float sum[ROWS][COLUMNS][4]) {
+__device__ __forceinline__ void stage_sums(const float sum[ROWS][COLUMNS][4], int warp_row, int warp_column,
+                                           float* staged) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int j = 0; j < COLUMNS; ++j) {
@@ -205,55 +141,74 @@ __device__ __forceinline__ void put_sums(const Results& results, int first_row, 
     for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
-        const int row = first_row + i * MMA_M + lane / 4 + part / 2 * 8;
-        const int column = first_column + j * MMA_N + lane % 4 * 2 + part % 2;
-        if (row < m && column < n) put(results, row, column, sum[i][j][part]);
+        const int row = warp_row + i * MMA_M + lane / 4 + part / 2 * 8;
+        const int column = warp_column + j * MMA_N + lane % 4 * 2 + part % 2;
+        staged[column * STAGED_PITCH + row] = sum[i][j][part];
       }
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+#if CLUSTER
+#define LAUNCHED_TOGETHER __cluster_dims__(1, 1, SPLIT_K)
+#else
+#define LAUNCHED_TOGETHER
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS) LAUNCHED_TOGETHER
     gemm_tensor(const ELEMENT* a, const ELEMENT* b, const OUTPUT* bias, OUTPUT* c, float* workspace, int m, int n, int k,
                 int lda, int ldb, int ldc, long long stride_a, long long stride_b, long long stride_c, float alpha,
                 float beta) {
   extern __shared__ uint4 shared_words[];
-  ELEMENT* const tiles_a = (ELEMENT*)shared_words;
-  ELEMENT* const tiles_b = tiles_a + 2 * LINES_A * PITCH_A;
+  char* const stages = (char*)shared_words;
+  constexpr int kStageBytes = FeedA::kBytes + FeedB::kBytes;
   const int matrix = blockIdx.z / SPLIT_K;
   const int depth = ((k + TILE_K - 1) / TILE_K + SPLIT_K - 1) / SPLIT_K * TILE_K;
-  const int first_k = min((long long)k, (long long)(blockIdx.z % SPLIT_K) * depth);
-  const int end_k = min((long long)k, (long long)first_k + depth);
+  const int first_k = (int)min((long long)k, (long long)(blockIdx.z % SPLIT_K) * depth);
+  const int depth_here = (int)min((long long)depth, (long long)k - first_k);
+  const int tiles = (depth_here + TILE_K - 1) / TILE_K;
   const int row = blockIdx.x * TILE_M;
   const int column = blockIdx.y * TILE_N;
-  auto feed_a = feed_of<WORDS_A, LENGTH_A, TRANS_A == 1>(a + matrix * stride_a, lda, row, m, first_k, end_k);
-  auto feed_b = feed_of<WORDS_B, LENGTH_B, TRANS_B == 0>(b + matrix * stride_b, ldb, column, n, first_k, end_k);
+  FeedA feed_a = feed_of<LINES_A, LENGTH_A, TRANS_A == 1>(a + matrix * stride_a, lda, row, m, first_k);
+  FeedB feed_b = feed_of<LINES_B, LENGTH_B, TRANS_B == 0>(b + matrix * stride_b, ldb, column, n, first_k);
+  const auto begin_tile = [&](int tile) {
+    if (tile < tiles) {
+      char* const stage = stages + tile % STAGES * kStageBytes;
+      feed_a.copy(depth_here - tile * TILE_K, stage);
+      feed_b.copy(depth_here - tile * TILE_K, stage + FeedA::kBytes);
+    }
+    end_of_copies();
+  };
   const int warp_row = threadIdx.x / 32 % WARPS_M * WARP_M;
   const int warp_column = threadIdx.x / 32 / WARPS_M * WARP_N;
-  Word next_a[WORDS_A];
-  Word next_b[WORDS_B];
   float sum[ROWS][COLUMNS][4] = {};
 
-  fetch(feed_a, next_a);
-  fetch(feed_b, next_b);
-  int half = 0;
-  for (int at = first_k; at < end_k; at += TILE_K) {
-    ELEMENT* const tile_a = tiles_a + half * LINES_A * PITCH_A;
-    ELEMENT* const tile_b = tiles_b + half * LINES_B * PITCH_B;
-    keep<WORDS_A, LENGTH_A, PITCH_A>(feed_a, next_a, tile_a);
-    keep<WORDS_B, LENGTH_B, PITCH_B>(feed_b, next_b, tile_b);
-    // The other half is written next, when every warp is past this place and so done with it.
-    __syncthreads();
-    // In a branch, out of which the compiler does not move what is read to where it is needed.
-    if (at + TILE_K < end_k) {
-      advance(feed_a);
-      advance(feed_b);
-      fetch(feed_a, next_a);
-      fetch(feed_b, next_b);
+  // The first rounds only begin to copy, so that every step stands here once: short products spend their time on reading
+  // instructions.
+#pragma unroll 1
+  for (int tile = 1 - STAGES; tile < tiles; ++tile) {
+    if (tile >= -1) {
+      await_copies<STAGES - 3>();
+      // Behind this place the next tile is there, this one straight, and every warp done with the one before.
+      __syncthreads();
     }
-    multiply_tiles(tile_a, tile_b, warp_row, warp_column, sum);
-    half ^= 1;
+    begin_tile(tile + STAGES - 1);
+    if (tile >= -1 && tile + 1 < tiles) {
+      char* const next = stages + (tile + 1) % STAGES * kStageBytes;
+      feed_a.straighten(next);
+      feed_b.straighten(next + FeedA::kBytes);
+    }
+    if (tile >= 0) {
+      const char* const stage = stages + tile % STAGES * kStageBytes;
+      multiply_tiles(stage, stage + FeedA::kBytes, warp_row, warp_column, sum);
+    }
   }
-  put_sums(results_of(c, bias, workspace, m, n, ldc, stride_c, alpha, beta), row + warp_row, column + warp_column, m, n,
-           sum);
+
+  await_copies<0>();
+  __syncthreads();
+  float* const staged = (float*)shared_words;
+  stage_sums(sum, warp_row, warp_column, staged);
+  __syncthreads();
+  gather_sums(staged);
+  write_tile(results_of(c, bias, workspace, m, n, ldc, stride_c, alpha, beta), staged, row, column, m, n);
 }

@@ -154,12 +154,13 @@ TEST(CudaKernelPlans, AGridThatNoDeviceHasIsUnsupportedWithItsSize) {
   EXPECT_THAT(status.message(), HasSubstr("65536"));
 }
 
-Config TensorConfig(int64_t split_k) {
+Config TensorConfig(int64_t split_k, int64_t cluster = 0) {
   return {{"TILE_M", int64_t{128}}, {"TILE_N", int64_t{64}}, {"TILE_K", int64_t{32}},
-          {"WARPS_M", int64_t{4}},  {"WARPS_N", int64_t{2}}, {"SPLIT_K", split_k}};
+          {"WARPS_M", int64_t{4}},  {"WARPS_N", int64_t{2}}, {"STAGES", int64_t{3}},
+          {"SPLIT_K", split_k},     {"CLUSTER", cluster}};
 }
 
-TEST(CudaKernelPlans, TilesOfTensorCoresLieTwiceInDynamicSharedMemory) {
+TEST(CudaKernelPlans, StagesOfTensorCoresLieInDynamicSharedMemory) {
   const Gemm gemm = PackedGemm(300, 65, 5000, DataType::kBf16);
 
   const auto plan = kernel::MakePlan(FileFor("gemm_tensor.json"), gemm, TensorConfig(1));
@@ -169,8 +170,8 @@ TEST(CudaKernelPlans, TilesOfTensorCoresLieTwiceInDynamicSharedMemory) {
   const LaunchShape shape = ShapeOf(plan->launches[0]);
   EXPECT_THAT(shape.block, testing::ElementsAre(256, 1, 1));
   EXPECT_THAT(shape.grid, testing::ElementsAre(3, 2, 1));
-  // 32 columns of A, 64 of B, each with 8 more elements of 2 bytes.
-  EXPECT_EQ(shape.shared_bytes, 2u * 2 * (32 * (128 + 8) + 64 * (32 + 8)));
+  // 32 columns of A, 64 of B, of 2-byte elements; a word behind each, and behind eight.
+  EXPECT_EQ(shape.shared_bytes, 3u * (32 * (2 * 128 + 18) + 64 * (2 * 32 + 18)));
   EXPECT_EQ(plan->workspace_bytes, 0);
 }
 
@@ -185,6 +186,34 @@ TEST(CudaKernelPlans, PartsOfASplitProductAreAddedByASecondLaunch) {
   EXPECT_EQ(plan->launches[1].function, "gemm_sum");
   EXPECT_THAT(ShapeOf(plan->launches[1]).grid, testing::ElementsAre(77, 1, 1));
   EXPECT_EQ(plan->workspace_bytes, 4 * 300 * 65 * 4);
+}
+
+TEST(CudaKernelPlans, BlocksOfAClusterAddTheirPartsThemselves) {
+  const Gemm gemm = PackedGemm(300, 65, 5000, DataType::kBf16);
+
+  const auto plan = kernel::MakePlan(FileFor("gemm_tensor.json"), gemm, TensorConfig(4, 1));
+
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->launches.size(), 1u);
+  EXPECT_THAT(ShapeOf(plan->launches[0]).grid, testing::ElementsAre(3, 2, 4));
+  EXPECT_EQ(plan->workspace_bytes, 0);
+}
+
+TEST_F(KernelBuildingTest, ClustersAreForDevicesThatHaveThem) {
+  const kernel::KernelFile file = FileFor("gemm_tensor.json");
+  const Problem problem = PackedGemm(300, 65, 5000, DataType::kBf16);
+  const auto clusters_on = [&](const char* arch) {
+    const Config limits = *kernel::DeviceLimitsOf(*TargetOf(arch), kernel::KernelLanguage::kCuda);
+    const ConfigSpace space = *kernel::MakeSpace(file, problem, limits);
+    int count = 0;
+    for (uint64_t i = 0; i < space.size(); ++i) {
+      if (IntegerAt(space.At(i), "CLUSTER") == 1) ++count;
+    }
+    return count;
+  };
+
+  EXPECT_EQ(clusters_on("sm_80"), 0);
+  EXPECT_GT(clusters_on("sm_90"), 100);
 }
 
 TEST(CudaKernelPlans, ADepthwiseConvolutionHasOneLaunchForItsDirection) {
