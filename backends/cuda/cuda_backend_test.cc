@@ -14,6 +14,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/realign.h"
+#include "backends/cuda/tensor_layout.h"
 
 namespace attune::cuda {
 namespace {
@@ -95,6 +96,20 @@ TEST_F(NvrtcTest, TheKernelThatRealignsIsBuiltForEveryElementAndArchitecture) {
       const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
       ASSERT_TRUE(cubin.ok()) << cubin.status().message();
       EXPECT_TRUE(cubin->bytes.starts_with("\177ELF")) << element_bytes << arch;
+    }
+  }
+}
+
+TEST_F(NvrtcTest, TheKernelsThatLayTensorsOutAnewAreBuiltForEveryTypeAndArchitecture) {
+  for (const DataType type : {DataType::kF64, DataType::kF32, DataType::kF16, DataType::kBf16}) {
+    for (const char* arch : {"sm_80", "sm_90"}) {
+      const Result<BuildRecipe> recipe = TensorLayoutRecipe(nvrtc_, type, arch);
+      ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+      const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
+      ASSERT_TRUE(cubin.ok()) << cubin.status().message();
+      for (const char* name : {"relayout", "unfold", "unfold_wide", "fold", "add_parts"}) {
+        EXPECT_THAT(cubin->bytes, HasSubstr(name)) << Name(type) << " on " << arch;
+      }
     }
   }
 }

@@ -1,0 +1,301 @@
+// Changes of layout around products and engines: transpositions, windows of images as matrices and
+// back, and sums of partial products. Compiled behind tensor_layout_arguments.h, once for each
+// element type (TYPE: 0 f64, 1 f32, 2 f16, 3 bf16) and for every size. A test compiles the same text
+// for the host with element types of its own.
+
+#ifdef __CUDACC_RTC__
+#if TYPE == 0
+typedef double Element;
+typedef double Sum;
+#elif TYPE == 1
+typedef float Element;
+typedef float Sum;
+#else
+typedef unsigned short Element;
+typedef float Sum;
+#endif
+
+__device__ Sum widened(Element element) {
+#if TYPE == 2
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+  return value;
+#elif TYPE == 3
+  return __uint_as_float((unsigned)element << 16);
+#else
+  return element;
+#endif
+}
+
+// To nearest, ties to even.
+__device__ Element rounded(Sum sum) {
+#if TYPE == 2
+  Element element;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(element) : "f"(sum));
+  return element;
+#elif TYPE == 3
+  const unsigned bits = __float_as_uint(sum);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (Element)(bits >> 16 | 0x40);
+  return (Element)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#else
+  return sum;
+#endif
+}
+#endif
+
+namespace attune::cuda {
+
+constexpr int kThreadsAlong = 32;
+// Two-byte elements move in pairs, so that a warp always moves 128 bytes of a line.
+constexpr int kPair = sizeof(Element) == 2 ? 2 : 1;
+constexpr int kTile = kThreadsAlong * kPair;
+constexpr int kWord = 16 / sizeof(Element);
+
+struct alignas(16) Word {
+  Element elements[kWord];
+};
+struct alignas(kPair * sizeof(Element)) Pair {
+  Element elements[kPair];
+};
+
+// One tile between its two lines of sight. An odd number of banks from row to row.
+struct alignas(16) Tile {
+  Element at[kTile][kTile + kPair];
+};
+
+struct TilePlace {
+  long long matrix, row, column;  // Of its first element.
+};
+
+// What one thread of a block reads: pairs of neighbours in a row.
+__device__ void read_tile(const Relayout& task, const TilePlace& place, Tile& tile) {
+  const Element* const from = (const Element*)task.from + place.matrix * task.from_matrix;
+  const int along = threadIdx.x * kPair;
+  const long long column = place.column + along;
+  for (int line = threadIdx.y; line < kTile; line += blockDim.y) {
+    const long long row = place.row + line;
+    const bool is_there = row < task.rows && place.matrix < task.matrices;
+    const Element* const source = from + row * task.from_row + column;
+    if (is_there && task.is_from_even && column + kPair <= task.columns) {
+      *(Pair*)&tile.at[line][along] = *(const Pair*)source;
+      continue;
+    }
+    for (int i = 0; i < kPair; ++i) {
+      tile.at[line][along + i] = is_there && column + i < task.columns ? source[i] : Element(0);
+    }
+  }
+}
+
+// What it writes: pairs of neighbours in a line of `to`.
+__device__ void write_tile(const Relayout& task, const TilePlace& place, const Tile& tile) {
+  Element* const to = (Element*)task.to + place.matrix * task.to_matrix;
+  const bool turned = task.is_transposed;
+  const long long first_line = turned ? place.column : place.row;
+  const long long lines = turned ? task.to_columns : task.to_rows;
+  const int along = threadIdx.x * kPair;
+  const long long first = (turned ? place.row : place.column) + along;
+  const long long end = turned ? task.to_rows : task.to_columns;
+  for (int line = threadIdx.y; line < kTile && first_line + line < lines; line += blockDim.y) {
+    Pair pair;
+    for (int i = 0; i < kPair; ++i) {
+      pair.elements[i] = turned ? tile.at[along + i][line] : tile.at[line][along + i];
+    }
+    Element* const target = to + (first_line + line) * task.to_line + first;
+    if (task.is_to_even && first + kPair <= end) {
+      *(Pair*)target = pair;
+      continue;
+    }
+    for (int i = 0; i < kPair; ++i) {
+      if (first + i < end) target[i] = pair.elements[i];
+    }
+  }
+}
+
+__device__ TilePlace place_of_block(const Relayout& task) {
+  const long long across = (task.to_columns + kTile - 1) / kTile;
+  return {blockIdx.y, blockIdx.x / across * kTile, blockIdx.x % across * kTile};
+}
+
+extern "C" __global__ void __launch_bounds__(256) relayout(const __grid_constant__ Relayout task) {
+  __shared__ Tile tile;
+  TilePlace place = place_of_block(task);
+  for (; place.matrix < task.to_matrices; place.matrix += gridDim.y) {
+    read_tile(task, place, tile);
+    __syncthreads();
+    write_tile(task, place, tile);
+    __syncthreads();
+  }
+}
+
+// A part of the way to an element of the large image: the parts of a pixel and of a value add up to
+// its offset and its position.
+struct Place {
+  long long offset;
+  int at[3];
+};
+
+// Beyond the image with whatever is added.
+__device__ Place nowhere() { return {0, {-(1 << 30), 0, 0}}; }
+
+__device__ Place place_of_pixel(const Unfold& task, unsigned pixel) {
+  const Windows& windows = task.windows;
+  Place place;
+  for (int i = 2; i >= 0; --i) {
+    place.at[i] = (int)(pixel % windows.small[i]) * windows.stride[i] - windows.pad[i];
+    pixel /= windows.small[i];
+  }
+  place.offset = pixel * task.from_image;
+  for (int i = 0; i < 3; ++i) place.offset += place.at[i] * task.from_pixel[i];
+  return place;
+}
+
+__device__ Place place_of_value(const Unfold& task, unsigned value) {
+  const Windows& windows = task.windows;
+  const unsigned taps = windows.filter[0] * windows.filter[1] * windows.filter[2];
+  const unsigned inner = windows.is_tap_inner ? taps : windows.channels;
+  const unsigned channel = windows.is_tap_inner ? value / inner : value % inner;
+  unsigned tap = windows.is_tap_inner ? value % inner : value / inner;
+  Place place;
+  for (int i = 2; i >= 0; --i) {
+    place.at[i] = (int)(tap % windows.filter[i]) * windows.dilation[i];
+    tap /= windows.filter[i];
+  }
+  place.offset = channel * task.from_channel;
+  for (int i = 0; i < 3; ++i) place.offset += place.at[i] * task.from_pixel[i];
+  return place;
+}
+
+__device__ Place place_of_inner(const Unfold& task, long long at) {
+  const unsigned extent = task.is_values_inner ? task.values : task.pixels;
+  if (at >= extent) return nowhere();
+  return task.is_values_inner ? place_of_value(task, (unsigned)at) : place_of_pixel(task, (unsigned)at);
+}
+
+__device__ bool is_inside(const Windows& windows, const Place& a, const Place& b) {
+  bool inside = true;
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    // One comparison for both ends: what is negative is large without a sign.
+    inside = inside && (unsigned)(a.at[i] + b.at[i]) < (unsigned)windows.large[i];
+  }
+  return inside;
+}
+
+// A thread owns one word of several columns. With `kWide` the elements of every word are neighbours
+// in the image, too, all inside of it or none.
+template <bool kWide>
+__device__ void unfold_words(const Unfold& task) {
+  const long long first = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * kWord;
+  if (first >= task.to_leading) return;
+  constexpr int kPlaces = kWide ? 1 : kWord;
+  Place inner[kPlaces];
+#pragma unroll
+  for (int i = 0; i < kPlaces; ++i) inner[i] = place_of_inner(task, first + i);
+  const unsigned columns = task.is_values_inner ? task.pixels : task.values;
+  for (long long matrix = blockIdx.z; matrix < task.matrices; matrix += gridDim.z) {
+    const Element* const from = (const Element*)task.from + matrix * task.from_matrix;
+    Element* const to = (Element*)task.to + matrix * task.to_matrix;
+    long long column = (long long)blockIdx.y * blockDim.y + threadIdx.y;
+    for (; column < columns; column += (long long)gridDim.y * blockDim.y) {
+      const Place outer = task.is_values_inner ? place_of_pixel(task, (unsigned)column)
+                                               : place_of_value(task, (unsigned)column);
+      Word word = {};
+      if (kWide) {
+        if (is_inside(task.windows, inner[0], outer)) {
+          word = *(const Word*)(from + (inner[0].offset + outer.offset));
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kPlaces; ++i) {
+          if (is_inside(task.windows, inner[i], outer)) {
+            word.elements[i] = from[inner[i].offset + outer.offset];
+          }
+        }
+      }
+      *(Word*)(to + (column * task.to_leading + first)) = word;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) unfold(const __grid_constant__ Unfold task) {
+  unfold_words<false>(task);
+}
+
+extern "C" __global__ void __launch_bounds__(256) unfold_wide(const __grid_constant__ Unfold task) {
+  unfold_words<true>(task);
+}
+
+// The position of the small image that meets position `large` of the large one at `tap`; -1 if there
+// is none.
+__device__ int meeting(const Windows& windows, int axis, int large, int tap) {
+  const int scaled = large + windows.pad[axis] - tap * windows.dilation[axis];
+  if (scaled < 0 || scaled % windows.stride[axis] != 0) return -1;
+  const int small = scaled / windows.stride[axis];
+  return small < windows.small[axis] ? small : -1;
+}
+
+// The sum of what lies on one position of one channel, one value for each tap that meets it.
+__device__ Sum sum_of_taps(const Fold& task, const Sum* from, int channel, const int at[3]) {
+  const Windows& windows = task.windows;
+  const int taps = windows.filter[0] * windows.filter[1] * windows.filter[2];
+  const long long tap_step = windows.is_tap_inner ? task.from_value : task.from_value * windows.channels;
+  const Sum* const values =
+      from + channel * (windows.is_tap_inner ? task.from_value * taps : task.from_value);
+  Sum sum = 0;
+  for (int d = 0; d < windows.filter[0]; ++d) {
+    const int depth = meeting(windows, 0, at[0], d);
+    if (depth < 0) continue;
+    for (int h = 0; h < windows.filter[1]; ++h) {
+      const int height = meeting(windows, 1, at[1], h);
+      if (height < 0) continue;
+      for (int w = 0; w < windows.filter[2]; ++w) {
+        const int width = meeting(windows, 2, at[2], w);
+        if (width < 0) continue;
+        const long long tap = (d * windows.filter[1] + h) * windows.filter[2] + w;
+        const long long pixel =
+            ((long long)depth * windows.small[1] + height) * windows.small[2] + width;
+        sum += values[tap * tap_step + pixel * task.from_pixel];
+      }
+    }
+  }
+  return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ Fold task) {
+  const Windows& windows = task.windows;
+  const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
+  if (element >= task.elements) return;
+  unsigned rest = element;
+  int channel = 0;
+  if (task.is_channels_last) {
+    channel = rest % windows.channels;
+    rest /= windows.channels;
+  }
+  int at[3];
+  for (int i = 2; i >= 0; --i) {
+    at[i] = rest % windows.large[i];
+    rest /= windows.large[i];
+  }
+  if (!task.is_channels_last) channel = rest;
+  for (long long image = blockIdx.y; image < task.images; image += gridDim.y) {
+    const Sum* const from = (const Sum*)task.from + image * task.from_image;
+    Sum sum = sum_of_taps(task, from, channel, at);
+    if (task.bias) sum += widened(((const Element*)task.bias)[channel]);
+    ((Element*)task.to)[image * task.elements + element] = rounded(sum);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    add_parts(const __grid_constant__ PartialSums task) {
+  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= task.rows) return;
+  for (long long column = blockIdx.y; column < task.columns; column += gridDim.y) {
+    const Sum* const from = (const Sum*)task.from + column * task.from_leading + row;
+    Sum sum = 0;
+#pragma unroll 8
+    for (long long part = 0; part < task.parts; ++part) sum += from[part * task.from_part];
+    ((Element*)task.to)[column * task.to_leading + row] = rounded(sum);
+  }
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,76 @@
+// What the kernels of tensor_layout.cu take, for them and for those who launch them: this text is
+// part of both programs. Distances and counts are of elements.
+#pragma once
+
+namespace attune::cuda {
+
+// Matrices of rows that are contiguous in `from`. In `to` they are, too, or the columns are. What
+// `to` has more of is filled with zeros; what it has less of is left out.
+struct Relayout {
+  const void* from;
+  void* to;
+  long long from_matrix, from_row;
+  long long to_matrix;
+  long long to_line;  // From row to row, or if transposed from column to column.
+  long long matrices, rows, columns;
+  long long to_matrices, to_rows, to_columns;
+  int is_transposed;
+  // Every line begins at a multiple of two elements, so that two of them move at once.
+  int is_from_even, is_to_even;
+};
+
+// How windows of a large image lie: position q of the small image and tap f of the filter meet the
+// large one at q * stride - pad + f * dilation. Depth, height, width.
+struct Windows {
+  int large[3];
+  int small[3];
+  int filter[3];
+  int stride[3];
+  int pad[3];
+  int dilation[3];
+  int channels;
+  // Value r of a window is tap r % taps of channel r / taps; or else channel r % channels of tap
+  // r / channels.
+  int is_tap_inner;
+};
+
+// Windows as columns of matrices. Columns hold the values of one pixel of the small image, or else
+// one value of all pixels; they begin at multiples of 16 bytes and end in zeros.
+struct Unfold {
+  const void* from;
+  void* to;
+  Windows windows;
+  long long from_image, from_channel;
+  long long from_pixel[3];
+  long long to_matrix;
+  long long to_leading;
+  long long from_matrix;  // From the first image of a matrix to that of the next.
+  long long matrices;
+  unsigned pixels;  // Of a matrix: those of its images, one image behind the other.
+  unsigned values;  // Of a window.
+  int is_values_inner;
+};
+
+// The large image out of such matrices: each of its elements is the sum of the values that lie on
+// it, in the order of the taps, plus the bias of its channel if there is one.
+struct Fold {
+  const void* from;  // Sums, not yet rounded to elements.
+  void* to;
+  const void* bias;  // Null: none.
+  Windows windows;
+  long long from_image, from_pixel, from_value;
+  long long images;
+  unsigned elements;  // Of an image, which is packed.
+  int is_channels_last;
+};
+
+// Sums of `parts` matrices, element by element and one part behind the other, rounded once.
+struct PartialSums {
+  const void* from;
+  void* to;
+  long long parts, from_part;
+  long long rows, columns;
+  long long from_leading, to_leading;
+};
+
+}  // namespace attune::cuda

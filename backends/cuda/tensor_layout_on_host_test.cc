@@ -1,0 +1,78 @@
+#include "backends/cuda/tensor_layout_on_host_test.h"
+
+#include <functional>
+
+namespace attune::cuda {
+namespace {
+
+using Element = HostElement;
+using Sum = HostSum;
+
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+// Of the thread whose place is taken.
+Index blockIdx, threadIdx, blockDim, gridDim;
+
+Sum widened(Element element) { return element; }
+Element rounded(Sum sum) { return static_cast<Element>(sum); }
+
+// Calls `visit` in the place of every block.
+void ForEachBlock(const LaunchShape& shape, const std::function<void()>& visit) {
+  gridDim = {shape.grid[0], shape.grid[1], shape.grid[2]};
+  blockDim = {shape.block[0], shape.block[1], shape.block[2]};
+  for (blockIdx.z = 0; blockIdx.z < gridDim.z; ++blockIdx.z) {
+    for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y) {
+      for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) visit();
+    }
+  }
+}
+
+// Calls `visit` in the place of every thread of the block.
+void ForEachThread(const std::function<void()>& visit) {
+  for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y) {
+    for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x) visit();
+  }
+}
+
+}  // namespace
+}  // namespace attune::cuda
+
+#define __device__ static
+#define __global__
+#define __shared__ static
+#define __grid_constant__
+#define __launch_bounds__(THREADS)
+#define __syncthreads()
+#include "backends/cuda/tensor_layout.cu"
+
+namespace attune::cuda {
+
+void RelayoutOnHost(const Relayout& task) {
+  const Relayout even = WithEvenLines(task, kHostType);
+  // The kernel itself has barriers; between them it does this.
+  ForEachBlock(*ShapeOf(even, kHostType), [&] {
+    TilePlace place = place_of_block(even);
+    for (; place.matrix < even.to_matrices; place.matrix += gridDim.y) {
+      Tile tile;
+      ForEachThread([&] { read_tile(even, place, tile); });
+      ForEachThread([&] { write_tile(even, place, tile); });
+    }
+  });
+}
+
+void UnfoldOnHost(const Unfold& task) {
+  const bool is_wide = HasWideWords(task, kHostType);
+  ForEachBlock(ShapeOf(task, kHostType),
+               [&] { ForEachThread([&] { is_wide ? unfold_wide(task) : unfold(task); }); });
+}
+
+void FoldOnHost(const Fold& task) {
+  ForEachBlock(ShapeOf(task), [&] { ForEachThread([&] { fold(task); }); });
+}
+
+void AddPartsOnHost(const PartialSums& task) {
+  ForEachBlock(ShapeOf(task), [&] { ForEachThread([&] { add_parts(task); }); });
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,32 @@
+// The kernels of tensor_layout.cu as functions of the host, which take the place of one thread
+// after the other. Elements are integers of two bytes and sums of four, so that pairs and words
+// move as those of f16 do, and nothing is rounded.
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/tensor_layout.h"
+
+namespace attune::cuda {
+
+using HostElement = short;
+using HostSum = int;
+// Of the size of HostElement, for what depends on that.
+inline constexpr DataType kHostType = DataType::kF16;
+
+inline std::vector<HostElement> Narrowed(const std::vector<double>& values) {
+  std::vector<HostElement> elements;
+  for (const double value : values) elements.push_back(static_cast<HostElement>(value));
+  return elements;
+}
+inline std::vector<double> Widened(const std::vector<HostElement>& elements) {
+  return {elements.begin(), elements.end()};
+}
+
+// What launches of ShapeOf() do.
+void RelayoutOnHost(const Relayout& task);
+void UnfoldOnHost(const Unfold& task);
+void FoldOnHost(const Fold& task);
+void AddPartsOnHost(const PartialSums& task);
+
+}  // namespace attune::cuda
