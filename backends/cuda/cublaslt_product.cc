@@ -381,4 +381,11 @@ Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasL
                     "cannot multiply");
 }
 
+Result<ChosenProduct> ChooseProduct(const CublasLt& lt, CUcontext context, const Gemm& gemm,
+                                    const Config& config) {
+  ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, CublasLtProduct::On(lt, context, gemm));
+  ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(config));
+  return ChosenProduct{std::move(product), algorithm};
+}
+
 }  // namespace attune::cuda

@@ -77,4 +77,15 @@ class CublasLtProduct {
   std::shared_ptr<const Descriptors> descriptors_;
 };
 
+// A product, and the algorithm that computes it.
+struct ChosenProduct {
+  CublasLtProduct product;
+  cublasLtMatmulHeuristicResult_t algorithm;
+};
+
+// `gemm` in the context that is current in this thread, `context`, by the algorithm that `config`
+// names.
+Result<ChosenProduct> ChooseProduct(const CublasLt& lt, CUcontext context, const Gemm& gemm,
+                                    const Config& config);
+
 }  // namespace attune::cuda

@@ -20,6 +20,7 @@
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
+#include "backends/cuda/pointwise_conv.h"
 
 namespace attune::cuda {
 namespace {
@@ -38,6 +39,8 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
+    solvers_.push_back(MakePointwiseConv(lt_));
+    solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
     for (kernel::KernelFile& file : library.files) {
       kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));

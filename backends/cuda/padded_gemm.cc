@@ -11,6 +11,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/in_turns.h"
 #include "backends/cuda/library_solver.h"
 #include "backends/cuda/padded_layout.h"
 #include "backends/cuda/realign.h"
@@ -41,16 +42,10 @@ ColumnCopy CopyOf(const StoredMatrix& from, const void* from_address, const Stor
   return copy;
 }
 
-// The product that the library computes, and by which of its algorithms.
-struct InnerProduct {
-  CublasLtProduct product;
-  cublasLtMatmulHeuristicResult_t algorithm;
-};
-
 class PaddedExecutable final : public Executable {
  public:
   PaddedExecutable(CudaDevice& device, const Gemm& gemm, PaddedLayout layout, Realigner realigner,
-                   InnerProduct inner)
+                   ChosenProduct inner)
       : device_(device),
         gemm_(gemm),
         layout_(std::move(layout)),
@@ -180,22 +175,15 @@ class PaddedGemm final : public LibrarySolver {
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Gemm& gemm = std::get<Gemm>(problem);
     std::vector<std::vector<Config>> lists;
-    size_t longest = 0;
     for (const std::string& padding : PaddingNames(gemm)) {
       ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, padding));
-      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(device, layout.inner));
+      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
+                              CublasLtProduct::On(lt_.Get(), device.context(), layout.inner));
       ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, ListAlgorithms(lt_.Get(), product));
       for (Config& config : configs) config[kPadding] = padding;
-      longest = std::max(longest, configs.size());
       lists.push_back(std::move(configs));
     }
-    std::vector<Config> in_turns;
-    for (size_t i = 0; i < longest; ++i) {
-      for (std::vector<Config>& list : lists) {
-        if (i < list.size()) in_turns.push_back(std::move(list[i]));
-      }
-    }
-    return in_turns;
+    return InTurns(std::move(lists));
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
@@ -203,18 +191,13 @@ class PaddedGemm final : public LibrarySolver {
                                              const Config& config) const override {
     const Gemm& gemm = std::get<Gemm>(problem);
     ATTUNE_ASSIGN_OR_RETURN(PaddedLayout layout, LayOut(gemm, StringAt(config, kPadding)));
-    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(device, layout.inner));
     Config fields = config;
     fields.erase(kPadding);
-    ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(fields));
+    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner,
+                            ChooseProduct(lt_.Get(), device.context(), layout.inner, fields));
     ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(device, artifact));
-    return std::unique_ptr<Executable>(
-        std::make_unique<PaddedExecutable>(device, gemm, std::move(layout), std::move(realigner),
-                                           InnerProduct{std::move(product), algorithm}));
-  }
-
-  Result<CublasLtProduct> ProductOn(CudaDevice& device, const Gemm& gemm) const {
-    return CublasLtProduct::On(lt_.Get(), device.context(), gemm);
+    return std::unique_ptr<Executable>(std::make_unique<PaddedExecutable>(
+        device, gemm, std::move(layout), std::move(realigner), std::move(inner)));
   }
 
   const Lazy<CublasLt>& lt_;

@@ -65,6 +65,11 @@ const char* const kProblems[] = {
     "conv@1{dir=fwd,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
     "conv@1{dir=bwd_data,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
     "conv@1{dir=bwd_weights,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
+    "conv@1{dir=bwd_data,n=2,c=32,h=7,w=7,k=16,fh=1,fw=1}",
+    "conv@1{dir=bwd_weights,n=3,c=32,h=7,w=7,k=16,fh=1,fw=1}",
+    "conv@1{dir=fwd,n=3,c=13,h=7,w=5,k=11,fh=1,fw=1,layout=nhwc}",
+    "conv@1{dir=bwd_weights,n=3,c=13,h=7,w=5,k=11,fh=1,fw=1,type=bf16}",
+    "conv@1{dir=fwd,n=3,c=12,h=7,w=5,k=18,fh=1,fw=1,g=3}",
     "conv@1{dir=fwd,mode=trans,n=1,c=6,h=7,w=8,k=4,fh=2,fw=3,sh=2,sw=3,oph=1,opw=2}",
 };
 
