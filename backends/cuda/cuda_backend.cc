@@ -13,6 +13,7 @@
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_conv.h"
 #include "backends/cuda/cudnn_graph_conv.h"
+#include "backends/cuda/cudnn_layout_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
@@ -39,6 +40,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
+    solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
     solvers_.push_back(MakePointwiseConv(lt_));
     solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
     for (kernel::KernelFile& file : library.files) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -358,6 +359,16 @@ Result<std::vector<Config>> CudnnGraph::Enumeration() const {
   std::vector<Config> configs;
   for (int64_t index = 0; index < count; ++index) {
     ATTUNE_RETURN_IF_ERROR(AddVariants(index, configs));
+  }
+  return configs;
+}
+
+Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, Recommendations());
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> others, Enumeration());
+  std::set<Config> known(configs.begin(), configs.end());
+  for (const Config& other : others) {
+    if (known.insert(other).second) configs.push_back(other);
   }
   return configs;
 }

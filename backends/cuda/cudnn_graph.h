@@ -38,6 +38,9 @@ class CudnnGraph {
   // with one of them changed, or in all combinations where these are few.
   Result<std::vector<Config>> Enumeration() const;
 
+  // Recommendations, and behind them what else the enumeration has.
+  Result<std::vector<Config>> AllConfigs() const;
+
   // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
   // not compute this convolution, or not with these knobs. May compile for seconds.
   Result<CudnnPlan> PlanOf(const Config& config) const;

@@ -1,6 +1,5 @@
 #include "backends/cuda/cudnn_graph_conv.h"
 
-#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -57,13 +56,7 @@ class CudnnGraphConv final : public LibrarySolver {
 
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(device, problem));
-    ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, graph.Recommendations());
-    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> others, graph.Enumeration());
-    std::set<Config> known(configs.begin(), configs.end());
-    for (const Config& other : others) {
-      if (known.insert(other).second) configs.push_back(other);
-    }
-    return configs;
+    return graph.AllConfigs();
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
