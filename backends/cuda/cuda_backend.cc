@@ -22,6 +22,7 @@
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
 #include "backends/cuda/pointwise_conv.h"
+#include "backends/cuda/unfolded_conv.h"
 
 namespace attune::cuda {
 namespace {
@@ -43,6 +44,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
     solvers_.push_back(MakePointwiseConv(lt_));
     solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
+    solvers_.push_back(MakeUnfoldedConv(lt_, nvrtc_));
     for (kernel::KernelFile& file : library.files) {
       kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));

@@ -1,0 +1,55 @@
+// How a convolution is computed as a product of unfolded windows: what is copied, what is
+// multiplied, and in how many rounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "attune/base/status.h"
+#include "attune/problem/conv.h"
+#include "backends/cuda/conv_matrices.h"
+#include "backends/cuda/tensor_layout_arguments.h"
+
+namespace attune::cuda {
+
+// What unfolded windows, and a copy of the small image beside them, may take together. More images
+// than fit are computed in rounds; an image that does not fit alone is refused. Windows that are
+// larger than an L2 go through memory twice, so that more at once would gain nothing.
+inline constexpr int64_t kMostUnfoldedBytes = int64_t{256} << 20;
+
+// One round takes some images through these steps; without addresses, which the workspace and the
+// operands give them.
+//   small image   unfold the large one, multiply by the weights
+//   large image   multiply the small one by the weights into windows of sums, fold those
+//   weights       unfold the large image, multiply by the small one, round by round into one sum
+struct UnfoldedProduct {
+  ConvTensor computed = ConvTensor::kSmall;
+  RepeatedProduct product;  // Once for each round. In place of the large image are its windows.
+  int64_t images = 1;       // Of a round.
+  int64_t rounds = 1;
+  int64_t large_step = 0;  // Elements from one round to the next.
+  int64_t small_step = 0;
+
+  std::optional<Unfold> unfold;      // The large image.
+  std::optional<Fold> fold;          // Into it.
+  std::optional<Unfold> copy_small;  // To where all images are one matrix.
+  std::optional<Unfold>
+      copy_weights;  // To where columns begin at whole words; once for all rounds.
+  // From sums in the workspace to the weights, once behind all rounds: where these are narrower
+  // than sums of several rounds, or begin where no wide store can write them.
+  std::optional<PartialSums> round_sums;
+
+  // In the workspace; 0 for what is not there.
+  size_t windows_bytes = 0;
+  size_t small_bytes = 0;
+  size_t weights_bytes = 0;
+  size_t sums_bytes = 0;
+};
+
+// kUnsupported with the reason: groups, a bias that cuBLASLt does not add, convolutions that are
+// products of their operands as they are, and those that exceed a limit.
+Result<UnfoldedProduct> UnfoldedProductOf(const Conv& conv,
+                                          int64_t limit_bytes = kMostUnfoldedBytes);
+
+}  // namespace attune::cuda
