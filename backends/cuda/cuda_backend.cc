@@ -13,6 +13,7 @@
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_conv.h"
 #include "backends/cuda/cudnn_graph_conv.h"
+#include "backends/cuda/cudnn_instant_conv.h"
 #include "backends/cuda/cudnn_layout_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
@@ -39,7 +40,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCublasLtGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
-    solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
+    solvers_.push_back(MakeCudnnInstantConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
     solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
     solvers_.push_back(MakePointwiseConv(lt_));

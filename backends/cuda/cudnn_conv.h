@@ -14,8 +14,4 @@ namespace attune::cuda {
 // does not tune. Borrows `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnConv(const Lazy<Cudnn>& cudnn);
 
-// `cuda.cudnn-implicit-conv{math=...}`: the implicit product forward, algorithm 1 backward. Created
-// without a search, so that it serves the first calls of a shape. Borrows `cudnn`.
-std::unique_ptr<const Solver> MakeCudnnImplicitConv(const Lazy<Cudnn>& cudnn);
-
 }  // namespace attune::cuda

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -373,13 +374,12 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   return configs;
 }
 
-Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
-  const Cudnn& cudnn = descriptors_->cudnn;
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
-  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
+namespace {
+
+Result<CudnnDescriptor> WithKnobs(const Cudnn& cudnn, const CudnnDescriptor& engine,
+                                  const KnobValues& knobs) {
   std::vector<CudnnDescriptor> choices;
   std::vector<cudnnBackendDescriptor_t> pointers;
-  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
   for (const auto& [type, value] : knobs) {
     ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor choice,
                             CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
@@ -401,6 +401,15 @@ Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
   }
   ATTUNE_RETURN_IF_ERROR(made.Finalize());
   return made;
+}
+
+}  // namespace
+
+Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
+  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
+  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
+  return WithKnobs(descriptors_->cudnn, engine, knobs);
 }
 
 Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine_config) const {
@@ -429,6 +438,48 @@ Result<CudnnPlan> CudnnGraph::FirstPlan() const {
     if (plan.ok()) return plan;
   }
   return Unsupported("cuDNN has no engine for this convolution.");
+}
+
+namespace {
+
+// Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
+// which an exact convolution is left with. Found by making every engine's plan for new pictures of
+// nine layers on an H200 with cuDNN 9.14 (docs/performance.md, "First calls of new pictures").
+// Another version of the library may number them otherwise, or have others: an engine says itself
+// whether it computes a convolution, and how, so that costs time and nothing else.
+std::span<const int64_t> QuickEngines(ConvDirection direction) {
+  static constexpr int64_t kForward[] = {45, 70, 23};
+  static constexpr int64_t kBackwardData[] = {43, 40, 57};
+  switch (direction) {
+    case ConvDirection::kForward:
+      return kForward;
+    case ConvDirection::kBackwardData:
+      return kBackwardData;
+    case ConvDirection::kBackwardWeights:
+      break;
+  }
+  return {};
+}
+
+bool CompilesAtRunTime(const CudnnDescriptor& engine) {
+  const auto notes = engine.GetAll<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                               CUDNN_TYPE_BEHAVIOR_NOTE);
+  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         notes.end();
+}
+
+}  // namespace
+
+Result<CudnnPlan> CudnnGraph::QuickPlan() const {
+  for (const int64_t index : QuickEngines(descriptors_->conv.direction)) {
+    const Result<CudnnDescriptor> engine = Engine(index);
+    if (!engine.ok() || !Allows(*engine) || CompilesAtRunTime(*engine)) continue;
+    const Result<CudnnDescriptor> engine_config = WithKnobs(descriptors_->cudnn, *engine, {});
+    if (!engine_config.ok()) continue;
+    Result<CudnnPlan> plan = PlanOf(*engine_config);
+    if (plan.ok()) return plan;
+  }
+  return Unsupported("No engine of cuDNN is known to be made quickly for this convolution.");
 }
 
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {

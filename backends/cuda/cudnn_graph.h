@@ -47,6 +47,10 @@ class CudnnGraph {
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
+  // The plan of an engine that is known to be made quickly and to compute quickly, without asking
+  // the library for recommendations; nothing is compiled. kUnsupported if none takes it.
+  Result<CudnnPlan> QuickPlan() const;
+
   // REQUIRES: the workspace has plan.workspace_bytes.
   Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
 

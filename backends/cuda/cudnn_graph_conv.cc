@@ -5,31 +5,13 @@
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/cudnn_executable.h"
 #include "backends/cuda/cudnn_graph.h"
 #include "backends/cuda/cudnn_words.h"
 #include "backends/cuda/library_solver.h"
-#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {
-
-class CudnnGraphExecutable final : public Executable {
- public:
-  CudnnGraphExecutable(CudaDevice& device, CudnnGraph graph, CudnnPlan plan)
-      : device_(device), graph_(std::move(graph)), plan_(std::move(plan)) {}
-
-  size_t workspace_bytes() const override { return ScratchBytes(plan_.workspace_bytes); }
-
-  Status Run(const Arguments& arguments) override {
-    ATTUNE_RETURN_IF_ERROR(device_.Enter());
-    return graph_.Run(plan_, CallOf(arguments, device_));
-  }
-
- private:
-  CudaDevice& device_;
-  const CudnnGraph graph_;
-  const CudnnPlan plan_;
-};
 
 SolverTraits Traits() {
   SolverTraits traits;
@@ -65,8 +47,7 @@ class CudnnGraphConv final : public LibrarySolver {
     ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, problem));
     ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan,
                             config.empty() ? graph.FirstPlan() : graph.PlanOf(config));
-    return std::unique_ptr<Executable>(
-        std::make_unique<CudnnGraphExecutable>(device, std::move(graph), std::move(plan)));
+    return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
   }
 
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Problem& problem) const {

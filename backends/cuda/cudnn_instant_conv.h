@@ -1,0 +1,18 @@
+// What computes a convolution of a shape that nobody has seen, through cuDNN.
+#pragma once
+
+#include <memory>
+
+#include "attune/solver/solver.h"
+#include "backends/cuda/cudnn.h"
+#include "backends/cuda/lazy.h"
+
+namespace attune::cuda {
+
+// `cuda.cudnn-instant-conv`: an engine that is made in some 0.1 ms and is near the best in the
+// median (CudnnGraph::QuickPlan), or, where none takes the convolution, the implicit product. The
+// library is asked for no recommendation, which takes it 2 to 5 ms for every shape anew. Borrows
+// `cudnn`.
+std::unique_ptr<const Solver> MakeCudnnInstantConv(const Lazy<Cudnn>& cudnn);
+
+}  // namespace attune::cuda
