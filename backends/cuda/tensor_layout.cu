@@ -45,7 +45,9 @@ __device__ Element rounded(Sum sum) {
 
 namespace attune::cuda {
 
+// A block of relayout(): as many threads along a line, and so many lines.
 constexpr int kThreadsAlong = 32;
+constexpr int kLinesAtOnce = 8;
 // Two-byte elements move in pairs, so that a warp always moves 128 bytes of a line.
 constexpr int kPair = sizeof(Element) == 2 ? 2 : 1;
 constexpr int kTile = kThreadsAlong * kPair;
@@ -67,22 +69,31 @@ struct TilePlace {
   long long matrix, row, column;  // Of its first element.
 };
 
-// What one thread of a block reads: pairs of neighbours in a row.
+__device__ Pair read_pair(const Relayout& task, const Element* line, long long column) {
+  const Element* const source = line + column;
+  if (task.is_from_even && column + kPair <= task.columns) return *(const Pair*)source;
+  Pair pair = {};
+  for (int i = 0; i < kPair; ++i) {
+    if (column + i < task.columns) pair.elements[i] = source[i];
+  }
+  return pair;
+}
+
+// What one thread of a block reads: pairs of neighbours in a row, all of them on their way at once.
 __device__ void read_tile(const Relayout& task, const TilePlace& place, Tile& tile) {
   const Element* const from = (const Element*)task.from + place.matrix * task.from_matrix;
   const int along = threadIdx.x * kPair;
-  const long long column = place.column + along;
-  for (int line = threadIdx.y; line < kTile; line += blockDim.y) {
-    const long long row = place.row + line;
-    const bool is_there = row < task.rows && place.matrix < task.matrices;
-    const Element* const source = from + row * task.from_row + column;
-    if (is_there && task.is_from_even && column + kPair <= task.columns) {
-      *(Pair*)&tile.at[line][along] = *(const Pair*)source;
-      continue;
-    }
-    for (int i = 0; i < kPair; ++i) {
-      tile.at[line][along + i] = is_there && column + i < task.columns ? source[i] : Element(0);
-    }
+  Pair pairs[kTile / kLinesAtOnce];
+#pragma unroll
+  for (int i = 0; i < kTile / kLinesAtOnce; ++i) {
+    const long long row = place.row + threadIdx.y + i * kLinesAtOnce;
+    pairs[i] = {};
+    if (row >= task.rows || place.matrix >= task.matrices) continue;
+    pairs[i] = read_pair(task, from + row * task.from_row, place.column + along);
+  }
+#pragma unroll
+  for (int i = 0; i < kTile / kLinesAtOnce; ++i) {
+    *(Pair*)&tile.at[threadIdx.y + i * kLinesAtOnce][along] = pairs[i];
   }
 }
 
@@ -95,7 +106,7 @@ __device__ void write_tile(const Relayout& task, const TilePlace& place, const T
   const int along = threadIdx.x * kPair;
   const long long first = (turned ? place.row : place.column) + along;
   const long long end = turned ? task.to_rows : task.to_columns;
-  for (int line = threadIdx.y; line < kTile && first_line + line < lines; line += blockDim.y) {
+  for (int line = threadIdx.y; line < kTile && first_line + line < lines; line += kLinesAtOnce) {
     Pair pair;
     for (int i = 0; i < kPair; ++i) {
       pair.elements[i] = turned ? tile.at[along + i][line] : tile.at[line][along + i];
