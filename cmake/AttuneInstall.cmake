@@ -16,3 +16,15 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/attune-config.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/attune-config-version.cmake"
         DESTINATION lib/cmake/attune)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/attune.pc" DESTINATION lib/pkgconfig)
+
+# Kernels for GPUs that programs will run on, compiled once for everybody: a shape that nobody has
+# seen then finds its kernel built. Takes about a minute for each target on two cores.
+set(ATTUNE_INSTALL_TARGETS "" CACHE STRING
+    "GPUs for which installing compiles every kernel, as compilers call them: sm_90;gfx90a")
+foreach(target IN LISTS ATTUNE_INSTALL_TARGETS)
+  install(CODE "
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    execute_process(
+      COMMAND \"\${prefix}/bin/attune\" build --every-kernel --target ${target} --into \"\${prefix}/share/attune/built\"
+      COMMAND_ERROR_IS_FATAL ANY)")
+endforeach()

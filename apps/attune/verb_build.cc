@@ -1,8 +1,14 @@
 // attune build: compiles what problems need on a GPU that need not be here.
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +19,8 @@
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/compile/builder.h"
+#include "attune/compile/default_kernel_cache.h"
+#include "attune/kernel/everyday_problems.h"
 #include "attune/runtime/compile_place.h"
 
 namespace attune {
@@ -22,7 +30,9 @@ constexpr double kNsPerMs = 1e6;
 
 struct BuildOptions {
   ProblemSelection selection;
+  bool every_kernel = false;
   std::string target;
+  std::string into;  // Empty: the cache.
   bool json = false;
 };
 
@@ -81,16 +91,36 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   return row;
 }
 
-std::vector<BuildRow> BuildAll(const CompilePlace& place,
+// On every core: compilers take tenths of a second and more.
+std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& place,
                                const std::vector<TaggedProblem>& problems, Builder& builder) {
-  std::vector<BuildRow> rows;
+  struct Task {
+    const Solver* solver;
+    const Problem* problem;
+  };
+  std::vector<Task> tasks;
   for (const TaggedProblem& tagged : problems) {
     for (const auto& solver : place.backend->solvers()) {
       const SolverTraits& traits = solver->traits();
       if (!traits.compiles || traits.operator_name != OperatorName(tagged.problem)) continue;
-      rows.push_back(BuildOne(builder, *solver, tagged.problem, place.target));
+      // Code for one size serves nobody who has another.
+      if (options.every_kernel && !traits.dynamic) continue;
+      tasks.push_back({solver.get(), &tagged.problem});
     }
   }
+  std::vector<BuildRow> rows(tasks.size());
+  std::atomic<size_t> next = 0;
+  const auto build_some = [&] {
+    for (size_t i = next++; i < tasks.size(); i = next++) {
+      rows[i] = BuildOne(builder, *tasks[i].solver, *tasks[i].problem, place.target);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) {
+    others.emplace_back(build_some);
+  }
+  build_some();
+  others.clear();
   return rows;
 }
 
@@ -128,6 +158,39 @@ void PrintRows(const std::vector<BuildRow>& rows, Application& application) {
   application.out().Print(table.Render(application.out().screen(), application.out().width()));
 }
 
+// For lists of hundreds of problems: one row for each kernel, and what failed.
+void PrintSummary(const std::vector<BuildRow>& rows, Application& application) {
+  struct Count {
+    std::array<int, 4> states = {};
+    size_t size_bytes = 0;
+  };
+  std::map<std::string, Count> counts;
+  for (const BuildRow& row : rows) {
+    Count& count = counts[Text(row.solver->id())];
+    ++count.states[static_cast<size_t>(row.state)];
+    if (row.state == BuildState::kBuilt) count.size_bytes += row.size_bytes;
+  }
+  std::vector<Column> columns = {{"solver"}};
+  for (const BuildState state :
+       {BuildState::kBuilt, BuildState::kKept, BuildState::kLeftOut, BuildState::kFailed}) {
+    columns.push_back({std::string(Name(state)), Column::Align::kRight});
+  }
+  columns.push_back({"bytes built", Column::Align::kRight});
+  Table table(std::move(columns));
+  for (const auto& [solver, count] : counts) {
+    std::vector<std::string> cells = {solver};
+    for (const int number : count.states) cells.push_back(std::to_string(number));
+    cells.push_back(std::to_string(count.size_bytes));
+    table.AddRow(std::move(cells));
+  }
+  application.out().Print(table.Render(application.out().screen(), application.out().width()));
+  for (const BuildRow& row : rows) {
+    if (row.state != BuildState::kFailed) continue;
+    application.err().Print(fmt::format("attune build: {} for {}: {}\n", Text(row.solver->id()),
+                                        row.problem, Printable(row.why.message())));
+  }
+}
+
 // Ok if anything is there, else why not: a compiler that is missing before all else.
 Status CheckAnyIsThere(const std::vector<BuildRow>& rows, const std::string& target) {
   const auto is_missing = [](const BuildRow& row) {
@@ -142,20 +205,62 @@ Status CheckAnyIsThere(const std::vector<BuildRow>& rows, const std::string& tar
                                  missing == rows.end() ? "" : missing->why.message()));
 }
 
+Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
+                                              const BuildOptions& options) {
+  if (!options.every_kernel) return Resolve(application, options.selection);
+  std::vector<TaggedProblem> problems;
+  for (Problem& problem : kernel::EverydayProblems()) {
+    TaggedProblem& tagged = problems.emplace_back();
+    tagged.problem = std::move(problem);
+  }
+  return problems;
+}
+
+Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
+  if (options.into.empty()) return OpenDefaultKernelCache();
+  ATTUNE_ASSIGN_OR_RETURN(auto folder, FolderKernelCache::Open(options.into));
+  OpenedKernelCache opened;
+  opened.cache = std::move(folder);
+  return opened;
+}
+
+// What an installation brings is for every user to read, and for nobody else to write.
+Status OpenToReaders(const std::filesystem::path& folder) {
+  using std::filesystem::perms;
+  constexpr perms kReadable = perms::owner_read | perms::group_read | perms::others_read;
+  constexpr perms kSearchable = perms::owner_exec | perms::group_exec | perms::others_exec;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && entries != end;
+       entries.increment(error)) {
+    std::filesystem::permissions(entries->path(), kReadable | perms::owner_write, error);
+    if (error) break;
+  }
+  if (!error) {
+    std::filesystem::permissions(folder, kReadable | kSearchable | perms::owner_write, error);
+  }
+  if (!error) return Status::Ok();
+  return Unavailable(fmt::format("What was built cannot be made readable in '{}': {}.",
+                                 folder.string(), error.message()));
+}
+
 Result<int> RunBuild(Application& application, const BuildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const CompilePlace place, FindCompilePlace(options.target));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<TaggedProblem> problems,
-                          Resolve(application, options.selection));
-  const OpenedKernelCache cache = OpenDefaultKernelCache();
+                          ProblemsOf(application, options));
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedKernelCache cache, CacheOf(options));
   if (!cache.kept.ok()) application.err().Print(cache.kept.message() + "\n");
   Builder builder(*cache.cache);
-  const std::vector<BuildRow> rows = BuildAll(place, problems, builder);
+  const std::vector<BuildRow> rows = BuildAll(options, place, problems, builder);
   if (options.json) {
     application.out().Print(Dump(JsonOf(place.target, rows)));
+  } else if (options.every_kernel) {
+    PrintSummary(rows, application);
   } else if (!rows.empty()) {
     PrintRows(rows, application);
   }
   ATTUNE_RETURN_IF_ERROR(CheckAnyIsThere(rows, options.target));
+  if (!options.into.empty()) ATTUNE_RETURN_IF_ERROR(OpenToReaders(options.into));
   const bool is_whole = std::none_of(rows.begin(), rows.end(), [](const BuildRow& row) {
     return row.state == BuildState::kFailed;
   });
@@ -169,8 +274,17 @@ void AddBuildVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb =
       AddVerb(program, "build", "Compile kernels for a GPU that need not be here, and run nothing",
               "  attune build --target gfx90a --problem 'gemm@1{m=512,n=512,k=512}'\n"
-              "  attune build --target sm_90 --tag resnet50 --json");
-  AddSelectionOptions(*verb, options->selection);
+              "  attune build --target sm_90 --tag resnet50 --json\n"
+              "  attune build --target sm_90 --every-kernel --into /tmp/built");
+  CLI::Option_group* group = AddSelectionOptions(*verb, options->selection);
+  group
+      ->add_flag("--every-kernel", options->every_kernel,
+                 "All kernels that take any size, for what programs ask for most")
+      ->excludes("--tag")
+      ->excludes("--problem");
+  verb->add_option("--into", options->into,
+                   "A folder of its own for what is built, instead of the kernel cache")
+      ->type_name("FOLDER");
   verb->add_option("--target", options->target, "What compilers call the GPU: gfx90a, sm_90")
       ->required()
       ->type_name("ARCH");

@@ -14,6 +14,7 @@
 #include "apps/attune/terminal.h"
 #include "apps/attune/verbs.h"
 #include "attune/compile/builder.h"
+#include "attune/compile/default_kernel_cache.h"
 #include "attune/package/package_folder.h"
 
 namespace attune {

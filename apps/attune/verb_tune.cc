@@ -22,6 +22,7 @@
 #include "apps/attune/winner_table.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/steady_time.h"
+#include "attune/compile/default_kernel_cache.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/index/index_writer.h"
 #include "attune/search/searcher.h"
@@ -309,12 +310,16 @@ void PrintIfKernelsAreNotKept(const Place& place, Output& err) {
   const SolverList& solvers = place.backend->solvers();
   const bool compiles = std::any_of(solvers.begin(), solvers.end(),
                                     [](const auto& solver) { return solver->traits().compiles; });
-  const Status kept = compiles ? OpenDefaultKernelCache().kept : Status::Ok();
-  if (kept.ok()) return;
+  if (!compiles) return;
+  const OpenedKernelCache cache = OpenDefaultKernelCache();
+  if (!cache.installed.ok()) {
+    err.Print(fmt::format("attune tune: {}\n", Printable(cache.installed.message())));
+  }
+  if (cache.kept.ok()) return;
   err.Print(
       fmt::format("attune tune: Compiled kernels are not kept, so every process compiles its "
                   "own. {}\n",
-                  Printable(kept.message())));
+                  Printable(cache.kept.message())));
 }
 
 void PrintIfThereAreNoPeaks(const Workshop& workshop, Output& err) {

@@ -31,7 +31,7 @@ Status CheckJsonHasRoom(bool json, const std::string& file) {
       "--json prints on standard output, where '-o -' puts the file. Name a file after -o.");
 }
 
-void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
+CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
   auto* group = verb.add_option_group("problems", "What to work on, at least one of");
   group->add_option("--tag", selection.tag, "Problems with this tag");
   group
@@ -40,6 +40,7 @@ void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
       ->allow_extra_args(false)
       ->type_name("PROBLEM");
   group->require_option(1, 2);
+  return group;
 }
 
 Status WriteResult(Application& application, const std::string& file, std::string_view content) {

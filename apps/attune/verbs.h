@@ -48,8 +48,9 @@ void AddJsonFlag(CLI::App& verb, bool& json,
 // standard output.
 Status CheckJsonHasRoom(bool json, const std::string& file);
 
-// --tag and --problem (repeatable), at least one of which must be given.
-void AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
+// --tag and --problem (repeatable), at least one of which must be given. Returns their group, which
+// other ways to name problems may be added to.
+CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
 
 // Writes `content` to `file` so that a crash leaves the old file or the new one; "-" is standard
 // output.

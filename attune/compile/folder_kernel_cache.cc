@@ -202,12 +202,4 @@ KernelCacheCounters FolderKernelCache::counters() const {
   return counters_;
 }
 
-OpenedKernelCache OpenDefaultKernelCache() {
-  const auto folder = DefaultKernelCacheFolder();
-  if (!folder.ok()) return {std::make_unique<MemoryKernelCache>(), folder.error()};
-  auto cache = FolderKernelCache::Open(*folder);
-  if (!cache.ok()) return {std::make_unique<MemoryKernelCache>(), cache.error()};
-  return {*std::move(cache), Status::Ok()};
-}
-
 }  // namespace attune

@@ -30,21 +30,6 @@ Fingerprint KernelCacheKey(const BuildRecipe& recipe) {
   return FingerprintOf(bytes);
 }
 
-Result<std::filesystem::path> DefaultKernelCacheFolder() {
-  const char* cache_home = std::getenv("XDG_CACHE_HOME");
-  if (cache_home != nullptr && cache_home[0] == '/') {
-    return std::filesystem::path(cache_home) / "attune" / "kernels";
-  }
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') {
-    return std::filesystem::path(home) / ".cache" / "attune" / "kernels";
-  }
-  return FailedPrecondition(
-      "There is no folder for the kernel cache: neither XDG_CACHE_HOME nor HOME is an absolute "
-      "path. Set one "
-      "of them, or name a folder.");
-}
-
 std::optional<Artifact> MemoryKernelCache::Find(const BuildRecipe& recipe) {
   const Fingerprint key = KernelCacheKey(recipe);
   const std::lock_guard lock(mutex_);

@@ -134,18 +134,4 @@ class FolderKernelCache final : public KernelCache {
   KernelCacheCounters counters_;
 };
 
-// $XDG_CACHE_HOME/attune/kernels, else $HOME/.cache/attune/kernels; kFailedPrecondition if neither
-// variable is set to an absolute path.
-Result<std::filesystem::path> DefaultKernelCacheFolder();
-
-// A cache to work with, whatever the folder is like.
-struct OpenedKernelCache {
-  std::unique_ptr<KernelCache> cache;  // Never null.
-  // Ok, or why nothing that is compiled outlasts the process: a sentence for its user.
-  Status kept;
-};
-
-// The default folder; memory where there is none or Open refuses it.
-OpenedKernelCache OpenDefaultKernelCache();
-
 }  // namespace attune

@@ -1,4 +1,5 @@
 #include "attune/compile/kernel_cache.h"
+#include "attune/compile/default_kernel_cache.h"
 
 #include <fcntl.h>
 #include <signal.h>

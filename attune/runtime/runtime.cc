@@ -1,4 +1,5 @@
 #include "attune/runtime/runtime.h"
+#include "attune/compile/default_kernel_cache.h"
 
 #include <signal.h>
 
@@ -57,7 +58,9 @@ Status Runtime::OpenPlace() {
   ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(options_.device));
   OpenedKernelCache opened = OpenDefaultKernelCache();
   kernels_ = std::move(opened.cache);
-  if (!opened.kept.ok()) AddNote(opened.kept.message());
+  for (const Status& status : {opened.kept, opened.installed}) {
+    if (!status.ok()) AddNote(status.message());
+  }
   OpenPackages();
   return Status::Ok();
 }

@@ -1,4 +1,5 @@
 #include "attune/tuner/evaluation_server.h"
+#include "attune/compile/default_kernel_cache.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

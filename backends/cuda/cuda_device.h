@@ -3,9 +3,12 @@
 
 #include <cuda.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 
+#include "attune/base/fingerprint.h"
 #include "attune/device/device.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
@@ -13,6 +16,14 @@
 #include "backends/cuda/nvrtc.h"
 
 namespace attune::cuda {
+
+class Module;
+
+// What a device has of code, as long as somebody has it.
+struct LoadedModules {
+  std::mutex mutex;  // Guards by_code.
+  std::map<Fingerprint, std::weak_ptr<Module>> by_code;
+};
 
 // Handles of buffers are device addresses. The primary context is used, because it is the one that
 // cuBLAS, cuDNN and the program around us compute in.
@@ -46,6 +57,7 @@ class CudaDevice final : public Device {
   const DeviceEntry& entry() const { return entry_; }
   CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
+  LoadedModules& loaded_modules() { return loaded_modules_; }
   // Where a launch goes: to the caller's queue if the call names one.
   CUstream StreamOf(const Arguments& arguments) const {
     return arguments.queue == nullptr ? stream_ : static_cast<CUstream>(arguments.queue);
@@ -63,6 +75,7 @@ class CudaDevice final : public Device {
   const Lazy<Nvrtc>& nvrtc_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  LoadedModules loaded_modules_;
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
   bool has_tried_memory_ = false;
   std::unique_ptr<MemoryOperations> memory_;

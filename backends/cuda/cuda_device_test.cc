@@ -25,7 +25,7 @@ using testing::Lt;
 // Keeps the device busy for about `clocks` of its cycles; refuses to be captured if told so.
 class Spin final : public Executable {
  public:
-  Spin(CudaDevice& device, const Module& module, long long clocks, bool capturable = true)
+  Spin(CudaDevice& device, Module& module, long long clocks, bool capturable = true)
       : device_(device),
         module_(module),
         function_(*module.Function("spin", 0)),
@@ -108,6 +108,27 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsTimedDirectly) {
   EXPECT_THAT(*time_ns, Gt(50e3));
   // One launch ended the attempt to capture.
   EXPECT_EQ(spin.runs(), 4);
+}
+
+TEST_F(CudaDeviceTest, TheSameCodeIsLoadedOnceWhileSomebodyHasIt) {
+  const std::shared_ptr<Module> first = Compile(kSpin);
+  const std::shared_ptr<Module> again = Compile(kSpin);
+  const std::shared_ptr<Module> other =
+      Compile(std::string(kSpin) + "// Other text, other code?\n" +
+              "extern \"C\" __global__ void idle() {}\n");
+
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, other);
+  // What is opted for stays for those who asked for it.
+  const auto large = first->Function("spin", 100 << 10);
+  const auto small = again->Function("spin", 60 << 10);
+  ASSERT_TRUE(large.ok() && small.ok());
+  LaunchShape shape;
+  shape.shared_bytes = 100 << 10;
+  long long clocks = 1;
+  void* pointers[] = {&clocks};
+  EXPECT_TRUE(first->Launch(*large, shape, pointers, device_->stream()).ok());
+  EXPECT_TRUE(device_->Synchronize().ok());
 }
 
 TEST_F(CudaDeviceTest, PeaksAreThoseOfAGpu) {

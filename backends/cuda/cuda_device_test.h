@@ -22,7 +22,7 @@ class CudaDeviceTest : public testing::Test {
     device_ = std::move(*device);
   }
 
-  std::unique_ptr<Module> Compile(const std::string& source) {
+  std::shared_ptr<Module> Compile(const std::string& source) {
     const auto recipe = MakeRecipe(nvrtc_.Get(), source, "", device_->target().arch);
     const auto cubin = BuildCubin(nvrtc_.Get(), *recipe);
     EXPECT_TRUE(cubin.ok()) << cubin.status().ToString();

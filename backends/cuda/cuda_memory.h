@@ -36,7 +36,7 @@ class CudaMemory final : public MemoryOperations {
   unsigned BlocksFor(int64_t items) const;
 
   CudaDevice& device_;
-  std::unique_ptr<Module> module_;
+  std::shared_ptr<Module> module_;
   CUfunction fingerprint_ = nullptr;
   CUfunction compare_ = nullptr;
   std::unique_ptr<Buffer> parts_;  // What each block found.

@@ -45,7 +45,7 @@ uint64_t ArgumentBits(const kernel::PlannedArgument& argument, const kernel::Cal
 Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
     CudaDevice& device, const Artifact& cubin, kernel::KernelPlan plan,
     std::vector<std::string> operand_names) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Module::Load(device, cubin));
+  ATTUNE_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, Module::Load(device, cubin));
   std::unique_ptr<KernelExecutable> executable(
       new KernelExecutable(device, std::move(module), std::move(plan), std::move(operand_names)));
   for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {

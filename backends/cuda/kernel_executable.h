@@ -41,7 +41,7 @@ class KernelExecutable final : public Executable {
     std::vector<size_t> varying;   // Those that depend on the call; the others are set once.
   };
 
-  KernelExecutable(CudaDevice& device, std::unique_ptr<Module> module, kernel::KernelPlan plan,
+  KernelExecutable(CudaDevice& device, std::shared_ptr<Module> module, kernel::KernelPlan plan,
                    std::vector<std::string> operand_names)
       : device_(device),
         module_(std::move(module)),
@@ -50,7 +50,7 @@ class KernelExecutable final : public Executable {
   Status AddStep(const kernel::PlannedLaunch& launch);
 
   CudaDevice& device_;
-  const std::unique_ptr<Module> module_;
+  const std::shared_ptr<Module> module_;
   const kernel::KernelPlan plan_;
   const kernel::CallOperands operands_;
   std::vector<Step> steps_;

@@ -1,6 +1,7 @@
 // Kernel files on CUDA, as far as no device is needed: spaces, programs, launches, arguments.
 #include "backends/cuda/kernel_solver.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <regex>
@@ -12,6 +13,7 @@
 #include "attune/base/random.h"
 #include "attune/kernel/covering_problems.h"
 #include "attune/kernel/device_limits.h"
+#include "attune/kernel/everyday_problems.h"
 #include "backends/cuda/kernel_building_test.h"
 #include "backends/cuda/kernel_executable.h"
 
@@ -283,6 +285,22 @@ TEST(CudaKernelPlans, ArgumentsAreTheBitsThatTheKernelTakes) {
   EXPECT_EQ(bits({Kind::kLong, "", int64_t{-1}}), ~uint64_t{0});
   EXPECT_EQ(bits({Kind::kFloat, "", kernel::CallScalar::kAlpha}), 0x3fc00000u);
   EXPECT_EQ(bits({Kind::kDouble, "", kernel::CallScalar::kBeta}), 0xc000000000000000u);
+}
+
+TEST_F(KernelBuildingTest, EveryKernelOfAnySizeHasAProblemThatProgramsAskForMost) {
+  const std::vector<Problem> problems = kernel::EverydayProblems();
+  for (const Problem& problem : problems) {
+    EXPECT_TRUE(Validate(problem).ok()) << Text(problem);
+    EXPECT_EQ(std::count(problems.begin(), problems.end(), problem), 1) << Text(problem);
+  }
+
+  for (const auto& solver : solvers_) {
+    if (!solver->traits().dynamic) continue;
+    const auto takes = [&](const Problem& problem) {
+      return solver->IsApplicable(problem, *TargetOf("sm_90")).ok();
+    };
+    EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), takes)) << Text(solver->id());
+  }
 }
 
 TEST_F(KernelBuildingTest, AUsersOwnKernelInCudaIsOneMoreSolver) {

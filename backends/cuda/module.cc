@@ -1,6 +1,10 @@
 #include "backends/cuda/module.h"
 
+#include <utility>
+
 #include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
 
 namespace attune::cuda {
 namespace {
@@ -12,14 +16,24 @@ constexpr size_t kMostParameters = 32764;
 
 }  // namespace
 
-Result<std::unique_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
+Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
+  LoadedModules& loaded = device.loaded_modules();
+  // Held while it loads, so that nobody loads it beside us.
+  const std::lock_guard lock(loaded.mutex);
+  std::weak_ptr<Module>& known = loaded.by_code[FingerprintOf(cubin.bytes)];
+  if (std::shared_ptr<Module> module = known.lock()) return module;
   const DuringCapture allowed(device.driver());
-  std::unique_ptr<Module> module(new Module(device));
-  ATTUNE_RETURN_IF_ERROR(CudaStatus(
+  std::shared_ptr<Module> module(new Module(device));
+  const Status status = CudaStatus(
       device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
       fmt::format("Cannot load {} bytes of machine code on {}", cubin.bytes.size(),
-                  device.entry().spec)));
+                  device.entry().spec));
+  std::erase_if(loaded.by_code, [&](const auto& entry) {
+    return entry.second.expired() && &entry.second != &known;
+  });
+  ATTUNE_RETURN_IF_ERROR(status);
+  known = module;
   return module;
 }
 
@@ -29,18 +43,21 @@ Module::~Module() {
   device_.driver().cuModuleUnload(module_);
 }
 
-Result<CUfunction> Module::Function(const std::string& name, unsigned shared_bytes) const {
+Result<CUfunction> Module::Function(const std::string& name, unsigned shared_bytes) {
   const Driver& driver = device_.driver();
   CUfunction function = nullptr;
   ATTUNE_RETURN_IF_ERROR(CudaStatus(driver,
                                     driver.cuModuleGetFunction(&function, module_, name.c_str()),
                                     fmt::format("The machine code has no function '{}'", name)));
-  if (shared_bytes > kUsualSharedBytes) {
+  const std::lock_guard lock(mutex_);
+  unsigned& ready_for = shared_bytes_.try_emplace(name, kUsualSharedBytes).first->second;
+  if (shared_bytes > ready_for) {
     ATTUNE_RETURN_IF_ERROR(CudaStatus(
         driver,
         driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   static_cast<int>(shared_bytes)),
         fmt::format("'{}' cannot have {} bytes of shared memory", name, shared_bytes)));
+    ready_for = shared_bytes;
   }
   return function;
 }

@@ -3,7 +3,9 @@
 
 #include <cuda.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,16 +23,19 @@ struct LaunchShape {
   unsigned shared_bytes = 0;  // Of dynamic shared memory.
 };
 
-// Unloaded when it goes out of scope; the device outlives it.
+// Unloaded when nobody has it any more; the device outlives it. Thread-safe.
 class Module {
  public:
-  static Result<std::unique_ptr<Module>> Load(CudaDevice& device, const Artifact& cubin);
+  // The same code is loaded once on a device: whoever comes while somebody has it shares it. So the
+  // second shape that a kernel of any size computes has nothing to load.
+  static Result<std::shared_ptr<Module>> Load(CudaDevice& device, const Artifact& cubin);
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   ~Module();
 
-  // The function `name`, ready for `shared_bytes` of dynamic shared memory.
-  Result<CUfunction> Function(const std::string& name, unsigned shared_bytes) const;
+  // The function `name`, ready for `shared_bytes` of dynamic shared memory, and for what others
+  // have asked for before.
+  Result<CUfunction> Function(const std::string& name, unsigned shared_bytes);
 
   // How many parameters a function has; none where the driver does not tell (before CUDA 12.4).
   std::optional<size_t> ParameterCount(CUfunction function) const;
@@ -44,6 +49,8 @@ class Module {
 
   CudaDevice& device_;
   CUmodule module_ = nullptr;
+  std::mutex mutex_;                              // Guards shared_bytes_.
+  std::map<std::string, unsigned> shared_bytes_;  // That a function was made ready for.
 };
 
 }  // namespace attune::cuda

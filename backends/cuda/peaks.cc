@@ -70,7 +70,7 @@ class PeakKernel final : public Executable {
   LaunchShape shape_;
 };
 
-Result<double> BestNs(CudaDevice& device, const Module& module, const std::string& function,
+Result<double> BestNs(CudaDevice& device, Module& module, const std::string& function,
                       unsigned blocks, std::span<const BufferView> operands) {
   ATTUNE_ASSIGN_OR_RETURN(const CUfunction code, module.Function(function, 0));
   PeakKernel kernel(device, module, code, blocks);
@@ -84,7 +84,7 @@ Result<double> BestNs(CudaDevice& device, const Module& module, const std::strin
   return best_ns;
 }
 
-Result<std::unique_ptr<Module>> Build(const Nvrtc& nvrtc, CudaDevice& device,
+Result<std::shared_ptr<Module>> Build(const Nvrtc& nvrtc, CudaDevice& device,
                                       std::string_view real) {
   ATTUNE_ASSIGN_OR_RETURN(
       const BuildRecipe recipe,
@@ -109,7 +109,7 @@ Result<Peaks> MeasureCudaPeaks(const Nvrtc& nvrtc, CudaDevice& device) {
   const double operations =
       2.0 * static_cast<double>(kChains * kSteps) * static_cast<double>(blocks * kThreads);
   Peaks peaks;
-  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Module> single, Build(nvrtc, device, "float"));
+  ATTUNE_ASSIGN_OR_RETURN(const std::shared_ptr<Module> single, Build(nvrtc, device, "float"));
   ATTUNE_ASSIGN_OR_RETURN(const double f32_ns,
                           BestNs(device, *single, "multiply_add", blocks, operands));
   peaks.f32_flops = operations / f32_ns * 1e9;
@@ -117,7 +117,7 @@ Result<Peaks> MeasureCudaPeaks(const Nvrtc& nvrtc, CudaDevice& device) {
   ATTUNE_ASSIGN_OR_RETURN(const double copy_ns,
                           BestNs(device, *single, "copy", copy_blocks, operands));
   peaks.bytes_per_second = 2.0 * static_cast<double>(kCopyBytes) / copy_ns * 1e9;
-  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<Module> twice, Build(nvrtc, device, "double"));
+  ATTUNE_ASSIGN_OR_RETURN(const std::shared_ptr<Module> twice, Build(nvrtc, device, "double"));
   ATTUNE_ASSIGN_OR_RETURN(const double f64_ns,
                           BestNs(device, *twice, "multiply_add", blocks, operands));
   peaks.f64_flops = operations / f64_ns * 1e9;

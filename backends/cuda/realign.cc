@@ -121,7 +121,7 @@ Result<BuildRecipe> RealignRecipe(const Nvrtc& nvrtc, int element_bytes, const s
 }
 
 Result<Realigner> Realigner::Load(CudaDevice& device, const Artifact& cubin) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Module::Load(device, cubin));
+  ATTUNE_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, Module::Load(device, cubin));
   ATTUNE_ASSIGN_OR_RETURN(const CUfunction function, module->Function("realign", 0));
   return Realigner(std::move(module), function);
 }

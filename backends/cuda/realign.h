@@ -45,10 +45,10 @@ class Realigner {
   Status Launch(const ColumnCopy& first, const ColumnCopy& second, CUstream stream) const;
 
  private:
-  Realigner(std::unique_ptr<Module> module, CUfunction function)
+  Realigner(std::shared_ptr<Module> module, CUfunction function)
       : module_(std::move(module)), function_(function) {}
 
-  std::unique_ptr<Module> module_;
+  std::shared_ptr<Module> module_;
   CUfunction function_;
 };
 

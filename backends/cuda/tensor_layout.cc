@@ -65,7 +65,7 @@ Result<BuildRecipe> TensorLayoutRecipe(const Nvrtc& nvrtc, DataType type, const 
 }
 
 Result<TensorLayout> TensorLayout::Load(CudaDevice& device, const Artifact& cubin, DataType type) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Module::Load(device, cubin));
+  ATTUNE_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, Module::Load(device, cubin));
   TensorLayout layout(std::move(module), type);
   ATTUNE_ASSIGN_OR_RETURN(layout.relayout_, layout.module_->Function("relayout", 0));
   ATTUNE_ASSIGN_OR_RETURN(layout.unfold_, layout.module_->Function("unfold", 0));

@@ -42,10 +42,10 @@ class TensorLayout {
   Status Launch(const PartialSums& task, CUstream stream) const;
 
  private:
-  TensorLayout(std::unique_ptr<Module> module, DataType type)
+  TensorLayout(std::shared_ptr<Module> module, DataType type)
       : module_(std::move(module)), type_(type) {}
 
-  std::unique_ptr<Module> module_;
+  std::shared_ptr<Module> module_;
   DataType type_;
   CUfunction relayout_ = nullptr;
   CUfunction unfold_ = nullptr;

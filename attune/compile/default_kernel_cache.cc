@@ -1,0 +1,73 @@
+#include "attune/compile/default_kernel_cache.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "attune/base/code_folder.h"
+#include "attune/compile/layered_kernel_cache.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+OpenedKernelCache OpenOwn() {
+  OpenedKernelCache opened;
+  const auto folder = DefaultKernelCacheFolder();
+  opened.kept = folder.ok() ? Status::Ok() : folder.error();
+  if (folder.ok()) {
+    auto cache = FolderKernelCache::Open(*folder);
+    if (cache.ok()) {
+      opened.cache = *std::move(cache);
+      return opened;
+    }
+    opened.kept = cache.error();
+  }
+  opened.cache = std::make_unique<MemoryKernelCache>();
+  return opened;
+}
+
+}  // namespace
+
+Result<fs::path> DefaultKernelCacheFolder() {
+  const char* cache_home = std::getenv("XDG_CACHE_HOME");
+  if (cache_home != nullptr && cache_home[0] == '/') {
+    return fs::path(cache_home) / "attune" / "kernels";
+  }
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') {
+    return fs::path(home) / ".cache" / "attune" / "kernels";
+  }
+  return FailedPrecondition(
+      "There is no folder for the kernel cache: neither XDG_CACHE_HOME nor HOME is an absolute "
+      "path. "
+      "Set one of them, or name a folder.");
+}
+
+std::vector<fs::path> InstalledKernelFolders() {
+  const fs::path here = FolderOfThisCode();
+  if (here.empty()) return {};
+  // From PREFIX/bin and PREFIX/lib, and from PREFIX/libexec/attune.
+  return {here / "../share/attune/built", here / "../../share/attune/built"};
+}
+
+OpenedKernelCache OpenDefaultKernelCache() {
+  OpenedKernelCache opened = OpenOwn();
+  for (const fs::path& folder : InstalledKernelFolders()) {
+    // Who may write there may exchange the programs, too, and an entry has the hash of its code.
+    auto built =
+        PackagedKernels::Open(folder, [](const std::string&, std::string_view) { return true; });
+    if (built.ok()) {
+      std::vector<std::unique_ptr<KernelCache>> layers;
+      layers.push_back(*std::move(built));
+      opened.cache =
+          std::make_unique<LayeredKernelCache>(std::move(opened.cache), std::move(layers));
+      return opened;
+    }
+    if (built.error().code() != StatusCode::kNotFound) opened.installed = built.error();
+  }
+  return opened;
+}
+
+}  // namespace attune
