@@ -78,6 +78,7 @@ class BenchStore final : public RecordStore {
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override { return Refuse(); }
   Status BeginSet(const MeasurementSet&) override { return Refuse(); }
   Status Append(std::string_view, std::span<const Trial>) override { return Refuse(); }
+  Status NoteConditions(std::string_view, const SetConditions&) override { return Refuse(); }
   Status FinishSet(std::string_view) override { return Refuse(); }
   Result<StoreState> State() override { return StoreState{id_, problems_ * kRevisions}; }
   Status Visit(const RecordQuery& query,

@@ -79,6 +79,9 @@ class TappedStore final : public RecordStore {
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     return store_.Append(set_id, trials);
   }
+  Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
+    return store_.NoteConditions(set_id, conditions);
+  }
   Status FinishSet(std::string_view set_id) override { return store_.FinishSet(set_id); }
   Result<StoreState> State() override { return store_.State(); }
   Status Visit(const RecordQuery& query,

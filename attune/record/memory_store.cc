@@ -21,12 +21,17 @@ Status UnknownSet(std::string_view set_id) {
   return NotFound(fmt::format("Measurement set {} does not exist; begin it first.", set_id));
 }
 
+Status FinishedSet(std::string_view set_id) {
+  return FailedPrecondition(
+      fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
+}
+
 bool Wanted(TrialRole role, const std::vector<TrialRole>& roles) {
   return roles.empty() || std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
 RecordedSet Restricted(const RecordedSet& recorded, const RecordQuery& query) {
-  RecordedSet result{recorded.set, recorded.finished, {}};
+  RecordedSet result{recorded.set, recorded.finished, {}, recorded.conditions};
   for (const Record& record : recorded.records) {
     if (!Wanted(record.trial.role, query.roles)) continue;
     result.records.push_back(record);
@@ -103,15 +108,23 @@ Status MemoryStore::Append(std::string_view set_id, std::span<const Trial> trial
   const auto found = set_by_id_.find(set_id);
   if (found == set_by_id_.end()) return UnknownSet(set_id);
   RecordedSet& recorded = sets_[found->second].recorded;
-  if (recorded.finished) {
-    return FailedPrecondition(
-        fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
-  }
+  if (recorded.finished) return FinishedSet(set_id);
   const int64_t now = NowUnixNs();
   for (const Trial& trial : trials) {
     recorded.records.push_back({++last_revision_, now, Storable(trial)});
   }
   if (!trials.empty()) MarkChanged(found->second);
+  return Status::Ok();
+}
+
+Status MemoryStore::NoteConditions(std::string_view set_id, const SetConditions& conditions) {
+  ATTUNE_RETURN_IF_ERROR(Validate(conditions));
+  const std::lock_guard lock(mutex_);
+  const auto found = set_by_id_.find(set_id);
+  if (found == set_by_id_.end()) return UnknownSet(set_id);
+  RecordedSet& recorded = sets_[found->second].recorded;
+  if (recorded.finished) return FinishedSet(set_id);
+  recorded.conditions = Storable(conditions);
   return Status::Ok();
 }
 

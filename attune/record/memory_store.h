@@ -21,6 +21,7 @@ class MemoryStore final : public RecordStore {
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override;
   Status BeginSet(const MeasurementSet& set) override;
   Status Append(std::string_view set_id, std::span<const Trial> trials) override;
+  Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override;
   Status FinishSet(std::string_view set_id) override;
   Result<StoreState> State() override;
   Status Visit(const RecordQuery& query,

@@ -8,6 +8,7 @@
 
 #include "attune/problem/problem.h"
 #include "attune/problem/target.h"
+#include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -47,7 +48,8 @@ struct RecordedSet {
   bool finished =
       false;  // The tuner came to its decision. An interrupted run leaves an unfinished set, and so
               // does one whose evidence is worse than what stood before (select.h).
-  std::vector<Record> records;  // In order of revision.
+  std::vector<Record> records;    // In order of revision.
+  SetConditions conditions = {};  // Of the device, around the finals; empty if it does not tell.
 
   friend bool operator==(const RecordedSet&, const RecordedSet&) = default;
 };

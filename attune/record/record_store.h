@@ -61,6 +61,10 @@ class RecordStore {
   virtual Status BeginSet(const MeasurementSet& set) = 0;
   // All or nothing, one transaction. kNotFound if the set does not exist.
   virtual Status Append(std::string_view set_id, std::span<const Trial> trials) = 0;
+  // What the device said around the finals; replaces what was noted before, and nobody who follows
+  // revisions hears of it before the set is finished. kInvalidArgument for impossible values,
+  // kNotFound if the set does not exist, kFailedPrecondition if it is finished.
+  virtual Status NoteConditions(std::string_view set_id, const SetConditions& conditions) = 0;
   // Takes a revision of its own, so that who follows revisions sees the end of a set too. Finishing
   // again changes nothing.
   virtual Status FinishSet(std::string_view set_id) = 0;

@@ -114,6 +114,12 @@ Trial Storable(Trial trial) {
   return trial;
 }
 
+SetConditions Storable(SetConditions conditions) {
+  if (conditions.before == DeviceConditions()) conditions.before.reset();
+  if (conditions.after == DeviceConditions()) conditions.after.reset();
+  return conditions;
+}
+
 void RoleCounts::Add(TrialRole role, int64_t count) {
   switch (role) {
     case TrialRole::kQualify:

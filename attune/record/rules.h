@@ -30,6 +30,9 @@ Status ValidateTrials(std::span<const Trial> trials);
 // holds it), and a failure message is cut to kMaxMessageBytes with a note of its length.
 Trial Storable(Trial trial);
 
+// Conditions as stores keep them: those of a moment at which the device told nothing are absent.
+SetConditions Storable(SetConditions conditions);
+
 // Number of records by role.
 struct RoleCounts {
   int64_t qualify = 0;

@@ -9,7 +9,7 @@
 
 #include "attune/base/never_destroyed.h"
 #include "attune/record/record.h"
-#include "storage/sql/bound_samples.h"
+#include "storage/sql/boundary_row.h"
 #include "storage/sql/table.h"
 #include "storage/sql/transaction.h"
 
@@ -94,12 +94,39 @@ Migration RevisionsMigration() {
 
 // Samples that are there keep their form: a database of a million trials is opened at once, and
 // what was exchanged before is not certified.
+Status BindNewSamples(Connection& connection) {
+  return InsertBoundary(connection, BoundSamplesTable());
+}
+
 Migration BoundSamplesMigration() {
   return {4,
           "bound_samples",
           {"CREATE TABLE bound_samples (id INTEGER PRIMARY KEY, after_revision INTEGER NOT NULL, "
            "checksum TEXT NOT NULL) STRICT"},
-          InsertBoundSamples};
+          BindNewSamples};
+}
+
+Status KeepNewConditions(Connection& connection) {
+  return InsertBoundary(connection, KeptConditionsTable());
+}
+
+std::string MomentColumns(std::string_view moment) {
+  return fmt::format(
+      "{0}_compute_clock_mhz INTEGER, {0}_memory_clock_mhz INTEGER, {0}_power_w REAL, "
+      "{0}_power_limit_w REAL, {0}_temperature_c INTEGER, {0}_clock_reasons TEXT",
+      moment);
+}
+
+// A row for each set from now on, so that one that is hidden by damage is missed.
+Migration ConditionsMigration() {
+  return {5,
+          "conditions",
+          {fmt::format("CREATE TABLE set_conditions (id INTEGER PRIMARY KEY REFERENCES "
+                       "measurement_set (id), {}, {}, checksum TEXT NOT NULL) STRICT",
+                       MomentColumns("before"), MomentColumns("after")),
+           "CREATE TABLE kept_conditions (id INTEGER PRIMARY KEY, after_revision INTEGER NOT NULL, "
+           "checksum TEXT NOT NULL) STRICT"},
+          KeepNewConditions};
 }
 
 int64_t NowUnixNs() {
@@ -196,7 +223,8 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
-      {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration()});
+      {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
+       ConditionsMigration()});
   return *migrations;
 }
 

@@ -56,7 +56,7 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-              ElementsAre("values", "trials", "revisions", "bound_samples"));
+              ElementsAre("values", "trials", "revisions", "bound_samples", "conditions"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -82,22 +82,51 @@ TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
   EXPECT_EQ(Collected(*store, query).value().size(), 1u);
 }
 
+TEST_F(MigrationsTest, SetsFromBeforeConditionsWereKeptHaveNoneAndMayGetSome) {
+  Random random(1);
+  const MeasurementSet old = SampleSet(1, 1, random);
+  {
+    const std::span<const Migration> before(Migrations().data(), 4);
+    const auto connection = Open();
+    ASSERT_EQ(Migrate(*connection, before), Status::Ok());
+    WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
+    ASSERT_EQ(InsertSet(transaction, old), Status::Ok());
+    ASSERT_EQ(transaction.Commit(), Status::Ok());
+  }
+  SqlStoreOptions reading;
+  reading.use = StoreUse::kRead;
+  EXPECT_TRUE(Collected(**OpenSqlStore(path_, reading)).value().at(0).conditions.empty());
+  const MeasurementSet young = SampleSet(1, 2, random);
+  const SetConditions conditions = SampleConditions(random);
+
+  const auto store = std::move(*OpenSqlStore(path_));
+  EXPECT_TRUE(Collected(*store).value().at(0).conditions.empty());
+  ASSERT_EQ(store->BeginSet(young), Status::Ok());
+  ASSERT_EQ(store->NoteConditions(old.id, conditions), Status::Ok());
+
+  const auto sets = Collected(*store).value();
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].conditions, conditions);
+  EXPECT_TRUE(sets[1].conditions.empty());
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (5, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("version 5 (\"sessions\")"),
-                                      HasSubstr("up to 4 (\"bound_samples\")")));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("version 6 (\"sessions\")"), HasSubstr("up to 5 (\"conditions\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
   std::vector<Migration> migrations = Migrations();
   migrations.push_back(
-      {5, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}, nullptr});
+      {6, "broken", {"CREATE TABLE third (id INTEGER)", "CREATE NONSENSE"}, nullptr});
   const auto connection = Open();
 
   EXPECT_FALSE(Migrate(*connection, migrations).ok());

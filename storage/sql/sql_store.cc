@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "attune/record/rules.h"
+#include "storage/sql/condition_rows.h"
 #include "storage/sql/database_file.h"
 #include "storage/sql/log_sync.h"
 #include "storage/sql/revision_rows.h"
@@ -41,6 +42,7 @@ struct Session {
   InternedTexts candidates{CandidateTable()};
   SetReader sets;
   TrialReader trials;
+  ConditionReader conditions;
 };
 
 // Ids of the problems that a query is about, ascending.
@@ -80,6 +82,8 @@ Status VisitSet(Session& session, const RecordQuery& query, std::span<const Cell
   if (query.finished_only && !recorded.finished) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(recorded.records, session.trials.Read(connection, progress,
                                                                 {query.roles, query.with_samples}));
+  ATTUNE_ASSIGN_OR_RETURN(recorded.conditions,
+                          session.conditions.Read(connection, set_row[0].integer));
   return visit(recorded);
 }
 
@@ -124,6 +128,11 @@ Status VisitChanged(Session& session, const RecordQuery& query, const Visitor& v
   return Status::Ok();
 }
 
+Status FinishedSet(std::string_view set_id) {
+  return FailedPrecondition(
+      fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
+}
+
 // Sessions are lent to one operation at a time; a nested or concurrent one gets another. Writers
 // take turns here first, so that threads of one process do not wait for SQLite's lock.
 class SqlStore final : public RecordStore {
@@ -162,14 +171,28 @@ class SqlStore final : public RecordStore {
 
   Status BeginSet(const MeasurementSet& set) override {
     ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
-    return Write(
-        [&](Session&, WriteTransaction& transaction) { return InsertSet(transaction, set); });
+    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+      ATTUNE_RETURN_IF_ERROR(InsertSet(transaction, set));
+      ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
+                              ReadProgressOf(transaction.connection(), set.id));
+      return InsertConditions(transaction, progress.set_id);
+    });
   }
 
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
     return Write([&](Session& session, WriteTransaction& transaction) {
       return AppendTrials(session, transaction, set_id, trials);
+    });
+  }
+
+  Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
+    ATTUNE_RETURN_IF_ERROR(Validate(conditions));
+    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
+                              ReadProgressOf(transaction.connection(), set_id));
+      if (progress.finished) return FinishedSet(set_id);
+      return UpdateConditions(transaction, progress.set_id, Storable(conditions));
     });
   }
 
@@ -207,10 +230,7 @@ class SqlStore final : public RecordStore {
   static Status AppendTrials(Session& session, WriteTransaction& transaction,
                              std::string_view set_id, std::span<const Trial> trials) {
     ATTUNE_ASSIGN_OR_RETURN(SetProgress progress, ReadProgressOf(transaction.connection(), set_id));
-    if (progress.finished) {
-      return FailedPrecondition(fmt::format(
-          "Measurement set {} is finished; begin a new set for further trials.", set_id));
-    }
+    if (progress.finished) return FinishedSet(set_id);
     TrialPlace place;
     place.set_id = progress.set_id;
     place.appended_unix_ns = NowUnixNs();

@@ -210,11 +210,38 @@ const Table& BoundSamplesTable() {
   return *table;
 }
 
+const Table& SetConditionsTable() {
+  constexpr Nullable kYes = Nullable::kYes;
+  static const NeverDestroyed<Table> table(
+      MakeTable("set_conditions", {{"id", kInteger},
+                                   {"before_compute_clock_mhz", kInteger, kYes},
+                                   {"before_memory_clock_mhz", kInteger, kYes},
+                                   {"before_power_w", kReal, kYes},
+                                   {"before_power_limit_w", kReal, kYes},
+                                   {"before_temperature_c", kInteger, kYes},
+                                   {"before_clock_reasons", kText, kYes},
+                                   {"after_compute_clock_mhz", kInteger, kYes},
+                                   {"after_memory_clock_mhz", kInteger, kYes},
+                                   {"after_power_w", kReal, kYes},
+                                   {"after_power_limit_w", kReal, kYes},
+                                   {"after_temperature_c", kInteger, kYes},
+                                   {"after_clock_reasons", kText, kYes},
+                                   kChecksum}));
+  return *table;
+}
+
+const Table& KeptConditionsTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("kept_conditions", {{"id", kInteger}, {"after_revision", kInteger}, kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
-  return {&CounterTable(),     &TargetTable(), &EnvironmentTable(),   &ProblemTable(),
-          &CandidateTable(),   &TagTable(),    &ProblemTagTable(),    &MeasurementSetTable(),
-          &SetProgressTable(), &TrialTable(),  &StoreIdentityTable(), &FinishedSetTable(),
-          &BoundSamplesTable()};
+  return {&CounterTable(),      &TargetTable(),         &EnvironmentTable(),
+          &ProblemTable(),      &CandidateTable(),      &TagTable(),
+          &ProblemTagTable(),   &MeasurementSetTable(), &SetProgressTable(),
+          &TrialTable(),        &StoreIdentityTable(),  &FinishedSetTable(),
+          &BoundSamplesTable(), &SetConditionsTable(),  &KeptConditionsTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -47,8 +47,11 @@ const Table& TrialTable();
 const Table& StoreIdentityTable();  // One row.
 const Table& FinishedSetTable();
 const Table& BoundSamplesTable();  // One row.
+const Table& SetConditionsTable();
+const Table& KeptConditionsTable();  // One row.
 inline constexpr int64_t kStoreIdentityRow = 1;
-inline constexpr int64_t kBoundSamplesRow = 1;
+// Of bound_samples and of kept_conditions.
+inline constexpr int64_t kBoundaryRow = 1;
 // All of the above.
 std::vector<const Table*> AllTables();
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "storage/sql/bound_samples.h"
+#include "storage/sql/boundary_row.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/sample_text.h"
 
@@ -135,7 +135,7 @@ TrialReader::TrialReader() : candidates_(CandidateTable(), ParseCandidate) {}
 Result<std::vector<Record>> TrialReader::Read(Connection& connection, const SetProgress& progress,
                                               const TrialSelection& selection) {
   if (selection.with_samples && !last_unbound_revision_.has_value()) {
-    ATTUNE_ASSIGN_OR_RETURN(last_unbound_revision_, ReadLastUnboundRevision(connection));
+    ATTUNE_ASSIGN_OR_RETURN(last_unbound_revision_, ReadBoundary(connection, BoundSamplesTable()));
   }
   Row parameters = {IntegerCell(progress.set_id)};
   for (const TrialRole role : selection.roles) parameters.push_back(TextCell(Name(role)));

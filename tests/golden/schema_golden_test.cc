@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,23 @@ std::string TrialText(const Trial& trial) {
   return text;
 }
 
+std::string MomentText(std::string_view name, const std::optional<DeviceConditions>& moment) {
+  if (!moment.has_value()) return "";
+  std::string text = fmt::format("  {}:", name);
+  const auto add = [&](std::string_view field, const auto& value) {
+    if (value.has_value()) text += fmt::format(" {}={}", field, *value);
+  };
+  add("compute_clock_mhz", moment->compute_clock_mhz);
+  add("memory_clock_mhz", moment->memory_clock_mhz);
+  add("power_w", moment->power_w);
+  add("power_limit_w", moment->power_limit_w);
+  add("temperature_c", moment->temperature_c);
+  if (moment->clock_reasons.has_value()) {
+    text += fmt::format(" clock_reasons=[{}]", fmt::join(*moment->clock_reasons, " "));
+  }
+  return text + "\n";
+}
+
 std::string SetText(const RecordedSet& recorded) {
   const MeasurementSet& set = recorded.set;
   std::string text = fmt::format(
@@ -76,6 +94,8 @@ std::string SetText(const RecordedSet& recorded) {
       recorded.finished ? "finished" : "unfinished", Text(set.problem), Text(set.target),
       set.peaks.f32_flops, set.peaks.f64_flops, set.peaks.bytes_per_second, Name(set.cache),
       set.seed, set.searcher, set.measured_by, set.attune_version, set.started_unix_ns);
+  text += MomentText("before", recorded.conditions.before);
+  text += MomentText("after", recorded.conditions.after);
   for (const auto& [key, value] : set.environment) text += fmt::format("  {}={}\n", key, value);
   for (const Record& record : recorded.records) text += TrialText(record.trial) + "\n";
   return text;
@@ -129,7 +149,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
       IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(**store), kPage));
 }
 
-INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3", "v4"),
+INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3", "v4", "v5"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

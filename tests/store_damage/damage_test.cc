@@ -70,6 +70,9 @@ class StoreDamageTest : public ::testing::Test {
       const MeasurementSet set = SampleSet(i, i, random);
       ASSERT_EQ(store->BeginSet(set), Status::Ok());
       ASSERT_EQ(store->Append(set.id, SampleTrials(25, random)), Status::Ok());
+      if (i > 0) {
+        ASSERT_EQ(store->NoteConditions(set.id, SampleConditions(random)), Status::Ok());
+      }
       if (i % 2 == 0) {
         ASSERT_EQ(store->FinishSet(set.id), Status::Ok());
       }

@@ -280,6 +280,53 @@ TEST_P(RecordStoreTest, FinishedSetsStayFinishedAndTakeNoMoreTrials) {
   EXPECT_THAT(sets[0].records, IsEmpty());
 }
 
+TEST_P(RecordStoreTest, ConditionsComeBackAndLaterOnesReplaceThem) {
+  const MeasurementSet set = Begun(0, 1);
+  const MeasurementSet other = Begun(0, 2);
+  ASSERT_EQ(store_->NoteConditions(set.id, SampleConditions(random_)), Status::Ok());
+  const SetConditions conditions = SampleConditions(random_);
+
+  ASSERT_EQ(store_->NoteConditions(set.id, conditions), Status::Ok());
+  ASSERT_EQ(store_->FinishSet(set.id), Status::Ok());
+
+  const auto sets = Collected(*store_).value();
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].conditions, conditions);
+  EXPECT_TRUE(sets[1].conditions.empty());
+}
+
+TEST_P(RecordStoreTest, AMomentAtWhichTheDeviceToldNothingIsAbsent) {
+  const MeasurementSet set = Begun(0, 1);
+  SetConditions conditions;
+  conditions.before = DeviceConditions();
+  conditions.after = DeviceConditions();
+  conditions.after->clock_reasons.emplace();
+
+  ASSERT_EQ(store_->NoteConditions(set.id, conditions), Status::Ok());
+
+  const SetConditions kept = Collected(*store_).value().at(0).conditions;
+  EXPECT_FALSE(kept.before.has_value());
+  ASSERT_TRUE(kept.after.has_value());
+  EXPECT_TRUE(kept.after->clock_reasons.has_value());
+  EXPECT_FALSE(kept.after->power_w.has_value());
+}
+
+TEST_P(RecordStoreTest, ImpossibleConditionsAndThoseOfFinishedOrUnknownSetsAreRefused) {
+  const MeasurementSet set = Begun(0, 1);
+  const SetConditions good = SampleConditions(random_);
+  SetConditions bad = good;
+  bad.before->power_w = std::numeric_limits<double>::infinity();
+
+  const Status refused = store_->NoteConditions(set.id, bad);
+
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("power_w is inf"));
+  EXPECT_EQ(store_->NoteConditions(std::string(32, '0'), good).code(), StatusCode::kNotFound);
+  ASSERT_EQ(store_->FinishSet(set.id), Status::Ok());
+  EXPECT_EQ(store_->NoteConditions(set.id, good).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(Collected(*store_).value().at(0).conditions.empty());
+}
+
 std::vector<std::string> IdsAfter(RecordStore& store, int64_t revision, RecordQuery query = {}) {
   query.after_revision = revision;
   const auto sets = Collected(store, query).value();

@@ -113,6 +113,20 @@ std::vector<Trial> SampleTrials(size_t count, Random& random) {
   return trials;
 }
 
+SetConditions SampleConditions(Random& random) {
+  DeviceConditions before;
+  before.compute_clock_mhz = static_cast<int64_t>(300 + random.Below(1700));
+  before.memory_clock_mhz = 2619;
+  before.power_w = 700 * random.Uniform();
+  before.power_limit_w = 700;
+  before.temperature_c = static_cast<int64_t>(random.Below(90)) - 20;
+  before.clock_reasons = {"gpu_idle"};
+  DeviceConditions after;
+  after.compute_clock_mhz = before.compute_clock_mhz;
+  after.clock_reasons = {"bit_40", "hw_slowdown", "sw_power_cap"};
+  return {before, after};
+}
+
 Result<std::vector<RecordedSet>> Collected(RecordStore& store, const RecordQuery& query) {
   std::vector<RecordedSet> sets;
   ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& recorded) {

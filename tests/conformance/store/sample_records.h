@@ -29,6 +29,9 @@ Trial SampleFailed(Random& random);
 // A mixture of passed, failed, screened and final trials.
 std::vector<Trial> SampleTrials(size_t count, Random& random);
 
+// Before with everything in it, after with a part.
+SetConditions SampleConditions(Random& random);
+
 // Everything that `query` gives, in order.
 Result<std::vector<RecordedSet>> Collected(RecordStore& store, const RecordQuery& query = {});
 // The trials of a set, without what the store adds.

@@ -1,35 +1,31 @@
-#include "storage/sql/bound_samples.h"
+#include "storage/sql/boundary_row.h"
 
 #include <fmt/format.h>
 
-#include "storage/sql/table.h"
 #include "storage/sql/transaction.h"
 
 namespace attune::sql {
 
-Status InsertBoundSamples(Connection& connection) {
-  const Table& table = BoundSamplesTable();
+Status InsertBoundary(Connection& connection, const Table& table) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t last_id, ReadLastId(connection));
   ATTUNE_ASSIGN_OR_RETURN(
       Statement * insert,
       connection.Prepare(table.insert_sql, {TypesOf(table, table.columns.size()), {}}));
-  insert->SetParameters(
-      RowWriter(table).Integer(kBoundSamplesRow).Integer(last_id).Checksum().Take());
+  insert->SetParameters(RowWriter(table).Integer(kBoundaryRow).Integer(last_id).Checksum().Take());
   return insert->Run();
 }
 
-Result<std::optional<int64_t>> ReadLastUnboundRevision(Connection& connection) {
-  const Table& table = BoundSamplesTable();
+Result<std::optional<int64_t>> ReadBoundary(Connection& connection, const Table& table) {
   ATTUNE_ASSIGN_OR_RETURN(const auto found,
                           connection.Texts(fmt::format(
                               "SELECT name FROM sqlite_master WHERE name = '{}'", table.name)));
   if (found.empty()) return std::optional<int64_t>();
-  const Cell id = IntegerCell(kBoundSamplesRow);
+  const Cell id = IntegerCell(kBoundaryRow);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {table, "id = :p0", {&id, 1}}));
   if (row.has_value()) return std::optional<int64_t>((*row)[1].integer);
   return DataLoss(fmt::format("Table {} of database '{}' has no row {}.", table.name,
-                              connection.name(), kBoundSamplesRow));
+                              connection.name(), kBoundaryRow));
 }
 
 }  // namespace attune::sql

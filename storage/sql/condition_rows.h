@@ -1,0 +1,33 @@
+// Rows of `set_conditions`: what the device said around the finals of a set.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "attune/base/status.h"
+#include "attune/trial/device_conditions.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+// Gives a set its row, without any conditions, unless it has one.
+Status InsertConditions(WriteTransaction& transaction, int64_t set_id);
+
+// Replaces the conditions of a set; a set from before there were any gets its row.
+Status UpdateConditions(WriteTransaction& transaction, int64_t set_id,
+                        const SetConditions& conditions);
+
+// Reads conditions and remembers from which set on there are any. Not thread-safe.
+class ConditionReader {
+ public:
+  // Those of a set; empty ones for a set from before they were kept. kDataLoss if a later set has
+  // no row.
+  Result<SetConditions> Read(Connection& connection, int64_t set_id);
+
+ private:
+  bool has_asked_ = false;
+  std::optional<int64_t> last_set_without_;  // Nothing if the database has no such table.
+};
+
+}  // namespace attune::sql

@@ -1,0 +1,18 @@
+CREATE TABLE bound_samples (id INTEGER PRIMARY KEY, after_revision INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE candidate (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE counter (id INTEGER PRIMARY KEY, value INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE environment (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE finished_set (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL UNIQUE REFERENCES measurement_set (id), checksum TEXT NOT NULL) STRICT;
+CREATE TABLE kept_conditions (id INTEGER PRIMARY KEY, after_revision INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE measurement_set (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem_id INTEGER NOT NULL REFERENCES problem (id), target_id INTEGER NOT NULL REFERENCES target (id), environment_id INTEGER NOT NULL REFERENCES environment (id), f32_flops REAL NOT NULL, f64_flops REAL NOT NULL, bytes_per_second REAL NOT NULL, cache TEXT NOT NULL, seed TEXT NOT NULL, searcher TEXT NOT NULL, measured_by TEXT NOT NULL, attune_version TEXT NOT NULL, started_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_unix_ns INTEGER NOT NULL) STRICT;
+CREATE TABLE problem (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, set_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE problem_tag (id INTEGER PRIMARY KEY, tag_id INTEGER NOT NULL REFERENCES tag (id), problem_id INTEGER NOT NULL REFERENCES problem (id), weight INTEGER NOT NULL, checksum TEXT NOT NULL, UNIQUE (tag_id, problem_id)) STRICT;
+CREATE TABLE set_conditions (id INTEGER PRIMARY KEY REFERENCES measurement_set (id), before_compute_clock_mhz INTEGER, before_memory_clock_mhz INTEGER, before_power_w REAL, before_power_limit_w REAL, before_temperature_c INTEGER, before_clock_reasons TEXT, after_compute_clock_mhz INTEGER, after_memory_clock_mhz INTEGER, after_power_w REAL, after_power_limit_w REAL, after_temperature_c INTEGER, after_clock_reasons TEXT, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE set_progress (id INTEGER PRIMARY KEY REFERENCES measurement_set (id), finished INTEGER NOT NULL, qualify_count INTEGER NOT NULL, screen_count INTEGER NOT NULL, final_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE store_identity (id INTEGER PRIMARY KEY, database_id TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE tag (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE target (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE TABLE trial (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES measurement_set (id), candidate_id INTEGER NOT NULL REFERENCES candidate (id), role TEXT NOT NULL, is_default INTEGER NOT NULL, failure_kind TEXT, failure_phase TEXT, failure_message TEXT, median_ns REAL, low_ns REAL, high_ns REAL, confidence REAL, cache TEXT, build_ns INTEGER NOT NULL, load_ns INTEGER NOT NULL, workspace_bytes INTEGER NOT NULL, max_error REAL, appended_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL, samples TEXT) STRICT;
+CREATE INDEX measurement_set_by_problem ON measurement_set (problem_id, started_unix_ns);
+CREATE INDEX trial_by_set ON trial (set_id, role);
