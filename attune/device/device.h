@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "attune/base/status.h"
 #include "attune/device/memory_operations.h"
 #include "attune/problem/target.h"
+#include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -112,6 +114,11 @@ class Device {
   // Waits until no other thread runtime of this process spins (OpenMP, OpenBLAS, PoCL worker
   // threads), at most `limit_ns`. kDeadlineExceeded names the thread that did not go to sleep.
   virtual Status AwaitQuiescence(int64_t limit_ns) = 0;
+
+  // Clocks, power and temperature at this moment, read and never set; nothing if the device does
+  // not tell, whatever the reason. Not beside a sample that is taken: the first question may load a
+  // library, and each takes up to some milliseconds.
+  virtual std::optional<DeviceConditions> Conditions() { return std::nullopt; }
 };
 
 }  // namespace attune

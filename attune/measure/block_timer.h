@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include <tl/expected.hpp>
 
 #include "attune/device/device.h"
+#include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -29,6 +31,9 @@ class BlockTimer {
   // not comparable (other addresses, other pages, another frequency history), so all of them are
   // discarded and the rounds start again without the culprit.
   virtual int generation() const = 0;
+
+  // What the device says of itself between two blocks; nothing if it does not tell.
+  virtual std::optional<DeviceConditions> Conditions() { return std::nullopt; }
 };
 
 }  // namespace attune

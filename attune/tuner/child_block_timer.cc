@@ -82,12 +82,27 @@ Status ChildBlockTimer::BanAndRestart(size_t index, Failure failure) {
 // After the death of the child at the hands of candidate `index`.
 Failure ChildBlockTimer::Replace(size_t index, Failure failure) {
   ++generation_;
-  const Status restarted = BanAndRestart(index, failure);
-  if (!restarted.ok()) {
-    broken_ = restarted.message();
-    child_.reset();
-  }
+  NoteIfBroken(BanAndRestart(index, failure));
   return failure;
+}
+
+void ChildBlockTimer::NoteIfBroken(const Status& restarted) {
+  if (restarted.ok()) return;
+  broken_ = restarted.message();
+  child_.reset();
+}
+
+std::optional<DeviceConditions> ChildBlockTimer::Conditions() {
+  if (!child_.has_value()) return std::nullopt;
+  const auto reply = child_->Ask(ConditionsRequest{});
+  if (!reply) {
+    ++generation_;
+    NoteIfBroken(Restart());
+    return std::nullopt;
+  }
+  const auto* told = std::get_if<ConditionsReply>(&reply->content);
+  if (told == nullptr || told->conditions == DeviceConditions()) return std::nullopt;
+  return told->conditions;
 }
 
 void ChildBlockTimer::CollectBusy() {

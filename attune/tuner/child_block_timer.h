@@ -54,10 +54,14 @@ class ChildBlockTimer final : public BlockTimer {
 
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override;
   int generation() const override { return generation_; }
+  // A child that dies of the question is replaced, and no candidate is to blame.
+  std::optional<DeviceConditions> Conditions() override;
 
  private:
   Status BanAndRestart(size_t index, Failure failure);
   Failure Replace(size_t index, Failure failure);
+  // After `restarted` nobody is timed any more if it failed.
+  void NoteIfBroken(const Status& restarted);
   void CollectBusy();
 
   SpareChildren& spares_;

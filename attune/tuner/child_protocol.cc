@@ -30,6 +30,20 @@ void PutUnlessZero(Json& json, const char* name, int64_t count) {
   if (count != 0) json[name] = count;
 }
 
+template <class Value>
+void PutIfKnown(Json& json, const char* name, const std::optional<Value>& value) {
+  if (value.has_value()) json[name] = *value;
+}
+
+void Put(Json& json, const DeviceConditions& conditions) {
+  PutIfKnown(json, "compute_clock_mhz", conditions.compute_clock_mhz);
+  PutIfKnown(json, "memory_clock_mhz", conditions.memory_clock_mhz);
+  PutIfKnown(json, "power_w", conditions.power_w);
+  PutIfKnown(json, "power_limit_w", conditions.power_limit_w);
+  PutIfKnown(json, "temperature_c", conditions.temperature_c);
+  PutIfKnown(json, "clock_reasons", conditions.clock_reasons);
+}
+
 void Put(Json& json, const Qualification& qualification) {
   json["build_ns"] = qualification.build_ns;
   json["load_ns"] = qualification.load_ns;
@@ -100,6 +114,12 @@ class FieldReader {
     return tolerance;
   }
 
+  // What the fields say together has to hold, too.
+  void Require(const Status& valid) {
+    if (!status_.ok() || valid.ok()) return;
+    status_ = DataLoss(fmt::format("A child message is impossible: {}", valid.message()));
+  }
+
   const Status& status() const { return status_; }
 
  private:
@@ -125,6 +145,24 @@ Qualification ReadQualification(FieldReader& reader) {
   qualification.max_error = reader.Number("max_error");
   qualification.quick_ns = reader.Number("quick_ns");
   return qualification;
+}
+
+template <class Value>
+std::optional<Value> IfThere(FieldReader& reader, const char* name,
+                             Value (FieldReader::*read)(const char*)) {
+  return reader.Has(name) ? std::optional<Value>((reader.*read)(name)) : std::nullopt;
+}
+
+ConditionsReply ReadConditions(FieldReader& reader) {
+  DeviceConditions conditions;
+  conditions.compute_clock_mhz = IfThere(reader, "compute_clock_mhz", &FieldReader::Integer);
+  conditions.memory_clock_mhz = IfThere(reader, "memory_clock_mhz", &FieldReader::Integer);
+  conditions.power_w = IfThere(reader, "power_w", &FieldReader::Number);
+  conditions.power_limit_w = IfThere(reader, "power_limit_w", &FieldReader::Number);
+  conditions.temperature_c = IfThere(reader, "temperature_c", &FieldReader::Integer);
+  conditions.clock_reasons = IfThere(reader, "clock_reasons", &FieldReader::Strings);
+  reader.Require(Validate(conditions));
+  return {std::move(conditions)};
 }
 
 QualifyRequest ReadQualify(FieldReader& reader) {
@@ -209,6 +247,7 @@ std::string Encode(const Request& request) {
                    json["solver"] = list.solver;
                    json["first"] = list.first;
                  },
+                 [&](const ConditionsRequest&) { json["type"] = "conditions"; },
                  [&](const PeaksRequest& peaks) {
                    json["type"] = "peaks";
                    json["version"] = peaks.version;
@@ -253,6 +292,10 @@ std::string Encode(const Reply& reply) {
                    json["type"] = "listed";
                    json["configs"] = listed.configs;
                    json["total"] = listed.total;
+                 },
+                 [&](const ConditionsReply& told) {
+                   json["type"] = "conditions";
+                   Put(json, told.conditions);
                  },
                  [&](const PeaksReply& measured) {
                    json["type"] = "peaks";
@@ -302,6 +345,8 @@ Result<Request> DecodeRequest(std::string_view text) {
     request = time;
   } else if (type == "list") {
     request = ListRequest{reader.String("solver"), reader.Count("first")};
+  } else if (type == "conditions") {
+    request = ConditionsRequest{};
   } else if (type == "peaks") {
     PeaksRequest peaks;
     peaks.version = static_cast<int>(reader.Integer("version"));
@@ -343,6 +388,8 @@ Result<Reply> DecodeReply(std::string_view text) {
     reply.content = TimedReply{reader.Number("ns")};
   } else if (type == "listed") {
     reply.content = ListedReply{reader.Strings("configs"), reader.Count("total")};
+  } else if (type == "conditions") {
+    reply.content = ReadConditions(reader);
   } else if (type == "peaks") {
     Peaks peaks;
     peaks.f32_flops = reader.Number("f32_flops");

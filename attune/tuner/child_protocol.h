@@ -12,12 +12,13 @@
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
 #include "attune/problem/target.h"
+#include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/output_check.h"
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 5;
+inline constexpr int kChildProtocolVersion = 6;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -53,6 +54,8 @@ struct ListRequest {
   std::string solver;  // Text of its id.
   uint64_t first = 0;
 };
+// What the device says of itself now.
+struct ConditionsRequest {};
 // Instead of a hello, and all that this child is asked.
 struct PeaksRequest {
   int version = kChildProtocolVersion;
@@ -67,7 +70,7 @@ struct CompileRequest {
   std::string candidate;
 };
 using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
-                             PeaksRequest, CompileRequest>;
+                             ConditionsRequest, PeaksRequest, CompileRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -98,6 +101,9 @@ struct ListedReply {
   std::vector<std::string> configs;  // Texts, at most kConfigsPerPage.
   uint64_t total = 0;
 };
+struct ConditionsReply {
+  DeviceConditions conditions;  // Without a field if the device tells nothing.
+};
 struct PeaksReply {
   Peaks peaks;
 };
@@ -112,7 +118,7 @@ struct FailedReply {
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
-               TimedReply, ListedReply, PeaksReply, CompiledReply, FailedReply>
+               TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, FailedReply>
       content;
 };
 

@@ -98,6 +98,53 @@ TEST(ChildProtocolTest, MissingOrMistypedFieldsAreNamed) {
   EXPECT_FALSE(DecodeRequest("").ok());
 }
 
+DeviceConditions BusyConditions() {
+  DeviceConditions conditions;
+  conditions.compute_clock_mhz = 1305;
+  conditions.memory_clock_mhz = 2619;
+  conditions.power_w = 698.25;
+  conditions.power_limit_w = 700;
+  conditions.temperature_c = -3;
+  conditions.clock_reasons = {"hw_slowdown", "sw_power_cap"};
+  return conditions;
+}
+
+TEST(ChildProtocolTest, ConditionsArriveWholeInPartAndNotAtAll) {
+  DeviceConditions part;
+  part.clock_reasons.emplace();
+
+  EXPECT_TRUE(std::holds_alternative<ConditionsRequest>(
+      *DecodeRequest(Encode(Request(ConditionsRequest{})))));
+  for (const DeviceConditions& sent : {BusyConditions(), part, DeviceConditions()}) {
+    const auto reply = DecodeReply(Encode(Reply{5, ConditionsReply{sent}}));
+
+    ASSERT_TRUE(reply.ok()) << reply.status().message();
+    EXPECT_EQ(std::get<ConditionsReply>(reply->content).conditions, sent);
+  }
+}
+
+TEST(ChildProtocolTest, ImpossibleConditionsAreRefusedWithTheField) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"("power_w":"700")", "'power_w'"},
+      {R"("power_w":-1)", "power_w is -1"},
+      {R"("power_limit_w":null)", "power_limit_w is nan"},
+      {R"("compute_clock_mhz":1.5)", "'compute_clock_mhz'"},
+      {R"("memory_clock_mhz":-7)", "memory_clock_mhz is -7"},
+      {R"("temperature_c":[])", "'temperature_c'"},
+      {R"("clock_reasons":"gpu_idle")", "'clock_reasons'"},
+      {R"("clock_reasons":["gpu idle"])", "no word"},
+      {R"("clock_reasons":["b","a"])", "ascending"},
+  };
+  for (const auto& [field, message] : wrong) {
+    const std::string text = R"({"type":"conditions","at_ns":1,)" + std::string(field) + "}";
+
+    const Status status = DecodeReply(text).status();
+
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << text;
+    EXPECT_NE(status.message().find(message), std::string::npos) << status.message();
+  }
+}
+
 TEST(ChildProtocolTest, FrameIsTakenOnlyWhenComplete) {
   const std::string frame = Framed("hello");
   std::string buffer;
@@ -165,6 +212,20 @@ TEST(ChildProtocolTest, FrameOfAbsurdLengthIsRefused) {
   EXPECT_EQ(TakeFrame(empty).status().code(), StatusCode::kDataLoss);
   EXPECT_EQ(TakeFrame(huge).status().code(), StatusCode::kDataLoss);
   EXPECT_FALSE(WriteFrame(-1, std::string(kMaxFrameBytes + 1, 'x')).ok());
+}
+
+TEST(ChildProtocolTest, DamagedConditionsAreRefusedOrPossible) {
+  const std::string intact = Encode(Reply{5, ConditionsReply{BusyConditions()}});
+  Random random(43);
+
+  for (int i = 0; i < 10000; ++i) {
+    std::string damaged = intact;
+    damaged[random.Below(damaged.size())] = static_cast<char>(random.Below(256));
+    const auto reply = DecodeReply(damaged);
+    if (!reply.ok()) continue;
+    ASSERT_TRUE(std::holds_alternative<ConditionsReply>(reply->content)) << damaged;
+    EXPECT_TRUE(Validate(std::get<ConditionsReply>(reply->content).conditions).ok()) << damaged;
+  }
 }
 
 TEST(ChildProtocolTest, RandomDamageNeverPassesUnnoticedAsAnotherKind) {

@@ -196,6 +196,12 @@ class EvaluationServer {
     return SendFailure({time_ns.error(), {}});
   }
 
+  Status Answer(const ConditionsRequest&) {
+    if (device_ == nullptr)
+      return FailedPrecondition("Conditions were asked for before the hello.");
+    return Send(ConditionsReply{device_->Conditions().value_or(DeviceConditions())});
+  }
+
   Result<Candidate> ParseForRunner(const std::string& text) {
     if (!runner_.has_value()) return FailedPrecondition("A candidate came before the hello.");
     return ParseCandidate(text);

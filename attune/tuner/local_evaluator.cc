@@ -16,16 +16,18 @@ namespace {
 
 class LocalBlockTimer final : public BlockTimer {
  public:
-  explicit LocalBlockTimer(CandidateRunner& runner, std::vector<size_t> indices)
-      : runner_(runner), indices_(std::move(indices)) {}
+  LocalBlockTimer(CandidateRunner& runner, Device& device, std::vector<size_t> indices)
+      : runner_(runner), device_(device), indices_(std::move(indices)) {}
 
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
     return runner_.Time(indices_[index], request);
   }
   int generation() const override { return 0; }
+  std::optional<DeviceConditions> Conditions() override { return device_.Conditions(); }
 
  private:
   CandidateRunner& runner_;
+  Device& device_;
   std::vector<size_t> indices_;  // Of the runner, by index of the timer.
 };
 
@@ -88,7 +90,7 @@ class LocalEvaluator final : public Evaluator {
       indices.push_back(*index);
     }
     return std::unique_ptr<BlockTimer>(
-        std::make_unique<LocalBlockTimer>(*runner_, std::move(indices)));
+        std::make_unique<LocalBlockTimer>(*runner_, device_, std::move(indices)));
   }
 
   std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }

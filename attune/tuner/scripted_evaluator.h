@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,11 +26,14 @@ using LaunchTime = std::function<double(int64_t p)>;
 // Warms up as evaluators do, at the cost of time on the clock.
 class WarmingTimer final : public BlockTimer {
  public:
-  WarmingTimer(std::vector<double> times_ns, double sigma, uint64_t seed, FakeClock& clock)
+  // `told` is what the device says of itself, one answer for each question.
+  WarmingTimer(std::vector<double> times_ns, double sigma, uint64_t seed, FakeClock& clock,
+               std::vector<DeviceConditions> told)
       : times_ns_(times_ns),
         warmed_(times_ns.size(), false),
         clock_(clock),
-        timer_(std::move(times_ns), {.sigma = sigma, .spike_probability = 0.005}, seed, clock) {}
+        timer_(std::move(times_ns), {.sigma = sigma, .spike_probability = 0.005}, seed, clock),
+        told_(std::move(told)) {}
 
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
     if (!warmed_[index] || times_ns_[index] <= kLongLaunchNs) {
@@ -39,12 +43,18 @@ class WarmingTimer final : public BlockTimer {
     return timer_.TimeBlock(index, request);
   }
   int generation() const override { return 0; }
+  std::optional<DeviceConditions> Conditions() override {
+    if (asked_ == told_.size()) return std::nullopt;
+    return told_[asked_++];
+  }
 
  private:
   std::vector<double> times_ns_;
   std::vector<bool> warmed_;
   FakeClock& clock_;
   SyntheticTimer timer_;
+  std::vector<DeviceConditions> told_;
+  size_t asked_ = 0;
 };
 
 // Qualifies two at once: each verified by one launch and timed by another, which takes up to 1.2
@@ -90,7 +100,7 @@ class ScriptedEvaluator final : public Evaluator {
     std::vector<double> times_ns;
     for (const Candidate& candidate : candidates) times_ns.push_back(TimeOf(candidate));
     return std::unique_ptr<BlockTimer>(
-        std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_));
+        std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_, told_));
   }
   std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
 
@@ -104,6 +114,8 @@ class ScriptedEvaluator final : public Evaluator {
   void Refuse(Problem problem) { refused_.push_back(std::move(problem)); }
   // From now on the device lists `configs` for every solver that asks it.
   void ListOnDevice(std::vector<Config> configs) { listed_ = std::move(configs); }
+  // From now on a device that candidates are timed on says this of itself, one after another.
+  void TellConditions(std::vector<DeviceConditions> told) { told_ = std::move(told); }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -118,6 +130,7 @@ class ScriptedEvaluator final : public Evaluator {
   LaunchTime time_ns_;
   std::map<int64_t, int64_t> load_ns_;
   std::vector<Config> listed_;
+  std::vector<DeviceConditions> told_;
   bool all_fail_ = false;
   std::vector<Problem> refused_;
   int reference_steps_ = 0;

@@ -12,6 +12,7 @@
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/reference_bound.h"
+#include "attune/tuner/session_notes.h"
 
 namespace attune {
 namespace {
@@ -365,7 +366,7 @@ Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Run
     if (!heat.baseline_failed) {
       return Affordable(FinalistsOf(std::move(heat), entrants));
     }
-    NoteBaseline(field.front());
+    report_.notes.push_back(LostBaselineNote(field.front().candidate));
     field.erase(field.begin());
   }
   return std::vector<Runner>();
@@ -465,7 +466,7 @@ Status TuningSession::RunFinale(std::vector<Runner> finalists) {
   while (!finalists.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const bool decided, TryFinale(finalists));
     if (decided) break;
-    NoteBaseline(finalists.front());
+    report_.notes.push_back(LostBaselineNote(finalists.front().candidate));
     finalists.erase(finalists.begin());
   }
   return Status::Ok();
@@ -478,6 +479,8 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   for (const Runner& runner : finalists) candidates.push_back(runner.candidate);
   const auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
+  SetConditions conditions;
+  conditions.before = (*timer)->Conditions();
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
@@ -489,6 +492,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   for (size_t i = 1; i < finalists.size(); ++i) challengers.push_back({i, finalists[i].launches});
   const FinalResult result =
       RunFinal(**timer, {0, finalists[0].launches}, challengers, final_options, *parts_.clock);
+  conditions.after = (*timer)->Conditions();
   std::vector<Trial> trials = {
       TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
   for (size_t i = 1; i < finalists.size(); ++i) {
@@ -507,6 +511,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   // A default that failed is no baseline to anybody.
   if (!decided && !trials.empty()) trials[0].is_default = false;
   ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
+  if (decided) ATTUNE_RETURN_IF_ERROR(NoteConditions(conditions));
   return decided;
 }
 
@@ -533,26 +538,19 @@ Status TuningSession::Decide() {
             !Replaces(recorded, *standing_, options_.select);
     return Status::Ok();
   }));
-  if (report_.choice.has_value()) NoteUnsteady(*report_.choice);
+  report_.is_steady = !report_.choice.has_value() || WasSteady(*report_.choice);
+  if (!report_.is_steady) report_.notes.push_back(UnsteadyNote(*report_.choice));
   if (!stays) return parts_.store->FinishSet(set_id_);
   report_.choice = standing_;
-  report_.notes.push_back(fmt::format(
-      "What measurement set {} decided stays: the evidence of this one is worse. Its final had too "
-      "little time to be as sure, or did not reach {}; more time for each problem helps.",
-      standing_->set_id, Text(standing_->candidate)));
+  report_.notes.push_back(StandsNote(*standing_));
   return Status::Ok();
 }
 
-void TuningSession::NoteUnsteady(const Choice& choice) {
-  report_.is_steady = WasSteady(choice);
-  if (report_.is_steady) return;
-  const Measurement& of_default = choice.default_measurement;
-  const bool is_default = RelativeSpread(of_default) >= RelativeSpread(choice.measurement);
-  report_.notes.push_back(fmt::format(
-      "The interval of {} is ±{:.0f} %, wider than the ±{:.0f} % of an idle machine: something "
-      "else ran beside, or each problem has too little time.",
-      Text(is_default ? choice.default_candidate : choice.candidate),
-      100 * RelativeSpread(is_default ? of_default : choice.measurement), 100 * kMostSteadySpread));
+Status TuningSession::NoteConditions(const SetConditions& conditions) {
+  if (conditions.empty()) return Status::Ok();
+  report_.held_back_by = HeldBackBy(conditions);
+  if (!report_.held_back_by.empty()) report_.notes.push_back(HeldBackNote(conditions));
+  return parts_.store->NoteConditions(set_id_, conditions);
 }
 
 Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_default,
@@ -568,12 +566,6 @@ Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_defau
   if (const Failure* failure = entry.failure()) trial.outcome = *failure;
   if (const Measurement* measurement = entry.measurement()) trial.outcome = *measurement;
   return trial;
-}
-
-void TuningSession::NoteBaseline(const Runner& baseline) {
-  report_.notes.push_back(
-      fmt::format("The baseline {} failed while it was timed; the next one took its place.",
-                  Text(baseline.candidate)));
 }
 
 void TuningSession::Report(Stage stage) {

@@ -101,9 +101,8 @@ class TuningSession {
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
-  // Says so if the times on which `choice` rests are of a busy machine.
-  void NoteUnsteady(const Choice& choice);
-  void NoteBaseline(const Runner& baseline);
+  // Keeps them with the set, and says so if they held the clock back.
+  Status NoteConditions(const SetConditions& conditions);
   // What share of the time of a problem is, in nanoseconds.
   int64_t ShareNs(double share) const;
   uint64_t DataSeed() const;

@@ -150,6 +150,16 @@ class RetuningTest : public ::testing::Test {
     return found;
   }
 
+  SetConditions ConditionsOf(const std::string& set_id) {
+    SetConditions conditions;
+    const Status visited = store_.Visit({}, [&](const RecordedSet& recorded) {
+      if (recorded.set.id == set_id) conditions = recorded.conditions;
+      return Status::Ok();
+    });
+    EXPECT_TRUE(visited.ok());
+    return conditions;
+  }
+
   const Problem problem_ = PackedGemm(64, 64, 64);
   FakeClock clock_;
   LaunchTime time_ns_ = [](int64_t p) { return p == 7 ? 32e6 : 40e6; };
@@ -184,6 +194,30 @@ TEST_F(RetuningTest, ABusyMachineIsNoted) {
   EXPECT_FALSE(busy.is_steady);
   const std::string notes = testing::PrintToString(busy.notes);
   EXPECT_NE(notes.find("wider than the ±25 % of an idle machine"), std::string::npos) << notes;
+}
+
+TEST_F(RetuningTest, AClockThatIsHeldBackIsRecordedAndNoted) {
+  DeviceConditions before;
+  before.compute_clock_mhz = 1980;
+  before.clock_reasons = {"gpu_idle"};
+  DeviceConditions after;
+  after.compute_clock_mhz = 1305;
+  after.clock_reasons = {"sw_power_cap"};
+  evaluator_.TellConditions({before, after});
+
+  const TuneReport report = Tune(4000 * kMillisecondNs);
+
+  EXPECT_EQ(report.held_back_by, std::vector<std::string>{"power cap"});
+  const std::string notes = testing::PrintToString(report.notes);
+  EXPECT_NE(notes.find("(throttled: power cap)"), std::string::npos) << notes;
+  EXPECT_EQ(ConditionsOf(report.set_id), (SetConditions{before, after}));
+}
+
+TEST_F(RetuningTest, ADeviceThatTellsNothingLeavesNoConditionsAndNoNote) {
+  const TuneReport report = Tune(4000 * kMillisecondNs);
+
+  EXPECT_TRUE(report.held_back_by.empty());
+  EXPECT_TRUE(ConditionsOf(report.set_id).empty());
 }
 
 TEST_F(RetuningTest, AsCarefulOnesDecideAnew) {

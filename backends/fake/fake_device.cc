@@ -1,5 +1,7 @@
 #include "backends/fake/fake_device.h"
 
+#include <signal.h>
+
 #include <cassert>
 #include <cmath>
 #include <cstdlib>
@@ -7,6 +9,8 @@
 #include <numbers>
 
 #include <fmt/format.h>
+
+#include "backends/fake/fake_faults.h"
 
 namespace attune {
 namespace {
@@ -38,7 +42,16 @@ std::byte* Address(BufferView view) {
 Target FakeTarget() { return {"fake", "Fake Processor", "fake-v1", 2, {{"isa", "none"}}}; }
 
 FakeDevice::FakeDevice(const FakeScript& script)
-    : target_(FakeTarget()), drift_(script.drift()), random_(script.seed()) {}
+    : target_(FakeTarget()),
+      drift_(script.drift()),
+      conditions_(script.conditions()),
+      asking_kills_(script.asking_kills()),
+      random_(script.seed()) {}
+
+std::optional<DeviceConditions> FakeDevice::Conditions() {
+  if (asking_kills_) DieBy(SIGSEGV);
+  return conditions_;
+}
 
 Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
   const size_t rounded = (size_bytes + kAlignment) / kAlignment * kAlignment;

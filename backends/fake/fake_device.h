@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "attune/base/random.h"
 #include "attune/base/status.h"
@@ -36,12 +37,15 @@ class FakeDevice final : public Device {
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+  std::optional<DeviceConditions> Conditions() override;
 
  private:
   double NoiseFactor(const FakeBehaviour& behaviour);
 
   Target target_;
   double drift_;
+  DeviceConditions conditions_;
+  bool asking_kills_;
   Random random_;
   double now_ns_ = 0;
 };

@@ -18,13 +18,6 @@ namespace {
 
 std::atomic<int> loads = 0;  // Of candidates, in this process.
 
-// Without the handlers of a sanitizer, so that the parent sees the signal.
-[[noreturn]] void DieBy(int signal) {
-  ::signal(signal, SIG_DFL);
-  ::raise(signal);
-  std::abort();
-}
-
 [[noreturn]] void Hang() {
   while (true) ::pause();
 }
@@ -51,6 +44,12 @@ Status HogMemory(int limit_mib) {
 }  // namespace
 
 void NoteLoad() { ++loads; }
+
+void DieBy(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+  std::abort();
+}
 
 Status CommitProcessFault(const FakeBehaviour& behaviour) {
   switch (behaviour.fault) {

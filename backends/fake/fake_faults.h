@@ -9,6 +9,9 @@ namespace attune {
 // Counts a candidate that this process has loaded.
 void NoteLoad();
 
+// Without the handlers of a sanitizer, so that the parent sees the signal.
+[[noreturn]] void DieBy(int signal);
+
 // Commits the fault of `behaviour` if it is one of the process (crash, abort, exit, hang, spin,
 // memory_hog) or a launch error; returns Ok for all others, and does not return from most.
 Status CommitProcessFault(const FakeBehaviour& behaviour);

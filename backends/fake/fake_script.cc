@@ -1,5 +1,6 @@
 #include "backends/fake/fake_script.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -33,6 +34,17 @@ constexpr std::array<std::pair<FakeFault, std::string_view>, 21> kFaults = {{
     {FakeFault::kOverwriteGap, "overwrite_gap"},
     {FakeFault::kMemoryHog, "memory_hog"},
 }};
+
+// Parted by commas.
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
 
 template <class Number>
 Status ParseNumber(std::string_view key, std::string_view text, Number low, Number high,
@@ -125,8 +137,37 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "listed") return ParseNumber(key, value, 0, 1'000'000, listed_);
   if (key == "count") return ParseNumber(key, value, 1, 64, count_);
   if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
-  return InvalidArgument(fmt::format(
-      "The device has no setting '{}'; it has seed, drift, listed, count, broken.", key));
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_condition, ApplyToConditions(setting));
+  if (is_condition) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("The device has no setting '{}'; it has seed, drift, listed, count, broken, "
+                  "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
+                  "clock_reasons, conditions.",
+                  key));
+}
+
+Result<bool> FakeScript::ApplyToConditions(const Setting& setting) {
+  const auto& [key, value] = setting;
+  const auto read = [&](auto& field, auto low, auto high) -> Result<bool> {
+    ATTUNE_RETURN_IF_ERROR(ParseNumber(key, value, low, high, field.emplace()));
+    return true;
+  };
+  constexpr int64_t kMostMhz = 1'000'000;
+  if (key == "compute_clock_mhz") return read(conditions_.compute_clock_mhz, int64_t{0}, kMostMhz);
+  if (key == "memory_clock_mhz") return read(conditions_.memory_clock_mhz, int64_t{0}, kMostMhz);
+  if (key == "power_w") return read(conditions_.power_w, 0.0, 1e6);
+  if (key == "power_limit_w") return read(conditions_.power_limit_w, 0.0, 1e6);
+  if (key == "temperature_c") {
+    return read(conditions_.temperature_c, int64_t{-273}, int64_t{1000});
+  }
+  if (key == "conditions" && value == "crash") {
+    asking_kills_ = true;
+    return true;
+  }
+  if (key != "clock_reasons") return false;
+  conditions_.clock_reasons = value == "none" ? std::vector<std::string>() : Words(value);
+  ATTUNE_RETURN_IF_ERROR(Validate(conditions_));
+  return true;
 }
 
 Status FakeScript::Apply(const Setting& setting, FakeBehaviour& behaviour) {

@@ -9,6 +9,7 @@
 
 #include "attune/base/status.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/device_conditions.h"
 
 namespace attune {
 
@@ -61,8 +62,10 @@ struct FakeBehaviour {
 // fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
 // in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
 // of the slow change of speed, a fraction), count (of devices: "fake", then "fake:1", ...), broken
-// (the number of one that cannot be opened), and listed, how many configs the device lists for
-// fake.listed, a solver that is there if it lists any.
+// (the number of one that cannot be opened), listed, how many configs the device lists for
+// fake.listed, a solver that is there if it lists any, and what the device says of itself: the
+// fields of DeviceConditions by their names, clock_reasons parted by commas or `none`, or
+// conditions=crash for a device that kills whoever asks.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -76,6 +79,8 @@ class FakeScript {
   int listed() const { return listed_; }
   int count() const { return count_; }
   int broken() const { return broken_; }
+  const DeviceConditions& conditions() const { return conditions_; }
+  bool asking_kills() const { return asking_kills_; }
 
  private:
   struct Setting {
@@ -89,6 +94,8 @@ class FakeScript {
   };
   static Status Apply(const Setting& setting, FakeBehaviour& behaviour);
   Status ApplyToDevice(const Setting& setting);
+  // False if `setting` is none of the conditions.
+  Result<bool> ApplyToConditions(const Setting& setting);
   Status ParseLine(std::string_view line);
   static Result<Setting> ParseSetting(std::string_view word);
   static bool Matches(const Rule& rule, const Candidate& candidate);
@@ -99,6 +106,8 @@ class FakeScript {
   int listed_ = 0;
   int count_ = 1;
   int broken_ = -1;
+  DeviceConditions conditions_;
+  bool asking_kills_ = false;
 };
 
 // The environment variable through which a process gets its script.

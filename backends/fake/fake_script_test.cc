@@ -33,11 +33,28 @@ TEST(FakeScriptTest, DeviceLineSetsWhatAllShare) {
   EXPECT_EQ(script->drift(), 0.1);
 }
 
+TEST(FakeScriptTest, DeviceLineSaysWhatTheDeviceSaysOfItself) {
+  const auto script = FakeScript::Parse(
+      "device compute_clock_mhz=1305 memory_clock_mhz=2619 power_w=698.25\n"
+      "device power_limit_w=700 temperature_c=-3 clock_reasons=gpu_idle,sw_power_cap");
+  const auto free = FakeScript::Parse("device clock_reasons=none");
+
+  ASSERT_TRUE(script.ok()) << script.status().ToString();
+  EXPECT_EQ(script->conditions(),
+            (DeviceConditions{1305, 2619, 698.25, 700, -3,
+                              std::vector<std::string>{"gpu_idle", "sw_power_cap"}}));
+  EXPECT_FALSE(script->asking_kills());
+  EXPECT_EQ(free->conditions().clock_reasons, std::vector<std::string>());
+  EXPECT_EQ(FakeScript().conditions(), DeviceConditions());
+  EXPECT_TRUE(FakeScript::Parse("device conditions=crash")->asking_kills());
+}
+
 TEST(FakeScriptTest, MistakesAreReportedWithTheirLine) {
   for (const char* text :
        {"* x=1", "* fault=none\n* fault=no_such", "* sigma=-1", "* sigma=", "* sigma=1x", "* sigma",
-        "device x=1", "device drift=2", "fake.tiled{tile=8 fault=crash", "fake.tiled{tile} sigma=1",
-        "* time_ns=nan", "* at_launch=0"}) {
+        "device x=1", "device drift=2", "device power_w=-1", "device conditions=tell",
+        "device clock_reasons=b,a", "device clock_reasons=", "fake.tiled{tile=8 fault=crash",
+        "fake.tiled{tile} sigma=1", "* time_ns=nan", "* at_launch=0"}) {
     const Status status = FakeScript::Parse(text).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << text;
     EXPECT_NE(status.message().find("line "), std::string::npos) << text;

@@ -88,6 +88,17 @@ class FaultTest : public testing::Test {
     return failures;
   }
 
+  // Around the final of the only set on record.
+  SetConditions RecordedConditions() {
+    SetConditions conditions;
+    const Status visited = store_->Visit({}, [&](const RecordedSet& recorded) {
+      conditions = recorded.conditions;
+      return Status::Ok();
+    });
+    EXPECT_TRUE(visited.ok()) << visited.message();
+    return conditions;
+  }
+
   // Tunes with one candidate broken in the given way; returns what was recorded of it.
   Failure FailureOf(const std::string& fault) {
     Script(fmt::format("fake.tiled{{threads=2,tile=16,unroll=4}} fault={} time_ns=1", fault));
@@ -445,6 +456,36 @@ TEST_F(FaultTest, UnknownDeviceIsRefusedByTheChildWithTheKnownOnes) {
 
   EXPECT_EQ(report.status().code(), StatusCode::kInternal);
   EXPECT_NE(report.status().message().find("cuda:7"), std::string::npos);
+}
+
+TEST_F(FaultTest, WhatTheDeviceSaysAroundTheFinalIsRecorded) {
+  Script(
+      "device compute_clock_mhz=1305 power_w=698.25 temperature_c=71 "
+      "clock_reasons=gpu_idle,sw_power_cap");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const SetConditions conditions = RecordedConditions();
+  ASSERT_TRUE(conditions.before.has_value() && conditions.after.has_value());
+  EXPECT_EQ(conditions.before, conditions.after);
+  EXPECT_EQ(conditions.after->compute_clock_mhz, 1305);
+  EXPECT_EQ(conditions.after->power_w, 698.25);
+  EXPECT_FALSE(conditions.after->memory_clock_mhz.has_value());
+  EXPECT_EQ(report->held_back_by, std::vector<std::string>{"power cap"});
+}
+
+TEST_F(FaultTest, ADeviceThatKillsWhoeverAsksIsTimedWithoutAnAnswer) {
+  Script("device conditions=crash");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_GT(report->choice->speedup_low, 1.0);
+  EXPECT_TRUE(report->failures.empty());
+  EXPECT_TRUE(RecordedFailures().empty());
+  EXPECT_TRUE(RecordedConditions().empty());
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "attune/tuner/session_notes.h"
+
+#include <fmt/format.h>
+
+namespace attune {
+
+std::string UnsteadyNote(const Choice& choice) {
+  const Measurement& of_default = choice.default_measurement;
+  const bool is_default = RelativeSpread(of_default) >= RelativeSpread(choice.measurement);
+  return fmt::format(
+      "The interval of {} is ±{:.0f} %, wider than the ±{:.0f} % of an idle machine: something "
+      "else ran beside, or each problem has too little time.",
+      Text(is_default ? choice.default_candidate : choice.candidate),
+      100 * RelativeSpread(is_default ? of_default : choice.measurement), 100 * kMostSteadySpread);
+}
+
+std::string HeldBackNote(const SetConditions& conditions) {
+  return fmt::format(
+      "The device held its clock back around the final (throttled: {}). Candidates ran in the same "
+      "rounds, so their order holds, and each of them may be faster at full clock.",
+      HeldBackText(conditions));
+}
+
+std::string StandsNote(const Choice& standing) {
+  return fmt::format(
+      "What measurement set {} decided stays: the evidence of this one is worse. Its final had too "
+      "little time to be as sure, or did not reach {}; more time for each problem helps.",
+      standing.set_id, Text(standing.candidate));
+}
+
+std::string LostBaselineNote(const Candidate& baseline) {
+  return fmt::format("The baseline {} failed while it was timed; the next one took its place.",
+                     Text(baseline));
+}
+
+}  // namespace attune

@@ -1,0 +1,25 @@
+// What a tuning says about its own evidence: sentences for people.
+#pragma once
+
+#include <string>
+
+#include "attune/record/select.h"
+#include "attune/trial/candidate.h"
+#include "attune/trial/device_conditions.h"
+
+namespace attune {
+
+// That the times on which `choice` rests are of a busy machine. REQUIRES: !WasSteady(choice).
+std::string UnsteadyNote(const Choice& choice);
+
+// That the clock was held back around the final, and by what. REQUIRES: HeldBackBy(conditions) is
+// not empty.
+std::string HeldBackNote(const SetConditions& conditions);
+
+// That `standing` is kept, because the new evidence is worse.
+std::string StandsNote(const Choice& standing);
+
+// That `baseline` failed while it was timed.
+std::string LostBaselineNote(const Candidate& baseline);
+
+}  // namespace attune
