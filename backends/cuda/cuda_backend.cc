@@ -19,6 +19,7 @@
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/lazy.h"
+#include "backends/cuda/nvml.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
@@ -65,7 +66,7 @@ class CudaBackendImpl final : public Backend {
 
   std::vector<LibraryReport> Libraries() const override {
     std::vector<LibraryReport> reports = {driver_.report, nvrtc_.Get().report, lt_.Get().report(),
-                                          cudnn_.Get().report()};
+                                          cudnn_.Get().report(), nvml_.Get().report()};
     reports.insert(reports.end(), kernel_reports_.begin(), kernel_reports_.end());
     return reports;
   }
@@ -87,7 +88,7 @@ class CudaBackendImpl final : public Backend {
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     ATTUNE_ASSIGN_OR_RETURN(const DeviceEntry* entry, inventory_.Find(spec));
     ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
-                            CudaDevice::Open(driver_, *entry, nvrtc_));
+                            CudaDevice::Open(driver_, *entry, nvrtc_, nvml_));
     return std::unique_ptr<Device>(std::move(device));
   }
 
@@ -102,6 +103,7 @@ class CudaBackendImpl final : public Backend {
   const Driver driver_ = LoadDriver();
   const Inventory inventory_{driver_};  // Borrows the driver, as devices do.
   const Lazy<Nvrtc> nvrtc_;
+  const Lazy<Nvml> nvml_;
   const Lazy<CublasLt> lt_;  // Solvers borrow it, and the next.
   const Lazy<Cudnn> cudnn_;
   const std::vector<LibraryReport> kernel_reports_;

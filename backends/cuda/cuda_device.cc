@@ -45,12 +45,13 @@ class CudaBuffer final : public Buffer {
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver, const DeviceEntry& entry,
-                                                     const Lazy<Nvrtc>& nvrtc) {
+                                                     const Lazy<Nvrtc>& nvrtc,
+                                                     const Lazy<Nvml>& nvml) {
   if (!entry.reason.empty()) {
     return Unavailable(
         fmt::format("Cannot open {} ({}): {}", entry.spec, entry.target.device, entry.reason));
   }
-  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry, nvrtc));
+  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, entry, nvrtc, nvml));
   ATTUNE_RETURN_IF_ERROR(device->Check(
       driver.cuDevicePrimaryCtxRetain(&device->context_, entry.device), "Cannot create a context"));
   ATTUNE_RETURN_IF_ERROR(device->Enter());
@@ -179,6 +180,12 @@ Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& argum
 Status CudaDevice::AwaitQuiescence(int64_t) {
   // Times are the device's own, so what host threads do does not matter; its queue must be empty.
   return Synchronize();
+}
+
+std::optional<DeviceConditions> CudaDevice::Conditions() {
+  // Why nothing is known is in the report of the library; a set is as valid without it.
+  auto conditions = nvml_.Get().Read(entry_.pci_bus_id);
+  return conditions.ok() ? std::optional(std::move(*conditions)) : std::nullopt;
 }
 
 Result<CudaDevice*> CudaDeviceOf(Device& device) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "attune/base/fingerprint.h"
@@ -13,6 +14,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
+#include "backends/cuda/nvml.h"
 #include "backends/cuda/nvrtc.h"
 
 namespace attune::cuda {
@@ -35,7 +37,7 @@ class CudaDevice final : public Device {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
-                                                  const Lazy<Nvrtc>& nvrtc);
+                                                  const Lazy<Nvrtc>& nvrtc, const Lazy<Nvml>& nvml);
   ~CudaDevice() override;
 
   const Target& target() const override { return entry_.target; }
@@ -49,6 +51,8 @@ class CudaDevice final : public Device {
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
+  // By NVML.
+  std::optional<DeviceConditions> Conditions() override;
 
   // Makes the context current in this thread: before anything that libraries do on this device.
   Status Enter() const;
@@ -64,8 +68,9 @@ class CudaDevice final : public Device {
   }
 
  private:
-  CudaDevice(const Driver& driver, const DeviceEntry& entry, const Lazy<Nvrtc>& nvrtc)
-      : driver_(driver), entry_(entry), nvrtc_(nvrtc) {}
+  CudaDevice(const Driver& driver, const DeviceEntry& entry, const Lazy<Nvrtc>& nvrtc,
+             const Lazy<Nvml>& nvml)
+      : driver_(driver), entry_(entry), nvrtc_(nvrtc), nvml_(nvml) {}
 
   Status Check(CUresult code, std::string_view what) const;
   Status EnsureDisplacer();
@@ -73,6 +78,7 @@ class CudaDevice final : public Device {
   const Driver& driver_;
   const DeviceEntry& entry_;
   const Lazy<Nvrtc>& nvrtc_;
+  const Lazy<Nvml>& nvml_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   LoadedModules loaded_modules_;

@@ -18,9 +18,11 @@
 namespace attune::cuda {
 namespace {
 
+using testing::AllOf;
 using testing::Gt;
 using testing::HasSubstr;
 using testing::Lt;
+using testing::Optional;
 
 // Keeps the device busy for about `clocks` of its cycles; refuses to be captured if told so.
 class Spin final : public Executable {
@@ -140,6 +142,34 @@ TEST_F(CudaDeviceTest, PeaksAreThoseOfAGpu) {
   RecordProperty("f32_tflops", std::to_string(peaks->f32_flops / 1e12));
   RecordProperty("f64_tflops", std::to_string(peaks->f64_flops / 1e12));
   RecordProperty("gb_per_second", std::to_string(peaks->bytes_per_second / 1e9));
+}
+
+TEST_F(CudaDeviceTest, ConditionsAreThoseOfAGpu) {
+  const auto module = Compile(kSpin);
+  Spin spin(*device_, *module, 200'000'000);  // 0.1 s, so that the clocks are up.
+  ASSERT_TRUE(device_->TimeNs(spin, {}, {.launches = 1}).ok());
+
+  const auto conditions = device_->Conditions();
+
+  if (!nvml_.Get().available()) {
+    EXPECT_FALSE(conditions.has_value());
+    GTEST_SKIP() << "No NVML beside this driver: " << nvml_.Get().report().missing;
+  }
+  ASSERT_TRUE(conditions.has_value())
+      << nvml_.Get().Read(device_->entry().pci_bus_id).status().ToString();
+  ASSERT_TRUE(Validate(*conditions).ok()) << Validate(*conditions).message();
+  EXPECT_THAT(conditions->compute_clock_mhz, Optional(AllOf(Gt(100), Lt(5000))));
+  EXPECT_THAT(conditions->memory_clock_mhz, Optional(AllOf(Gt(100), Lt(20'000))));
+  EXPECT_THAT(conditions->power_w, Optional(AllOf(Gt(5.0), Lt(3000.0))));
+  EXPECT_THAT(conditions->power_limit_w, Optional(AllOf(Gt(20.0), Lt(3000.0))));
+  EXPECT_THAT(conditions->temperature_c, Optional(AllOf(Gt(5), Lt(120))));
+  ASSERT_TRUE(conditions->clock_reasons.has_value());
+  RecordProperty("compute_clock_mhz", std::to_string(*conditions->compute_clock_mhz));
+  RecordProperty("memory_clock_mhz", std::to_string(*conditions->memory_clock_mhz));
+  RecordProperty("power_w", std::to_string(*conditions->power_w));
+  RecordProperty("power_limit_w", std::to_string(*conditions->power_limit_w));
+  RecordProperty("temperature_c", std::to_string(*conditions->temperature_c));
+  RecordProperty("clock_reasons", testing::PrintToString(*conditions->clock_reasons));
 }
 
 TEST_F(CudaDeviceTest, EveryAnswerOfCublasLtIsFoundAgainByItsFields) {

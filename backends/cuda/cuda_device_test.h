@@ -17,7 +17,7 @@ class CudaDeviceTest : public testing::Test {
   void SetUp() override {
     if (!driver_.available()) GTEST_SKIP() << "No CUDA device here: " << driver_.report.missing;
     ASSERT_FALSE(inventory_.Devices().empty());
-    auto device = CudaDevice::Open(driver_, inventory_.Devices().front(), nvrtc_);
+    auto device = CudaDevice::Open(driver_, inventory_.Devices().front(), nvrtc_, nvml_);
     ASSERT_TRUE(device.ok()) << device.status().ToString();
     device_ = std::move(*device);
   }
@@ -34,6 +34,7 @@ class CudaDeviceTest : public testing::Test {
   const Driver driver_ = LoadDriver();
   const Inventory inventory_{driver_};
   const Lazy<Nvrtc> nvrtc_;
+  const Lazy<Nvml> nvml_;
   std::unique_ptr<CudaDevice> device_;
 };
 
