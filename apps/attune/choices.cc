@@ -27,9 +27,12 @@ Status LoadSets(RecordStore& store, RecordQuery query, const Place& place,
 
 ChosenProblem Choose(const Place& place, const TaggedProblem& tagged,
                      const std::vector<RecordedSet>& sets) {
-  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}, {}};
+  ChosenProblem chosen{tagged, Status::Ok(), std::nullopt, {}, {}, {}, {}};
   chosen.choice =
       SelectBest(sets, place.target, place.environment, SelectionAt(place), &chosen.notes);
+  for (const RecordedSet& set : sets) {
+    if (chosen.choice && set.set.id == chosen.choice->set_id) chosen.conditions = set.conditions;
+  }
   if (chosen.choice) return chosen;
   const auto fallback = DefaultCandidate(place, tagged.problem);
   chosen.supported = CheckTunable(place, tagged.problem, fallback);

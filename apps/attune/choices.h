@@ -50,6 +50,7 @@ struct ChosenProblem {
   std::vector<std::string> notes;  // Why sets were passed over.
   std::string baseline_note;       // See BaselineNote.
   std::string roofline_note;       // See RooflineNote.
+  SetConditions conditions;        // Around the final that decided.
 };
 
 // The highest peaks that any of `sets` knows of the machine at `place`.

@@ -10,6 +10,21 @@ namespace {
 // JSON has no infinity and no NaN.
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+Json ToJson(const std::optional<DeviceConditions>& moment) {
+  if (!moment.has_value()) return nullptr;
+  Json json = Json::object();
+  const auto put = [&](const char* name, const auto& value) {
+    if (value.has_value()) json[name] = *value;
+  };
+  put("compute_clock_mhz", moment->compute_clock_mhz);
+  put("memory_clock_mhz", moment->memory_clock_mhz);
+  put("power_w", moment->power_w);
+  put("power_limit_w", moment->power_limit_w);
+  put("temperature_c", moment->temperature_c);
+  put("clock_reasons", moment->clock_reasons);
+  return json;
+}
+
 }  // namespace
 
 std::string Dump(const Json& json) {
@@ -46,6 +61,10 @@ Json ToJson(const Environment& environment) {
   Json json = Json::object();
   for (const auto& [key, value] : environment) json[key] = value;
   return json;
+}
+
+Json ToJson(const SetConditions& conditions) {
+  return {{"before", ToJson(conditions.before)}, {"after", ToJson(conditions.after)}};
 }
 
 }  // namespace attune

@@ -22,5 +22,7 @@ Json ToJson(const Failure& failure);
 Json ToJson(const Trial& trial);
 Json ToJson(const Choice& choice);
 Json ToJson(const Environment& environment);
+// "before" and "after", each with what is known or null.
+Json ToJson(const SetConditions& conditions);
 
 }  // namespace attune

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <ctime>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace attune {
 namespace {
@@ -166,6 +168,28 @@ std::string FormatRate(double rate, const char* unit) {
                      : rate < 99.95 ? 1
                                     : 0,
                      kPrefixes[index], unit);
+}
+
+std::string FormatConditions(const DeviceConditions& conditions) {
+  std::vector<std::string> parts;
+  if (conditions.compute_clock_mhz) {
+    parts.push_back(fmt::format("{} MHz", *conditions.compute_clock_mhz));
+  }
+  if (conditions.memory_clock_mhz) {
+    parts.push_back(fmt::format("memory {} MHz", *conditions.memory_clock_mhz));
+  }
+  if (conditions.power_w && conditions.power_limit_w) {
+    parts.push_back(
+        fmt::format("{:.0f} of {:.0f} W", *conditions.power_w, *conditions.power_limit_w));
+  } else if (conditions.power_w) {
+    parts.push_back(fmt::format("{:.0f} W", *conditions.power_w));
+  } else if (conditions.power_limit_w) {
+    parts.push_back(fmt::format("limit {:.0f} W", *conditions.power_limit_w));
+  }
+  if (conditions.temperature_c) parts.push_back(fmt::format("{} °C", *conditions.temperature_c));
+  const std::string held_back_by = HeldBackText({conditions, std::nullopt});
+  if (!held_back_by.empty()) parts.push_back("throttled: " + held_back_by);
+  return parts.empty() ? "nothing is known" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string FormatShare(double fraction) {

@@ -5,6 +5,7 @@
 
 #include "attune/problem/problem.h"
 #include "attune/record/select.h"
+#include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
 
 namespace attune {
@@ -19,6 +20,10 @@ std::string FormatSpeedup(double speedup);
 
 // "12.3 GFLOP/s", "45.6 GB/s": `rate` per second, decimal prefixes.
 std::string FormatRate(double rate, const char* unit);
+
+// "1305 MHz, memory 2619 MHz, 698 of 700 W, 71 °C, throttled: power cap": what is known. "nothing
+// is known" if nothing is.
+std::string FormatConditions(const DeviceConditions& conditions);
 
 // "87%"; "" if unknown (0).
 std::string FormatShare(double fraction);

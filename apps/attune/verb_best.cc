@@ -36,6 +36,7 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
     entry["weight"] = problem.tagged.weight;
     entry["baseline_note"] = problem.baseline_note;
     entry["roofline_note"] = problem.roofline_note;
+    entry["throttled"] = HeldBackBy(problem.conditions);
     entry["notes"] = problem.notes;
     list.push_back(std::move(entry));
   }
@@ -60,6 +61,7 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
     }
   }
+  PrintIfThrottled(problems, application.err());
   if (untuned > 0) {
     application.err().Print(
         fmt::format("{} of {} problems are not tuned here: their default is shown, unmeasured. "

@@ -16,6 +16,7 @@
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 #include "attune/tuner/quarantine.h"
+#include "attune/tuner/session_notes.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -38,8 +39,17 @@ struct Evidence {
   std::vector<std::string> notes;
   std::string baseline_note;
   std::string roofline_note;
+  std::string throttle_note;  // That the set of the choice was decided at a clock held back.
   Served served;
 };
+
+// The set to show in full: the one that decided, else the newest.
+const RecordedSet* ShownSet(const Evidence& evidence) {
+  for (const RecordedSet& set : evidence.sets) {
+    if (evidence.choice && set.set.id == evidence.choice->set_id) return &set;
+  }
+  return evidence.sets.empty() ? nullptr : &evidence.sets.back();
+}
 
 Result<Evidence> Gather(Application& application, const Problem& problem,
                         const ExplainOptions& options) {
@@ -66,19 +76,15 @@ Result<Evidence> Gather(Application& application, const Problem& problem,
     Choice& choice = *evidence.choice;
     choice.roofline_fraction = RooflineFraction(choice, peaks);
     evidence.roofline_note = RooflineNote(problem, choice.roofline_fraction, peaks);
+    const RecordedSet& decisive = *ShownSet(evidence);
+    if (!HeldBackBy(decisive.conditions).empty()) {
+      evidence.throttle_note = HeldBackNote(decisive.conditions);
+    }
   } else {
     evidence.supported = CheckTunable(evidence.place, evidence.problem,
                                       DefaultCandidate(evidence.place, evidence.problem));
   }
   return evidence;
-}
-
-// The set to show in full: the one that decided, else the newest.
-const RecordedSet* ShownSet(const Evidence& evidence) {
-  for (const RecordedSet& set : evidence.sets) {
-    if (evidence.choice && set.set.id == evidence.choice->set_id) return &set;
-  }
-  return evidence.sets.empty() ? nullptr : &evidence.sets.back();
 }
 
 Json SetJson(const RecordedSet& recorded, bool used) {
@@ -93,7 +99,9 @@ Json SetJson(const RecordedSet& recorded, bool used) {
                {"seed", set.seed},
                {"cache", Name(set.cache)},
                {"target", Text(set.target)},
-               {"environment", ToJson(set.environment)}};
+               {"environment", ToJson(set.environment)},
+               {"conditions", ToJson(recorded.conditions)},
+               {"throttled", HeldBackBy(recorded.conditions)}};
   json["trials"] = Json::array();
   for (const Record& record : recorded.records) json["trials"].push_back(ToJson(record.trial));
   return json;
@@ -154,7 +162,8 @@ void PrintChoice(const Evidence& evidence, Output& out) {
         FormatConfidence(choice.confidence), Text(choice.default_candidate),
         FormatTime(choice.default_measurement.median_ns)));
   }
-  for (const std::string& note : {evidence.baseline_note, evidence.roofline_note}) {
+  for (const std::string& note :
+       {evidence.baseline_note, evidence.roofline_note, evidence.throttle_note}) {
     if (!note.empty()) out.Print("But      " + note + "\n");
   }
 }
@@ -165,6 +174,12 @@ void PrintSet(const RecordedSet& recorded, Output& out) {
       "Set      {}, {} by {}, attune {}\n         searcher {}, seed {}, {} caches{}\n", set.id,
       FormatMoment(set.started_unix_ns), Printable(set.measured_by), Printable(set.attune_version),
       Printable(set.searcher), set.seed, Name(set.cache), recorded.finished ? "" : ", unfinished"));
+  const auto print = [&](const char* when, const std::optional<DeviceConditions>& moment) {
+    if (!moment.has_value()) return;
+    out.Print(fmt::format("         {} its final: {}\n", when, FormatConditions(*moment)));
+  };
+  print("before", recorded.conditions.before);
+  print("after", recorded.conditions.after);
 }
 
 std::string Against(const Story& story, const Story* winner) {

@@ -75,6 +75,7 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   json["busy_ns"] = report.busy_ns;
   json["waited_ns"] = report.waited_ns;
   json["is_steady"] = report.is_steady;
+  json["throttled"] = report.held_back_by;
   json["stop_reason"] = report.stop_reason;
   json["notes"] = report.notes;
   return json;
@@ -205,6 +206,7 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen, RunSummary summary,
   out.Flush();
   PrintTroubles(summary, application.err());
   for (const ChosenProblem& problem : chosen) PrintNotes(problem, application.err());
+  PrintIfThrottled(chosen, application.err());
   if (CountOutcomes(summary).Of(Kind::kNotReached) > 0) {
     application.err().Print(
         fmt::format("The run ended before every problem was reached.{}\n",
@@ -372,6 +374,8 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
     out.Print(fmt::format("{}{}\n", shown.size() > 1 ? "\n" : "", Text(place.target)));
     out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
     out.Print(NetworkLine(chosen));
+    out.Flush();
+    PrintIfThrottled(chosen, application.err());
   }
   return Status::Ok();
 }

@@ -1,6 +1,9 @@
 #include "apps/attune/winner_table.h"
 
+#include <set>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/duration.h"
 #include "apps/attune/labels.h"
@@ -52,6 +55,21 @@ void PrintNotes(const ChosenProblem& problem, Output& err) {
     if (note.empty()) continue;
     err.Print(fmt::format("{}: {}\n", Label(problem.tagged.problem), note));
   }
+}
+
+void PrintIfThrottled(const std::vector<ChosenProblem>& problems, Output& err) {
+  std::set<std::string> words;
+  size_t count = 0;
+  for (const ChosenProblem& problem : problems) {
+    const std::vector<std::string> held_back_by = HeldBackBy(problem.conditions);
+    words.insert(held_back_by.begin(), held_back_by.end());
+    count += held_back_by.empty() ? 0 : 1;
+  }
+  if (count == 0) return;
+  err.Print(fmt::format(
+      "{} of {} problems were decided while the device held its clock back (throttled: {}); "
+      "'attune explain' shows its clocks and its power.\n",
+      count, problems.size(), fmt::join(words, ", ")));
 }
 
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {

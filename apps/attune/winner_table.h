@@ -16,6 +16,10 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems);
 // A line that says that the speed-up is not over the usual default, if it is not.
 void PrintNotes(const ChosenProblem& problem, Output& err);
 
+// A line that says how many problems were decided while the device held its clock back, and by
+// what, if any were.
+void PrintIfThrottled(const std::vector<ChosenProblem>& problems, Output& err);
+
 // Time of the whole list, each problem as often as the list has it: default and tuned. Only
 // problems that were measured count. The default's time is the tuned one times the speed-up, which
 // is of pairs of one round each: the ratio of the two medians would be a second speed-up, and in

@@ -12,6 +12,7 @@
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/style.h"
 #include "apps/attune/winner_table.h"
+#include "attune/tuner/session_notes.h"
 
 namespace attune {
 namespace {
@@ -105,7 +106,11 @@ std::string Winners(const ReportData& data) {
   for (const ReportProblem& problem : data.problems) html += WinnerRow(problem);
   html += "</tbody></table></div>\n";
   for (const ReportProblem& problem : data.problems) {
-    for (const std::string& note : {problem.chosen.baseline_note, problem.chosen.roofline_note}) {
+    const SetConditions& conditions = problem.chosen.conditions;
+    const std::string throttle_note =
+        HeldBackBy(conditions).empty() ? "" : HeldBackNote(conditions);
+    for (const std::string& note :
+         {problem.chosen.baseline_note, problem.chosen.roofline_note, throttle_note}) {
       if (note.empty()) continue;
       html += fmt::format("<p class=\"soft\">{}: {}</p>\n",
                           HtmlEscaped(Label(problem.chosen.tagged.problem)), HtmlEscaped(note));
