@@ -42,11 +42,13 @@ Status ChildBlockTimer::Restart() {
     if (banned_.contains(i)) continue;
     auto reply = child_->Ask(LoadRequest{Text(candidates_[i])});
     if (!reply) return BanAndRestart(i, std::move(reply.error()));
-    if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
-      banned_.emplace(i, std::move(failed->failure));
-    } else {
+    auto* failed = std::get_if<FailedReply>(&reply->content);
+    if (failed == nullptr) {
       loaded_[i] = next_index++;
+      continue;
     }
+    if (failed->device_lost) return BanAndRestart(i, std::move(failed->failure));
+    banned_.emplace(i, std::move(failed->failure));
   }
   return Status::Ok();
 }
@@ -69,6 +71,7 @@ tl::expected<double, Failure> ChildBlockTimer::TimeBlock(size_t index,
   Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no positive time."};
   if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
     failure = std::move(failed->failure);
+    if (failed->device_lost) return tl::unexpected(Replace(index, std::move(failure)));
   }
   banned_.emplace(index, failure);
   return tl::unexpected(std::move(failure));
@@ -79,7 +82,7 @@ Status ChildBlockTimer::BanAndRestart(size_t index, Failure failure) {
   return Restart();
 }
 
-// After the death of the child at the hands of candidate `index`.
+// After the death of the child, or the loss of its device, at the hands of candidate `index`.
 Failure ChildBlockTimer::Replace(size_t index, Failure failure) {
   ++generation_;
   NoteIfBroken(BanAndRestart(index, failure));

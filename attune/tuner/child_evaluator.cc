@@ -311,7 +311,9 @@ class ChildEvaluator final : public Evaluator {
   // Whether the child is as good as new: the candidate passed, or did not get so far as to run.
   static bool LeftNothingBehind(const Reply& reply) {
     const auto* failed = std::get_if<FailedReply>(&reply.content);
-    if (failed != nullptr) return failed->failure.kind == FailureKind::kNotApplicable;
+    if (failed != nullptr) {
+      return failed->failure.kind == FailureKind::kNotApplicable && !failed->device_lost;
+    }
     return std::holds_alternative<QualifiedReply>(reply.content);
   }
 

@@ -97,6 +97,13 @@ class FieldReader {
     return Has(name) ? static_cast<int64_t>(Count(name)) : 0;
   }
 
+  bool FlagOrFalse(const char* name) {
+    const Json* field = Find(name);
+    if (field == nullptr) return false;
+    if (!field->is_boolean()) return Fail(name, "true or false"), false;
+    return field->get<bool>();
+  }
+
   std::vector<std::string> Strings(const char* name) {
     const Json* field = Find(name);
     std::vector<std::string> texts;
@@ -313,6 +320,7 @@ std::string Encode(const Reply& reply) {
                    json["phase"] = Name(failed.failure.phase);
                    json["message"] = failed.failure.message;
                    Put(json, failed.qualification);
+                   if (failed.device_lost) json["device_lost"] = true;
                  },
              },
              reply.content);
@@ -404,6 +412,7 @@ Result<Reply> DecodeReply(std::string_view text) {
     failed.failure.phase = reader.Named("phase", &ParsePhase);
     failed.failure.message = reader.String("message");
     failed.qualification = ReadQualification(reader);
+    failed.device_lost = reader.FlagOrFalse("device_lost");
     reply.content = failed;
   } else {
     return DataLoss(fmt::format("Child reply type '{}' is unknown.", type));

@@ -113,6 +113,8 @@ struct CompiledReply {
 struct FailedReply {
   Failure failure;
   Qualification qualification;
+  // Whatever this child asks of its device fails from now on: nobody else is to be tried in it.
+  bool device_lost = false;
 };
 
 struct Reply {

@@ -82,6 +82,20 @@ TEST(ChildProtocolTest, FailureTextOfAnyBytesArrivesAsValidText) {
   EXPECT_TRUE(std::isnan(content.qualification.max_error));
 }
 
+TEST(ChildProtocolTest, ALostDeviceIsToldAndNothingElseIsTakenForIt) {
+  FailedReply lost;
+  lost.failure = {FailureKind::kRunFailed, Phase::kMeasure, "illegal address"};
+  lost.device_lost = true;
+  const std::string text = Encode(Reply{5, lost});
+  std::string wrong = text;
+  wrong.replace(wrong.find("true"), 4, "1");
+
+  EXPECT_TRUE(std::get<FailedReply>(DecodeReply(text)->content).device_lost);
+  EXPECT_FALSE(
+      std::get<FailedReply>(DecodeReply(Encode(Reply{5, FailedReply{}}))->content).device_lost);
+  EXPECT_NE(DecodeReply(wrong).status().message().find("'device_lost'"), std::string::npos);
+}
+
 TEST(ChildProtocolTest, MissingOrMistypedFieldsAreNamed) {
   EXPECT_NE(DecodeReply(R"({"type":"timed","at_ns":1})").status().message().find("'ns'"),
             std::string::npos);

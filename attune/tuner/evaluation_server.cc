@@ -211,7 +211,12 @@ class EvaluationServer {
     if (failed.failure.message.size() > kMaxFailureBytes) {
       failed.failure.message.resize(kMaxFailureBytes);
     }
-    return Send(FailedReply{std::move(failed.failure), failed.qualification});
+    FailedReply reply{std::move(failed.failure), failed.qualification};
+    reply.device_lost = device_ != nullptr && !device_->Synchronize().ok();
+    // It did apply, and took the device with it.
+    const bool is_refusal = reply.failure.kind == FailureKind::kNotApplicable;
+    if (reply.device_lost && is_refusal) reply.failure.kind = FailureKind::kLoadFailed;
+    return Send(std::move(reply));
   }
 
   const int socket_fd_;

@@ -37,7 +37,11 @@ class FakeBackend final : public Backend {
             {"absentlib", false, "", "", "", "It does not exist; nothing brings it."}};
   }
   Environment DescribeEnvironment() const override {
-    return {{"library.fakelib", "1.0"}, {"policy.fake_wait", "passive"}};
+    Environment environment = {{"library.fakelib", "1.0"}, {"policy.fake_wait", "passive"}};
+    if (!script_.tiled_version().empty()) {
+      environment["library.tiled"] = script_.tiled_version();
+    }
+    return environment;
   }
   bool OpensAfterFork() const override { return true; }
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {

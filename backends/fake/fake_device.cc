@@ -53,7 +53,10 @@ std::optional<DeviceConditions> FakeDevice::Conditions() {
   return conditions_;
 }
 
+Status FakeDevice::Synchronize() { return DeviceStatus(); }
+
 Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
+  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
   const size_t rounded = (size_bytes + kAlignment) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);
   if (memory == nullptr) {
@@ -63,11 +66,13 @@ Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
 }
 
 Status FakeDevice::Upload(std::span<const std::byte> from, BufferView to) {
+  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
   if (!from.empty()) std::memcpy(Address(to), from.data(), from.size());
   return Status::Ok();
 }
 
 Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
+  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
   if (!to.empty()) std::memcpy(to.data(), Address(from), to.size());
   return Status::Ok();
 }
@@ -75,6 +80,7 @@ Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
 Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& arguments,
                                   const TimingRequest& request) {
   assert(request.launches >= 1);
+  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
   auto& fake = static_cast<FakeExecutable&>(executable.launched());
   ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
   double time_ns = fake.true_time_ns() * NoiseFactor(fake.behaviour());

@@ -33,10 +33,10 @@ class FakeDevice final : public Device {
   Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override;
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
-  Status Synchronize() override { return Status::Ok(); }
+  Status Synchronize() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
-  Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+  Status AwaitQuiescence(int64_t) override { return Synchronize(); }
   std::optional<DeviceConditions> Conditions() override;
 
  private:

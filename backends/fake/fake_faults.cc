@@ -17,6 +17,7 @@ namespace attune {
 namespace {
 
 std::atomic<int> loads = 0;  // Of candidates, in this process.
+std::atomic<bool> has_lost_device = false;
 
 [[noreturn]] void Hang() {
   while (true) ::pause();
@@ -44,6 +45,16 @@ Status HogMemory(int limit_mib) {
 }  // namespace
 
 void NoteLoad() { ++loads; }
+
+Status LoseDevice() {
+  has_lost_device = true;
+  return DeviceStatus();
+}
+
+Status DeviceStatus() {
+  if (!has_lost_device) return Status::Ok();
+  return Unavailable("The fake device cannot be used by this process any more.");
+}
 
 void DieBy(int signal) {
   ::signal(signal, SIG_DFL);
@@ -73,6 +84,8 @@ Status CommitProcessFault(const FakeBehaviour& behaviour) {
       Hang();
     case FakeFault::kSpin:
       Spin();
+    case FakeFault::kLosesDevice:
+      return LoseDevice();
     case FakeFault::kMemoryHog:
       return HogMemory(behaviour.hog_limit_mib);
     default:

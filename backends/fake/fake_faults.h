@@ -9,6 +9,11 @@ namespace attune {
 // Counts a candidate that this process has loaded.
 void NoteLoad();
 
+// Takes the device from this process. What DeviceStatus() says from now on.
+Status LoseDevice();
+// Ok, or that the device is lost.
+Status DeviceStatus();
+
 // Without the handlers of a sanitizer, so that the parent sees the signal.
 [[noreturn]] void DieBy(int signal);
 

@@ -118,6 +118,7 @@ class FakeGemmExecutable final : public FakeExecutable {
   Status Run(const Arguments& arguments) override {
     const bool faulty = ++launches_ >= behaviour_.fault_at_launch;
     if (faulty) ATTUNE_RETURN_IF_ERROR(CommitProcessFault(behaviour_));
+    if (faulty && behaviour_.fault == FakeFault::kStale) return Status::Ok();
     GemmRun(gemm_, arguments, faulty ? behaviour_.fault : FakeFault::kNone).Run();
     return Status::Ok();
   }
@@ -212,6 +213,7 @@ class FakeSolver final : public Solver {
     if (behaviour.fault == FakeFault::kLoadFails) {
       return Internal("The fake device cannot load this, as its script says.");
     }
+    if (behaviour.fault == FakeFault::kLosesDeviceOnLoad) return LoseDevice();
     if (behaviour.fault == FakeFault::kSlowLoad) {
       std::this_thread::sleep_for(std::chrono::milliseconds(behaviour.delay_ms));
     }

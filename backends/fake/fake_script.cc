@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 21> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 24> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kSlowBuild, "slow_build"},
@@ -28,10 +28,13 @@ constexpr std::array<std::pair<FakeFault, std::string_view>, 21> kFaults = {{
     {FakeFault::kSpin, "spin"},
     {FakeFault::kWrongResult, "wrong_result"},
     {FakeFault::kNan, "nan"},
+    {FakeFault::kStale, "stale"},
     {FakeFault::kWritePastEnd, "write_past_end"},
     {FakeFault::kWriteBeforeStart, "write_before_start"},
     {FakeFault::kOverwriteInput, "overwrite_input"},
     {FakeFault::kOverwriteGap, "overwrite_gap"},
+    {FakeFault::kLosesDevice, "loses_device"},
+    {FakeFault::kLosesDeviceOnLoad, "loses_device_on_load"},
     {FakeFault::kMemoryHog, "memory_hog"},
 }};
 
@@ -137,12 +140,16 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "listed") return ParseNumber(key, value, 0, 1'000'000, listed_);
   if (key == "count") return ParseNumber(key, value, 1, 64, count_);
   if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
+  if (key == "tiled_version") {
+    tiled_version_ = value;
+    return Status::Ok();
+  }
   ATTUNE_ASSIGN_OR_RETURN(const bool is_condition, ApplyToConditions(setting));
   if (is_condition) return Status::Ok();
   return InvalidArgument(
       fmt::format("The device has no setting '{}'; it has seed, drift, listed, count, broken, "
                   "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
-                  "clock_reasons, conditions.",
+                  "clock_reasons, conditions, tiled_version.",
                   key));
 }
 

@@ -31,10 +31,15 @@ enum class FakeFault {
   kSpin,               // "spin": computes without end.
   kWrongResult,        // "wrong_result": leaves the last term of every sum out.
   kNan,                // "nan": one NaN.
+  kStale,              // "stale": writes nothing, so that what was there before stays.
   kWritePastEnd,       // "write_past_end": one element behind the output.
   kWriteBeforeStart,   // "write_before_start"
   kOverwriteInput,     // "overwrite_input": changes one element of A.
   kOverwriteGap,       // "overwrite_gap": writes one element behind every column of C.
+  // "loses_device", "loses_device_on_load": from then on everything that this process asks of the
+  // device fails, as after an illegal address on a GPU.
+  kLosesDevice,
+  kLosesDeviceOnLoad,
   kMemoryHog,  // "memory_hog": allocates and touches memory up to hog_limit_mib, then gives up.
 };
 std::string_view Name(FakeFault fault);
@@ -65,7 +70,8 @@ struct FakeBehaviour {
 // (the number of one that cannot be opened), listed, how many configs the device lists for
 // fake.listed, a solver that is there if it lists any, and what the device says of itself: the
 // fields of DeviceConditions by their names, clock_reasons parted by commas or `none`, or
-// conditions=crash for a device that kills whoever asks.
+// conditions=crash for a device that kills whoever asks; tiled_version is that of a library which
+// fake.tiled runs, unknown unless it is set.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -81,6 +87,7 @@ class FakeScript {
   int broken() const { return broken_; }
   const DeviceConditions& conditions() const { return conditions_; }
   bool asking_kills() const { return asking_kills_; }
+  const std::string& tiled_version() const { return tiled_version_; }
 
  private:
   struct Setting {
@@ -108,6 +115,7 @@ class FakeScript {
   int broken_ = -1;
   DeviceConditions conditions_;
   bool asking_kills_ = false;
+  std::string tiled_version_;
 };
 
 // The environment variable through which a process gets its script.

@@ -228,6 +228,10 @@ TEST_F(FaultTest, NanNeverWinsEvenIfFastest) {
   EXPECT_EQ(FailureOf("nan").kind, FailureKind::kWrongResult);
 }
 
+TEST_F(FaultTest, StaleOutputNeverWinsEvenIfFastest) {
+  EXPECT_EQ(FailureOf("stale").kind, FailureKind::kWrongResult);
+}
+
 TEST_F(FaultTest, WritesOutsideOfTheOutputAreFoundWhereverTheyAre) {
   for (const char* fault : {"write_past_end", "write_before_start", "overwrite_input"}) {
     store_ = std::make_unique<MemoryStore>();
@@ -285,6 +289,22 @@ TEST_F(FaultTest, CrashWhileMeasuringCostsTheCulpritOnly) {
   EXPECT_EQ(failures.begin()->first, kBroken);
   EXPECT_EQ(failures.begin()->second.kind, FailureKind::kCrashed);
   EXPECT_EQ(failures.begin()->second.phase, Phase::kMeasure);
+}
+
+TEST_F(FaultTest, WhoLosesTheDeviceWhileMeasuringIsTheOnlyOneToFail) {
+  Script("fake.tiled{threads=2,tile=16,unroll=4} fault=loses_device at_launch=9");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->choice.has_value());
+  EXPECT_EQ(report->choice->candidate.solver.name, "fake.tiled");
+  const auto failures = RecordedFailures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.begin()->first, kBroken);
+  EXPECT_EQ(failures.begin()->second.kind, FailureKind::kRunFailed);
+  EXPECT_EQ(failures.begin()->second.phase, Phase::kMeasure);
+  EXPECT_NE(failures.begin()->second.message.find("any more"), std::string::npos);
 }
 
 TEST_F(FaultTest, FatalCandidateIsQuarantinedInTheNextRun) {

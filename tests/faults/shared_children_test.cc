@@ -82,7 +82,9 @@ TEST_F(SharedChildrenTest, OneThatFailsTakesNobodyWithIt) {
                                           {"hang", FailureKind::kTimedOut},
                                           {"wrong_result", FailureKind::kWrongResult},
                                           {"write_past_end", FailureKind::kOutOfBounds},
-                                          {"load_fails", FailureKind::kLoadFailed}}) {
+                                          {"load_fails", FailureKind::kLoadFailed},
+                                          {"loses_device", FailureKind::kRunFailed},
+                                          {"loses_device_on_load", FailureKind::kLoadFailed}}) {
     ASSERT_NO_FATAL_FAILURE(
         Begin(fmt::format("fake.tiled{{threads=2,tile=16,unroll=4}} fault={}", fault)));
 
