@@ -12,8 +12,9 @@ Result<const Backend*> FindBackend(const BackendList& backends, std::string_view
       known += fmt::format("{}{}", known.empty() ? "" : ", ", device.spec);
     }
   }
-  return NotFound(fmt::format("There is no device '{}'. Devices here: {}.", spec,
-                              known.empty() ? "none" : known));
+  return NotFound(fmt::format(
+      "There is no device '{}'. Devices here: {}. 'attune devices' says what is missing.", spec,
+      known.empty() ? "none" : known));
 }
 
 }  // namespace attune

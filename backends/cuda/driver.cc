@@ -33,10 +33,10 @@ std::string VersionText(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-Driver LoadDriver() {
+Driver LoadDriver(const std::string& name) {
   Driver driver;
   driver.report.name = "cuda-driver";
-  const Result<host::SharedLibrary> library = host::SharedLibrary::Open({"libcuda.so.1"});
+  const Result<host::SharedLibrary> library = host::SharedLibrary::Open({name});
   if (!library.ok()) {
     driver.report.missing = fmt::format(
         "{} NVIDIA's driver brings it; without a GPU, kernels can still be built for a named "

@@ -75,9 +75,9 @@ struct Driver {
   bool available() const { return report.available; }
 };
 
-// Loads libcuda.so.1 and initialises it. Where that fails, `report.missing` says at what: no
-// driver, one that is too old, or no device that this process may use.
-Driver LoadDriver();
+// Loads the driver, by file name or path, and initialises it. Where that fails, `report.missing`
+// says at what: no driver, one that is too old, or no device that this process may use.
+Driver LoadDriver(const std::string& library = "libcuda.so.1");
 
 // "13.0".
 std::string VersionText(int version);
