@@ -12,4 +12,7 @@ inline void* AddressOf(BufferView view) {
   return static_cast<std::byte*>(view.handle) + view.offset_bytes;
 }
 
+// The same, to count bytes from.
+inline std::byte* BytesAt(BufferView view) { return static_cast<std::byte*>(AddressOf(view)); }
+
 }  // namespace attune::cuda

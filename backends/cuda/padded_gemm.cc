@@ -8,19 +8,15 @@
 #include <vector>
 
 #include "backends/cuda/addresses.h"
-#include "backends/cuda/cublaslt_listing.h"
+#include "backends/cuda/composite_gemm.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
-#include "backends/cuda/in_turns.h"
-#include "backends/cuda/library_solver.h"
 #include "backends/cuda/padded_layout.h"
 #include "backends/cuda/realign.h"
 #include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {
-
-constexpr const char* kPadding = "padding";
 
 uint64_t AddressAt(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
@@ -63,15 +59,16 @@ class PaddedExecutable final : public Executable {
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
-    const std::array<std::byte*, 3> given = {At(operands[0]), At(operands[1]), At(operands.back())};
-    const std::array<std::byte*, 3> used = Places(given, At(arguments.workspace));
+    const std::array<std::byte*, 3> given = {BytesAt(operands[0]), BytesAt(operands[1]),
+                                             BytesAt(operands.back())};
+    const std::array<std::byte*, 3> used = Places(given, BytesAt(arguments.workspace));
     const CUstream stream = device_.StreamOf(arguments);
     ATTUNE_RETURN_IF_ERROR(
         realigner_.Launch(CopyIn(kA, given, used), CopyIn(kB, given, used), stream));
     if (gemm_.beta != ScalarClass::kZero) {
       ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kC, given, used), {}, stream));
     }
-    const void* bias = gemm_.bias == Bias::kNone ? nullptr : At(operands[2]);
+    const void* bias = gemm_.bias == Bias::kNone ? nullptr : BytesAt(operands[2]);
     ATTUNE_RETURN_IF_ERROR(
         product_.Run(algorithm_.algo, {.alpha = arguments.alpha,
                                        .beta = arguments.beta,
@@ -79,7 +76,7 @@ class PaddedExecutable final : public Executable {
                                        .b = used[kB],
                                        .bias = bias,
                                        .c = used[kC],
-                                       .workspace = At(arguments.workspace) + CopiesBytes(),
+                                       .workspace = BytesAt(arguments.workspace) + CopiesBytes(),
                                        .workspace_bytes = algorithm_.workspaceSize,
                                        .stream = stream}));
     if (!layout_.is_copied[kC]) return Status::Ok();
@@ -88,8 +85,6 @@ class PaddedExecutable final : public Executable {
   }
 
  private:
-  static std::byte* At(BufferView view) { return static_cast<std::byte*>(AddressOf(view)); }
-
   size_t CopiesBytes() const {
     size_t sum_bytes = 0;
     for (const GemmOperand which : {kA, kB, kC})
@@ -132,82 +127,46 @@ SolverTraits Traits() {
   return traits;
 }
 
-class PaddedGemm final : public LibrarySolver {
+class PaddedGemm final : public CompositeGemm {
  public:
-  PaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
-      : LibrarySolver({"cuda.padded-cublaslt-gemm", 1}, Traits()), lt_(lt), nvrtc_(nvrtc) {}
-
-  Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
-    Parameter padding{kPadding, {}};
-    for (std::string& name : PaddingNames(std::get<Gemm>(problem))) {
-      padding.values.emplace_back(std::move(name));
-    }
-    return ConfigSpace::Create({std::move(padding)}, {});
-  }
+  explicit PaddedGemm(const Borrowed& libraries)
+      : CompositeGemm({"cuda.padded-cublaslt-gemm", 1}, Traits(), "padding", libraries) {}
 
   Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
                              const Target& target) const override {
     const Gemm& gemm = std::get<Gemm>(problem);
     const size_t element_bytes = std::min(SizeBytes(gemm.type), SizeBytes(gemm.c_type));
-    return RealignRecipe(nvrtc_.Get(), static_cast<int>(element_bytes), target.arch);
-  }
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    return BuildCubin(nvrtc_.Get(), recipe);
+    return RealignRecipe(nvrtc(), static_cast<int>(element_bytes), target.arch);
   }
 
  private:
-  std::vector<LibraryReport> Libraries() const override {
-    return {lt_.Get().report(), nvrtc_.Get().report};
-  }
-
-  Status CheckTakes(const Problem& problem) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
-    const std::vector<std::string> paddings = PaddingNames(gemm);
+  Result<std::vector<ParameterValue>> Ways(const Gemm& gemm) const override {
+    std::vector<std::string> paddings = PaddingNames(gemm);
     if (paddings.empty()) {
       return Unsupported("Every column starts at a multiple of 16 bytes already.");
     }
-    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, paddings.front()));
-    return CheckCublasLtTakes(layout.inner);
+    return std::vector<ParameterValue>(paddings.begin(), paddings.end());
   }
 
-  // The algorithms of every way to pad, in turns, so that the library's guesses for each come
-  // first.
-  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
-    std::vector<std::vector<Config>> lists;
-    for (const std::string& padding : PaddingNames(gemm)) {
-      ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, padding));
-      ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                              CublasLtProduct::On(lt_.Get(), device.context(), layout.inner));
-      ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, ListAlgorithms(lt_.Get(), product));
-      for (Config& config : configs) config[kPadding] = padding;
-      lists.push_back(std::move(configs));
-    }
-    return InTurns(std::move(lists));
+  Result<Gemm> InnerProduct(const Gemm& gemm, const ParameterValue& way) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, std::get<std::string>(way)));
+    return layout.inner;
   }
 
-  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
-                                             const Problem& problem,
-                                             const Config& config) const override {
-    const Gemm& gemm = std::get<Gemm>(problem);
-    ATTUNE_ASSIGN_OR_RETURN(PaddedLayout layout, LayOut(gemm, StringAt(config, kPadding)));
-    Config fields = config;
-    fields.erase(kPadding);
-    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner,
-                            ChooseProduct(lt_.Get(), device.context(), layout.inner, fields));
+  Result<std::unique_ptr<Executable>> LoadWay(CudaDevice& device, const Artifact& artifact,
+                                              const Gemm& gemm, const ParameterValue& way,
+                                              ChosenProduct inner) const override {
+    ATTUNE_ASSIGN_OR_RETURN(PaddedLayout layout, LayOut(gemm, std::get<std::string>(way)));
     ATTUNE_ASSIGN_OR_RETURN(Realigner realigner, Realigner::Load(device, artifact));
     return std::unique_ptr<Executable>(std::make_unique<PaddedExecutable>(
         device, gemm, std::move(layout), std::move(realigner), std::move(inner)));
   }
-
-  const Lazy<CublasLt>& lt_;
-  const Lazy<Nvrtc>& nvrtc_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Solver> MakePaddedGemm(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc) {
-  return std::make_unique<PaddedGemm>(lt, nvrtc);
+  return std::make_unique<PaddedGemm>(CompositeGemm::Borrowed{lt, nvrtc});
 }
 
 }  // namespace attune::cuda

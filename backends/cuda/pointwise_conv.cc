@@ -19,8 +19,6 @@
 namespace attune::cuda {
 namespace {
 
-std::byte* At(BufferView view) { return static_cast<std::byte*>(AddressOf(view)); }
-
 class PointwiseExecutable final : public Executable {
  public:
   PointwiseExecutable(CudaDevice& device, const Conv& conv, const RepeatedProduct& repeated,
@@ -42,14 +40,14 @@ class PointwiseExecutable final : public Executable {
     const auto& operands = arguments.operands;
     std::array<std::byte*, 3> places = {};
     for (size_t i = 0; i < places.size(); ++i) {
-      places[i] = At(operands[OperandOf(images_, repeated_.tensors[i])]);
+      places[i] = BytesAt(operands[OperandOf(images_, repeated_.tensors[i])]);
     }
     const auto element_bytes = static_cast<int64_t>(SizeBytes(conv_.type));
     for (int64_t time = 0; time < repeated_.count; ++time) {
       ATTUNE_RETURN_IF_ERROR(product_.Run(
           algorithm_.algo, {.a = places[0],
                             .b = places[1],
-                            .bias = conv_.bias ? At(operands[RolesOf(conv_).bias]) : nullptr,
+                            .bias = conv_.bias ? BytesAt(operands[RolesOf(conv_).bias]) : nullptr,
                             .c = places[2],
                             .workspace = AddressOf(arguments.workspace),
                             .workspace_bytes = algorithm_.workspaceSize,
@@ -137,8 +135,8 @@ class PointwiseWeightsExecutable final : public Executable {
       ATTUNE_RETURN_IF_ERROR(AddRound(arguments, round));
     }
     PartialSums sums = {};
-    sums.from = At(arguments.workspace);
-    sums.to = At(arguments.operands[images_.weights_operand]);
+    sums.from = BytesAt(arguments.workspace);
+    sums.to = BytesAt(arguments.operands[images_.weights_operand]);
     sums.parts = partial_.images;
     sums.from_part = partial_.elements;
     sums.rows = sums.from_leading = sums.to_leading = partial_.elements;
@@ -150,11 +148,11 @@ class PointwiseWeightsExecutable final : public Executable {
   Status AddRound(const Arguments& arguments, int64_t round) const {
     const RepeatedProduct& repeated = partial_.product;
     // A is the large image and B the small one, as ever where weights are computed.
-    const std::byte* large = At(arguments.operands[images_.large.operand]);
-    const std::byte* small = At(arguments.operands[images_.small.operand]);
+    const std::byte* large = BytesAt(arguments.operands[images_.large.operand]);
+    const std::byte* small = BytesAt(arguments.operands[images_.small.operand]);
     large += round * partial_.large_step * element_bytes_;
     small += round * partial_.small_step * element_bytes_;
-    std::byte* const sums = At(arguments.workspace);
+    std::byte* const sums = BytesAt(arguments.workspace);
     const auto sum_bytes = static_cast<int64_t>(SizeBytes(repeated.gemm.c_type));
     for (int64_t time = 0; time < repeated.count; ++time) {
       ATTUNE_RETURN_IF_ERROR(
