@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/conv_on_host_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/tensor_layout_on_host_test.h"
 
 namespace attune::cuda {

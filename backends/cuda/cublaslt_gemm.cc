@@ -1,5 +1,6 @@
 #include "backends/cuda/cublaslt_gemm.h"
 
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/folded_batch.h"
 #include "backends/cuda/library_solver.h"
 #include "backends/cuda/scratch.h"
 
@@ -16,9 +18,11 @@ namespace {
 
 class CublasLtExecutable final : public Executable {
  public:
-  CublasLtExecutable(CudaDevice& device, CublasLtProduct product,
-                     const cublasLtMatmulHeuristicResult_t& algorithm, bool has_bias)
-      : device_(device), product_(std::move(product)), algorithm_(algorithm), has_bias_(has_bias) {}
+  CublasLtExecutable(CudaDevice& device, ChosenProduct chosen, bool has_bias)
+      : device_(device),
+        product_(std::move(chosen.product)),
+        algorithm_(chosen.algorithm),
+        has_bias_(has_bias) {}
 
   size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspaceSize); }
 
@@ -47,9 +51,9 @@ class CublasLtExecutable final : public Executable {
   const bool has_bias_;
 };
 
-SolverTraits Traits() {
+SolverTraits TraitsOf(std::string description) {
   SolverTraits traits;
-  traits.description = "cuBLASLt: its first answer, all others, and the space behind them";
+  traits.description = std::move(description);
   traits.operator_name = "gemm";
   traits.instant = true;
   // Reductions of products that are split along k add in the order in which blocks end.
@@ -57,44 +61,58 @@ SolverTraits Traits() {
   return traits;
 }
 
+// Which product of the operands as they are is handed to the library; or kUnsupported.
+using ProductOf = Result<Gemm> (*)(const Gemm& gemm);
+
+Result<Gemm> AsGiven(const Gemm& gemm) { return gemm; }
+
 class CublasLtGemm final : public LibrarySolver {
  public:
-  explicit CublasLtGemm(const Lazy<CublasLt>& lt)
-      : LibrarySolver({"cuda.cublaslt-gemm", 1}, Traits()), lt_(lt) {}
+  CublasLtGemm(const Lazy<CublasLt>& lt, SolverId id, SolverTraits traits, ProductOf product_of)
+      : LibrarySolver(std::move(id), std::move(traits)), lt_(lt), product_of_(product_of) {}
 
  private:
   std::vector<LibraryReport> Libraries() const override { return {lt_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    return CheckCublasLtTakes(std::get<Gemm>(problem));
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    return CheckCublasLtTakes(gemm);
   }
 
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, ProductOn(device, problem));
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
+                            CublasLtProduct::On(lt_.Get(), device.context(), gemm));
     return ListAlgorithms(lt_.Get(), product);
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem,
                                              const Config& config) const override {
-    ATTUNE_ASSIGN_OR_RETURN(CublasLtProduct product, ProductOn(device, problem));
-    ATTUNE_ASSIGN_OR_RETURN(const auto algorithm, product.Algorithm(config));
-    const bool has_bias = std::get<Gemm>(problem).bias != Bias::kNone;
+    ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
+    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct chosen,
+                            ChooseProduct(lt_.Get(), device.context(), gemm, config));
+    const bool has_bias = gemm.bias != Bias::kNone;
     return std::unique_ptr<Executable>(
-        std::make_unique<CublasLtExecutable>(device, std::move(product), algorithm, has_bias));
-  }
-
-  Result<CublasLtProduct> ProductOn(CudaDevice& device, const Problem& problem) const {
-    return CublasLtProduct::On(lt_.Get(), device.context(), std::get<Gemm>(problem));
+        std::make_unique<CublasLtExecutable>(device, std::move(chosen), has_bias));
   }
 
   const Lazy<CublasLt>& lt_;
+  const ProductOf product_of_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt) {
-  return std::make_unique<CublasLtGemm>(lt);
+  return std::make_unique<CublasLtGemm>(
+      lt, SolverId{"cuda.cublaslt-gemm", 1},
+      TraitsOf("cuBLASLt: its first answer, all others, and the space behind them"), AsGiven);
+}
+
+std::unique_ptr<const Solver> MakeFoldedGemm(const Lazy<CublasLt>& lt) {
+  return std::make_unique<CublasLtGemm>(
+      lt, SolverId{"cuda.folded-cublaslt-gemm", 1},
+      TraitsOf("cuBLASLt: a batch as one product of its operands"), FoldedBatch);
 }
 
 }  // namespace attune::cuda

@@ -1,4 +1,4 @@
-// cuBLASLt as a solver.
+// cuBLASLt as a solver, for a product as it is given and for a batch as one product.
 #pragma once
 
 #include <memory>
@@ -13,5 +13,9 @@ namespace attune::cuda {
 // it is loaded; every other config holds all fields of one algorithm (docs/formats/candidate.md).
 // Borrows `lt`.
 std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt);
+
+// `cuda.folded-cublaslt-gemm`: the same for batches that are one product of the same memory
+// (folded_batch.h). Borrows `lt`.
+std::unique_ptr<const Solver> MakeFoldedGemm(const Lazy<CublasLt>& lt);
 
 }  // namespace attune::cuda

@@ -39,6 +39,7 @@ class CudaBackendImpl final : public Backend {
   explicit CudaBackendImpl(kernel::KernelLibrary library)
       : kernel_reports_(std::move(library.reports)) {
     solvers_.push_back(MakeCublasLtGemm(lt_));
+    solvers_.push_back(MakeFoldedGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnInstantConv(cudnn_));

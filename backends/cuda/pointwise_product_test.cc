@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/problem/conv_operands.h"
-#include "backends/cuda/conv_on_host_test.h"
+#include "backends/cuda/problem_on_host_test.h"
 
 namespace attune::cuda {
 namespace {

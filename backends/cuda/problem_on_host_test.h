@@ -1,4 +1,4 @@
-// Convolutions computed on the host as solvers compute them on a device, with numbers that leave
+// Problems computed on the host as solvers compute them on a device, with numbers that leave
 // nothing to rounding.
 #pragma once
 
@@ -8,32 +8,36 @@
 #include <gtest/gtest.h>
 
 #include "attune/problem/problem.h"
+#include "attune/verify/problem_data.h"
 #include "attune/verify/reference.h"
 
 namespace attune::cuda {
 
-inline Conv ConvOf(const std::string& text) {
+inline Problem ProblemOf(const std::string& text) {
   const auto problem = ParseProblem(text);
   EXPECT_TRUE(problem.ok()) << text << ": " << problem.status().message();
-  return problem.ok() ? std::get<Conv>(*problem) : Conv();
+  return problem.ok() ? *problem : Problem();
 }
+inline Gemm GemmOf(const std::string& text) { return std::get<Gemm>(ProblemOf(text)); }
+inline Conv ConvOf(const std::string& text) { return std::get<Conv>(ProblemOf(text)); }
 
-// Integers, so that every sum is exact; the output is filled with what would be seen.
-inline std::vector<OperandValues> OperandsOnHost(const Conv& conv) {
+// Integers, so that every sum is exact; an output that is not read is filled with what would be
+// seen.
+inline std::vector<OperandValues> OperandsOnHost(const Problem& problem) {
   std::vector<OperandValues> operands;
   uint32_t state = 1;
-  for (const Operand& operand : Operands(conv)) {
+  for (const Operand& operand : Operands(problem)) {
     OperandValues values(static_cast<size_t>(SpanElements(operand.tensor)), 9999);
     for (double& value : values) {
       state = state * 1664525u + 1013904223u;
-      if (operand.role == OperandRole::kIn) value = static_cast<int>(state >> 24) % 7 - 3;
+      if (operand.role != OperandRole::kOut) value = static_cast<int>(state >> 24) % 7 - 3;
     }
     operands.push_back(std::move(values));
   }
   return operands;
 }
 
-// What the output has to be.
+// What the output of a convolution has to be.
 inline OperandValues ExpectedOf(const Conv& conv, const std::vector<OperandValues>& operands) {
   const std::vector<OperandValues> inputs(operands.begin(), operands.end() - 1);
   OperandValues output(operands.back().size());
@@ -43,13 +47,25 @@ inline OperandValues ExpectedOf(const Conv& conv, const std::vector<OperandValue
   return output;
 }
 
-// C = op(A) op(B) + beta C + bias for each matrix of the batch, as cuBLASLt does it.
+// What the output of a product has to be, gaps as they were.
+inline OperandValues ExpectedOf(const Gemm& gemm, const std::vector<OperandValues>& operands) {
+  std::vector<OperandValues> inputs = operands;
+  if (gemm.beta == ScalarClass::kZero) inputs.pop_back();
+  OperandValues output = operands.back();
+  const GoOn always;
+  WorkWatch watch(always, 1);
+  ComputeGemmReference(gemm, inputs, output, watch);
+  return output;
+}
+
+// C = alpha op(A) op(B) + beta C + bias for each matrix of the batch, as cuBLASLt does it.
 struct HostProduct {
   const double* a = nullptr;
   const double* b = nullptr;
   const double* bias = nullptr;
   double* c = nullptr;
   double beta = 0;
+  double alpha = 1;
 };
 
 inline void MultiplyOnHost(const Gemm& gemm, const HostProduct& product) {
@@ -59,16 +75,26 @@ inline void MultiplyOnHost(const Gemm& gemm, const HostProduct& product) {
     double* const c = product.c + matrix * gemm.stride_c;
     for (int64_t i = 0; i < gemm.m; ++i) {
       for (int64_t j = 0; j < gemm.n; ++j) {
-        double sum = gemm.bias == Bias::kPerRow ? product.bias[i] : 0;
+        double sum = 0;
         for (int64_t k = 0; k < gemm.k; ++k) {
           sum += a[gemm.trans_a == Transpose::kYes ? k + i * gemm.lda : i + k * gemm.lda] *
                  b[gemm.trans_b == Transpose::kYes ? j + k * gemm.ldb : k + j * gemm.ldb];
         }
+        sum *= product.alpha;
+        if (gemm.bias == Bias::kPerRow) sum += product.bias[i];
         double& to = c[i + j * gemm.ldc];
         to = product.beta == 0 ? sum : sum + product.beta * to;
       }
     }
   }
+}
+
+// The same on operands as OperandsOnHost has them, with the numbers of alpha's and beta's classes.
+// REQUIRES: no activation.
+inline void MultiplyOnHost(const Gemm& gemm, std::vector<OperandValues>& operands) {
+  const double* const bias = gemm.bias == Bias::kNone ? nullptr : operands[2].data();
+  MultiplyOnHost(gemm, {operands[0].data(), operands[1].data(), bias, operands.back().data(),
+                        BetaValue(gemm.beta), AlphaValue(gemm.alpha)});
 }
 
 }  // namespace attune::cuda
