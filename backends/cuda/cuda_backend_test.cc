@@ -114,6 +114,18 @@ TEST_F(NvrtcTest, TheKernelsThatLayTensorsOutAnewAreBuiltForEveryTypeAndArchitec
   }
 }
 
+TEST_F(NvrtcTest, ElementsOfOneByteAreMovedOnly) {
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const Result<BuildRecipe> recipe = TensorLayoutRecipe(nvrtc_, DataType::kI8, arch);
+    ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+    EXPECT_EQ(*recipe, *TensorLayoutRecipe(nvrtc_, DataType::kF8E4M3, arch));
+    const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
+    ASSERT_TRUE(cubin.ok()) << cubin.status().message();
+    EXPECT_THAT(cubin->bytes, HasSubstr("relayout"));
+    EXPECT_THAT(cubin->bytes, testing::Not(HasSubstr("add_parts")));
+  }
+}
+
 TEST_F(NvrtcTest, TheKernelsThatVerifyAreBuiltForEveryArchitecture) {
   for (const char* arch : {"sm_80", "sm_90"}) {
     const Result<BuildRecipe> recipe = CudaMemoryRecipe(nvrtc_, arch);

@@ -36,13 +36,15 @@ int NumberOf(DataType type) {
       return 1;
     case DataType::kF16:
       return 2;
-    default:
+    case DataType::kBf16:
       return 3;
+    default:
+      return 4;
   }
 }
 
-// Two elements of two bytes move at once.
-int64_t PairOf(DataType type) { return SizeBytes(type) == 2 ? 2 : 1; }
+// Two narrow elements move at once.
+int64_t PairOf(DataType type) { return SizeBytes(type) <= 2 ? 2 : 1; }
 
 bool IsMultiple(const void* address, size_t bytes) {
   return reinterpret_cast<uint64_t>(address) % bytes == 0;
@@ -70,6 +72,7 @@ Result<TensorLayout> TensorLayout::Load(CudaDevice& device, const Artifact& cubi
   ATTUNE_ASSIGN_OR_RETURN(layout.relayout_, layout.module_->Function("relayout", 0));
   ATTUNE_ASSIGN_OR_RETURN(layout.unfold_, layout.module_->Function("unfold", 0));
   ATTUNE_ASSIGN_OR_RETURN(layout.unfold_wide_, layout.module_->Function("unfold_wide", 0));
+  if (SizeBytes(type) == 1) return layout;
   ATTUNE_ASSIGN_OR_RETURN(layout.fold_, layout.module_->Function("fold", 0));
   ATTUNE_ASSIGN_OR_RETURN(layout.add_parts_, layout.module_->Function("add_parts", 0));
   return layout;
@@ -130,9 +133,11 @@ LaunchShape ShapeOf(const Fold& task) {
 
 LaunchShape ShapeOf(const PartialSums& task) {
   LaunchShape shape;
-  shape.block[0] = kThreads;
-  shape.grid[0] = Blocks(task.rows, kThreads, kMostBlocksAlong);
-  shape.grid[1] = Blocks(task.columns, 1, kMostBlocksAcross);
+  shape.block[0] = kThreadsAlong;
+  while (shape.block[0] < kThreads && shape.block[0] < task.rows) shape.block[0] *= 2;
+  shape.block[1] = kThreads / shape.block[0];
+  shape.grid[0] = Blocks(task.rows, shape.block[0], kMostBlocksAlong);
+  shape.grid[1] = Blocks(task.columns, shape.block[1], kMostBlocksAcross);
   return shape;
 }
 

@@ -1,7 +1,7 @@
 // Changes of layout around products and engines: transpositions, windows of images as matrices and
 // back, and sums of partial products. Compiled behind tensor_layout_arguments.h, once for each
-// element type (TYPE: 0 f64, 1 f32, 2 f16, 3 bf16) and for every size. A test compiles the same text
-// for the host with element types of its own.
+// element type (TYPE: 0 f64, 1 f32, 2 f16, 3 bf16; 4 of one byte, which are only moved) and for every
+// size. A test compiles the same text for the host with element types of its own.
 
 #ifdef __CUDACC_RTC__
 #if TYPE == 0
@@ -10,11 +10,15 @@ typedef double Sum;
 #elif TYPE == 1
 typedef float Element;
 typedef float Sum;
+#elif TYPE == 4
+#define ONLY_MOVED
+typedef unsigned char Element;
 #else
 typedef unsigned short Element;
 typedef float Sum;
 #endif
 
+#ifndef ONLY_MOVED
 __device__ Sum widened(Element element) {
 #if TYPE == 2
   float value;
@@ -42,14 +46,15 @@ __device__ Element rounded(Sum sum) {
 #endif
 }
 #endif
+#endif
 
 namespace attune::cuda {
 
 // A block of relayout(): as many threads along a line, and so many lines.
 constexpr int kThreadsAlong = 32;
 constexpr int kLinesAtOnce = 8;
-// Two-byte elements move in pairs, so that a warp always moves 128 bytes of a line.
-constexpr int kPair = sizeof(Element) == 2 ? 2 : 1;
+// Narrow elements move in pairs: a warp moves 128 bytes of a line, or 64 of single bytes.
+constexpr int kPair = sizeof(Element) <= 2 ? 2 : 1;
 constexpr int kTile = kThreadsAlong * kPair;
 constexpr int kWord = 16 / sizeof(Element);
 
@@ -236,6 +241,7 @@ extern "C" __global__ void __launch_bounds__(256) unfold_wide(const __grid_const
   unfold_words<true>(task);
 }
 
+#ifndef ONLY_MOVED
 // The position of the small image that meets position `large` of the large one at `tap`; -1 if there
 // is none.
 __device__ int meeting(const Windows& windows, int axis, int large, int tap) {
@@ -296,17 +302,45 @@ extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ F
   }
 }
 
+__device__ Sum activated(int activation, Sum x) {
+  switch (activation) {
+    case kSumRelu:
+      return x > 0 ? x : 0;
+    case kSumGelu:
+      return (Sum)0.5 * x * erfc(x * (Sum)-0.70710678118654752440);
+    case kSumTanh:
+      return tanh(x);
+    case kSumSigmoid:
+      return (Sum)1 / ((Sum)1 + exp(-x));
+    default:
+      return x;
+  }
+}
+
+__device__ void finish(const PartialSums& task, long long row, long long column, Sum sum) {
+  Element* const to = (Element*)task.to + column * task.to_leading + row;
+  // As in BLAS, nothing of a product that alpha leaves out is seen, not even NaN.
+  Sum value = task.alpha == 0 ? 0 : (Sum)task.alpha * sum;
+  if (task.reads_to) value += (Sum)task.beta * widened(*to);
+  if (task.bias) {
+    value += widened(((const Element*)task.bias)[task.is_bias_of_columns ? column : row]);
+  }
+  *to = rounded(activated(task.activation, value));
+}
+
 extern "C" __global__ void __launch_bounds__(256)
     add_parts(const __grid_constant__ PartialSums task) {
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= task.rows) return;
-  for (long long column = blockIdx.y; column < task.columns; column += gridDim.y) {
+  long long column = (long long)blockIdx.y * blockDim.y + threadIdx.y;
+  for (; column < task.columns; column += (long long)gridDim.y * blockDim.y) {
     const Sum* const from = (const Sum*)task.from + column * task.from_leading + row;
     Sum sum = 0;
 #pragma unroll 8
     for (long long part = 0; part < task.parts; ++part) sum += from[part * task.from_part];
-    ((Element*)task.to)[column * task.to_leading + row] = rounded(sum);
+    finish(task, row, column, sum);
   }
 }
+#endif
 
 }  // namespace attune::cuda

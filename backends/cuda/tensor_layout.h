@@ -25,8 +25,9 @@ int64_t RoundUpToWords(int64_t elements, DataType type);
 // What sums of products of `type` are kept in until they are rounded: f32, or f64 for that.
 DataType SumTypeOf(DataType type);
 
-// What the kernels are compiled from. One build serves every size. REQUIRES: `type` is f64, f32,
-// f16 or bf16.
+// What the kernels are compiled from. One build serves every size. Types of one byte are only
+// moved: they have no Fold and no PartialSums. REQUIRES: `type` is f64, f32, f16, bf16 or of one
+// byte.
 Result<BuildRecipe> TensorLayoutRecipe(const Nvrtc& nvrtc, DataType type, const std::string& arch);
 
 // The kernels on a device, for elements of one type. Every call enqueues one launch.
@@ -38,6 +39,7 @@ class TensorLayout {
   Status Launch(const Relayout& task, CUstream stream) const;
   // Finds out itself whether whole words of the image can be read.
   Status Launch(const Unfold& task, CUstream stream) const;
+  // REQUIRES, as below: elements have more than one byte.
   Status Launch(const Fold& task, CUstream stream) const;
   Status Launch(const PartialSums& task, CUstream stream) const;
 

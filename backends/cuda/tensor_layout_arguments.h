@@ -64,13 +64,22 @@ struct Fold {
   int is_channels_last;
 };
 
-// Sums of `parts` matrices, element by element and one part behind the other, rounded once.
+enum SumActivation { kSumPlain, kSumRelu, kSumGelu, kSumTanh, kSumSigmoid };
+
+// Sums of `parts` matrices, element by element and one part behind the other, and what becomes of
+// them: activation(alpha * sum + beta * what is there + bias), rounded once.
 struct PartialSums {
-  const void* from;
+  const void* from;  // Sums, not yet rounded to elements.
   void* to;
   long long parts, from_part;
   long long rows, columns;
   long long from_leading, to_leading;
+  double alpha = 1;
+  double beta = 0;
+  const void* bias = nullptr;  // Null: none. One value for each row, or for each column.
+  int is_bias_of_columns = 0;
+  int reads_to = 0;  // Otherwise beta means nothing, and what is there may be anything.
+  int activation = kSumPlain;
 };
 
 }  // namespace attune::cuda

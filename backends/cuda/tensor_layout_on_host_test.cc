@@ -1,5 +1,6 @@
 #include "backends/cuda/tensor_layout_on_host_test.h"
 
+#include <cmath>
 #include <functional>
 
 namespace attune::cuda {
@@ -14,8 +15,12 @@ struct Index {
 // Of the thread whose place is taken.
 Index blockIdx, threadIdx, blockDim, gridDim;
 
+using std::erfc;
+using std::exp;
+using std::tanh;
+
 Sum widened(Element element) { return element; }
-Element rounded(Sum sum) { return static_cast<Element>(sum); }
+Element rounded(Sum sum) { return static_cast<Element>(std::lround(sum)); }
 
 // Calls `visit` in the place of every block.
 void ForEachBlock(const LaunchShape& shape, const std::function<void()>& visit) {

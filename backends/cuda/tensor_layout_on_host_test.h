@@ -1,6 +1,6 @@
 // The kernels of tensor_layout.cu as functions of the host, which take the place of one thread
-// after the other. Elements are integers of two bytes and sums of four, so that pairs and words
-// move as those of f16 do, and nothing is rounded.
+// after the other. Elements are integers of two bytes and sums floats, so that pairs and words
+// move as those of f16 do, and sums of integers are exact.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace attune::cuda {
 
 using HostElement = short;
-using HostSum = int;
+using HostSum = float;
 // Of the size of HostElement, for what depends on that.
 inline constexpr DataType kHostType = DataType::kF16;
 

@@ -107,6 +107,41 @@ TEST(TensorLayoutTest, PartsAreAddedInTheirOrder) {
   EXPECT_EQ(to, (Elements{11, 22, 33, 44, 55, 66, kUntouched}));
 }
 
+TEST(TensorLayoutTest, SumsAreFinishedAndWhatIsNotReadMayBeAnything) {
+  const std::vector<HostSum> from = {1, -2, 3, 4, 10, -20, 30, 40};
+  const Elements bias = {100, 200};
+  Elements to = {5, 6, 7, 8};
+  PartialSums task = {};
+  task.from = from.data();
+  task.to = to.data();
+  task.parts = 2;
+  task.from_part = 4;
+  task.rows = task.columns = task.from_leading = task.to_leading = 2;
+  task.alpha = 2;
+  task.beta = -10;
+  task.bias = bias.data();
+  task.activation = kSumRelu;
+
+  AddPartsOnHost(task);
+  EXPECT_EQ(to, (Elements{122, 156, 166, 288}));
+
+  task.reads_to = 1;
+  task.is_bias_of_columns = 1;
+  to = {5, 6, 7, 8};
+  AddPartsOnHost(task);
+  EXPECT_EQ(to, (Elements{72, 0, 196, 208}));
+}
+
+TEST(TensorLayoutTest, SumsOfFewRowsShareABlock) {
+  PartialSums task = {};
+  task.rows = 40;
+  task.columns = 1000;
+  EXPECT_EQ(ShapeOf(task).block[0], 64u);
+  EXPECT_EQ(ShapeOf(task).block[1], 4u);
+  EXPECT_EQ(ShapeOf(task).grid[0], 1u);
+  EXPECT_EQ(ShapeOf(task).grid[1], 250u);
+}
+
 TEST(TensorLayoutTest, ColumnsBeginAtMultiplesOfAWord) {
   EXPECT_EQ(RoundUpToWords(147, DataType::kF16), 152);
   EXPECT_EQ(RoundUpToWords(147, DataType::kF32), 148);
