@@ -24,6 +24,7 @@
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
 #include "backends/cuda/pointwise_conv.h"
+#include "backends/cuda/transposed_gemm.h"
 #include "backends/cuda/unfolded_conv.h"
 
 namespace attune::cuda {
@@ -41,6 +42,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCublasLtGemm(lt_));
     solvers_.push_back(MakeFoldedGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
+    solvers_.push_back(MakeTransposedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnInstantConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));

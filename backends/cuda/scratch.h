@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace attune::cuda {
 
 // What parts of the scratch memory start at multiples of, as allocations do.
 inline constexpr size_t kScratchUnit = 256;
+
+// What copies and partial sums of one candidate may take together, beside what the library needs.
+inline constexpr int64_t kMostScratchBytes = int64_t{256} << 20;
 
 // Enough for a library that says that it needs `bytes`, in whole units: cuBLASLt 13.1 and
 // cuDNN 9.14 count odd bytes (131,367 for a product of 33x17x65 split 16 ways, 1,094,327 for a

@@ -1,0 +1,107 @@
+#include "backends/cuda/transposed_layout.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/padded_layout.h"
+#include "backends/cuda/tensor_layout.h"
+
+namespace attune::cuda {
+namespace {
+
+constexpr std::string_view kChoices[] = {"a", "b", "ab"};
+constexpr GemmOperand kInputs[] = {kA, kB};
+
+bool Copies(std::string_view copied, GemmOperand which) {
+  return copied.find(which == kA ? 'a' : 'b') != std::string_view::npos;
+}
+
+bool HasStorageOrder(const StoredMatrix& matrix) { return matrix.rows > 1 && matrix.columns > 1; }
+
+Transpose Other(Transpose transpose) {
+  return transpose == Transpose::kYes ? Transpose::kNo : Transpose::kYes;
+}
+
+// How many inputs have the index of the sum innermost.
+int InnermostSums(const Gemm& gemm) {
+  return (gemm.trans_a == Transpose::kYes ? 1 : 0) + (gemm.trans_b == Transpose::kNo ? 1 : 0);
+}
+
+// Stores operand `which` of `gemm` in the other order, with columns of whole words.
+void StoreTransposed(Gemm& gemm, GemmOperand which) {
+  const StoredMatrix before = StoredAs(gemm, which);
+  Transpose& transpose = which == kA ? gemm.trans_a : gemm.trans_b;
+  transpose = Other(transpose);
+  const int64_t leading = RoundUpToWords(before.columns, gemm.type);
+  (which == kA ? gemm.lda : gemm.ldb) = leading;
+  if (before.matrices > 1) (which == kA ? gemm.stride_a : gemm.stride_b) = leading * before.rows;
+}
+
+// Rows of a Relayout are contiguous: they are the columns of `from`.
+Relayout CopyOf(const StoredMatrix& from, const StoredMatrix& to) {
+  Relayout copy = {};
+  copy.from_matrix = from.stride;
+  copy.from_row = from.leading;
+  copy.to_matrix = to.stride;
+  copy.to_line = to.leading;
+  copy.matrices = copy.to_matrices = from.matrices;
+  copy.rows = copy.to_rows = from.columns;
+  copy.columns = copy.to_columns = from.rows;
+  copy.is_transposed = 1;
+  return copy;
+}
+
+int64_t BytesOf(const TransposedLayout& layout) {
+  return static_cast<int64_t>(layout.bytes[kA] + layout.bytes[kB]);
+}
+
+}  // namespace
+
+Result<TransposedLayout> TransposeInputs(const Gemm& gemm, std::string_view copied) {
+  TransposedLayout layout;
+  layout.inner = gemm;
+  for (const GemmOperand which : kInputs) {
+    if (!Copies(copied, which)) continue;
+    StoreTransposed(layout.inner, which);
+    const StoredMatrix from = StoredAs(gemm, which);
+    const StoredMatrix to = StoredAs(layout.inner, which);
+    layout.copies[which] = CopyOf(from, to);
+    layout.bytes[which] =
+        static_cast<size_t>(to.leading * to.columns * to.matrices * to.element_bytes);
+  }
+  ATTUNE_RETURN_IF_ERROR(Validate(layout.inner));
+  return layout;
+}
+
+Result<std::vector<std::string>> TransposableInputs(const Gemm& gemm, int64_t limit_bytes) {
+  std::vector<std::pair<int, std::string>> ranked;
+  bool has_order = false;
+  for (const std::string_view copied : kChoices) {
+    const bool is_possible =
+        std::all_of(std::begin(kInputs), std::end(kInputs), [&](GemmOperand which) {
+          return !Copies(copied, which) || HasStorageOrder(StoredAs(gemm, which));
+        });
+    if (!is_possible) continue;
+    has_order = true;
+    const Result<TransposedLayout> layout = TransposeInputs(gemm, copied);
+    if (!layout.ok() || BytesOf(*layout) > limit_bytes) continue;
+    ranked.emplace_back(InnermostSums(layout->inner), copied);
+  }
+  if (!has_order) {
+    return Unsupported("Neither input has a storage order: each is one row or one column.");
+  }
+  if (ranked.empty()) {
+    return Unsupported(
+        fmt::format("Copies of the inputs in the other storage order take more than the {} bytes "
+                    "that they may, or are larger than a product may be.",
+                    limit_bytes));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> names;
+  for (auto& [rank, name] : ranked) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace attune::cuda
