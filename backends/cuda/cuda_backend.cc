@@ -24,6 +24,7 @@
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
 #include "backends/cuda/pointwise_conv.h"
+#include "backends/cuda/split_gemm.h"
 #include "backends/cuda/transposed_gemm.h"
 #include "backends/cuda/unfolded_conv.h"
 
@@ -54,6 +55,9 @@ class CudaBackendImpl final : public Backend {
       kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
     }
+    // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,
+    // stay the default there.
+    solvers_.push_back(MakeSplitGemm(lt_, nvrtc_));
   }
 
   std::string_view name() const override { return "cuda"; }
