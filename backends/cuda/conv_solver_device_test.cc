@@ -1,37 +1,19 @@
 // Convolutions as products, and in another layout, on a GPU and on shapes that hurt: label `gpu`.
 // The conformance suite has small ones for every solver.
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "attune/base/random.h"
-#include "attune/verify/bound_operands.h"
-#include "attune/verify/problem_data.h"
-#include "attune/verify/verifier.h"
 #include "backends/cuda/cublaslt.h"
-#include "backends/cuda/cuda_device_test.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_layout_conv.h"
 #include "backends/cuda/pointwise_conv.h"
+#include "backends/cuda/solver_device_test.h"
 #include "backends/cuda/unfolded_conv.h"
 
 namespace attune::cuda {
 namespace {
 
-constexpr int kSampledConfigs = 4;
-
 constexpr const char* kPointwise = "cuda.cublaslt-pointwise-conv";
 constexpr const char* kPointwiseWeights = "cuda.cublaslt-pointwise-weights-conv";
 constexpr const char* kIm2col = "cuda.cublaslt-im2col-conv";
 constexpr const char* kLayout = "cuda.cudnn-layout-conv";
-
-struct HostileCase {
-  const char* solver;
-  const char* problem;
-};
 
 const HostileCase kCases[] = {
     // Maps of 7 x 7 and odd channels: no column of a channels-first matrix is aligned.
@@ -95,100 +77,31 @@ const HostileCase kCases[] = {
     {kLayout, "conv@1{dir=fwd,n=3,c=12,d=7,h=9,w=8,k=20,fd=3,fh=3,fw=3,type=bf16}"},
 };
 
-class ConvSolverDeviceTest : public CudaDeviceTest {
+class ConvSolverDeviceTest : public SolverDeviceTest {
  protected:
   void SetUp() override {
-    CudaDeviceTest::SetUp();
+    SolverDeviceTest::SetUp();
     Keep(MakePointwiseConv(lt_));
     Keep(MakePointwiseWeightsConv(lt_, nvrtc_));
     Keep(MakeUnfoldedConv(lt_, nvrtc_));
     Keep(MakeCudnnLayoutConv(cudnn_, nvrtc_));
   }
 
-  // All that the space names, the first that is listed, and others from all over the list.
-  Result<std::vector<Config>> ConfigsOf(const Solver& solver, const Problem& problem) {
-    ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver.Space(problem, device_->target()));
-    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> listed, solver.ListOn(*device_, problem));
-    std::vector<Config> configs;
-    for (uint64_t i = 0; i < space.size(); ++i) configs.push_back(space.At(i));
-    if (listed.empty()) return configs;
-    configs.push_back(listed.front());
-    Random random(listed.size());
-    for (int i = 0; i < kSampledConfigs; ++i) {
-      configs.push_back(listed[random.Below(listed.size())]);
-    }
-    return configs;
-  }
-
-  Result<std::unique_ptr<Executable>> Load(const Solver& solver, const Problem& problem,
-                                           const Config& config) {
-    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
-                            solver.Recipe(problem, config, device_->target()));
-    Artifact artifact;
-    if (!recipe.empty()) {
-      ATTUNE_ASSIGN_OR_RETURN(artifact, solver.Build(recipe));
-    }
-    return solver.Load(artifact, problem, config, *device_);
-  }
-
+ private:
   // Some of cuDNN's engines that split a gradient of weights along its sum (47 with a split by 2,
-  // of 9.14) round the parts to the narrow type and do not say so: tuning finds them wrong.
-  static bool MayRoundPartialSums(const Solver& solver, const Problem& problem) {
+  // of 9.14) round the parts to the narrow type and do not say so.
+  bool MayBeWrong(const Solver& solver, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
-    return solver.id().name == "cuda.cudnn-layout-conv" && SizeBytes(conv.type) < sizeof(float) &&
+    return solver.id().name == kLayout && SizeBytes(conv.type) < sizeof(float) &&
            conv.direction == ConvDirection::kBackwardWeights;
-  }
-
-  // How many configs of the solver computed the problem; what is wrong with any is a failure of the
-  // test. A library that does not compute the inner problem with its own answer is not.
-  int RightConfigs(const Solver& solver, const Problem& problem) {
-    const auto configs = ConfigsOf(solver, problem);
-    EXPECT_TRUE(configs.ok()) << configs.status().ToString();
-    const auto data = ProblemData::Create(problem, 1);
-    EXPECT_TRUE(data.ok()) << data.status().ToString();
-    if (!configs.ok() || !data.ok()) return 0;
-    auto operands = BoundOperands::Create(*device_, problem, *data);
-    EXPECT_TRUE(operands.ok()) << operands.status().ToString();
-    if (!operands.ok()) return 0;
-    int right = 0;
-    for (const Config& config : *configs) {
-      const std::string name = Text(Candidate{solver.id(), config}) + " for " + Text(problem);
-      const auto executable = Load(solver, problem, config);
-      EXPECT_TRUE(executable.ok() || executable.status().code() == StatusCode::kUnsupported)
-          << name << ": " << executable.status().ToString();
-      if (!executable.ok()) continue;
-      const Verdict verdict = Verify(**executable, *device_, *operands, *data, problem);
-      if (!verdict.failure.has_value()) {
-        ++right;
-      } else {
-        EXPECT_TRUE(MayRoundPartialSums(solver, problem))
-            << name << ": " << verdict.failure->message;
-      }
-    }
-    return right;
   }
 
   const Lazy<CublasLt> lt_;
   const Lazy<Cudnn> cudnn_;
-  std::map<std::string, std::unique_ptr<const Solver>> solvers_;
-
- private:
-  void Keep(std::unique_ptr<const Solver> solver) {
-    const std::string name = solver->id().name;
-    solvers_[name] = std::move(solver);
-  }
 };
 
 TEST_F(ConvSolverDeviceTest, ResultsOfHostileShapesAreRight) {
-  for (const HostileCase& each : kCases) {
-    const Solver& solver = *solvers_.at(each.solver);
-    const auto problem = ParseProblem(each.problem);
-    ASSERT_TRUE(problem.ok()) << each.problem << problem.status().ToString();
-    const Status applicable = solver.IsApplicable(*problem, device_->target());
-    ASSERT_TRUE(applicable.ok()) << each.problem << applicable.ToString();
-
-    EXPECT_GT(RightConfigs(solver, *problem), 0) << each.solver << " for " << each.problem;
-  }
+  for (const HostileCase& each : kCases) ExpectRight(each);
 }
 
 }  // namespace

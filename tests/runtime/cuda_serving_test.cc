@@ -126,7 +126,7 @@ TEST_F(CudaServing, TheLegacyDefaultStreamIsAStream) {
 class CapturedServing : public CudaServing, public testing::WithParamInterface<const char*> {};
 
 // The first call is the captured one: what it needs is found, loaded and allocated meanwhile, and
-// the copies of the padded one lie in a workspace.
+// the copies of the padded and of the transposed one lie in a workspace.
 TEST_P(CapturedServing, AFirstCallUnderCaptureBecomesPartOfTheGraph) {
   const RuntimeHandle runtime = MakeRuntime(GetParam());
   ASSERT_NE(runtime, nullptr) << attune_last_message();
@@ -147,7 +147,7 @@ TEST_P(CapturedServing, AFirstCallUnderCaptureBecomesPartOfTheGraph) {
 
 INSTANTIATE_TEST_SUITE_P(Candidates, CapturedServing,
                          testing::Values("cuda.cublaslt-gemm", "cuda.padded-cublaslt-gemm",
-                                         "cuda.gemm-tiled"));
+                                         "cuda.transposed-cublaslt-gemm", "cuda.gemm-tiled"));
 
 TEST_F(CudaServing, WhatAGraphUsesIsItsOwnWhateverTheStreamDoesNext) {
   const RuntimeHandle runtime = MakeRuntime("cuda.padded-cublaslt-gemm");

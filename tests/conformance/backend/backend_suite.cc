@@ -71,6 +71,9 @@ const char* const kProblems[] = {
     "conv@1{dir=bwd_weights,n=3,c=13,h=7,w=5,k=11,fh=1,fw=1,type=bf16}",
     "conv@1{dir=fwd,n=3,c=12,h=7,w=5,k=18,fh=1,fw=1,g=3}",
     "conv@1{dir=fwd,mode=trans,n=1,c=6,h=7,w=8,k=4,fh=2,fw=3,sh=2,sw=3,oph=1,opw=2}",
+    // Long sums of few results: worth being split.
+    "gemm@1{m=33,n=17,k=1031,bias=column,act=gelu,beta=other}",
+    "gemm@1{m=33,n=17,k=1031,ta=t,type=bf16,ctype=bf16}",
 };
 
 // Index 0, every value of "threads" in the default config, and some more.
