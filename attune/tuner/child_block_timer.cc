@@ -59,8 +59,9 @@ tl::expected<double, Failure> ChildBlockTimer::TimeBlock(size_t index,
     return tl::unexpected(banned->second);
   }
   if (!child_.has_value()) {
+    // No crash of this candidate, which would be left out of later tunings for it.
     return tl::unexpected(
-        Failure{FailureKind::kCrashed, Phase::kMeasure, "No child to measure in: " + broken_});
+        Failure{FailureKind::kRunFailed, Phase::kMeasure, "No child to measure in: " + broken_});
   }
   child_->SetRunDeadline(
       BlockDeadlineNs(pace_.run_deadline_ns, request.launches, pace_.QuickNs(candidates_[index])));

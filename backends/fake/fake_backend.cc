@@ -1,5 +1,8 @@
 #include "backends/fake/fake_backend.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "backends/fake/fake_device.h"
@@ -47,7 +50,10 @@ class FakeBackend final : public Backend {
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     for (int number = 0; number < script_.count(); ++number) {
       if (spec != SpecOf(number)) continue;
-      if (number == script_.broken()) {
+      std::error_code ignored;
+      const bool is_gone =
+          !script_.gone_if().empty() && std::filesystem::exists(script_.gone_if(), ignored);
+      if (number == script_.broken() || is_gone) {
         return Unavailable(fmt::format("The fake device '{}' does not answer.", spec));
       }
       return std::make_unique<FakeDevice>(script_);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ FakeDevice::FakeDevice(const FakeScript& script)
       drift_(script.drift()),
       conditions_(script.conditions()),
       asking_kills_(script.asking_kills()),
+      gone_if_(script.gone_if()),
       random_(script.seed()) {}
 
 std::optional<DeviceConditions> FakeDevice::Conditions() {
@@ -53,10 +55,16 @@ std::optional<DeviceConditions> FakeDevice::Conditions() {
   return conditions_;
 }
 
-Status FakeDevice::Synchronize() { return DeviceStatus(); }
+Status FakeDevice::CheckPresence() const {
+  const Status status = DeviceStatus();
+  if (!status.ok() && !gone_if_.empty()) std::ofstream(gone_if_).flush();
+  return status;
+}
+
+Status FakeDevice::Synchronize() { return CheckPresence(); }
 
 Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
-  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
+  ATTUNE_RETURN_IF_ERROR(CheckPresence());
   const size_t rounded = (size_bytes + kAlignment) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);
   if (memory == nullptr) {
@@ -66,13 +74,13 @@ Result<std::unique_ptr<Buffer>> FakeDevice::Allocate(size_t size_bytes) {
 }
 
 Status FakeDevice::Upload(std::span<const std::byte> from, BufferView to) {
-  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
+  ATTUNE_RETURN_IF_ERROR(CheckPresence());
   if (!from.empty()) std::memcpy(Address(to), from.data(), from.size());
   return Status::Ok();
 }
 
 Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
-  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
+  ATTUNE_RETURN_IF_ERROR(CheckPresence());
   if (!to.empty()) std::memcpy(to.data(), Address(from), to.size());
   return Status::Ok();
 }
@@ -80,7 +88,7 @@ Status FakeDevice::Download(BufferView from, std::span<std::byte> to) {
 Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& arguments,
                                   const TimingRequest& request) {
   assert(request.launches >= 1);
-  ATTUNE_RETURN_IF_ERROR(DeviceStatus());
+  ATTUNE_RETURN_IF_ERROR(CheckPresence());
   auto& fake = static_cast<FakeExecutable&>(executable.launched());
   ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
   double time_ns = fake.true_time_ns() * NoiseFactor(fake.behaviour());

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "attune/base/random.h"
 #include "attune/base/status.h"
@@ -41,11 +42,14 @@ class FakeDevice final : public Device {
 
  private:
   double NoiseFactor(const FakeBehaviour& behaviour);
+  // Whether it is lost, which others are told, too.
+  Status CheckPresence() const;
 
   Target target_;
   double drift_;
   DeviceConditions conditions_;
   bool asking_kills_;
+  std::string gone_if_;
   Random random_;
   double now_ns_ = 0;
 };

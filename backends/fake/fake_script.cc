@@ -144,12 +144,16 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
     tiled_version_ = value;
     return Status::Ok();
   }
+  if (key == "gone_if") {
+    gone_if_ = value;
+    return Status::Ok();
+  }
   ATTUNE_ASSIGN_OR_RETURN(const bool is_condition, ApplyToConditions(setting));
   if (is_condition) return Status::Ok();
   return InvalidArgument(
       fmt::format("The device has no setting '{}'; it has seed, drift, listed, count, broken, "
                   "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
-                  "clock_reasons, conditions, tiled_version.",
+                  "clock_reasons, conditions, tiled_version, gone_if.",
                   key));
 }
 

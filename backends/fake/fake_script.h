@@ -71,7 +71,8 @@ struct FakeBehaviour {
 // fake.listed, a solver that is there if it lists any, and what the device says of itself: the
 // fields of DeviceConditions by their names, clock_reasons parted by commas or `none`, or
 // conditions=crash for a device that kills whoever asks; tiled_version is that of a library which
-// fake.tiled runs, unknown unless it is set.
+// fake.tiled runs, unknown unless it is set; and gone_if names a file that is made when a candidate
+// loses the device, which no process can open as long as it is there.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -88,6 +89,7 @@ class FakeScript {
   const DeviceConditions& conditions() const { return conditions_; }
   bool asking_kills() const { return asking_kills_; }
   const std::string& tiled_version() const { return tiled_version_; }
+  const std::string& gone_if() const { return gone_if_; }
 
  private:
   struct Setting {
@@ -116,6 +118,7 @@ class FakeScript {
   DeviceConditions conditions_;
   bool asking_kills_ = false;
   std::string tiled_version_;
+  std::string gone_if_;
 };
 
 // The environment variable through which a process gets its script.

@@ -47,6 +47,8 @@ TEST(FakeScriptTest, DeviceLineSaysWhatTheDeviceSaysOfItself) {
   EXPECT_EQ(free->conditions().clock_reasons, std::vector<std::string>());
   EXPECT_EQ(FakeScript().conditions(), DeviceConditions());
   EXPECT_TRUE(FakeScript::Parse("device conditions=crash")->asking_kills());
+  EXPECT_EQ(FakeScript::Parse("device tiled_version=2.0 gone_if=/x")->tiled_version(), "2.0");
+  EXPECT_EQ(FakeScript::Parse("device tiled_version=2.0 gone_if=/x")->gone_if(), "/x");
 }
 
 TEST(FakeScriptTest, MistakesAreReportedWithTheirLine) {

@@ -8,7 +8,9 @@ import program
 
 
 def test(attune):
-    settings = {"LD_LIBRARY_PATH": os.environ["STAND_IN_DRIVER"]}
+    # No platform of OpenCL: NVIDIA's would load the same driver and trust it.
+    settings = {"LD_LIBRARY_PATH": os.environ["STAND_IN_DRIVER"],
+                "OCL_ICD_VENDORS": str(attune.folder)}
     report = attune.json("devices", **settings)
     cuda = next(each for each in report["backends"] if each["name"] == "cuda")
     driver = next(each for each in cuda["libraries"] if each["name"] == "cuda-driver")

@@ -1,6 +1,7 @@
 // Whole tunings with candidates that crash, hang, lie and grow, each in a real child process.
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "attune/tuner/tune_run.h"
 #include "attune/tuner/tuner.h"
 #include "backends/fake/fake_backend.h"
+#include "tests/conformance/store/temporary_folder.h"
 
 namespace attune {
 namespace {
@@ -305,6 +307,31 @@ TEST_F(FaultTest, WhoLosesTheDeviceWhileMeasuringIsTheOnlyOneToFail) {
   EXPECT_EQ(failures.begin()->second.kind, FailureKind::kRunFailed);
   EXPECT_EQ(failures.begin()->second.phase, Phase::kMeasure);
   EXPECT_NE(failures.begin()->second.message.find("any more"), std::string::npos);
+}
+
+TEST_F(FaultTest, ADeviceThatDisappearsInTheRaceIsNobodysCrash) {
+  const TemporaryFolder folder;
+  const std::string gone = (folder.path() / "gone").string();
+  Script(
+      fmt::format("device gone_if={};fake.tiled{{threads=2,tile=16,unroll=4}} "
+                  "fault=loses_device at_launch=9",
+                  gone));
+
+  const Status status = Tune().status();
+  const auto failures = RecordedFailures();
+  std::filesystem::remove(gone);
+  Script("");
+  const auto again = Tune();
+
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_NE(status.message().find("does not answer"), std::string::npos) << status.message();
+  ASSERT_TRUE(failures.contains(kBroken));
+  for (const auto& [candidate, failure] : failures) {
+    EXPECT_EQ(failure.kind, FailureKind::kRunFailed) << candidate << ": " << failure.message;
+  }
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->quarantined, 0);
+  EXPECT_TRUE(again->choice.has_value());
 }
 
 TEST_F(FaultTest, FatalCandidateIsQuarantinedInTheNextRun) {
