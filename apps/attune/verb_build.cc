@@ -63,9 +63,9 @@ struct BuildRow {
   int64_t build_ns = 0;
 };
 
-// Builds the default of `solver`.
+// Builds the default of `solver`. With `must_keep`, what cannot be kept has failed.
 BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem,
-                  const Target& target) {
+                  const Target& target, bool must_keep) {
   BuildRow row;
   row.solver = &solver;
   row.problem = Text(problem);
@@ -83,6 +83,10 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   const BuildOutcome outcome = builder.Build({&solver, problem, *config}, target);
   if (outcome.failure() != nullptr) {
     row.why = Unsupported(outcome.failure()->message);
+    return row;
+  }
+  if (must_keep && !outcome.cache_status.ok()) {
+    row.why = outcome.cache_status;
     return row;
   }
   row.state = outcome.from_cache ? BuildState::kKept : BuildState::kBuilt;
@@ -112,7 +116,8 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
   std::atomic<size_t> next = 0;
   const auto build_some = [&] {
     for (size_t i = next++; i < tasks.size(); i = next++) {
-      rows[i] = BuildOne(builder, *tasks[i].solver, *tasks[i].problem, place.target);
+      rows[i] = BuildOne(builder, *tasks[i].solver, *tasks[i].problem, place.target,
+                         !options.into.empty());
     }
   };
   std::vector<std::jthread> others;
@@ -216,8 +221,33 @@ Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
   return problems;
 }
 
+// Whether `entry` is code that was built, and no link to something else.
+bool IsBuilt(const std::filesystem::directory_entry& entry) {
+  std::error_code error;
+  return entry.path().extension() == ".kernel" &&
+         entry.symlink_status(error).type() == std::filesystem::file_type::regular;
+}
+
+// Ok, or why `folder` is not one for what is built alone: it is made readable to everybody.
+Status CheckHoldsOnlyKernels(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
+       entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    if (IsBuilt(*entries) || name == "turns" || name.find(".kernel.tmp.") != std::string::npos) {
+      continue;
+    }
+    return InvalidArgument(fmt::format(
+        "The folder '{}' holds '{}', which is no kernel. --into makes a folder readable to every "
+        "user: name a new one.",
+        folder.string(), Printable(name)));
+  }
+  return Status::Ok();
+}
+
 Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
   if (options.into.empty()) return OpenDefaultKernelCache();
+  ATTUNE_RETURN_IF_ERROR(CheckHoldsOnlyKernels(options.into));
   ATTUNE_ASSIGN_OR_RETURN(auto folder, FolderKernelCache::Open(options.into));
   OpenedKernelCache opened;
   opened.cache = std::move(folder);
@@ -226,19 +256,19 @@ Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
 
 // What an installation brings is for every user to read, and for nobody else to write.
 Status OpenToReaders(const std::filesystem::path& folder) {
+  using std::filesystem::perm_options;
   using std::filesystem::perms;
-  constexpr perms kReadable = perms::owner_read | perms::group_read | perms::others_read;
+  constexpr perms kReadable =
+      perms::owner_read | perms::owner_write | perms::group_read | perms::others_read;
   constexpr perms kSearchable = perms::owner_exec | perms::group_exec | perms::others_exec;
   std::error_code error;
-  std::filesystem::directory_iterator entries(folder, error);
-  for (const std::filesystem::directory_iterator end; !error && entries != end;
+  for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
        entries.increment(error)) {
-    std::filesystem::permissions(entries->path(), kReadable | perms::owner_write, error);
-    if (error) break;
+    // What another process has replaced meanwhile is opened by that one.
+    std::error_code gone;
+    if (IsBuilt(*entries)) std::filesystem::permissions(entries->path(), kReadable, gone);
   }
-  if (!error) {
-    std::filesystem::permissions(folder, kReadable | kSearchable | perms::owner_write, error);
-  }
+  if (!error) std::filesystem::permissions(folder, kReadable | kSearchable, error);
   if (!error) return Status::Ok();
   return Unavailable(fmt::format("What was built cannot be made readable in '{}': {}.",
                                  folder.string(), error.message()));
@@ -249,7 +279,9 @@ Result<int> RunBuild(Application& application, const BuildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<TaggedProblem> problems,
                           ProblemsOf(application, options));
   ATTUNE_ASSIGN_OR_RETURN(const OpenedKernelCache cache, CacheOf(options));
-  if (!cache.kept.ok()) application.err().Print(cache.kept.message() + "\n");
+  for (const Status& status : {cache.kept, cache.installed}) {
+    if (!status.ok()) application.err().Print(status.message() + "\n");
+  }
   Builder builder(*cache.cache);
   const std::vector<BuildRow> rows = BuildAll(options, place, problems, builder);
   if (options.json) {

@@ -48,8 +48,11 @@ Result<fs::path> DefaultKernelCacheFolder() {
 std::vector<fs::path> InstalledKernelFolders() {
   const fs::path here = FolderOfThisCode();
   if (here.empty()) return {};
-  // From PREFIX/bin and PREFIX/lib, and from PREFIX/libexec/attune.
-  return {here / "../share/attune/built", here / "../../share/attune/built"};
+  // In PREFIX/libexec/attune, and in PREFIX/bin or PREFIX/lib, from where two folders up is no
+  // longer of the installation.
+  const bool is_in_libexec =
+      here.filename() == "attune" && here.parent_path().filename() == "libexec";
+  return {here / (is_in_libexec ? "../../share/attune/built" : "../share/attune/built")};
 }
 
 OpenedKernelCache OpenDefaultKernelCache() {

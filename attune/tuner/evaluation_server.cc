@@ -1,5 +1,4 @@
 #include "attune/tuner/evaluation_server.h"
-#include "attune/compile/default_kernel_cache.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/base/unique_fd.h"
 #include "attune/compile/builder.h"
+#include "attune/compile/default_kernel_cache.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/tuner/candidate_runner.h"
 #include "attune/tuner/child_protocol.h"

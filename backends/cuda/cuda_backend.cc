@@ -46,6 +46,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeTransposedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeCudnnConv(cudnn_));
     solvers_.push_back(MakeCudnnInstantConv(cudnn_));
+    solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
     solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
     solvers_.push_back(MakePointwiseConv(lt_));

@@ -445,8 +445,13 @@ namespace {
 // Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
 // which an exact convolution is left with. Found by making every engine's plan for new pictures of
 // nine layers on an H200 with cuDNN 9.14 (docs/performance.md, "First calls of new pictures").
-// Another version of the library may number them otherwise, or have others: an engine says itself
-// whether it computes a convolution, and how, so that costs time and nothing else.
+// Another version may number them otherwise, or have others whose results nobody has looked at, so
+// there they are not asked for.
+constexpr std::string_view kVersionOfQuickEngines = "9.14.";
+
+// More than any of them wanted; what serves a first call should not empty the device.
+constexpr size_t kMostQuickBytes = size_t{64} << 20;
+
 std::span<const int64_t> QuickEngines(ConvDirection direction) {
   static constexpr int64_t kForward[] = {45, 70, 23};
   static constexpr int64_t kBackwardData[] = {43, 40, 57};
@@ -471,15 +476,21 @@ bool CompilesAtRunTime(const CudnnDescriptor& engine) {
 }  // namespace
 
 Result<CudnnPlan> CudnnGraph::QuickPlan() const {
+  constexpr std::string_view kNone =
+      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
+      "computes it.";
+  if (!descriptors_->cudnn.report().version.starts_with(kVersionOfQuickEngines)) {
+    return Unsupported(std::string(kNone));
+  }
   for (const int64_t index : QuickEngines(descriptors_->conv.direction)) {
     const Result<CudnnDescriptor> engine = Engine(index);
     if (!engine.ok() || !Allows(*engine) || CompilesAtRunTime(*engine)) continue;
     const Result<CudnnDescriptor> engine_config = WithKnobs(descriptors_->cudnn, *engine, {});
     if (!engine_config.ok()) continue;
     Result<CudnnPlan> plan = PlanOf(*engine_config);
-    if (plan.ok()) return plan;
+    if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) return plan;
   }
-  return Unsupported("No engine of cuDNN is known to be made quickly for this convolution.");
+  return Unsupported(std::string(kNone));
 }
 
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {

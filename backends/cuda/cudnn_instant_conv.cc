@@ -19,20 +19,40 @@ std::string_view ImplicitAlgorithm(ConvDirection direction) {
   return direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
 }
 
-SolverTraits Traits() {
+SolverTraits Traits(std::string_view description, bool is_deterministic) {
   SolverTraits traits;
-  traits.description = "cuDNN's quickest engine to make: what serves a shape never seen";
+  traits.description = description;
   traits.operator_name = "conv";
   traits.instant = true;
-  // Of some engines; those of a problem that is to be deterministic are.
-  traits.deterministic = false;
+  traits.deterministic = is_deterministic;
   return traits;
 }
 
-class CudnnInstantConv final : public LibrarySolver {
- public:
-  explicit CudnnInstantConv(const Lazy<Cudnn>& cudnn)
-      : LibrarySolver({"cuda.cudnn-instant-conv", 1}, Traits()), cudnn_(cudnn) {}
+Result<std::unique_ptr<Executable>> LoadImplicit(const Cudnn& cudnn, CudaDevice& device,
+                                                 const Conv& conv) {
+  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
+                          CudnnProduct::Create(cudnn, handle, conv, CudnnMathNames(conv).front()));
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
+                          product.Named(ImplicitAlgorithm(conv.direction)));
+  return MakeCudnnExecutable(device, std::move(product), algorithm);
+}
+
+Result<std::unique_ptr<Executable>> LoadQuick(const Cudnn& cudnn, CudaDevice& device,
+                                              const Conv& conv) {
+  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, graph.QuickPlan());
+  return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
+}
+
+// Engines are other solvers' to list: these have one config.
+class CudnnInstantSolver : public LibrarySolver {
+ protected:
+  CudnnInstantSolver(const Lazy<Cudnn>& cudnn, SolverId id, SolverTraits traits)
+      : LibrarySolver(std::move(id), std::move(traits)), cudnn_(cudnn) {}
+
+  const Lazy<Cudnn>& cudnn_;
 
  private:
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
@@ -41,33 +61,50 @@ class CudnnInstantConv final : public LibrarySolver {
     return CheckCudnnTakes(std::get<Conv>(problem));
   }
 
-  // Other engines are cuda.cudnn-graph-conv's.
   Result<std::vector<Config>> List(CudaDevice&, const Problem&) const override {
     return std::vector<Config>();
   }
+};
 
+class CudnnInstantConv final : public CudnnInstantSolver {
+ public:
+  // Some engines add in changing order; those of a problem that is to be deterministic do not.
+  explicit CudnnInstantConv(const Lazy<Cudnn>& cudnn)
+      : CudnnInstantSolver(
+            cudnn, {"cuda.cudnn-instant-conv", 1},
+            Traits("cuDNN's quickest engine to make: what serves a shape never seen", false)) {}
+
+ private:
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
     const Conv& conv = std::get<Conv>(problem);
-    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, CudnnGraph::Create(cudnn_.Get(), handle, conv));
-    Result<CudnnPlan> plan = graph.QuickPlan();
-    if (plan.ok()) return MakeCudnnExecutable(device, std::move(graph), *std::move(plan));
-    ATTUNE_ASSIGN_OR_RETURN(
-        CudnnProduct product,
-        CudnnProduct::Create(cudnn_.Get(), handle, conv, CudnnMathNames(conv).front()));
-    ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
-                            product.Named(ImplicitAlgorithm(conv.direction)));
-    return MakeCudnnExecutable(device, std::move(product), algorithm);
+    auto quick = LoadQuick(cudnn_.Get(), device, conv);
+    return quick.ok() ? std::move(quick) : LoadImplicit(cudnn_.Get(), device, conv);
   }
+};
 
-  const Lazy<Cudnn>& cudnn_;
+class CudnnImplicitConv final : public CudnnInstantSolver {
+ public:
+  explicit CudnnImplicitConv(const Lazy<Cudnn>& cudnn)
+      : CudnnInstantSolver(
+            cudnn, {"cuda.cudnn-implicit-conv", 2},
+            Traits("cuDNN's implicit products: what serves where memory is short", true)) {}
+
+ private:
+  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
+                                             const Problem& problem, const Config&) const override {
+    return LoadImplicit(cudnn_.Get(), device, std::get<Conv>(problem));
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<const Solver> MakeCudnnInstantConv(const Lazy<Cudnn>& cudnn) {
   return std::make_unique<CudnnInstantConv>(cudnn);
+}
+
+std::unique_ptr<const Solver> MakeCudnnImplicitConv(const Lazy<Cudnn>& cudnn) {
+  return std::make_unique<CudnnImplicitConv>(cudnn);
 }
 
 }  // namespace attune::cuda

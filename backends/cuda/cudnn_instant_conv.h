@@ -15,4 +15,8 @@ namespace attune::cuda {
 // `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnInstantConv(const Lazy<Cudnn>& cudnn);
 
+// `cuda.cudnn-implicit-conv`: the implicit product forward, algorithm 1 backward, which needs
+// little memory or none: for calls whose workspace is too small for the engine. Borrows `cudnn`.
+std::unique_ptr<const Solver> MakeCudnnImplicitConv(const Lazy<Cudnn>& cudnn);
+
 }  // namespace attune::cuda

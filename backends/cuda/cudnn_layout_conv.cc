@@ -137,14 +137,25 @@ class CudnnLayoutConv final : public LibrarySolver {
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
     std::vector<std::vector<Config>> lists;
+    Status refusal;
     for (const std::string& name : RelayoutNames(conv)) {
-      ATTUNE_ASSIGN_OR_RETURN(const ConvRelayout relayout, LayOutAnew(conv, name));
-      ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(device, relayout.inner));
-      ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, graph.AllConfigs());
-      for (Config& config : configs) config[kLayout] = name;
-      lists.push_back(std::move(configs));
+      auto configs = EnginesOf(device, conv, name);
+      if (!configs.ok()) {
+        refusal = configs.error();
+        continue;
+      }
+      for (Config& config : *configs) config[kLayout] = name;
+      lists.push_back(*std::move(configs));
     }
+    if (lists.empty()) return refusal;
     return InTurns(std::move(lists));
+  }
+
+  Result<std::vector<Config>> EnginesOf(CudaDevice& device, const Conv& conv,
+                                        const std::string& layout) const {
+    ATTUNE_ASSIGN_OR_RETURN(const ConvRelayout relayout, LayOutAnew(conv, layout));
+    ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(device, relayout.inner));
+    return graph.AllConfigs();
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,

@@ -16,6 +16,7 @@
 #include "attune/kernel/everyday_problems.h"
 #include "backends/cuda/kernel_building_test.h"
 #include "backends/cuda/kernel_executable.h"
+#include "backends/cuda/module.h"
 
 namespace attune::cuda {
 namespace {
@@ -301,6 +302,19 @@ TEST_F(KernelBuildingTest, EveryKernelOfAnySizeHasAProblemThatProgramsAskForMost
     };
     EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), takes)) << Text(solver->id());
   }
+}
+
+TEST_F(KernelBuildingTest, CodeWithVariablesOfItsOwnIsToldFromCodeWithout) {
+  const auto compiled = [&](const char* source) {
+    return *BuildCubin(nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), source, "", "sm_90"));
+  };
+
+  EXPECT_TRUE(HasVariables(compiled(
+      "__device__ unsigned done; extern \"C\" __global__ void f() { atomicInc(&done, 7u); }")));
+  EXPECT_TRUE(HasVariables(compiled(
+      "__device__ int next = 3; extern \"C\" __global__ void f(int* x) { *x = next++; }")));
+  EXPECT_FALSE(HasVariables(
+      compiled("extern \"C\" __global__ void f(int* x) { __shared__ int y; y = 1; *x = y; }")));
 }
 
 TEST_F(KernelBuildingTest, AUsersOwnKernelInCudaIsOneMoreSolver) {

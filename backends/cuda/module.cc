@@ -16,24 +16,34 @@ constexpr size_t kMostParameters = 32764;
 
 }  // namespace
 
+bool HasVariables(const Artifact& cubin) {
+  // The section of an ELF file in which NVIDIA's compilers put what is not constant.
+  return cubin.bytes.find(".nv.global") != std::string::npos;
+}
+
 Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
+  if (HasVariables(cubin)) return LoadAnew(device, cubin);
   LoadedModules& loaded = device.loaded_modules();
   // Held while it loads, so that nobody loads it beside us.
   const std::lock_guard lock(loaded.mutex);
   std::weak_ptr<Module>& known = loaded.by_code[FingerprintOf(cubin.bytes)];
   if (std::shared_ptr<Module> module = known.lock()) return module;
-  const DuringCapture allowed(device.driver());
-  std::shared_ptr<Module> module(new Module(device));
-  const Status status = CudaStatus(
-      device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
-      fmt::format("Cannot load {} bytes of machine code on {}", cubin.bytes.size(),
-                  device.entry().spec));
+  auto module = LoadAnew(device, cubin);
   std::erase_if(loaded.by_code, [&](const auto& entry) {
     return entry.second.expired() && &entry.second != &known;
   });
-  ATTUNE_RETURN_IF_ERROR(status);
-  known = module;
+  if (module.ok()) known = *module;
+  return module;
+}
+
+Result<std::shared_ptr<Module>> Module::LoadAnew(CudaDevice& device, const Artifact& cubin) {
+  const DuringCapture allowed(device.driver());
+  std::shared_ptr<Module> module(new Module(device));
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(
+      device.driver(), device.driver().cuModuleLoadData(&module->module_, cubin.bytes.data()),
+      fmt::format("Cannot load {} bytes of machine code on {}", cubin.bytes.size(),
+                  device.entry().spec)));
   return module;
 }
 

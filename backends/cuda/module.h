@@ -23,11 +23,15 @@ struct LaunchShape {
   unsigned shared_bytes = 0;  // Of dynamic shared memory.
 };
 
+// Whether code has global variables that it may write to.
+bool HasVariables(const Artifact& cubin);
+
 // Unloaded when nobody has it any more; the device outlives it. Thread-safe.
 class Module {
  public:
   // The same code is loaded once on a device: whoever comes while somebody has it shares it. So the
-  // second shape that a kernel of any size computes has nothing to load.
+  // second shape that a kernel of any size computes has nothing to load. Code with variables of its
+  // own (HasVariables) is loaded for everybody anew: two shapes may be computed at the same time.
   static Result<std::shared_ptr<Module>> Load(CudaDevice& device, const Artifact& cubin);
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -46,6 +50,7 @@ class Module {
 
  private:
   explicit Module(CudaDevice& device) : device_(device) {}
+  static Result<std::shared_ptr<Module>> LoadAnew(CudaDevice& device, const Artifact& cubin);
 
   CudaDevice& device_;
   CUmodule module_ = nullptr;

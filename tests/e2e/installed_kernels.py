@@ -46,6 +46,16 @@ def test(attune):
     program.check(state(attune, NEVER_SEEN, "third") == "kept", "the installed kernel serves it")
     program.check(not list((attune.folder / "third").rglob("*.kernel")), "nothing is copied")
 
+    # A folder with anything else in it is nobody's to open to the world.
+    home = attune.folder / "home"
+    home.mkdir(mode=0o700)
+    (home / "secret").touch(mode=0o600)
+    _, err = attune.run("build", "--target", "sm_90", "--problem", BUILT_FOR, "--into", str(home),
+                        status=2)
+    program.check("'secret', which is no kernel" in err, err)
+    program.check(home.stat().st_mode & 0o777 == 0o700, "mode of a folder that was refused")
+    program.check((home / "secret").stat().st_mode & 0o777 == 0o600, "mode of what was in it")
+
     os.chmod(entries[0], 0o666)
     program.check(state(attune, NEVER_SEEN, "fourth") == "built", "others may have written it")
     os.chmod(entries[0], 0o644)
