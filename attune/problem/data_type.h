@@ -22,9 +22,11 @@ double UnitRoundoff(DataType type);
 // What a solver may do to its inputs before it multiplies. A faster mode is another problem, never
 // a faster answer to the same one.
 enum class MathMode {
-  kStrict,  // Products of the inputs as stored, accumulated in f32 or wider ("strict").
-  kTf32,    // f32 inputs may be rounded to 10 bits of mantissa ("tf32").
-  kBf16,    // f32 inputs may be rounded to bf16 ("bf16").
+  // Products of the inputs as stored, accumulated in f32 or wider; those of f8 in 13 bits over some
+  // 128 terms and then in f32, because tensor cores have no other way ("strict").
+  kStrict,
+  kTf32,  // f32 inputs may be rounded to 10 bits of mantissa ("tf32").
+  kBf16,  // f32 inputs may be rounded to bf16 ("bf16").
 };
 std::string_view Name(MathMode mode);
 std::optional<MathMode> ParseMathMode(std::string_view name);

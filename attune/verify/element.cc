@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace attune {
 namespace {
@@ -37,6 +38,48 @@ inline uint16_t UniformF16(uint64_t random) {
   return F16FromFloat(std::copysign(magnitude, value));
 }
 
+// What the bits of an f8 type are: a sign, exponents with a bias, a mantissa, and the largest
+// number.
+struct ByteFormat {
+  int mantissa_bits;
+  int bias;
+  uint32_t largest;
+};
+constexpr ByteFormat kE4M3{3, 7, 0x7e};   // 448; 0x7f is NaN, there is no infinity.
+constexpr ByteFormat kE5M2{2, 15, 0x7b};  // 57344.
+constexpr uint32_t kByteNan = 0x7f;
+
+template <ByteFormat kFormat>
+uint8_t ByteFromFloat(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 24 & 0x80u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint8_t>(sign | kByteNan);
+  constexpr int kShift = 23 - kFormat.mantissa_bits;
+  constexpr uint32_t kSmallestNormal = static_cast<uint32_t>(127 + 1 - kFormat.bias) << 23;
+  uint32_t number = 0;
+  if (magnitude < kSmallestNormal) {
+    // Subnormal: added to a power of two whose last place is theirs, the hardware rounds there.
+    constexpr uint32_t kAligned = kSmallestNormal + (static_cast<uint32_t>(kShift) << 23);
+    const float aligned = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kAligned);
+    number = std::bit_cast<uint32_t>(aligned) - kAligned;
+  } else {
+    const uint32_t half = (1u << (kShift - 1)) - 1 + (magnitude >> kShift & 1u);
+    constexpr uint32_t kExponent = static_cast<uint32_t>(127 - kFormat.bias) << 23;
+    number = (magnitude + half - kExponent) >> kShift;
+  }
+  return static_cast<uint8_t>(sign | std::min(number, kFormat.largest));
+}
+
+// No subnormals, as with halves.
+template <ByteFormat kFormat>
+uint8_t UniformByte(uint64_t random) {
+  constexpr uint32_t kSmallest = static_cast<uint32_t>(127 + 1 - kFormat.bias) << 23;
+  const float value = UniformFloat(random);
+  const float magnitude = std::max(std::abs(value), std::bit_cast<float>(kSmallest));
+  return ByteFromFloat<kFormat>(std::copysign(magnitude, value));
+}
+
 // `make` is a lambda, not a function pointer, so that it is inlined.
 template <class T, class Make>
 void Generate(uint64_t seed, int64_t first, int64_t count, std::byte* operand, Make make) {
@@ -58,6 +101,10 @@ void DecodeAs(std::span<const std::byte> bytes, std::span<double> values, Conver
 
 }  // namespace
 
+bool IsGenerated(DataType type) {
+  return IsCheckable(type) || type == DataType::kF8E4M3 || type == DataType::kF8E5M2;
+}
+
 bool IsCheckable(DataType type) {
   return type == DataType::kF64 || type == DataType::kF32 || type == DataType::kF16 ||
          type == DataType::kBf16;
@@ -76,6 +123,20 @@ float FloatFromF16(uint16_t bits) {
   const uint32_t wide_exponent = exponent == 0x1f ? 0xffu : exponent + 112;
   return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
 }
+
+// The upper half of an f16.
+float FloatFromF8E5M2(uint8_t bits) { return FloatFromF16(static_cast<uint16_t>(bits << 8)); }
+
+float FloatFromF8E4M3(uint8_t bits) {
+  const uint32_t magnitude = bits & 0x7fu;
+  const float sign = (bits & 0x80u) != 0 ? -1.0f : 1.0f;
+  if (magnitude == kByteNan) return std::numeric_limits<float>::quiet_NaN();
+  // As the exponent and mantissa of an f16, whose bias is larger by 8.
+  return sign * 0x1p8f * FloatFromF16(static_cast<uint16_t>(magnitude << 7));
+}
+
+uint8_t F8E4M3FromFloat(float value) { return ByteFromFloat<kE4M3>(value); }
+uint8_t F8E5M2FromFloat(float value) { return ByteFromFloat<kE5M2>(value); }
 
 uint16_t Bf16FromFloat(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -101,7 +162,7 @@ uint16_t F16FromFloat(float value) {
 }
 
 void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> values) {
-  assert(IsCheckable(type) && bytes.size() == values.size() * SizeBytes(type));
+  assert(IsGenerated(type) && bytes.size() == values.size() * SizeBytes(type));
   switch (type) {
     case DataType::kF64:
       return DecodeAs<double>(bytes, values, [](double raw) { return raw; });
@@ -109,13 +170,17 @@ void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> v
       return DecodeAs<float>(bytes, values, [](float raw) { return raw; });
     case DataType::kF16:
       return DecodeAs<uint16_t>(bytes, values, [](uint16_t raw) { return FloatFromF16(raw); });
+    case DataType::kF8E4M3:
+      return DecodeAs<uint8_t>(bytes, values, [](uint8_t raw) { return FloatFromF8E4M3(raw); });
+    case DataType::kF8E5M2:
+      return DecodeAs<uint8_t>(bytes, values, [](uint8_t raw) { return FloatFromF8E5M2(raw); });
     default:
       return DecodeAs<uint16_t>(bytes, values, [](uint16_t raw) { return FloatFromBf16(raw); });
   }
 }
 
 void Encode(DataType type, double value, std::byte* to) {
-  assert(IsCheckable(type));
+  assert(IsGenerated(type));
   const auto narrow = static_cast<float>(value);
   const uint16_t half = type == DataType::kF16 ? F16FromFloat(narrow) : Bf16FromFloat(narrow);
   switch (type) {
@@ -125,6 +190,12 @@ void Encode(DataType type, double value, std::byte* to) {
     case DataType::kF32:
       std::memcpy(to, &narrow, sizeof(narrow));
       return;
+    case DataType::kF8E4M3:
+      *to = std::byte{F8E4M3FromFloat(narrow)};
+      return;
+    case DataType::kF8E5M2:
+      *to = std::byte{F8E5M2FromFloat(narrow)};
+      return;
     default:
       std::memcpy(to, &half, sizeof(half));
       return;
@@ -133,7 +204,7 @@ void Encode(DataType type, double value, std::byte* to) {
 
 void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count,
                       std::byte* operand) {
-  assert(IsCheckable(type));
+  assert(IsGenerated(type));
   switch (type) {
     case DataType::kF64:
       return Generate<double>(seed, first, count, operand,
@@ -144,6 +215,12 @@ void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count
     case DataType::kF16:
       return Generate<uint16_t>(seed, first, count, operand,
                                 [](uint64_t random) { return UniformF16(random); });
+    case DataType::kF8E4M3:
+      return Generate<uint8_t>(seed, first, count, operand,
+                               [](uint64_t random) { return UniformByte<kE4M3>(random); });
+    case DataType::kF8E5M2:
+      return Generate<uint8_t>(seed, first, count, operand,
+                               [](uint64_t random) { return UniformByte<kE5M2>(random); });
     default:
       return Generate<uint16_t>(seed, first, count, operand, [](uint64_t random) {
         return Bf16FromFloat(UniformFloat(random));

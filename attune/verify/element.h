@@ -1,5 +1,5 @@
-// Elements of floating-point types as bytes: what f16 and bf16 mean, without hardware support for
-// them.
+// Elements of floating-point types as bytes: what f16, bf16 and f8 mean, without hardware support
+// for them.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,34 @@
 
 namespace attune {
 
-// f64, f32, f16 and bf16: the types that this module can generate and check.
+// All floating-point types: those of the inputs that this module can generate.
+bool IsGenerated(DataType type);
+// f64, f32, f16 and bf16: those of the results that it can check, which no solver rounds to f8.
 bool IsCheckable(DataType type);
 
 // Bit patterns to values; subnormals, infinities and NaN included.
 float FloatFromF16(uint16_t bits);
 float FloatFromBf16(uint16_t bits);
-// Round to nearest, ties to even; overflow gives infinity.
+float FloatFromF8E4M3(uint8_t bits);
+float FloatFromF8E5M2(uint8_t bits);
+// Round to nearest, ties to even; overflow gives infinity, and in f8 the largest number, as
+// conversions of GPUs do.
 uint16_t Bf16FromFloat(float value);
 uint16_t F16FromFloat(float value);
+uint8_t F8E4M3FromFloat(float value);
+uint8_t F8E5M2FromFloat(float value);
 
-// All elements of `bytes`, exactly. REQUIRES: IsCheckable(type), bytes.size() is values.size()
+// All elements of `bytes`, exactly. REQUIRES: IsGenerated(type), bytes.size() is values.size()
 // elements.
 void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> values);
 
-// `value` rounded to `type`, at `to`. REQUIRES: IsCheckable(type).
+// `value` rounded to `type`, at `to`. REQUIRES: IsGenerated(type).
 void Encode(DataType type, double value, std::byte* to);
 
 // Fills elements [first, first + count) of an operand that starts at `operand` with numbers uniform
 // in
 // [-1, 1], never zero, exact in `type`. Element i depends on `seed` and i alone, so that threads
-// and overlapping matrices agree. REQUIRES: IsCheckable(type).
+// and overlapping matrices agree. REQUIRES: IsGenerated(type).
 void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count,
                       std::byte* operand);
 

@@ -15,8 +15,8 @@
 namespace attune {
 
 // Ok, or kUnsupported with the reason if no answer to `problem` can be compared with a right one:
-// an operator without a reference, an element type other than f64, f32, f16 and bf16, or a
-// reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
+// an operator without a reference, an input of integers, an output of another type than f64, f32,
+// f16 and bf16, or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
 Status CheckVerifiable(const Problem& problem);
 
 // How far the making of a reference may go.

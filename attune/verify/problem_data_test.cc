@@ -146,6 +146,11 @@ TEST(ProblemDataTest, WhatCanBeCheckedIsKnownWithoutComputing) {
   const auto code = [](const char* text) { return CheckVerifiable(*ParseProblem(text)).code(); };
 
   EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=bf16,ctype=f32}"), StatusCode::kOk);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=f8e4m3,ctype=bf16,bias=row}"), StatusCode::kOk);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=f8e5m2,ctype=f32,beta=one}"), StatusCode::kOk);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=f8e4m3}"), StatusCode::kUnsupported);
+  EXPECT_EQ(code("conv@1{dir=fwd,n=1,c=4,h=4,w=4,k=4,fh=1,fw=1,type=f8e4m3}"),
+            StatusCode::kUnsupported);
   EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=i8,ctype=i32}"), StatusCode::kUnsupported);
   EXPECT_EQ(code("gemm@1{m=100000,n=100000,k=100000}"), StatusCode::kUnsupported);
   EXPECT_EQ(code("pool@1{mode=max}"), StatusCode::kUnsupported);

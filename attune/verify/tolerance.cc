@@ -36,6 +36,13 @@ constexpr double kActivationError = 64;
 constexpr double kTensorBlock = 8;
 constexpr double kWorstPath = 2.0 / 3;
 
+// Of products of f8, those of Hopper cut each of 32 and the sum that they are added to off 13 bits
+// behind the point of the largest ("DeepSeek-V3 Technical Report", 2024, 3.3.2: some 14 bits are
+// kept). Without fast accumulation such a sum is added in f32 after four of these steps. A step is
+// off by 33 uniform errors of 2^-13 times 4, the usual size of the sum: a deviation of 13 u, and of
+// 2.4 u sqrt(k) for k / 128 sums of four steps. Six of these, rounded up.
+constexpr double kF8SumRoundoff = 0x1p-9;
+
 struct Sum {
   double k = 1;
   double growth = 1;
@@ -88,6 +95,11 @@ bool MayBeTensorCore(const Sum& sum) {
   return SizeBytes(sum.input) < sizeof(float) || sum.math != MathMode::kStrict;
 }
 
+// Whether a sum is kept to fewer bits than f32 has.
+bool IsOfF8(const Sum& sum) {
+  return sum.input == DataType::kF8E4M3 || sum.input == DataType::kF8E5M2;
+}
+
 double InputRoundoff(const Sum& sum) {
   if (sum.math == MathMode::kTf32) return 0x1p-11;
   return sum.math == MathMode::kBf16 ? 0x1p-8 : 0;
@@ -104,6 +116,7 @@ Tolerance ToleranceFor(const Sum& sum) {
     tolerance.absolute +=
         sum.alpha * u * sum.growth * (sum.k / kTensorBlock) * kWorstPath * std::sqrt(sum.k);
   }
+  if (IsOfF8(sum)) tolerance.absolute += sum.alpha * kF8SumRoundoff * std::sqrt(sum.k);
   // Rounded inputs make independent errors in k products: a random walk of deviation 0.2 u each.
   tolerance.absolute += sum.alpha * 2 * InputRoundoff(sum) * std::sqrt(sum.k);
   // One rounding to the output type, or two, the first of them before something was added.

@@ -3,6 +3,7 @@
 // make.
 #include "attune/verify/tolerance.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -119,6 +120,78 @@ TEST_P(LengthTest, SumsThatTensorCoresCutOffAreAccepted) {
   const Verdict verdict = Judge(problem, data, c);
   EXPECT_FALSE(verdict.failure.has_value()) << verdict.failure->message;
   EXPECT_LT(verdict.max_error, 0.8);
+}
+
+// One step of a tensor core of Hopper: what lies 13 bits behind the point of the largest is cut
+// off.
+double AddedInAStep(double sum, const std::vector<double>& products) {
+  double largest = std::abs(sum);
+  for (const double product : products) largest = std::max(largest, std::abs(product));
+  const double unit = std::ldexp(1, std::ilogb(largest) - 13);
+  double units = std::trunc(sum / unit);
+  for (const double product : products) units += std::trunc(product / unit);
+  return units * unit;
+}
+
+// Sums of 32 products at a time, added in f32 after every `promoted` products.
+std::vector<double> SumOfF8(const Problem& problem, const ProblemData& data, int64_t promoted) {
+  const Gemm& gemm = std::get<Gemm>(problem);
+  const std::vector<double> a = Input(problem, data, 0);
+  const std::vector<double> b = Input(problem, data, 1);
+  std::vector<double> c(static_cast<size_t>(gemm.m * gemm.n));
+  for (size_t place = 0; place < c.size(); ++place) {
+    const int64_t i = static_cast<int64_t>(place) % gemm.m;
+    const int64_t j = static_cast<int64_t>(place) / gemm.m;
+    double sum = 0;
+    for (int64_t first = 0; first < gemm.k; first += 32) {
+      std::vector<double> products;
+      for (int64_t l = first; l < std::min(first + 32, gemm.k); ++l) {
+        products.push_back(a[static_cast<size_t>(i + l * gemm.m)] *
+                           b[static_cast<size_t>(l + j * gemm.k)]);
+      }
+      sum = AddedInAStep(sum, products);
+      if ((first + 32) % promoted != 0) continue;
+      c[place] = ToF32(c[place] + sum);
+      sum = 0;
+    }
+    c[place] = ToF32(c[place] + sum);
+  }
+  return c;
+}
+
+Problem ProductOfF8(int64_t k) {
+  Gemm gemm = PackedGemm(24, 24, k, DataType::kF8E4M3);
+  gemm.c_type = DataType::kF32;
+  return Normalized(gemm);
+}
+
+TEST_P(LengthTest, SumsOfF8ThatTensorCoresCutOffAreAccepted) {
+  const Problem problem = ProductOfF8(GetParam());
+  const ProblemData data = *ProblemData::Create(problem, 1);
+
+  const Verdict verdict = Judge(problem, data, SumOfF8(problem, data, 128));
+
+  EXPECT_FALSE(verdict.failure.has_value()) << verdict.failure->message;
+  EXPECT_LT(verdict.max_error, 0.8);
+  RecordProperty("max_error", std::to_string(verdict.max_error));
+}
+
+TEST(ToleranceTest, FastAccumulationOfLongSumsOfF8IsRejected) {
+  const Problem problem = ProductOfF8(20'000);
+  const ProblemData data = *ProblemData::Create(problem, 1);
+
+  EXPECT_TRUE(Judge(problem, data, SumOfF8(problem, data, 1 << 20)).failure.has_value());
+}
+
+TEST_P(LengthTest, DroppedLastTermOfF8IsRejected) {
+  const Problem problem = ProductOfF8(GetParam());
+  const ProblemData data = *ProblemData::Create(problem, 3);
+
+  const Verdict verdict = Judge(problem, data,
+                                SumTermByTerm(
+                                    problem, data, [](double x) { return x; }, 1));
+
+  EXPECT_TRUE(verdict.failure.has_value());
 }
 
 TEST_P(LengthTest, DroppedLastTermIsRejected) {
