@@ -184,8 +184,18 @@ Status CudaMemory::Fill(BufferView to, size_t size_bytes, uint16_t pattern) {
   if (size_bytes == 0) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(device_.Enter());
   const Driver& driver = device_.driver();
-  const auto address = reinterpret_cast<CUdeviceptr>(AddressOf(to));
+  auto address = reinterpret_cast<CUdeviceptr>(AddressOf(to));
   constexpr const char* kWhat = "Cannot fill memory";
+  // Behind operands of single bytes. The device fills words at even addresses only.
+  if (address % 2 != 0) {
+    ATTUNE_RETURN_IF_ERROR(
+        Check(driver.cuMemsetD8Async(address, static_cast<unsigned char>(pattern & 0xFF), 1,
+                                     device_.stream()),
+              kWhat));
+    pattern = static_cast<uint16_t>(pattern << 8 | pattern >> 8);
+    ++address;
+    --size_bytes;
+  }
   if (size_bytes > 1) {
     ATTUNE_RETURN_IF_ERROR(
         Check(driver.cuMemsetD16Async(address, pattern, size_bytes / 2, device_.stream()), kWhat));

@@ -41,18 +41,20 @@ class CudaMemoryTest : public CudaDeviceTest {
   MemoryOperations* memory_ = nullptr;
 };
 
-TEST_F(CudaMemoryTest, FillsEvenAndOddSizesAndNothingElse) {
-  for (const size_t size_bytes : {0u, 1u, 2u, 7u, 100'001u}) {
-    const std::vector<std::byte> before = RandomBytes(size_bytes + 8);
-    const auto buffer = Uploaded(before);
+TEST_F(CudaMemoryTest, FillsEvenAndOddSizesAndPlacesAndNothingElse) {
+  for (const size_t size_bytes : {0u, 1u, 2u, 7u, 100'000u, 100'001u}) {
+    for (const size_t place : {4u, 5u}) {
+      const std::vector<std::byte> before = RandomBytes(size_bytes + 8);
+      const auto buffer = Uploaded(before);
 
-    ASSERT_TRUE(memory_->Fill(buffer->View(4), size_bytes, kPoisonWord).ok());
+      ASSERT_TRUE(memory_->Fill(buffer->View(place), size_bytes, kPoisonWord).ok());
 
-    std::vector<std::byte> after(before.size());
-    ASSERT_TRUE(device_->Download(buffer->View(0), after).ok());
-    std::vector<std::byte> expected = before;
-    FillWithPoison(std::span(expected).subspan(4, size_bytes));
-    EXPECT_EQ(after, expected) << size_bytes;
+      std::vector<std::byte> after(before.size());
+      ASSERT_TRUE(device_->Download(buffer->View(0), after).ok());
+      std::vector<std::byte> expected = before;
+      FillWithPoison(std::span(expected).subspan(place, size_bytes));
+      EXPECT_EQ(after, expected) << size_bytes << " from " << place;
+    }
   }
 }
 
