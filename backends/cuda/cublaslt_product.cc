@@ -42,6 +42,14 @@ constexpr TypeRow kTypes[] = {
      CUDA_R_16BF, CUDA_R_32F},
     {DataType::kI8, DataType::kI32, MathMode::kStrict, CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I,
      CUDA_R_32I},
+    // Of f8e5m2 by f8e5m2 it has nothing. Which storage orders and alignments it multiplies is the
+    // device's, and its answer: Hopper takes TN and multiples of 16 bytes.
+    {DataType::kF8E4M3, DataType::kBf16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
+     CUDA_R_8F_E4M3, CUDA_R_16BF},
+    {DataType::kF8E4M3, DataType::kF16, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
+     CUDA_R_8F_E4M3, CUDA_R_16F},
+    {DataType::kF8E4M3, DataType::kF32, MathMode::kStrict, CUBLAS_COMPUTE_32F, CUDA_R_32F,
+     CUDA_R_8F_E4M3, CUDA_R_32F},
 };
 
 const TypeRow* FindTypes(const Gemm& gemm) {
@@ -139,6 +147,9 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
   if (FindTypes(gemm) == nullptr) {
     return Unsupported(fmt::format("cuBLASLt does not multiply {} into {} with math '{}'.",
                                    Name(gemm.type), Name(gemm.c_type), Name(gemm.math)));
+  }
+  if (gemm.type == DataType::kF8E4M3 && gemm.c_type == DataType::kF32 && gemm.bias != Bias::kNone) {
+    return Unsupported("cuBLASLt takes a bias of bf16 for products of f8 into f32, not of f32.");
   }
   if (!EpilogueOf(gemm).has_value()) {
     return Unsupported(

@@ -191,6 +191,18 @@ TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {
   gemm.bias = Bias::kPerColumn;
   EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
 
+  gemm = PackedGemm(16, 16, 16, DataType::kF8E4M3);
+  EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
+  for (const DataType c_type : {DataType::kBf16, DataType::kF16, DataType::kF32}) {
+    gemm.c_type = c_type;
+    gemm.bias = Bias::kNone;
+    EXPECT_TRUE(CheckCublasLtTakes(gemm).ok()) << Name(c_type);
+    gemm.bias = Bias::kPerRow;
+    EXPECT_EQ(CheckCublasLtTakes(gemm).ok(), c_type != DataType::kF32) << Name(c_type);
+  }
+  gemm.type = DataType::kF8E5M2;
+  EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
+
   gemm = PackedGemm(8, 8, 8, DataType::kI8);
   gemm.c_type = DataType::kF64;
   const Status status = CheckCublasLtTakes(gemm);

@@ -1,5 +1,7 @@
 // Products by other products of cuBLASLt's, on a GPU and on shapes that hurt: label `gpu`. The
 // conformance suite has small ones for every solver.
+#include <string>
+
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/padded_gemm.h"
@@ -12,6 +14,7 @@ namespace {
 
 constexpr const char* kFolded = "cuda.folded-cublaslt-gemm";
 constexpr const char* kPadded = "cuda.padded-cublaslt-gemm";
+constexpr const char* kPlain = "cuda.cublaslt-gemm";
 constexpr const char* kSplit = "cuda.split-cublaslt-gemm";
 constexpr const char* kTransposed = "cuda.transposed-cublaslt-gemm";
 
@@ -63,10 +66,27 @@ const HostileCase kCases[] = {
     {kFolded, "gemm@1{m=65,n=1,k=129,ta=t,batch=7,sb=0,type=f16,det=1}"},
 };
 
+// Where tensor cores multiply f8: Hopper in one storage order and in whole words of 16 bytes.
+const HostileCase kCasesOfF8[] = {
+    {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,type=f8e4m3,ctype=bf16}"},
+    {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=f8e4m3,ctype=f16,alpha=other,beta=other}"},
+    {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=f8e4m3,ctype=f32,det=1}"},
+    {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,batch=3,type=f8e4m3,ctype=bf16,bias=row,act=relu}"},
+    {kFolded, "gemm@1{m=64,n=32,k=128,ta=t,batch=7,sa=0,type=f8e4m3,ctype=bf16}"},
+    {kPadded, "gemm@1{m=333,n=259,k=401,ta=t,type=f8e4m3,ctype=bf16}"},
+    {kPadded, "gemm@1{m=333,n=259,k=401,ta=t,type=f8e4m3,ctype=f16,beta=one}"},
+    {kTransposed, "gemm@1{m=512,n=384,k=640,type=f8e4m3,ctype=bf16}"},
+    {kTransposed, "gemm@1{m=512,n=384,k=640,tb=t,lda=523,ldb=391,type=f8e4m3,ctype=f32}"},
+    {kTransposed, "gemm@1{m=64,n=48,k=128,ta=t,tb=t,batch=3,type=f8e4m3,ctype=f16,beta=other}"},
+    {kSplit, "gemm@1{m=64,n=48,k=16384,ta=t,type=f8e4m3,ctype=bf16}"},
+    {kSplit, "gemm@1{m=64,n=48,k=1040,ta=t,type=f8e4m3,ctype=f32,bias=row,act=gelu,beta=other}"},
+};
+
 class GemmSolverDeviceTest : public SolverDeviceTest {
  protected:
   void SetUp() override {
     SolverDeviceTest::SetUp();
+    Keep(MakeCublasLtGemm(lt_));
     Keep(MakeFoldedGemm(lt_));
     Keep(MakePaddedGemm(lt_, nvrtc_));
     Keep(MakeSplitGemm(lt_, nvrtc_));
@@ -79,6 +99,13 @@ class GemmSolverDeviceTest : public SolverDeviceTest {
 
 TEST_F(GemmSolverDeviceTest, ResultsOfHostileShapesAreRight) {
   for (const HostileCase& each : kCases) ExpectRight(each);
+}
+
+TEST_F(GemmSolverDeviceTest, ProductsOfF8AreRight) {
+  const std::string& arch = device_->target().arch;
+  ASSERT_TRUE(arch.starts_with("sm_")) << arch;
+  if (std::stoi(arch.substr(3)) < 89) GTEST_SKIP() << arch << " has no tensor cores for f8.";
+  for (const HostileCase& each : kCasesOfF8) ExpectRight(each);
 }
 
 }  // namespace

@@ -28,6 +28,19 @@ int InnermostSums(const Gemm& gemm) {
   return (gemm.trans_a == Transpose::kYes ? 1 : 0) + (gemm.trans_b == Transpose::kNo ? 1 : 0);
 }
 
+// Whether all that is copied has another order. Tensor cores multiply types of one byte only with
+// the index of the sum innermost, so that no other product is worth trying.
+bool IsPossible(const Gemm& gemm, std::string_view copied) {
+  Gemm inner = gemm;
+  for (const GemmOperand which : kInputs) {
+    if (!Copies(copied, which)) continue;
+    if (!HasStorageOrder(StoredAs(gemm, which))) return false;
+    Transpose& transpose = which == kA ? inner.trans_a : inner.trans_b;
+    transpose = Other(transpose);
+  }
+  return SizeBytes(gemm.type) > 1 || InnermostSums(inner) == 2;
+}
+
 // Stores operand `which` of `gemm` in the other order, with columns of whole words.
 void StoreTransposed(Gemm& gemm, GemmOperand which) {
   const StoredMatrix before = StoredAs(gemm, which);
@@ -76,20 +89,18 @@ Result<TransposedLayout> TransposeInputs(const Gemm& gemm, std::string_view copi
 
 Result<std::vector<std::string>> TransposableInputs(const Gemm& gemm, int64_t limit_bytes) {
   std::vector<std::pair<int, std::string>> ranked;
-  bool has_order = false;
+  bool is_possible = false;
   for (const std::string_view copied : kChoices) {
-    const bool is_possible =
-        std::all_of(std::begin(kInputs), std::end(kInputs), [&](GemmOperand which) {
-          return !Copies(copied, which) || HasStorageOrder(StoredAs(gemm, which));
-        });
-    if (!is_possible) continue;
-    has_order = true;
+    if (!IsPossible(gemm, copied)) continue;
+    is_possible = true;
     const Result<TransposedLayout> layout = TransposeInputs(gemm, copied);
     if (!layout.ok() || BytesOf(*layout) > limit_bytes) continue;
     ranked.emplace_back(InnermostSums(layout->inner), copied);
   }
-  if (!has_order) {
-    return Unsupported("Neither input has a storage order: each is one row or one column.");
+  if (!is_possible) {
+    return Unsupported(
+        "No input has another storage order that helps: it is one row or one column, or of one "
+        "byte and stored as tensor cores take it.");
   }
   if (ranked.empty()) {
     return Unsupported(

@@ -24,8 +24,8 @@ struct TransposedLayout {
 
 // The inputs to copy, best guess first: `a`, `b` or `ab`. First those that leave a product whose
 // operands both have the index of the sum innermost (A transposed, B not), which tensor cores read
-// best. Vectors have no storage order and are not copied. kUnsupported if nothing is left, or only
-// copies of more than `limit_bytes` together.
+// best, and types of one byte in no other way. Vectors have no storage order and are not copied.
+// kUnsupported if nothing is left, or only copies of more than `limit_bytes` together.
 Result<std::vector<std::string>> TransposableInputs(const Gemm& gemm, int64_t limit_bytes);
 
 // Columns of the copies start at multiples of 16 bytes. REQUIRES: `copied` is one of

@@ -100,6 +100,19 @@ TEST(TransposedLayoutTest, VectorsAreNotCopied) {
   EXPECT_THAT(status.message(), HasSubstr("storage order"));
 }
 
+TEST(TransposedLayoutTest, TypesOfOneByteAreCopiedToTheOneOrderThatTensorCoresTake) {
+  for (const char* types : {"type=f8e4m3,ctype=bf16}", "type=i8,ctype=i32}"}) {
+    const auto inputs = [&](const std::string& orders) {
+      return TransposableInputs(GemmOf("gemm@1{m=64,n=64,k=64," + orders + types),
+                                kMostScratchBytes);
+    };
+    EXPECT_THAT(*inputs(""), ElementsAre("a"));
+    EXPECT_THAT(*inputs("tb=t,"), ElementsAre("ab"));
+    EXPECT_THAT(*inputs("ta=t,tb=t,"), ElementsAre("b"));
+    EXPECT_THAT(inputs("ta=t,").status().message(), HasSubstr("stored as tensor cores take it"));
+  }
+}
+
 TEST(TransposedLayoutTest, CopiesKeepToTheirLimit) {
   // 256 MiB and 1 MiB.
   const Gemm gemm = GemmOf("gemm@1{m=8192,n=32,k=8192}");
