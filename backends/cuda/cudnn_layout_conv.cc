@@ -13,7 +13,7 @@
 #include "backends/cuda/cudnn_graph.h"
 #include "backends/cuda/cudnn_words.h"
 #include "backends/cuda/in_turns.h"
-#include "backends/cuda/library_solver.h"
+#include "backends/cuda/layout_solver.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 
@@ -95,10 +95,10 @@ SolverTraits Traits() {
   return traits;
 }
 
-class CudnnLayoutConv final : public LibrarySolver {
+class CudnnLayoutConv final : public LayoutSolver {
  public:
   CudnnLayoutConv(const Lazy<Cudnn>& cudnn, const Lazy<Nvrtc>& nvrtc)
-      : LibrarySolver({"cuda.cudnn-layout-conv", 1}, Traits()), cudnn_(cudnn), nvrtc_(nvrtc) {}
+      : LayoutSolver({"cuda.cudnn-layout-conv", 1}, Traits(), nvrtc), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
     Parameter layout{kLayout, {}};
@@ -108,17 +108,9 @@ class CudnnLayoutConv final : public LibrarySolver {
     return ConfigSpace::Create({std::move(layout)}, {});
   }
 
-  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
-                             const Target& target) const override {
-    return TensorLayoutRecipe(nvrtc_.Get(), std::get<Conv>(problem).type, target.arch);
-  }
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    return BuildCubin(nvrtc_.Get(), recipe);
-  }
-
  private:
   std::vector<LibraryReport> Libraries() const override {
-    return {cudnn_.Get().report(), nvrtc_.Get().report};
+    return {cudnn_.Get().report(), nvrtc().report};
   }
 
   Status CheckTakes(const Problem& problem) const override {
@@ -180,7 +172,6 @@ class CudnnLayoutConv final : public LibrarySolver {
   }
 
   const Lazy<Cudnn>& cudnn_;
-  const Lazy<Nvrtc>& nvrtc_;
 };
 
 }  // namespace

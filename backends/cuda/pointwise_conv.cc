@@ -11,6 +11,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/layout_solver.h"
 #include "backends/cuda/library_solver.h"
 #include "backends/cuda/pointwise_product.h"
 #include "backends/cuda/scratch.h"
@@ -186,24 +187,15 @@ SolverTraits PointwiseWeightsTraits() {
   return traits;
 }
 
-class PointwiseWeightsConv final : public LibrarySolver {
+class PointwiseWeightsConv final : public LayoutSolver {
  public:
   PointwiseWeightsConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
-      : LibrarySolver({"cuda.cublaslt-pointwise-weights-conv", 1}, PointwiseWeightsTraits()),
-        lt_(lt),
-        nvrtc_(nvrtc) {}
-
-  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
-                             const Target& target) const override {
-    return TensorLayoutRecipe(nvrtc_.Get(), std::get<Conv>(problem).type, target.arch);
-  }
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    return BuildCubin(nvrtc_.Get(), recipe);
-  }
+      : LayoutSolver({"cuda.cublaslt-pointwise-weights-conv", 1}, PointwiseWeightsTraits(), nvrtc),
+        lt_(lt) {}
 
  private:
   std::vector<LibraryReport> Libraries() const override {
-    return {lt_.Get().report(), nvrtc_.Get().report};
+    return {lt_.Get().report(), nvrtc().report};
   }
 
   Status CheckTakes(const Problem& problem) const override {
@@ -231,7 +223,6 @@ class PointwiseWeightsConv final : public LibrarySolver {
   }
 
   const Lazy<CublasLt>& lt_;
-  const Lazy<Nvrtc>& nvrtc_;
 };
 
 }  // namespace

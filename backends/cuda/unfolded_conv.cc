@@ -10,7 +10,7 @@
 #include "backends/cuda/cublaslt_listing.h"
 #include "backends/cuda/cublaslt_product.h"
 #include "backends/cuda/cuda_device.h"
-#include "backends/cuda/library_solver.h"
+#include "backends/cuda/layout_solver.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 #include "backends/cuda/unfolded_product.h"
@@ -155,22 +155,14 @@ SolverTraits Traits() {
   return traits;
 }
 
-class UnfoldedConv final : public LibrarySolver {
+class UnfoldedConv final : public LayoutSolver {
  public:
   UnfoldedConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
-      : LibrarySolver({"cuda.cublaslt-im2col-conv", 1}, Traits()), lt_(lt), nvrtc_(nvrtc) {}
-
-  Result<BuildRecipe> Recipe(const Problem& problem, const Config&,
-                             const Target& target) const override {
-    return TensorLayoutRecipe(nvrtc_.Get(), std::get<Conv>(problem).type, target.arch);
-  }
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    return BuildCubin(nvrtc_.Get(), recipe);
-  }
+      : LayoutSolver({"cuda.cublaslt-im2col-conv", 1}, Traits(), nvrtc), lt_(lt) {}
 
  private:
   std::vector<LibraryReport> Libraries() const override {
-    return {lt_.Get().report(), nvrtc_.Get().report};
+    return {lt_.Get().report(), nvrtc().report};
   }
 
   Status CheckTakes(const Problem& problem) const override {
@@ -197,7 +189,6 @@ class UnfoldedConv final : public LibrarySolver {
   }
 
   const Lazy<CublasLt>& lt_;
-  const Lazy<Nvrtc>& nvrtc_;
 };
 
 }  // namespace
