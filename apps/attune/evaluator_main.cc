@@ -1,5 +1,5 @@
 // attune-evaluator: the child process in which candidates run. Started by attune only; the protocol
-// is in docs/formats/child_protocol.md.
+// and the argument are in docs/formats/child_protocol.md.
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 #include "attune/runtime/places.h"
 #include "attune/tuner/evaluation_server.h"
 
-int main() {
+int main(int argument_count, char** arguments) {
   // Ctrl-C reaches the whole foreground group, but it is the parent that ends a run in order.
   std::signal(SIGINT, SIG_IGN);
   // A parent that died is a write error, not a signal.
@@ -24,5 +24,6 @@ int main() {
     return 2;
   }
   const attune::BackendList backends = attune::LazyBackends();
-  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends);
+  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends,
+                                  {arguments + 1, arguments + argument_count});
 }

@@ -28,6 +28,8 @@ namespace {
 constexpr const char* kProgramName = "attune-evaluator";
 // Of one problem that is not in heats: the race and the final each have one.
 constexpr size_t kTimingChildren = 2;
+// With shared children, who lists and qualifies, and those.
+constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
 
 int AvailableCores() {
   cpu_set_t set;
@@ -93,6 +95,7 @@ class ChildEvaluator final : public Evaluator {
   explicit ChildEvaluator(ChildOptions options)
       : options_(WithDefaults(std::move(options))),
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
+        opened_(options_, 0, kChildrenOfProblem),
         build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
@@ -101,6 +104,11 @@ class ChildEvaluator final : public Evaluator {
     timed_before_.reset();
     kept_.Clear();
     quick_ns_.clear();
+    // They open the device while the reference is made, and do not wait for each other.
+    if (KeepsChild()) {
+      opened_.WarmUpFor(Text(problem));
+      opened_.Supply(kChildrenOfProblem, std::stop_token());
+    }
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed, reference));
     data_.emplace(std::move(data));
@@ -134,9 +142,10 @@ class ChildEvaluator final : public Evaluator {
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     timed_before_.reset();
     kept_.Clear();
-    spares_.Settle();
+    SpareChildren& spares = SparesWithDevice();
+    spares.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
-        spares_, WithRoomForCopies(assignment_, operand_bytes_),
+        spares, WithRoomForCopies(assignment_, operand_bytes_),
         Pace{options_.run_deadline_ns, quick_ns_},
         std::vector<Candidate>(candidates.begin(), candidates.end()),
         TimerRemains{busy_, timed_before_});
@@ -204,6 +213,8 @@ class ChildEvaluator final : public Evaluator {
                                                const QualifyTime& time) {
     Results results(candidates.size());
     Status first_error;
+    // In place of those that failed candidates have used up.
+    opened_.Supply(kTimingChildren, std::stop_token());
     // The first one always runs, so that a tight budget still makes progress.
     bool has_begun = false;
     const auto qualify = [&](size_t i, const BuiltAhead& built) {
@@ -287,9 +298,12 @@ class ChildEvaluator final : public Evaluator {
   // costs more than most candidates.
   bool KeepsChild() const { return options_.share_children && options_.jobs == 1; }
 
+  // Of children that run candidates. Those that compile never open the device.
+  SpareChildren& SparesWithDevice() { return KeepsChild() ? opened_ : spares_; }
+
   Status Occupy(Bench& bench) {
     if (bench.child.has_value()) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, spares_.TakeReady(assignment_));
+    ATTUNE_ASSIGN_OR_RETURN(ChildProcess started, SparesWithDevice().TakeReady(assignment_));
     bench.child.emplace(std::move(started));
     return Status::Ok();
   }
@@ -300,20 +314,32 @@ class ChildEvaluator final : public Evaluator {
     const bool is_shared = bench.child.has_value();
     ATTUNE_ASSIGN_OR_RETURN(auto result, QualifyOnce(bench, candidate, busy));
     const Failure* failure = result.has_value() ? result->trial.failure() : nullptr;
-    // Those before may have left something behind that it stumbled over.
-    const bool is_innocent = failure != nullptr && is_shared &&
-                             failure->kind != FailureKind::kNotApplicable &&
-                             failure->kind != FailureKind::kTimedOut;
-    if (is_innocent) return QualifyOnce(bench, candidate, busy);
-    return result;
+    if (failure == nullptr || IsHarmless(failure->kind) ||
+        failure->kind == FailureKind::kTimedOut) {
+      return result;
+    }
+    // Those before may have left something behind that it stumbled over: the default that the child
+    // was warmed up with, too.
+    if (KeepsChild() && failure->kind == FailureKind::kCrashed) {
+      ATTUNE_ASSIGN_OR_RETURN(ChildProcess alone, spares_.TakeReady(assignment_));
+      bench.child.emplace(std::move(alone));
+      return QualifyOnce(bench, candidate, busy);
+    }
+    return is_shared ? QualifyOnce(bench, candidate, busy) : std::move(result);
   }
 
-  // Whether the child is as good as new: the candidate passed, or did not get so far as to run.
+  // Whether somebody who fails in this way has nobody but himself to blame, and hurt nobody else:
+  // he did not get so far as to run, or his result is wrong and all memory around it as it was
+  // (Verify says so first if it is not). Outputs and workspace are poisoned and inputs restored for
+  // each, so that what others left there is no excuse.
+  static bool IsHarmless(FailureKind kind) {
+    return kind == FailureKind::kNotApplicable || kind == FailureKind::kWrongResult;
+  }
+
+  // Whether the child is as good as new.
   static bool LeftNothingBehind(const Reply& reply) {
     const auto* failed = std::get_if<FailedReply>(&reply.content);
-    if (failed != nullptr) {
-      return failed->failure.kind == FailureKind::kNotApplicable && !failed->device_lost;
-    }
+    if (failed != nullptr) return IsHarmless(failed->failure.kind) && !failed->device_lost;
     return std::holds_alternative<QualifiedReply>(reply.content);
   }
 
@@ -362,6 +388,7 @@ class ChildEvaluator final : public Evaluator {
 
   const ChildOptions options_;
   SpareChildren spares_;
+  SpareChildren opened_;    // If KeepsChild().
   BuildAhead build_ahead_;  // If KeepsChild().
   std::optional<ProblemData> data_;
   Assignment assignment_;

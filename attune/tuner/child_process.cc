@@ -34,14 +34,14 @@ constexpr std::streamsize kLongestLine = 4096;  // Of /proc/PID/status.
 
 // Descriptors of the parent become those that the protocol names; posix_spawn's error number.
 // REQUIRES: all above kEvaluationSocketFd, so that no dup2 overwrites a source.
-int StartProgram(const std::string& program, int socket, int output, pid_t* pid) {
+int StartProgram(const std::vector<std::string>& command, int socket, int output, pid_t* pid) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(settings.actions(), output, 1);
   ::posix_spawn_file_actions_adddup2(settings.actions(), output, 2);
   ::posix_spawn_file_actions_adddup2(settings.actions(), socket, kEvaluationSocketFd);
   ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), kEvaluationSocketFd + 1);
-  return settings.Spawn({program}, environ, pid);
+  return settings.Spawn(command, environ, pid);
 }
 
 // Moves a descriptor above those that the protocol fixes.
@@ -71,7 +71,8 @@ std::string DescribeExit(int wait_status) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
+Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options,
+                                         const std::vector<std::string>& arguments) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     return Unavailable(fmt::format("Cannot make a socket pair: {}.", strerror(errno)));
@@ -86,8 +87,9 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const UniqueFd child_output, Raised(UniqueFd(pipe_ends[1])));
 
   pid_t pid = -1;
-  const int error =
-      StartProgram(options.program.string(), child_socket.get(), child_output.get(), &pid);
+  std::vector<std::string> command = {options.program.string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const int error = StartProgram(command, child_socket.get(), child_output.get(), &pid);
   if (error != 0) {
     return Unavailable(
         fmt::format("Cannot start '{}': {}.", options.program.string(), strerror(error)));

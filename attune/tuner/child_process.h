@@ -48,9 +48,10 @@ class DyingChild {
 // thread at a time. The system kills the child when the thread that started it ends.
 class ChildProcess {
  public:
-  // Starts the program of `options` and says nothing; does not wait until it listens. kUnavailable
-  // if it cannot be started.
-  static Result<ChildProcess> Spawn(const ChildOptions& options);
+  // Starts the program of `options` with `arguments` (see ServeEvaluations) and says nothing; does
+  // not wait until it listens. kUnavailable if it cannot be started.
+  static Result<ChildProcess> Spawn(const ChildOptions& options,
+                                    const std::vector<std::string>& arguments = {});
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;

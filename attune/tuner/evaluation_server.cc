@@ -36,6 +36,22 @@ class EvaluationServer {
         cache_(OpenDefaultKernelCache().cache),
         builder_(*cache_) {}
 
+  // Before anybody asks. What goes wrong is no answer to anything: whoever asks is told.
+  Status WarmUp(const std::string& device, const std::string& problem_text) {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(problem_text));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, device));
+    ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(device));
+    for (const auto& solver : backend->solvers()) {
+      if (!solver->IsApplicable(problem, device_->target()).ok()) continue;
+      ATTUNE_ASSIGN_OR_RETURN(const Config config,
+                              solver->DefaultConfig(problem, device_->target()));
+      ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                              solver->Recipe(problem, config, device_->target()));
+      return recipe.empty() ? solver->Load({}, problem, config, *device_).status() : Status::Ok();
+    }
+    return Status::Ok();
+  }
+
   // Until the parent closes. The status says why the conversation broke, if it did.
   Status Serve() {
     ATTUNE_RETURN_IF_ERROR(Send(ListeningReply{}));
@@ -125,7 +141,11 @@ class EvaluationServer {
     ATTUNE_RETURN_IF_ERROR(CheckVersion(hello.version));
     ATTUNE_ASSIGN_OR_RETURN(problem_, ParseProblem(hello.problem));
     ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, hello.device));
-    ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));
+    // One that was opened ahead may have been lost since.
+    if (device_ == nullptr || !device_->Synchronize().ok()) {
+      device_.reset();
+      ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));
+    }
     if (!passed_fd_.valid()) return InvalidArgument("No data of the problem came with the hello.");
     const UniqueFd data_fd = std::move(passed_fd_);
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, data_fd.get()));
@@ -236,12 +256,14 @@ class EvaluationServer {
 
 }  // namespace
 
-int ServeEvaluations(int socket_fd, const BackendList& backends) {
+int ServeEvaluations(int socket_fd, const BackendList& backends,
+                     const std::vector<std::string>& arguments) {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have died before the line above.
   if (::getppid() != parent) return 1;
   EvaluationServer server(socket_fd, backends);
+  if (arguments.size() == 2) (void)server.WarmUp(arguments[0], arguments[1]);
   return server.Serve().ok() ? 0 : 1;
 }
 

@@ -54,7 +54,7 @@ void SpareChildren::Supply(size_t needed, const std::stop_token& stop) {
     taken_.wait(lock, stop, [this] { return spares_.size() < most_; });
     if (stop.stop_requested()) return;
     lock.unlock();
-    auto child = StartAnother();
+    auto child = ChildProcess::Spawn(options_, arguments_);
     if (!child.ok()) return;
     lock.lock();
     spares_.push_back(std::move(*child));

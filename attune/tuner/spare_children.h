@@ -7,6 +7,8 @@
 #include <deque>
 #include <mutex>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/tuner/child_evaluator.h"
@@ -22,6 +24,10 @@ class SpareChildren {
   // more.
   SpareChildren(const ChildOptions& options, size_t kept, size_t ahead);
   ~SpareChildren();
+
+  // From now on spares open the device and load what the default of `problem`, a canonical text,
+  // needs before they listen. Who is started because there is no spare does not.
+  void WarmUpFor(const std::string& problem) { arguments_ = {options_.device, problem}; }
 
   // A child that was asked nothing so far: a spare one, or, if there is none, one that is started
   // by the calling thread. One that died is passed over. It need not listen yet.
@@ -44,7 +50,8 @@ class SpareChildren {
   const ChildOptions options_;
   const size_t kept_;
   const size_t most_;
-  std::mutex mutex_;  // Guards spares_.
+  std::vector<std::string> arguments_;  // Of spares.
+  std::mutex mutex_;                    // Guards spares_.
   std::condition_variable_any taken_;
   std::deque<ChildProcess> spares_;  // The oldest first.
 };

@@ -6,7 +6,7 @@
 #include "attune/tuner/evaluation_server.h"
 #include "backends/fake/fake_backend.h"
 
-int main() {
+int main(int argument_count, char** arguments) {
   const auto script = attune::FakeScriptFromEnvironment();
   if (!script.ok()) {
     std::fprintf(stderr, "%s\n", script.error().message().c_str());
@@ -14,5 +14,6 @@ int main() {
   }
   attune::BackendList backends;
   backends.push_back(attune::MakeFakeBackend(*script));
-  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends);
+  return attune::ServeEvaluations(attune::kEvaluationSocketFd, backends,
+                                  {arguments + 1, arguments + argument_count});
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,9 @@ class SharedChildrenTest : public testing::Test {
     }
     return failures;
   }
+
+  // Who has opened the device by then and waits for the race and the final.
+  static constexpr size_t kOpenedForTiming = 2;
 
   // Processes that this one has started and that have not ended.
   static std::set<pid_t> Children() {
@@ -122,21 +126,61 @@ TEST_F(SharedChildrenTest, OneChildListsAndQualifiesUntilOthersAreTimed) {
 
   ASSERT_TRUE(evaluator_->List({"fake.listed", 1}).ok());
   const std::set<pid_t> first = Children();
-  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(first.size(), 1u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf({kFive[0], kFive[1]}).empty());
   // No such config: refused, and nothing left behind.
   EXPECT_EQ(FailuresOf({"fake.unknown@1{}", kFive[3]}).size(), 1u);
   EXPECT_EQ(Children(), first);
 
   EXPECT_EQ(FailuresOf({kFive[2], kFive[4]}).size(), 1u);
-  const std::set<pid_t> second = Children();
-  ASSERT_EQ(second.size(), 1u);
-  EXPECT_NE(second, first);
+  EXPECT_NE(Children(), first);
+}
 
+TEST_F(SharedChildrenTest, WhoIsTimedIsWithAChildThatHadOpenedTheDevice) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  const std::set<pid_t> at_start = Children();
+  EXPECT_TRUE(FailuresOf({kFive[0], kFive[2]}).empty());
   const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
-  const auto timer = evaluator_->StartTiming(timed);
-  ASSERT_TRUE(timer.ok()) << timer.status().message();
-  EXPECT_FALSE(Children().contains(*second.begin()));
+
+  const auto race = evaluator_->StartTiming(timed);
+  const std::set<pid_t> in_race = Children();
+  const auto final = evaluator_->StartTiming(timed);
+  const std::set<pid_t> in_final = Children();
+
+  // Each has one, and who qualified is gone.
+  ASSERT_TRUE(race.ok() && final.ok());
+  ASSERT_EQ(in_race.size(), kOpenedForTiming);
+  EXPECT_EQ(in_final, in_race);
+  EXPECT_TRUE(std::includes(at_start.begin(), at_start.end(), in_race.begin(), in_race.end()));
+}
+
+TEST_F(SharedChildrenTest, TheNextProblemHasAsManyChildren) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  ASSERT_TRUE(evaluator_->StartTiming(timed).ok());
+
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+
+  EXPECT_EQ(Children().size(), 1u + kOpenedForTiming);
+  EXPECT_TRUE(FailuresOf(kFive).empty());
+}
+
+TEST_F(SharedChildrenTest, ADeviceThatDoesNotOpenIsSaidToWhoeverIsGreeted) {
+  ::setenv(kFakeScriptVariable, "", 1);
+  ChildOptions options;
+  options.program = ATTUNE_FAKE_EVALUATOR;
+  options.device = "absent:0";
+  options.share_children = true;
+  evaluator_ = MakeChildEvaluator(options);
+  ASSERT_TRUE(evaluator_->Begin(problem_, 1, {}, {}).ok());
+  const std::vector<Candidate> one = {*ParseCandidate(kFive[0])};
+
+  const auto results = evaluator_->Qualify(one, {});
+
+  ASSERT_FALSE(results.ok());
+  EXPECT_NE(results.status().message().find("absent:0"), std::string::npos)
+      << results.status().message();
 }
 
 class CompiledAheadTest : public SharedChildrenTest {
@@ -165,8 +209,8 @@ TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNex
     EXPECT_EQ(trial.failure(), nullptr);
     EXPECT_EQ(trial.build_ns > 0, trial.candidate.solver.name == "fake.tiled") << i;
   }
-  // The one that has the device, and who compiles.
-  EXPECT_GT(first.size(), 1u);
+  // Those that have the device, and who compiles.
+  EXPECT_GT(first.size(), 1u + kOpenedForTiming);
   EXPECT_EQ(Children(), first);
   ASSERT_TRUE(again.ok());
   for (const Qualified& result : *again) EXPECT_EQ(result.trial.build_ns, 0);
@@ -179,8 +223,8 @@ TEST_F(CompiledAheadTest, NoMoreCompileAtOnceThanMay) {
 
     EXPECT_TRUE(FailuresOf(kFive).empty());
 
-    // The other one has the device.
-    EXPECT_EQ(Children().size(), static_cast<size_t>(jobs) + 1);
+    // The others have the device.
+    EXPECT_EQ(Children().size(), static_cast<size_t>(jobs) + 1 + kOpenedForTiming);
   }
 }
 
@@ -240,6 +284,17 @@ TEST_F(CompiledAheadTest, APastDeadlineLeavesOneThatIsQualified) {
 
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ(results->size(), 1u);
+}
+
+TEST_F(SharedChildrenTest, AWrongResultCostsNoChild) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=wrong_result"));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  const std::set<pid_t> before = Children();
+
+  EXPECT_EQ(FailuresOf(kFive),
+            (std::map<std::string, FailureKind>{{kFive[2], FailureKind::kWrongResult}}));
+
+  EXPECT_EQ(Children(), before);
 }
 
 TEST_F(SharedChildrenTest, AListOfManyPagesArrivesWholeAndInOrder) {
