@@ -1,6 +1,7 @@
 #include "attune/tuner/candidate_source.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,7 +49,7 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
     const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
     ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, seed, head));
   }
-  arms_.push_back({solver, std::move(space), std::move(searcher), 0, 0, std::nullopt});
+  arms_.emplace_back(solver, std::move(space), std::move(searcher));
   return Status::Ok();
 }
 
@@ -72,18 +73,38 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
   for (Arm& arm : arms_) {
     if (arm.whole() && !IsHopeless(arm)) take(arm, max_count - batch.size());
   }
-  bool found = true;
-  while (found && batch.size() < max_count) {
-    found = false;
-    for (size_t i = 0; i < arms_.size() && batch.size() < max_count; ++i) {
-      Arm& arm = arms_[turn_++ % arms_.size()];
-      if (arm.whole() || arm.Exhausted() || IsHopeless(arm)) continue;
-      const size_t before = batch.size();
-      take(arm, 1);
-      found = found || batch.size() > before;
-    }
+  for (Arm& arm : arms_) arm.waits = false;
+  while (batch.size() < max_count) {
+    Arm* arm = NextArm(batch.empty());
+    if (arm == nullptr) break;
+    const size_t before = batch.size();
+    take(*arm, 1);
+    arm->waits = batch.size() == before;
+    if (!arm->waits) ++arm->turns;
   }
   return batch;
+}
+
+double CandidateSource::TurnsTaken(const Arm& arm) const {
+  // The cube of how far it is behind. Who turns out to be better than it looked catches up at once.
+  const double behind = arm.best_ns.has_value() ? *arm.best_ns / *BestNs() : 1.0;
+  return static_cast<double>(arm.turns + 1) * behind * behind * behind;
+}
+
+CandidateSource::Arm* CandidateSource::NextArm(bool may_get_ahead) {
+  Arm* next = nullptr;
+  double least_waiting = std::numeric_limits<double>::infinity();
+  for (Arm& arm : arms_) {
+    if (arm.whole() || arm.Exhausted() || IsHopeless(arm)) continue;
+    const double taken = TurnsTaken(arm);
+    if (arm.waits) {
+      least_waiting = std::min(least_waiting, taken);
+    } else if (next == nullptr || taken < TurnsTaken(*next)) {
+      next = &arm;
+    }
+  }
+  if (next == nullptr || may_get_ahead) return next;
+  return TurnsTaken(*next) > least_waiting + kTurnsAhead ? nullptr : next;
 }
 
 void CandidateSource::Tell(const Candidate& candidate, std::optional<double> time_ns) {
@@ -103,6 +124,15 @@ std::optional<double> CandidateSource::BestNs() const {
   std::optional<double> best;
   for (const Arm& arm : arms_) {
     if (arm.best_ns.has_value() && (!best.has_value() || *arm.best_ns < *best)) best = arm.best_ns;
+  }
+  return best;
+}
+
+std::optional<double> CandidateSource::BestNsOf(const SolverId& solver) const {
+  std::optional<double> best;
+  for (const Arm& arm : arms_) {
+    if (arm.solver != solver || !arm.best_ns.has_value()) continue;
+    if (!best.has_value() || *arm.best_ns < *best) best = arm.best_ns;
   }
   return best;
 }

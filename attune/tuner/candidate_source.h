@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -19,8 +20,10 @@
 namespace attune {
 
 // Asks breadth first: the default config of every solver in order, then small spaces whole, then
-// the large ones in turns, leaving out solvers that have shown that they are far behind.
-// Deterministic for a seed and the same answers.
+// the large ones in turns. The further behind the best a solver is, the rarer are its turns (half
+// as fast, an eighth of them), and who has shown to be far behind is left out. A batch ends early
+// where the turn is of somebody whose searcher waits for answers. Deterministic for a seed and the
+// same answers.
 class CandidateSource {
  public:
   struct Options {
@@ -46,13 +49,24 @@ class CandidateSource {
   // The time of a candidate that was asked; nothing if it failed.
   void Tell(const Candidate& candidate, std::optional<double> time_ns);
 
+  // The best time that was told so far, of all candidates and of those of one solver.
+  std::optional<double> BestNs() const;
+  std::optional<double> BestNsOf(const SolverId& solver) const;
+
  private:
   struct Arm {
+    Arm(SolverId its_solver, ConfigSpace its_space, std::unique_ptr<Searcher> its_searcher)
+        : solver(std::move(its_solver)),
+          space(std::move(its_space)),
+          searcher(std::move(its_searcher)) {}
+
     SolverId solver;
     ConfigSpace space;  // A solver that is listed on the device has two arms with different spaces.
     std::unique_ptr<Searcher> searcher;  // Null for a space that is listed whole.
     uint64_t next_index = 0;             // Of a space that is listed whole.
     int64_t asked = 0;
+    int64_t turns = 0;   // Of a large one.
+    bool waits = false;  // For answers, before it can ask for more.
     std::optional<double> best_ns;
 
     bool whole() const { return searcher == nullptr; }
@@ -64,17 +78,22 @@ class CandidateSource {
   // Of the first `head` configs somebody thinks that they are good.
   Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head);
   bool IsHopeless(const Arm& arm) const;
-  std::optional<double> BestNs() const;
+  // What the turns that an arm has had, and the one that is next, weigh: least where it is next.
+  double TurnsTaken(const Arm& arm) const;
+  // Whose turn it is of those with large spaces; null if nobody has anything to try now, or, unless
+  // `may_get_ahead`, whoever has would get too far ahead of those that wait for answers.
+  Arm* NextArm(bool may_get_ahead);
 
   static constexpr double kHopelessRatio = 4.0;
   static constexpr int64_t kChancesBeforeHopeless = 6;
+  // Turns of the best solver that others may be ahead while it waits for answers.
+  static constexpr double kTurnsAhead = 16;
   // Of a list: what follows is left to the searcher, although a library may have guessed more.
   static constexpr uint64_t kGuesses = 8;
 
   Options options_;
   std::vector<Arm> arms_;
   bool defaults_asked_ = false;
-  size_t turn_ = 0;  // Which large arm is asked first next time.
 };
 
 }  // namespace attune

@@ -1,6 +1,9 @@
 #include "attune/tuner/candidate_source.h"
 
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -71,6 +74,64 @@ TEST(CandidateSourceTest, HopelessSolverIsAskedNoMore) {
   }
 
   EXPECT_LT(asked_slow, 30);
+}
+
+// How often each solver was asked in the first `count` candidates behind the defaults.
+std::map<std::string, int> Shares(CandidateSource& source,
+                                  const std::map<std::string, double>& times_ns, size_t count) {
+  std::map<std::string, int> shares;
+  for (size_t asked = 0; asked < count;) {
+    const auto batch = source.Ask(64);
+    if (batch.empty()) break;
+    for (const Candidate& candidate : batch) {
+      ++shares[candidate.solver.name];
+      source.Tell(candidate, times_ns.at(candidate.solver.name));
+    }
+    asked += batch.size();
+  }
+  return shares;
+}
+
+TEST(CandidateSourceTest, TheFurtherBehindASolverIsTheRarerAreItsTurns) {
+  const SpaceOnlySolver best("t.best", 5000), close("t.close", 5000), half("t.half", 5000);
+  std::vector<std::string> notes;
+  auto source = Source({&half, &close, &best}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+
+  const auto shares = Shares(*source, {{"t.best", 10.0}, {"t.close", 11.0}, {"t.half", 20.0}}, 600);
+
+  EXPECT_NEAR(shares.at("t.best") / shares.at("t.close"), 1.331, 0.4);
+  EXPECT_NEAR(shares.at("t.best") / shares.at("t.half"), 8, 3);
+}
+
+TEST(CandidateSourceTest, WhoTurnsOutToBeBetterThanItLookedIsAskedMore) {
+  const SpaceOnlySolver a("t.a", 5000), b("t.b", 5000);
+  std::vector<std::string> notes;
+  auto source = Source({&a, &b}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+  Shares(*source, {{"t.a", 10.0}, {"t.b", 20.0}}, 300);
+
+  const auto shares = Shares(*source, {{"t.a", 10.0}, {"t.b", 8.0}}, 300);
+
+  EXPECT_GT(shares.at("t.b"), shares.at("t.a"));
+}
+
+TEST(CandidateSourceTest, AnAnswerThatNeverComesHoldsNobodyElseUp) {
+  const SpaceOnlySolver a("t.a", 500), b("t.b", 500);
+  std::vector<std::string> notes;
+  auto source = Source({&a, &b}, {}, &notes);
+  ASSERT_TRUE(source.ok());
+  std::set<Candidate> asked_b;
+
+  for (auto batch = source->Ask(8); !batch.empty(); batch = source->Ask(8)) {
+    for (const Candidate& candidate : batch) {
+      if (candidate.solver.name == "t.a") continue;
+      source->Tell(candidate, 1.0);
+      asked_b.insert(candidate);
+    }
+  }
+
+  EXPECT_EQ(asked_b.size(), 500u);
 }
 
 std::vector<Config> Listed(int64_t count) {

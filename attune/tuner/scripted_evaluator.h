@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,7 +76,11 @@ class ScriptedEvaluator final : public Evaluator {
     }
     return Status::Ok();
   }
-  Result<std::vector<Config>> List(const SolverId&) override { return listed_; }
+  Result<std::vector<Config>> List(const SolverId& solver) override {
+    listed_solvers_.push_back(solver.name);
+    clock_.Advance(list_ns_);
+    return listed_;
+  }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          const QualifyTime& time) override {
     batches_.push_back(candidates.size());
@@ -112,8 +117,13 @@ class ScriptedEvaluator final : public Evaluator {
   void Disturb(double sigma) { sigma_ = sigma; }
   // From now on `problem` cannot be evaluated.
   void Refuse(Problem problem) { refused_.push_back(std::move(problem)); }
-  // From now on the device lists `configs` for every solver that asks it.
-  void ListOnDevice(std::vector<Config> configs) { listed_ = std::move(configs); }
+  // From now on the device lists `configs` for every solver that asks it, and takes that long.
+  void ListOnDevice(std::vector<Config> configs, int64_t list_ns = 0) {
+    listed_ = std::move(configs);
+    list_ns_ = list_ns;
+  }
+  // Names of those that were asked for a list since the last call.
+  std::vector<std::string> TakeListedSolvers() { return std::exchange(listed_solvers_, {}); }
   // From now on a device that candidates are timed on says this of itself, one after another.
   void TellConditions(std::vector<DeviceConditions> told) { told_ = std::move(told); }
   // From now on nothing qualifies.
@@ -130,6 +140,8 @@ class ScriptedEvaluator final : public Evaluator {
   LaunchTime time_ns_;
   std::map<int64_t, int64_t> load_ns_;
   std::vector<Config> listed_;
+  int64_t list_ns_ = 0;
+  std::vector<std::string> listed_solvers_;
   std::vector<DeviceConditions> told_;
   bool all_fail_ = false;
   std::vector<Problem> refused_;

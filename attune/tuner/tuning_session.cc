@@ -104,10 +104,18 @@ Status TuningSession::Prepare(const std::vector<const Solver*>& solvers, const T
                               CandidateSource& source) {
   ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
   ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
-  AddListed(solvers, options_.max_listed, *parts_.evaluator, source, report_.notes);
   search_begin_ns_ = parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(BeginSet());
-  return QualifyAll(source);
+  ATTUNE_RETURN_IF_ERROR(QualifyDefaults(source));
+  if (parts_.clock->NowNs() >= SearchDeadlineNs()) return Status::Ok();
+  AddListed(solvers,
+            {.limit = options_.max_listed,
+             .exhaustive = options_.searcher == "exhaustive",
+             .per_problem_ns = options_.per_problem_ns,
+             .clock = parts_.clock},
+            *parts_.evaluator, source, report_.notes);
+  search_begin_ns_ = parts_.clock->NowNs();
+  return QualifyOthers(source);
 }
 
 Status TuningSession::TimeAll(const TuneBounds& bounds) {
@@ -158,7 +166,7 @@ Status TuningSession::BeginSet() {
   return parts_.store->BeginSet(set);
 }
 
-Status TuningSession::QualifyAll(CandidateSource& source) {
+Status TuningSession::QualifyDefaults(CandidateSource& source) {
   Report(Stage::kQualify);
   std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
   defaults_ = batch;
@@ -169,7 +177,11 @@ Status TuningSession::QualifyAll(CandidateSource& source) {
     batch.erase(batch.begin());
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
   }
-  if (batch.empty()) batch = Ask(source);
+  return QualifyBatch(source, WithoutQuarantined(source, std::move(batch)));
+}
+
+Status TuningSession::QualifyOthers(CandidateSource& source) {
+  std::vector<Candidate> batch = Ask(source);
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
     const bool out_of_time = parts_.clock->NowNs() >= SearchDeadlineNs();

@@ -56,7 +56,8 @@ class TuningSession {
   Status TimeAll(const TuneBounds& bounds);
   Status MakeReference(const TuneBounds& bounds);
   Status BeginSet();
-  Status QualifyAll(CandidateSource& source);
+  Status QualifyDefaults(CandidateSource& source);
+  Status QualifyOthers(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
   Runner RunnerOf(const Qualified& qualified) const;
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
