@@ -51,6 +51,15 @@ Result<cublasLtHandle_t> CublasLt::HandleOf(CUcontext context) const {
   return handle;
 }
 
+uint32_t CublasLt::Capability(const cublasLtMatmulAlgo_t& algorithm,
+                              cublasLtMatmulAlgoCapAttributes_t which) const {
+  uint32_t value = 0;
+  size_t written = 0;
+  const auto code =
+      cublasLtMatmulAlgoCapGetAttribute(&algorithm, which, &value, sizeof value, &written);
+  return code == CUBLAS_STATUS_SUCCESS ? value : 0;
+}
+
 Status CublasLt::Check(cublasStatus_t code, std::string_view what) const {
   if (code == CUBLAS_STATUS_SUCCESS) return Status::Ok();
   const std::string message =

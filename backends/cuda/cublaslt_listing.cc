@@ -71,16 +71,6 @@ class Lister {
            CUBLAS_STATUS_SUCCESS;
   }
 
-  // 0 if the library does not say.
-  uint32_t Capability(const cublasLtMatmulAlgo_t& algorithm,
-                      cublasLtMatmulAlgoCapAttributes_t which) const {
-    uint32_t value = 0;
-    size_t written = 0;
-    const auto code =
-        lt_.cublasLtMatmulAlgoCapGetAttribute(&algorithm, which, &value, sizeof value, &written);
-    return code == CUBLAS_STATUS_SUCCESS ? value : 0;
-  }
-
   // An algorithm that lists none has one way, which the library calls undefined.
   std::vector<uint32_t> CapabilityList(const cublasLtMatmulAlgo_t& algorithm,
                                        cublasLtMatmulAlgoCapAttributes_t which) const {
@@ -94,7 +84,7 @@ class Lister {
 
   // Of products that are split along k: one bit for each.
   std::vector<uint32_t> ReductionsOf(const cublasLtMatmulAlgo_t& algorithm) const {
-    const uint32_t mask = Capability(algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
+    const uint32_t mask = lt_.Capability(algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
     std::vector<uint32_t> schemes;
     for (uint32_t bit = 1; bit <= mask; bit *= 2) {
       if ((mask & bit) != 0) schemes.push_back(bit);
@@ -115,7 +105,8 @@ class Lister {
     axes.tiles = CapabilityList(base, CUBLASLT_ALGO_CAP_TILE_IDS);
     axes.stages = CapabilityList(base, CUBLASLT_ALGO_CAP_STAGES_IDS);
     axes.swizzles = {0};
-    if (Capability(base, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT) != 0) axes.swizzles.push_back(1);
+    if (lt_.Capability(base, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT) != 0)
+      axes.swizzles.push_back(1);
     axes.clusters = {CUBLASLT_CLUSTER_SHAPE_AUTO};
     cublasLtMatmulAlgo_t first = base;
     Set(first, CUBLASLT_ALGO_CONFIG_TILE_ID, axes.tiles.front());
@@ -127,7 +118,7 @@ class Lister {
       }
     }
     axes.customs = {0};
-    const uint32_t last = Capability(base, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX);
+    const uint32_t last = lt_.Capability(base, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX);
     if (axes.size() * (last + 1) <= kMaxChecksPerId) {
       for (uint32_t custom = 1; custom <= last; ++custom) axes.customs.push_back(custom);
     }

@@ -79,6 +79,8 @@ constexpr Field kFields[] = {
 
 // More than any version has had.
 constexpr int kMaxIds = 1024;
+// The widest load of a thread, and what tensor maps of Hopper begin at multiples of.
+constexpr int64_t kLargestAccessBytes = 16;
 
 // alpha and beta in the type that the computation scales with.
 class ScalarPair {
@@ -220,6 +222,18 @@ struct CublasLtProduct::Descriptors {
     return (scheme & ~AllowedReductions(gemm)) == 0;
   }
 
+  // Whether the algorithm reads and writes operands that begin where those of the problem may.
+  // The check of the library sees layouts and no pointers.
+  bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
+    if (gemm.alignment_bytes >= kLargestAccessBytes) return true;
+    constexpr cublasLtMatmulAlgoCapAttributes_t kOperands[] = {
+        CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES};
+    return std::all_of(std::begin(kOperands), std::end(kOperands), [&](auto operand) {
+      return lt.Capability(algorithm, operand) <= static_cast<uint32_t>(gemm.alignment_bytes);
+    });
+  }
+
   template <class T>
   Status Set(cublasLtMatmulDescAttributes_t which, T value) {
     return lt.Check(lt.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value),
@@ -344,7 +358,9 @@ Result<Config> CublasLtProduct::FieldsOf(const cublasLtMatmulAlgo_t& algorithm) 
 
 std::optional<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Check(
     const cublasLtMatmulAlgo_t& algorithm) const {
-  if (!descriptors_->ReducesAsAllowed(algorithm)) return std::nullopt;
+  if (!descriptors_->ReducesAsAllowed(algorithm) || !descriptors_->TakesAlignment(algorithm)) {
+    return std::nullopt;
+  }
   cublasLtMatmulHeuristicResult_t result = {};
   const cublasStatus_t code = descriptors_->CheckAlgorithm(algorithm, result);
   if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kCublasLtWorkspaceBytes) {
