@@ -27,7 +27,7 @@ REASONS = {
     "leaves_a_nan": ("wrong_result", "1 of 96 elements"),
     "leaves_what_was_there": ("wrong_result", "96 of 96 elements"),
     "leaves_one_element": ("wrong_result", "1 of 96 elements"),
-    "wants_too_much_memory": ("out_of_memory", "70368744177664 bytes"),
+    "wants_too_much_memory": ("out_of_memory", "1099511627776 bytes"),
 }
 
 

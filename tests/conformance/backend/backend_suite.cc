@@ -226,7 +226,8 @@ TEST_P(SolverTest, ComputesTheRightResultWithTheDefaultAndWithSampledConfigs) {
   if (known == nullptr) {
     EXPECT_EQ(mistake.value_or(""), "");
   } else {
-    EXPECT_TRUE(mistake.has_value()) << "Passes now; take it off the list: " << known->reason;
+    EXPECT_TRUE(mistake.has_value() || known->may_pass)
+        << "Passes now; take it off the list: " << known->reason;
   }
 }
 
