@@ -5,12 +5,14 @@
 // Each direction computes one of the three tensors from the other two, as an implicit matrix
 // product for each group.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "attune/verify/product.h"
 #include "attune/verify/reference.h"
+#include "attune/verify/reference_sample.h"
 
 namespace attune {
 namespace {
@@ -133,18 +135,21 @@ struct Sums {
   int64_t row_stride;
 };
 
-// What all three directions share: which operand is where.
+// What all three directions share: which operand is where. Reads `Values` and writes to `Output`,
+// both indexed by offsets in elements.
+template <class Values, class Output>
 class ConvSource : public ProductSource {
  public:
-  ConvSource(const Conv& conv, std::span<const OperandValues> inputs, std::span<double> output)
-      : geometry_(GeometryOf(conv)), inputs_(inputs), output_(output) {
-    if (conv.bias) bias_ = inputs[2].data();
-  }
+  ConvSource(const Conv& conv, std::vector<Values> inputs, Output output)
+      : geometry_(GeometryOf(conv)),
+        inputs_(std::move(inputs)),
+        output_(output),
+        has_bias_(conv.bias) {}
 
  protected:
   // Large-image values that the row meets, `to` taking one for each position; 0 outside of the
   // image.
-  void GatherMeeting(const double* large, int64_t channel, const Row& row, const Spatial& tap,
+  void GatherMeeting(Values large, int64_t channel, const Row& row, const Spatial& tap,
                      const Steps& to) const {
     const Image& image = geometry_.large;
     const Meeting meeting = Meet(geometry_, row, tap);
@@ -164,7 +169,7 @@ class ConvSource : public ProductSource {
                   const Sums& sums) const {
     for (int64_t c = channels.begin; c < channels.end; ++c) {
       const int64_t channel = group * image.channels + c;
-      const double bias = bias_ == nullptr ? 0 : bias_[channel];
+      const double bias = has_bias_ ? inputs_[2][channel] : 0;
       const double* from = sums.values + (c - channels.begin) * sums.row_stride;
       ForEachRow(positions, image.extents, [&](const Row& row, int64_t before) {
         const int64_t to = row.image * image.strides.outer + channel * image.strides.channel +
@@ -182,15 +187,21 @@ class ConvSource : public ProductSource {
   }
 
   Geometry geometry_;
-  std::span<const OperandValues> inputs_;
-  std::span<double> output_;
-  const double* bias_ = nullptr;
+  std::vector<Values> inputs_;
+  Output output_;
+  bool has_bias_;
 };
 
 // small(channel, position) = sum over (large channel, tap) of weights * large: the plain forward.
-class SmallFromLarge final : public ConvSource {
+template <class Values, class Output>
+class SmallFromLarge final : public ConvSource<Values, Output> {
  public:
-  using ConvSource::ConvSource;
+  using Base = ConvSource<Values, Output>;
+  using Base::Base;
+  using Base::geometry_;
+  using Base::inputs_;
+  using Range = ProductSource::Range;
+  using Shape = ProductSource::Shape;
 
   Shape shape() const override {
     return {geometry_.groups, geometry_.small.channels,
@@ -201,8 +212,8 @@ class SmallFromLarge final : public ConvSource {
                int64_t row_stride) const override {
     for (int64_t k = ks.begin; k < ks.end; ++k, panel += row_stride) {
       const Spatial tap = Unflatten(k % geometry_.taps(), geometry_.filter);
-      const double* from =
-          inputs_[1].data() + WeightOffset(group, ms.begin, k / geometry_.taps(), tap);
+      const Values from =
+          inputs_[1] + Base::WeightOffset(group, ms.begin, k / geometry_.taps(), tap);
       for (int64_t i = 0; i < ms.size(); ++i) panel[i] = from[i * geometry_.weights.outer];
     }
   }
@@ -212,21 +223,27 @@ class SmallFromLarge final : public ConvSource {
       const Spatial tap = Unflatten(k % geometry_.taps(), geometry_.filter);
       const int64_t channel = group * geometry_.large.channels + k / geometry_.taps();
       ForEachRow(ns, geometry_.small.extents, [&](const Row& row, int64_t before) {
-        GatherMeeting(inputs_[0].data(), channel, row, tap, {panel + before, 1});
+        Base::GatherMeeting(inputs_[0], channel, row, tap, {panel + before, 1});
       });
     }
   }
   void Store(int64_t group, Range ms, Range ns, const double* sums,
              int64_t row_stride) const override {
-    StoreImage(geometry_.small, group, ms, ns, {sums, row_stride});
+    Base::StoreImage(geometry_.small, group, ms, ns, {sums, row_stride});
   }
 };
 
 // large(channel, position) = sum over (small channel, tap) of weights * small: the plain backward
 // data.
-class LargeFromSmall final : public ConvSource {
+template <class Values, class Output>
+class LargeFromSmall final : public ConvSource<Values, Output> {
  public:
-  using ConvSource::ConvSource;
+  using Base = ConvSource<Values, Output>;
+  using Base::Base;
+  using Base::geometry_;
+  using Base::inputs_;
+  using Range = ProductSource::Range;
+  using Shape = ProductSource::Shape;
 
   Shape shape() const override {
     return {geometry_.groups, geometry_.large.channels,
@@ -237,8 +254,8 @@ class LargeFromSmall final : public ConvSource {
                int64_t row_stride) const override {
     for (int64_t k = ks.begin; k < ks.end; ++k, panel += row_stride) {
       const Spatial tap = Unflatten(k % geometry_.taps(), geometry_.filter);
-      const double* from =
-          inputs_[1].data() + WeightOffset(group, k / geometry_.taps(), ms.begin, tap);
+      const Values from =
+          inputs_[1] + Base::WeightOffset(group, k / geometry_.taps(), ms.begin, tap);
       for (int64_t i = 0; i < ms.size(); ++i) panel[i] = from[i * geometry_.weights.channel];
     }
   }
@@ -254,7 +271,7 @@ class LargeFromSmall final : public ConvSource {
   }
   void Store(int64_t group, Range ms, Range ns, const double* sums,
              int64_t row_stride) const override {
-    StoreImage(geometry_.large, group, ms, ns, {sums, row_stride});
+    Base::StoreImage(geometry_.large, group, ms, ns, {sums, row_stride});
   }
 
  private:
@@ -273,8 +290,8 @@ class LargeFromSmall final : public ConvSource {
     const std::optional<int64_t> height = Inverse(1, row.at[1], tap);
     if (!depth.has_value() || !height.has_value()) return;
     const Strides& strides = geometry_.small.strides;
-    const double* from = inputs_[0].data() + row.image * strides.outer + channel * strides.channel +
-                         Offset(strides, {*depth, *height, 0});
+    const Values from = inputs_[0] + (row.image * strides.outer + channel * strides.channel +
+                                      Offset(strides, {*depth, *height, 0}));
     // The first position of the row that meets anything; from there every stride-th one does.
     const int64_t step = geometry_.stride[2];
     const int64_t shift = geometry_.pad[2] - tap[2] * geometry_.dilation[2] + row.at[2];
@@ -287,14 +304,20 @@ class LargeFromSmall final : public ConvSource {
 };
 
 // weights(small channel, (large channel, tap)) = sum over positions of small * large.
-class WeightsFromImages final : public ConvSource {
+template <class Values, class Output>
+class WeightsFromImages final : public ConvSource<Values, Output> {
  public:
+  using Base = ConvSource<Values, Output>;
+  using Base::geometry_;
+  using Base::output_;
+  using Range = ProductSource::Range;
+  using Shape = ProductSource::Shape;
+
   // The large image is the first input in the plain mode, the second one in the transposed mode.
-  WeightsFromImages(const Conv& conv, std::span<const OperandValues> inputs,
-                    std::span<double> output)
-      : ConvSource(conv, inputs, output),
-        large_(inputs[conv.mode == ConvMode::kTransposed ? 1 : 0].data()),
-        small_(inputs[conv.mode == ConvMode::kTransposed ? 0 : 1].data()) {}
+  WeightsFromImages(const Conv& conv, std::vector<Values> inputs, Output output)
+      : Base(conv, inputs, output),
+        large_(inputs[conv.mode == ConvMode::kTransposed ? 1 : 0]),
+        small_(inputs[conv.mode == ConvMode::kTransposed ? 0 : 1]) {}
 
   Shape shape() const override {
     return {geometry_.groups, geometry_.small.channels, geometry_.large.channels * geometry_.taps(),
@@ -306,8 +329,8 @@ class WeightsFromImages final : public ConvSource {
     ForEachRow(ks, geometry_.small.extents, [&](const Row& row, int64_t before) {
       for (int64_t m = ms.begin; m < ms.end; ++m) {
         const int64_t channel = group * geometry_.small.channels + m;
-        const double* from = small_ + row.image * strides.outer + channel * strides.channel +
-                             Offset(strides, row.at);
+        const Values from = small_ + (row.image * strides.outer + channel * strides.channel +
+                                      Offset(strides, row.at));
         double* to = panel + before * row_stride + m - ms.begin;
         for (int64_t i = 0; i < row.length; ++i) to[i * row_stride] = from[i * strides.spatial[2]];
       }
@@ -319,8 +342,8 @@ class WeightsFromImages final : public ConvSource {
       for (int64_t n = ns.begin; n < ns.end; ++n) {
         const Spatial tap = Unflatten(n % geometry_.taps(), geometry_.filter);
         const int64_t channel = group * geometry_.large.channels + n / geometry_.taps();
-        GatherMeeting(large_, channel, row, tap,
-                      {panel + before * row_stride + n - ns.begin, row_stride});
+        Base::GatherMeeting(large_, channel, row, tap,
+                            {panel + before * row_stride + n - ns.begin, row_stride});
       }
     });
   }
@@ -329,16 +352,29 @@ class WeightsFromImages final : public ConvSource {
     for (int64_t m = ms.begin; m < ms.end; ++m) {
       for (int64_t n = ns.begin; n < ns.end; ++n) {
         const Spatial tap = Unflatten(n % geometry_.taps(), geometry_.filter);
-        const int64_t at = WeightOffset(group, m, n / geometry_.taps(), tap);
+        const int64_t at = Base::WeightOffset(group, m, n / geometry_.taps(), tap);
         output_[static_cast<size_t>(at)] = sums[(m - ms.begin) * row_stride + n - ns.begin];
       }
     }
   }
 
  private:
-  const double* large_;
-  const double* small_;
+  Values large_;
+  Values small_;
 };
+
+template <class Values, class Output>
+std::unique_ptr<ProductSource> SourceOf(const Conv& conv, std::vector<Values> inputs,
+                                        Output output) {
+  const bool transposed = conv.mode == ConvMode::kTransposed;
+  if (conv.direction == ConvDirection::kBackwardWeights) {
+    return std::make_unique<WeightsFromImages<Values, Output>>(conv, std::move(inputs), output);
+  }
+  if ((conv.direction == ConvDirection::kForward) != transposed) {
+    return std::make_unique<SmallFromLarge<Values, Output>>(conv, std::move(inputs), output);
+  }
+  return std::make_unique<LargeFromSmall<Values, Output>>(conv, std::move(inputs), output);
+}
 
 }  // namespace
 
@@ -346,14 +382,12 @@ void ComputeConvReference(const Conv& conv, std::span<const OperandValues> input
                           std::span<double> output, WorkWatch& watch) {
   const Precision precision =
       conv.type == DataType::kF64 ? Precision::kDoubleDouble : Precision::kDouble;
-  const bool transposed = conv.mode == ConvMode::kTransposed;
-  if (conv.direction == ConvDirection::kBackwardWeights) {
-    ComputeProducts(WeightsFromImages(conv, inputs, output), precision, watch);
-  } else if ((conv.direction == ConvDirection::kForward) != transposed) {
-    ComputeProducts(SmallFromLarge(conv, inputs, output), precision, watch);
-  } else {
-    ComputeProducts(LargeFromSmall(conv, inputs, output), precision, watch);
-  }
+  ComputeProducts(*SourceOf(conv, PointersTo(inputs), output), precision, watch);
+}
+
+std::unique_ptr<ProductSource> SampledConv(const Conv& conv, std::vector<EncodedValues> inputs,
+                                           OneElement output) {
+  return SourceOf(conv, std::move(inputs), output);
 }
 
 }  // namespace attune

@@ -179,6 +179,13 @@ void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> v
   }
 }
 
+double DecodeElement(DataType type, const std::byte* bytes, int64_t i) {
+  const size_t element_bytes = SizeBytes(type);
+  double value = 0;
+  Decode(type, {bytes + static_cast<size_t>(i) * element_bytes, element_bytes}, {&value, 1});
+  return value;
+}
+
 void Encode(DataType type, double value, std::byte* to) {
   assert(IsGenerated(type));
   const auto narrow = static_cast<float>(value);

@@ -31,6 +31,9 @@ uint8_t F8E5M2FromFloat(float value);
 // elements.
 void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> values);
 
+// Element `i` of `bytes`, exactly. REQUIRES: IsGenerated(type).
+double DecodeElement(DataType type, const std::byte* bytes, int64_t i);
+
 // `value` rounded to `type`, at `to`. REQUIRES: IsGenerated(type).
 void Encode(DataType type, double value, std::byte* to);
 

@@ -1,10 +1,12 @@
 #include <cassert>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "attune/verify/problem_data.h"
 #include "attune/verify/product.h"
 #include "attune/verify/reference.h"
+#include "attune/verify/reference_sample.h"
 
 namespace attune {
 namespace {
@@ -25,18 +27,20 @@ double Activate(Activation activation, double x) {
   return x;
 }
 
+// Reads `Values` and writes to `Output`, both indexed by offsets in elements.
+template <class Values, class Output>
 class GemmSource final : public ProductSource {
  public:
-  GemmSource(const Gemm& gemm, std::span<const OperandValues> inputs, std::span<double> output)
+  GemmSource(const Gemm& gemm, std::vector<Values> inputs, Output output)
       : gemm_(gemm),
-        inputs_(inputs),
+        inputs_(std::move(inputs)),
         alpha_(AlphaValue(gemm.alpha)),
         beta_(BetaValue(gemm.beta)),
         output_(output) {
     size_t next = 2;
-    if (gemm.bias != Bias::kNone) bias_ = inputs[next++].data();
-    if (gemm.beta != ScalarClass::kZero) initial_ = inputs[next++].data();
-    assert(next == inputs.size());
+    if (gemm.bias != Bias::kNone) bias_ = next++;
+    if (gemm.beta != ScalarClass::kZero) initial_ = next++;
+    assert(next == inputs_.size());
   }
 
   Shape shape() const override { return {gemm_.batch_count, gemm_.m, gemm_.n, gemm_.k}; }
@@ -44,7 +48,7 @@ class GemmSource final : public ProductSource {
   void GatherA(int64_t which, Range ks, Range ms, double* panel,
                int64_t row_stride) const override {
     const bool transposed = gemm_.trans_a == Transpose::kYes;
-    const double* a = inputs_[0].data() + which * gemm_.stride_a;
+    const Values a = inputs_[0] + which * gemm_.stride_a;
     const Strided matrix = {a, transposed ? 1 : gemm_.lda, transposed ? gemm_.lda : 1};
     Gather(matrix, ks, ms, panel, row_stride);
   }
@@ -52,7 +56,7 @@ class GemmSource final : public ProductSource {
   void GatherB(int64_t which, Range ks, Range ns, double* panel,
                int64_t row_stride) const override {
     const bool transposed = gemm_.trans_b == Transpose::kYes;
-    const double* b = inputs_[1].data() + which * gemm_.stride_b;
+    const Values b = inputs_[1] + which * gemm_.stride_b;
     const Strided matrix = {b, transposed ? gemm_.ldb : 1, transposed ? 1 : gemm_.ldb};
     Gather(matrix, ks, ns, panel, row_stride);
   }
@@ -63,8 +67,8 @@ class GemmSource final : public ProductSource {
       for (int64_t m = ms.begin; m < ms.end; ++m) {
         const int64_t at = which * gemm_.stride_c + m + n * gemm_.ldc;
         double value = alpha_ * sums[(m - ms.begin) * row_stride + n - ns.begin];
-        if (initial_ != nullptr) value += beta_ * initial_[at];
-        if (bias_ != nullptr) value += bias_[gemm_.bias == Bias::kPerRow ? m : n];
+        if (initial_ != 0) value += beta_ * inputs_[initial_][at];
+        if (bias_ != 0) value += inputs_[bias_][gemm_.bias == Bias::kPerRow ? m : n];
         output_[static_cast<size_t>(at)] = Activate(gemm_.activation, value);
       }
     }
@@ -73,7 +77,7 @@ class GemmSource final : public ProductSource {
  private:
   // A or B by its two indices: that of the sum, and its own.
   struct Strided {
-    const double* values;
+    Values values;
     int64_t k_stride, other_stride;
   };
 
@@ -83,7 +87,7 @@ class GemmSource final : public ProductSource {
                      int64_t row_stride) {
     const int64_t k_stride = matrix.k_stride;
     const int64_t other_stride = matrix.other_stride;
-    const double* from = matrix.values + ks.begin * k_stride + others.begin * other_stride;
+    const Values from = matrix.values + ks.begin * k_stride + others.begin * other_stride;
     if (other_stride == 1) {
       for (int64_t k = 0; k < ks.size(); ++k) {
         for (int64_t i = 0; i < others.size(); ++i) {
@@ -100,12 +104,12 @@ class GemmSource final : public ProductSource {
   }
 
   const Gemm& gemm_;
-  std::span<const OperandValues> inputs_;
+  std::vector<Values> inputs_;
   double alpha_;
   double beta_;
-  std::span<double> output_;
-  const double* bias_ = nullptr;
-  const double* initial_ = nullptr;
+  Output output_;
+  size_t bias_ = 0;  // Of inputs_; 0: none.
+  size_t initial_ = 0;
 };
 
 }  // namespace
@@ -113,8 +117,13 @@ class GemmSource final : public ProductSource {
 void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs,
                           std::span<double> output, WorkWatch& watch) {
   const bool widest = gemm.type == DataType::kF64;
-  ComputeProducts(GemmSource(gemm, inputs, output),
+  ComputeProducts(GemmSource(gemm, PointersTo(inputs), output),
                   widest ? Precision::kDoubleDouble : Precision::kDouble, watch);
+}
+
+std::unique_ptr<ProductSource> SampledGemm(const Gemm& gemm, std::vector<EncodedValues> inputs,
+                                           OneElement output) {
+  return std::make_unique<GemmSource<EncodedValues, OneElement>>(gemm, std::move(inputs), output);
 }
 
 }  // namespace attune

@@ -23,6 +23,12 @@ Status SystemError(const std::string& doing) {
   return code == ENOMEM || code == ENOSPC ? ResourceExhausted(message) : Unavailable(message);
 }
 
+Result<UniqueFd> Duplicate(int fd) {
+  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own.valid()) return SystemError(fmt::format("Duplicating descriptor {}", fd));
+  return own;
+}
+
 }  // namespace
 
 Result<MemoryFile> MemoryFile::Create(size_t size_bytes) {
@@ -37,17 +43,31 @@ Result<MemoryFile> MemoryFile::Create(size_t size_bytes) {
 }
 
 Result<MemoryFile> MemoryFile::Map(int fd) {
-  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!own.valid()) return SystemError(fmt::format("Duplicating descriptor {}", fd));
+  ATTUNE_ASSIGN_OR_RETURN(UniqueFd own, Duplicate(fd));
   const int seals = ::fcntl(own.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return FailedPrecondition(fmt::format("Descriptor {} is not a sealed memory file.", fd));
   }
+  return MapAll(std::move(own), PROT_READ);
+}
+
+Result<MemoryFile> MemoryFile::MapWritable(int fd) {
+  ATTUNE_ASSIGN_OR_RETURN(UniqueFd own, Duplicate(fd));
+  const int seals = ::fcntl(own.get(), F_GET_SEALS);
+  if (seals != 0) {
+    return FailedPrecondition(
+        fmt::format("Descriptor {} is not a memory file that can still be written to.", fd));
+  }
+  return MapAll(std::move(own), PROT_READ | PROT_WRITE);
+}
+
+Result<MemoryFile> MemoryFile::MapAll(UniqueFd fd, int protection) {
   struct stat status = {};
-  if (::fstat(own.get(), &status) != 0)
-    return SystemError(fmt::format("Reading the size of {}", fd));
-  MemoryFile file(std::move(own));
-  ATTUNE_RETURN_IF_ERROR(file.MapBytes(static_cast<size_t>(status.st_size), PROT_READ));
+  if (::fstat(fd.get(), &status) != 0) {
+    return SystemError(fmt::format("Reading the size of {}", fd.get()));
+  }
+  MemoryFile file(std::move(fd));
+  ATTUNE_RETURN_IF_ERROR(file.MapBytes(static_cast<size_t>(status.st_size), protection));
   return file;
 }
 

@@ -19,6 +19,10 @@ class MemoryFile {
   // Maps all of `fd` (duplicated) read-only. kFailedPrecondition if it is not sealed: then somebody
   // could cut it short below us.
   static Result<MemoryFile> Map(int fd);
+  // Maps all of `fd` (duplicated) to be written to, for somebody who will seal it when this object
+  // is gone, and whom this process trusts not to cut it short before. kFailedPrecondition if it is
+  // sealed.
+  static Result<MemoryFile> MapWritable(int fd);
 
   MemoryFile(MemoryFile&& other) noexcept { *this = std::move(other); }
   MemoryFile& operator=(MemoryFile&& other) noexcept;
@@ -29,11 +33,12 @@ class MemoryFile {
 
   int fd() const { return fd_.get(); }
   std::span<const std::byte> bytes() const { return {memory_, size_bytes_}; }
-  // REQUIRES: Seal() was not called, and this came from Create.
+  // REQUIRES: Seal() was not called, and this came from Create or MapWritable.
   std::span<std::byte> writable_bytes() { return {memory_, size_bytes_}; }
 
  private:
   explicit MemoryFile(UniqueFd fd) : fd_(std::move(fd)) {}
+  static Result<MemoryFile> MapAll(UniqueFd fd, int protection);
   Status MapBytes(size_t size_bytes, int protection);
   void Unmap();
 

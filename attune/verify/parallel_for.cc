@@ -10,16 +10,13 @@
 #include <vector>
 
 namespace attune {
-namespace {
 
-int64_t UsableCores() {
+int UsableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
 }
-
-}  // namespace
 
 void ParallelFor(int64_t count, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next = 0;
@@ -31,7 +28,7 @@ void ParallelFor(int64_t count, const std::function<void(int64_t)>& task) {
       out_of_memory = true;
     }
   };
-  const int64_t extra = std::max<int64_t>(0, std::min(UsableCores(), count) - 1);
+  const int64_t extra = std::max<int64_t>(0, std::min<int64_t>(UsableCores(), count) - 1);
   std::vector<std::thread> threads;
   threads.reserve(static_cast<size_t>(extra));
   // Without resources for more threads, the ones that there are do the work.

@@ -16,6 +16,8 @@
 #include "attune/verify/parallel_for.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/reference.h"
+#include "attune/verify/reference_cost.h"
+#include "attune/verify/reference_sample.h"
 
 namespace attune {
 
@@ -63,17 +65,9 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
                   output.name, Name(output.tensor.type)));
 }
 
-// Double-double arithmetic costs this many times as much as plain f64.
-constexpr double kDoubleDoubleCost = 10;
-
-double MultiplyAdds(const Problem& problem, const Operand& output) {
-  return static_cast<double>(ElementCount(output.tensor)) *
-         static_cast<double>(ReductionLength(problem));
-}
-
 // Refused before anything is computed: nobody waits a day for an answer to compare with.
 Status CheckWork(const Problem& problem, const Operand& output) {
-  const double multiply_adds = MultiplyAdds(problem, output);
+  const double multiply_adds = ReferenceMultiplyAdds(problem);
   const bool widest = output.tensor.type == DataType::kF64;
   const double limit = ProblemData::kMaxReferenceMultiplyAdds / (widest ? kDoubleDoubleCost : 1);
   if (multiply_adds <= limit) return Status::Ok();
@@ -228,9 +222,13 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
   ATTUNE_RETURN_IF_ERROR(CheckMemory(problem));
   const Header header = Layout(problem, seed);
   ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Create(header.file_size));
-  WorkWatch watch(terms.go_on, MultiplyAdds(problem, operands.back()));
+  ProblemData data(std::move(file));
+  WorkWatch watch(terms.go_on, ReferenceMultiplyAdds(problem));
   try {
-    Compute(problem, header, file.writable_bytes().data(), watch);
+    data.MakeInputs(problem, header, watch);
+    const bool is_made =
+        !watch.stopped() && terms.maker != nullptr && data.IsMadeBy(*terms.maker, problem, watch);
+    if (!is_made) data.ComputeReference(problem, watch);
   } catch (const std::bad_alloc&) {
     // What fits into the machine may still exceed a limit that was set on this process.
     const Footprint footprint = FootprintOf(operands, header.file_size);
@@ -243,37 +241,63 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
     return DeadlineExceeded(
         fmt::format("Stopped, as asked, while the reference of {} was computed.", Text(problem)));
   }
-  ATTUNE_RETURN_IF_ERROR(file.Seal());
-  return ProblemData(std::move(file));
+  ATTUNE_RETURN_IF_ERROR(data.file_.Seal());
+  return data;
 }
 
-void ProblemData::Compute(const Problem& problem, const Header& header, std::byte* memory,
-                          WorkWatch& watch) {
+void ProblemData::MakeInputs(const Problem& problem, const Header& header, WorkWatch& watch) {
+  std::byte* const memory = file_.writable_bytes().data();
   std::memcpy(memory, &header, sizeof(header));
   const std::vector<Operand> operands = Operands(problem);
-  std::vector<OperandValues> inputs;
   Random seeds(header.seed);
   for (size_t i = 0; i < operands.size(); ++i) {
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
     GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
-    inputs.push_back(DecodeOperand(operands[i].tensor, memory + header.offsets[i], watch));
     if (watch.stopped()) return;
   }
-  const std::span reference(reinterpret_cast<double*>(memory + header.reference_offset),
-                            header.reference_count);
+  const std::span<double> reference = writable_reference();
   std::fill(reference.begin(), reference.end(), std::numeric_limits<double>::quiet_NaN());
-  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-    ComputeGemmReference(*gemm, inputs, reference, watch);
-  } else {
-    ComputeConvReference(std::get<Conv>(problem), inputs, reference, watch);
+}
+
+void ProblemData::ComputeReference(const Problem& problem, WorkWatch& watch) {
+  const std::vector<Operand> operands = Operands(problem);
+  std::vector<OperandValues> inputs;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (watch.stopped()) return;
+    if (input(i).empty()) continue;
+    inputs.push_back(DecodeOperand(operands[i].tensor, input(i).data(), watch));
   }
+  if (watch.stopped()) return;
+  if (const auto* gemm = std::get_if<Gemm>(&problem)) {
+    ComputeGemmReference(*gemm, inputs, writable_reference(), watch);
+  } else {
+    ComputeConvReference(std::get<Conv>(problem), inputs, writable_reference(), watch);
+  }
+}
+
+bool ProblemData::IsMadeBy(ReferenceMaker& maker, const Problem& problem, WorkWatch& watch) {
+  Status made = maker.Make(problem, fd(), [&watch] { return watch.Note(0); });
+  if (made.ok()) {
+    std::vector<std::span<const std::byte>> inputs;
+    for (size_t i = 0; i < header().operand_count; ++i) inputs.push_back(input(i));
+    made = CheckReference(problem, inputs, reference(), seed());
+    if (made.ok()) return true;
+    maker.Distrust(made);
+  }
+  const std::span<double> reference = writable_reference();
+  std::fill(reference.begin(), reference.end(), std::numeric_limits<double>::quiet_NaN());
+  return false;
 }
 
 Result<ProblemData> ProblemData::Map(const Problem& problem, int fd) {
   ATTUNE_RETURN_IF_ERROR(Validate(problem));
   ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, Operands(problem)));
   ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::Map(fd));
+  return Checked(problem, std::move(file));
+}
+
+Result<ProblemData> ProblemData::Checked(const Problem& problem, MemoryFile file) {
   ProblemData data(std::move(file));
   const size_t size_bytes = data.file_.bytes().size();
   if (size_bytes < sizeof(Header)) {
@@ -283,10 +307,18 @@ Result<ProblemData> ProblemData::Map(const Problem& problem, int fd) {
   const Header expected = Layout(problem, data.seed());
   if (std::memcmp(&expected, data.file_.bytes().data(), sizeof(Header)) != 0 ||
       expected.file_size != size_bytes) {
-    return DataLoss(
-        fmt::format("Descriptor {} holds the data of another problem than {}.", fd, Text(problem)));
+    return DataLoss(fmt::format("Descriptor {} holds the data of another problem than {}.",
+                                data.fd(), Text(problem)));
   }
   return data;
+}
+
+Result<ReferenceDraft> ReferenceDraft::Map(const Problem& problem, int fd) {
+  ATTUNE_RETURN_IF_ERROR(Validate(problem));
+  ATTUNE_RETURN_IF_ERROR(CheckTypes(problem, Operands(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(MemoryFile file, MemoryFile::MapWritable(fd));
+  ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Checked(problem, std::move(file)));
+  return ReferenceDraft(std::move(data));
 }
 
 const ProblemData::Header& ProblemData::header() const {
@@ -305,6 +337,11 @@ std::span<const std::byte> ProblemData::input(size_t i) const {
 std::span<const double> ProblemData::reference() const {
   const std::byte* begin = file_.bytes().data() + header().reference_offset;
   return {reinterpret_cast<const double*>(begin), header().reference_count};
+}
+
+std::span<double> ProblemData::writable_reference() {
+  std::byte* const begin = file_.writable_bytes().data() + header().reference_offset;
+  return {reinterpret_cast<double*>(begin), header().reference_count};
 }
 
 double AlphaValue(ScalarClass scalar) {

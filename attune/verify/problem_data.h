@@ -10,6 +10,7 @@
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/verify/memory_file.h"
+#include "attune/verify/reference_maker.h"
 #include "attune/verify/work_watch.h"
 
 namespace attune {
@@ -19,9 +20,11 @@ namespace attune {
 // f16 and bf16, or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
 Status CheckVerifiable(const Problem& problem);
 
-// How far the making of a reference may go.
+// How far the making of a reference may go, and who is asked before this processor.
 struct ReferenceTerms {
-  GoOn go_on;  // The share is that of the reference; 0 while inputs are made.
+  // The share is that of the reference; 0 while inputs are made, and while `maker` computes.
+  GoOn go_on;
+  ReferenceMaker* maker = nullptr;  // Borrowed; null: nobody.
 };
 
 // Inputs and a reference output in one sealed, read-only memory file, which a child process maps
@@ -39,9 +42,10 @@ class ProblemData {
 
   // Generates inputs from `seed` and computes the reference in f64 (in double-double for an f64
   // problem) on every core that this process may use: a few ns for each element and about 0.1 s for
-  // each 1e9 multiply-adds. kUnsupported as CheckVerifiable and CheckMemory say; kResourceExhausted
-  // if a limit of this process is lower than the memory that it may have; kDeadlineExceeded if
-  // `terms` said stop.
+  // each 1e9 multiply-adds. If `terms` name a maker, that is asked first, and what it made is used
+  // if CheckReference finds nothing wrong with it. kUnsupported as CheckVerifiable and CheckMemory
+  // say; kResourceExhausted if a limit of this process is lower than the memory that it may have;
+  // kDeadlineExceeded if `terms` said stop.
   static Result<ProblemData> Create(const Problem& problem, uint64_t seed,
                                     const ReferenceTerms& terms = {});
 
@@ -71,15 +75,42 @@ class ProblemData {
   double beta() const;
 
  private:
+  friend class ReferenceDraft;
   struct Header;
   explicit ProblemData(MemoryFile file) : file_(std::move(file)) {}
   static Header Layout(const Problem& problem, uint64_t seed);
-  // Fills `memory` of header.file_size bytes, until `watch` says stop. Throws std::bad_alloc.
-  static void Compute(const Problem& problem, const Header& header, std::byte* memory,
-                      WorkWatch& watch);
+  // Ok if `file` holds the data of `problem`.
+  static Result<ProblemData> Checked(const Problem& problem, MemoryFile file);
   const Header& header() const;
+  // REQUIRES, as the next three: the file is not sealed.
+  std::span<double> writable_reference();
+  // Inputs, and NaN for a reference.
+  void MakeInputs(const Problem& problem, const Header& header, WorkWatch& watch);
+  // Throws std::bad_alloc.
+  void ComputeReference(const Problem& problem, WorkWatch& watch);
+  // Whether `maker` computed the reference. If not, it is NaN.
+  bool IsMadeBy(ReferenceMaker& maker, const Problem& problem, WorkWatch& watch);
 
   MemoryFile file_;
+};
+
+// The data of a problem whose reference is still to be written, by another process than the one
+// that made them and will seal them. Move-only.
+class ReferenceDraft {
+ public:
+  // Maps the memory file `fd`, which is duplicated, to be written to. kDataLoss if it holds
+  // something else than the data of `problem`; kFailedPrecondition if it is sealed.
+  static Result<ReferenceDraft> Map(const Problem& problem, int fd);
+
+  // Inputs and scalars; its reference is what was written so far.
+  const ProblemData& data() const { return data_; }
+  // NaN in gaps, which are to stay so.
+  std::span<double> reference() { return data_.writable_reference(); }
+
+ private:
+  explicit ReferenceDraft(ProblemData data) : data_(std::move(data)) {}
+
+  ProblemData data_;
 };
 
 // The values that stand for a ScalarClass: 0, 1, and for kOther one that is neither, is exact in

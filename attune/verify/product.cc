@@ -1,6 +1,7 @@
 #include "attune/verify/product.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -115,6 +116,9 @@ TileFunction ChooseTile(Precision precision) {
   return exact ? ExactTileBase : TileBase;
 }
 
+// Terms of one element that are gathered at once.
+constexpr int64_t kElementTerms = 1024;
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // One chunk of the output of one product, computed by one thread.
@@ -192,6 +196,31 @@ void ComputeProducts(const ProductSource& source, Precision precision, WorkWatch
     Chunk(source, precision, multiply, ms.size(), watch)
         .Compute(task / (chunks_m * chunks_n), ms, ns);
   });
+}
+
+ElementSum SumOfElement(const ProductSource& source, const ElementPlace& place) {
+  const int64_t k = source.shape().k;
+  std::vector<double> a(static_cast<size_t>(std::min(k, kElementTerms)));
+  std::vector<double> b(a.size());
+  ElementSum element;
+  double error = 0;
+  for (int64_t k0 = 0; k0 < k; k0 += kElementTerms) {
+    const ProductSource::Range ks{k0, std::min(k0 + kElementTerms, k)};
+    source.GatherA(place.which, ks, {place.m, place.m + 1}, a.data(), 1);
+    source.GatherB(place.which, ks, {place.n, place.n + 1}, b.data(), 1);
+    for (size_t i = 0; i < static_cast<size_t>(ks.size()); ++i) {
+      const double product = a[i] * b[i];
+      element.magnitude += std::abs(product);
+      // What the product leaves out, and then the sum (Knuth), exactly.
+      error += std::fma(a[i], b[i], -product);
+      const double total = element.sum + product;
+      const double from_product = total - element.sum;
+      error += (element.sum - (total - from_product)) + (product - from_product);
+      element.sum = total;
+    }
+  }
+  element.sum += error;
+  return element;
 }
 
 }  // namespace attune

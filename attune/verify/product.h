@@ -52,4 +52,18 @@ enum class Precision {
 // stop, nothing more is stored.
 void ComputeProducts(const ProductSource& source, Precision precision, WorkWatch& watch);
 
+// One element of one product.
+struct ElementPlace {
+  int64_t which = 0;
+  int64_t m = 0;
+  int64_t n = 0;
+};
+struct ElementSum {
+  double sum = 0;
+  double magnitude = 0;  // The sum of |a * b|.
+};
+
+// The sum of that element alone, in double-double whatever the problem, on the calling thread.
+ElementSum SumOfElement(const ProductSource& source, const ElementPlace& place);
+
 }  // namespace attune

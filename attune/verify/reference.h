@@ -12,6 +12,13 @@ namespace attune {
 // Values of one operand, decoded: element at offset o of its span is values[o]. Gaps hold anything.
 using OperandValues = std::vector<double>;
 
+// Where the values of each operand begin.
+inline std::vector<const double*> PointersTo(std::span<const OperandValues> operands) {
+  std::vector<const double*> pointers;
+  for (const OperandValues& values : operands) pointers.push_back(values.data());
+  return pointers;
+}
+
 // C = activation(alpha op(A) op(B) + beta C + bias) in f64, in double-double for an f64 problem.
 // `inputs` are in the order of Operands(problem), the initial C included where beta is not zero.
 // alpha and beta are AlphaValue and BetaValue of their classes. Writes the elements of C's span and

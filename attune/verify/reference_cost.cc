@@ -1,0 +1,45 @@
+#include "attune/verify/reference_cost.h"
+
+namespace attune {
+namespace {
+
+constexpr double kCoreNsPerMultiplyAdd = 0.2;
+// To take a child and to load the kernel, which may have to be compiled first; to open the device
+// costs nothing, because candidates need it, too.
+constexpr double kDeviceStartNs = 200e6;
+// There and back, from memory that the driver has not pinned.
+constexpr double kDeviceNsPerByte = 0.3;
+// A fifth of what the kernel should reach on data-centre GPUs.
+constexpr double kDeviceNsPerMultiplyAdd = 1e-3;
+
+bool IsDoubleDouble(const Problem& problem) {
+  return Operands(problem).front().tensor.type == DataType::kF64;
+}
+
+}  // namespace
+
+double ReferenceMultiplyAdds(const Problem& problem) {
+  return static_cast<double>(ElementCount(Operands(problem).back().tensor)) *
+         static_cast<double>(ReductionLength(problem));
+}
+
+double ProcessorReferenceNs(const Problem& problem, int cores) {
+  return kCoreNsPerMultiplyAdd / cores * ReferenceMultiplyAdds(problem) *
+         (IsDoubleDouble(problem) ? kDoubleDoubleCost : 1);
+}
+
+bool PaysOnDevice(const Problem& problem, int cores) {
+  double bytes = 0;
+  for (const Operand& operand : Operands(problem)) {
+    if (operand.role != OperandRole::kOut) bytes += static_cast<double>(SpanBytes(operand.tensor));
+    if (operand.role != OperandRole::kIn) {
+      bytes += static_cast<double>(SpanElements(operand.tensor)) * sizeof(double);
+    }
+  }
+  const double device_ns = kDeviceStartNs + kDeviceNsPerByte * bytes +
+                           kDeviceNsPerMultiplyAdd * ReferenceMultiplyAdds(problem) *
+                               (IsDoubleDouble(problem) ? kDoubleDoubleCost : 1);
+  return ProcessorReferenceNs(problem, cores) > device_ns;
+}
+
+}  // namespace attune
