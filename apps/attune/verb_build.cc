@@ -112,6 +112,11 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
       tasks.push_back({solver.get(), &tagged.problem});
     }
   }
+  // One build of it serves every problem.
+  const Solver* const reference = place.backend->reference_solver();
+  if (options.every_kernel && reference != nullptr && reference->traits().compiles) {
+    tasks.push_back({reference, &problems.front().problem});
+  }
   std::vector<BuildRow> rows(tasks.size());
   std::atomic<size_t> next = 0;
   const auto build_some = [&] {

@@ -24,6 +24,7 @@
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/peaks.h"
 #include "backends/cuda/pointwise_conv.h"
+#include "backends/cuda/reference_solver.h"
 #include "backends/cuda/split_gemm.h"
 #include "backends/cuda/transposed_gemm.h"
 #include "backends/cuda/unfolded_conv.h"
@@ -102,6 +103,8 @@ class CudaBackendImpl final : public Backend {
 
   bool IsCostlyToOpen() const override { return true; }
 
+  const Solver* reference_solver() const override { return reference_solver_.get(); }
+
   Result<Peaks> MeasurePeaks(Device& device) const override {
     ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
     return MeasureCudaPeaks(nvrtc_.Get(), *cuda);
@@ -117,6 +120,7 @@ class CudaBackendImpl final : public Backend {
   const std::vector<LibraryReport> kernel_reports_;
   std::map<std::string, std::string> kernel_contents_;  // Hash of each file in use, by name.
   SolverList solvers_;
+  const std::unique_ptr<const Solver> reference_solver_ = MakeReferenceSolver(nvrtc_);
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/realign.h"
+#include "backends/cuda/reference_product.h"
 #include "backends/cuda/tensor_layout.h"
 
 namespace attune::cuda {
@@ -133,6 +134,16 @@ TEST_F(NvrtcTest, TheKernelsThatVerifyAreBuiltForEveryArchitecture) {
     const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
     ASSERT_TRUE(cubin.ok()) << cubin.status().message();
     EXPECT_TRUE(cubin->bytes.starts_with("\177ELF")) << arch;
+  }
+}
+
+TEST_F(NvrtcTest, TheKernelsThatComputeReferencesAreBuiltForEveryArchitecture) {
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const Result<BuildRecipe> recipe = ReferenceProductRecipe(nvrtc_, arch);
+    ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+    const Result<Artifact> cubin = BuildCubin(nvrtc_, *recipe);
+    ASSERT_TRUE(cubin.ok()) << cubin.status().message();
+    EXPECT_THAT(cubin->bytes, HasSubstr("exact_reference_product")) << arch;
   }
 }
 

@@ -1,0 +1,60 @@
+// What the kernels of reference_product.cu take, for them and for those who launch them: this text
+// is part of both programs. Distances are of elements.
+#pragma once
+
+namespace attune::cuda {
+
+enum ReferenceType {
+  kReferenceF64,
+  kReferenceF32,
+  kReferenceF16,
+  kReferenceBf16,
+  kReferenceF8E4M3,
+  kReferenceF8E5M2
+};
+
+enum ReferenceActivation {
+  kReferencePlain,
+  kReferenceRelu,
+  kReferenceGelu,
+  kReferenceTanh,
+  kReferenceSigmoid
+};
+
+// One factor of the products. Its two indices, k and that of the output (m or n), are counted in
+// four digits: an outer one without end, and three inner ones, the last fastest. Together they name
+// a position on three axes, digit_of_k * k_at + digit_of_output * out_at + at, which is divided by
+// `divisor`. Where it does not divide or is not below `extent`, the factor is 0. So all that
+// gathers windows of images, in either direction, is this; matrices have no inner digits.
+struct Factor {
+  const void* from;
+  int type;
+  long long product;  // From product to product.
+  long long k, out;   // For each step of an outer digit.
+  long long step[3];  // From position to position.
+  int k_at[3], out_at[3], at[3];
+  int divisor[3], extent[3];
+};
+
+// Where an element of the output lies, or its bias.
+struct Destination {
+  long long product, m, n;  // For each step of the outer digits.
+  long long step[3];        // For each step of the inner digits of n.
+};
+
+// `count` products out(m, n) = activation(alpha * sum over k of a(k, m) * b(k, n) + beta * initial
+// + bias), whose outputs are f64.
+struct ReferenceProduct {
+  Factor a, b;
+  long long count, m, n, k;
+  int n_extents[3], k_extents[3];  // Of the inner digits.
+  Destination to_place, bias_place;
+  double* to;
+  const void* initial;  // Laid out as `to`; null: beta means nothing.
+  const void* bias;     // Null: none.
+  int output_type;      // Of those two.
+  int activation;
+  double alpha, beta;
+};
+
+}  // namespace attune::cuda
