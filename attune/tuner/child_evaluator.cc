@@ -1,7 +1,5 @@
 #include "attune/tuner/child_evaluator.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -18,9 +16,12 @@
 #include "attune/tuner/build_ahead.h"
 #include "attune/tuner/child_block_timer.h"
 #include "attune/tuner/child_process.h"
+#include "attune/tuner/reference_child.h"
 #include "attune/tuner/spare_children.h"
 #include "attune/verify/memory_limit.h"
+#include "attune/verify/parallel_for.h"
 #include "attune/verify/problem_data.h"
+#include "attune/verify/reference_cost.h"
 
 namespace attune {
 namespace {
@@ -31,16 +32,9 @@ constexpr size_t kTimingChildren = 2;
 // With shared children, who lists and qualifies, and those.
 constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
 
-int AvailableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
-
 ChildOptions WithDefaults(ChildOptions options) {
-  if (options.jobs <= 0) options.jobs = options.share_children ? 1 : AvailableCores();
-  if (options.compile_jobs <= 0) options.compile_jobs = AvailableCores();
+  if (options.jobs <= 0) options.jobs = options.share_children ? 1 : UsableCores();
+  if (options.compile_jobs <= 0) options.compile_jobs = UsableCores();
   if (options.memory_limit_bytes <= 0) {
     // Every child at its limit at once, with room for the parent and the page cache.
     options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
@@ -96,7 +90,8 @@ class ChildEvaluator final : public Evaluator {
       : options_(WithDefaults(std::move(options))),
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
         opened_(options_, 0, kChildrenOfProblem),
-        build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)) {}
+        build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)),
+        references_(opened_, options_) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                const ReferenceTerms& reference) override {
@@ -110,13 +105,26 @@ class ChildEvaluator final : public Evaluator {
       opened_.Supply(kChildrenOfProblem, std::stop_token());
     }
     const int64_t begin_ns = SteadyNowNs();
-    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem, seed, reference));
-    data_.emplace(std::move(data));
+    ReferenceTerms reference_terms = reference;
+    if (KeepsChild()) reference_terms.maker = references_.For(problem);
+    auto data = ProblemData::Create(problem, seed, reference_terms);
+    auto opened = references_.TakeChild();
+    if (!data.ok()) return data.error();
+    data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
     busy_.push_back({begin_ns, SteadyNowNs()});
+    // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
+    // takes its place.
+    if (opened.has_value() && opened->Greet(assignment_).ok()) {
+      kept_.child.emplace(std::move(*opened));
+    } else if (KeepsChild()) {
+      opened_.Supply(kChildrenOfProblem, std::stop_token());
+    }
     return Status::Ok();
   }
+
+  std::vector<std::string> TakeNotes() override { return references_.TakeNotes(); }
 
   Result<std::vector<Config>> List(const SolverId& solver) override {
     Bench own;
@@ -388,8 +396,9 @@ class ChildEvaluator final : public Evaluator {
 
   const ChildOptions options_;
   SpareChildren spares_;
-  SpareChildren opened_;    // If KeepsChild().
-  BuildAhead build_ahead_;  // If KeepsChild().
+  SpareChildren opened_;       // If KeepsChild().
+  BuildAhead build_ahead_;     // If KeepsChild().
+  ReferenceChild references_;  // If KeepsChild().
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
@@ -408,6 +417,10 @@ void ShareIfCostly(const Backend& backend, ChildOptions& options) {
   for (const auto& solver : backend.solvers()) {
     if (solver->traits().compiles) options.compiling.push_back(solver->id());
   }
+  if (backend.reference_solver() == nullptr) return;
+  options.pays_on_device = [](const Problem& problem) {
+    return PaysOnDevice(problem, UsableCores());
+  };
 }
 
 Result<std::filesystem::path> FindEvaluatorProgram() {

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/problem/problem.h"
 #include "attune/problem/target.h"
 #include "attune/solver/backend.h"
 #include "attune/tuner/evaluator.h"
@@ -28,6 +30,10 @@ struct ChildOptions {
   // Solvers that compile. With shared children, others compile their candidates ahead of the one
   // that has the device.
   std::vector<SolverId> compiling;
+  // Whether the device is asked for the reference of a problem before this processor computes it:
+  // in the child that then qualifies candidates, so with shared children and one job only. Null:
+  // never.
+  std::function<bool(const Problem&)> pays_on_device;
   // Children that compile at once, with shared children; 0 means one for each core.
   int compile_jobs = 0;
   // Resident size past which a child is killed, at any moment; 0 means an equal share of what this
@@ -39,7 +45,8 @@ struct ChildOptions {
   int64_t run_deadline_ns = 20'000'000'000;
 };
 
-// Has children of `options` share a device of `backend` where it is costly to open.
+// Has children of `options` share a device of `backend` where it is costly to open, and compute
+// references on it where that pays (PaysOnDevice) and the backend can.
 void ShareIfCostly(const Backend& backend, ChildOptions& options);
 
 // attune-evaluator beside the running program (../libexec/attune/ when installed, the same folder

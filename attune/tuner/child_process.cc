@@ -117,6 +117,14 @@ Status ChildProcess::Greet(const Assignment& assignment) {
   return Status::Ok();
 }
 
+tl::expected<Reply, Failure> ChildProcess::AskForReference(const std::string& problem,
+                                                           int data_fd) {
+  ReferenceRequest request;
+  request.device = options_.device;
+  request.problem = problem;
+  return Ask(request, data_fd);
+}
+
 ChildProcess::ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output)
     : options_(options), pid_(pid), socket_(std::move(socket)), output_(std::move(output)) {
   ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
@@ -136,6 +144,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       deadline_ns_(other.deadline_ns_),
       ready_by_ns_(other.ready_by_ns_),
       was_given_up_(other.was_given_up_),
+      go_on_(std::move(other.go_on_)),
       busy_(std::move(other.busy_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
@@ -153,6 +162,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   deadline_ns_ = other.deadline_ns_;
   ready_by_ns_ = other.ready_by_ns_;
   was_given_up_ = other.was_given_up_;
+  go_on_ = std::move(other.go_on_);
   busy_ = std::move(other.busy_);
   return *this;
 }
@@ -209,6 +219,7 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
     // An answer that is here is in time, however long this process itself was stopped.
     if (arrival == Arrival::kMessage) continue;
     if (auto failure = BuryIfTooLate()) return tl::unexpected(std::move(*failure));
+    if (auto failure = BuryIfStopped()) return tl::unexpected(std::move(*failure));
     if (auto failure = BuryIfTooLarge()) return tl::unexpected(std::move(*failure));
   }
 }
@@ -285,6 +296,12 @@ std::optional<Failure> ChildProcess::BuryIfTooLate() {
   was_given_up_ = true;
   return Bury(FailureKind::kTimedOut,
               fmt::format("Phase {} was ended: the time for it was over.", Name(phase_)));
+}
+
+std::optional<Failure> ChildProcess::BuryIfStopped() {
+  if (!go_on_ || go_on_()) return std::nullopt;
+  was_given_up_ = true;
+  return Bury(FailureKind::kTimedOut, fmt::format("Phase {} was ended, as asked.", Name(phase_)));
 }
 
 std::optional<Failure> ChildProcess::BuryIfTooLarge() {

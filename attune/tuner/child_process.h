@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -65,13 +66,21 @@ class ChildProcess {
   // before, or refuses.
   Status Greet(const Assignment& assignment);
 
+  // Asks for the reference of `problem` (canonical text) in the memory file `data_fd`, before or
+  // instead of a hello. Whatever the answer is, the child writes to the file no more.
+  tl::expected<Reply, Failure> AskForReference(const std::string& problem, int data_fd);
+
+  // Asked several times a second while an answer is awaited, from now on; null: nobody is. The
+  // child is killed when it says no, and was_given_up().
+  void SetGoOn(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
+
   // What it is asked from now on may run for so long, instead of the deadline of the options.
   void SetRunDeadline(int64_t run_deadline_ns) { options_.run_deadline_ns = run_deadline_ns; }
 
   // What it builds or loads from now on has to be ready by `end_ns` (steady clock): it is killed
   // then.
   void SetReadyBy(int64_t end_ns) { ready_by_ns_ = end_ns; }
-  // It was killed for that: the failure is of the time that there was, not of whoever was asked.
+  // It was killed for that, or as asked: the failure is not of whoever was asked.
   bool was_given_up() const { return was_given_up_; }
 
   // Sends `request` and waits for its answer, through as many phases as it has. A child that dies,
@@ -108,6 +117,8 @@ class ChildProcess {
   std::optional<Failure> BuryIfTooLarge();
   // Nothing while there is time.
   std::optional<Failure> BuryIfTooLate();
+  // Nothing unless somebody says stop.
+  std::optional<Failure> BuryIfStopped();
   int64_t DeadlineNs(Phase phase) const;
   Failure Bury(FailureKind kind, std::string message);
   // True if the child ends by itself within a second.
@@ -127,6 +138,7 @@ class ChildProcess {
   int64_t deadline_ns_ = 0;
   int64_t ready_by_ns_ = std::numeric_limits<int64_t>::max();
   bool was_given_up_ = false;
+  std::function<bool()> go_on_;
   std::vector<BusyInterval> busy_;
 };
 

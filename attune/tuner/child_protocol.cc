@@ -267,6 +267,12 @@ std::string Encode(const Request& request) {
                    json["problem"] = compile.problem;
                    json["candidate"] = compile.candidate;
                  },
+                 [&](const ReferenceRequest& reference) {
+                   json["type"] = "reference";
+                   json["version"] = reference.version;
+                   json["device"] = reference.device;
+                   json["problem"] = reference.problem;
+                 },
              },
              request);
   return Dump(json);
@@ -314,6 +320,7 @@ std::string Encode(const Reply& reply) {
                    json["type"] = "compiled";
                    json["build_ns"] = compiled.build_ns;
                  },
+                 [&](const ReferencedReply&) { json["type"] = "referenced"; },
                  [&](const FailedReply& failed) {
                    json["type"] = "failed";
                    json["kind"] = Name(failed.failure.kind);
@@ -367,6 +374,12 @@ Result<Request> DecodeRequest(std::string_view text) {
     compile.problem = reader.String("problem");
     compile.candidate = reader.String("candidate");
     request = compile;
+  } else if (type == "reference") {
+    ReferenceRequest reference;
+    reference.version = static_cast<int>(reader.Integer("version"));
+    reference.device = reader.String("device");
+    reference.problem = reader.String("problem");
+    request = reference;
   } else {
     return DataLoss(fmt::format("Child request type '{}' is unknown.", type));
   }
@@ -406,6 +419,8 @@ Result<Reply> DecodeReply(std::string_view text) {
     reply.content = PeaksReply{peaks};
   } else if (type == "compiled") {
     reply.content = CompiledReply{static_cast<int64_t>(reader.Count("build_ns"))};
+  } else if (type == "referenced") {
+    reply.content = ReferencedReply{};
   } else if (type == "failed") {
     FailedReply failed;
     failed.failure.kind = reader.Named("kind", &ParseFailureKind);

@@ -18,7 +18,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 6;
+inline constexpr int kChildProtocolVersion = 7;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -69,8 +69,15 @@ struct CompileRequest {
   std::string problem;
   std::string candidate;
 };
+// Before a hello: computes the reference of a problem on the device, which stays open for the
+// hello. Travels with the descriptor of the problem's data, which are not sealed yet.
+struct ReferenceRequest {
+  int version = kChildProtocolVersion;
+  std::string device;
+  std::string problem;
+};
 using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
-                             ConditionsRequest, PeaksRequest, CompileRequest>;
+                             ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -110,6 +117,8 @@ struct PeaksReply {
 struct CompiledReply {
   int64_t build_ns = 0;  // In the compiler; 0 if nothing was compiled.
 };
+// The reference is written, and this child can write to it no more.
+struct ReferencedReply {};
 struct FailedReply {
   Failure failure;
   Qualification qualification;
@@ -120,7 +129,8 @@ struct FailedReply {
 struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
-               TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, FailedReply>
+               TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, ReferencedReply,
+               FailedReply>
       content;
 };
 

@@ -38,6 +38,10 @@ TEST(ChildProtocolTest, EveryRequestRoundTrips) {
       "a");
   EXPECT_EQ(std::get<LoadRequest>(*DecodeRequest(Encode(Request(LoadRequest{"b"})))).candidate,
             "b");
+  const Request reference = ReferenceRequest{1, "cuda:0", "gemm@1{m=1,n=1,k=1}"};
+  EXPECT_EQ(std::get<ReferenceRequest>(*DecodeRequest(Encode(reference))).device, "cuda:0");
+  EXPECT_EQ(std::get<ReferenceRequest>(*DecodeRequest(Encode(reference))).problem,
+            "gemm@1{m=1,n=1,k=1}");
   const auto decoded = std::get<TimeRequest>(*DecodeRequest(Encode(time)));
   EXPECT_EQ(decoded.index, 7u);
   EXPECT_EQ(decoded.launches, 12);

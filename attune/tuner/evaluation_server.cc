@@ -20,6 +20,7 @@
 #include "attune/tuner/candidate_runner.h"
 #include "attune/tuner/child_protocol.h"
 #include "attune/verify/problem_data.h"
+#include "attune/verify/reference_on_device.h"
 
 namespace attune {
 namespace {
@@ -39,8 +40,7 @@ class EvaluationServer {
   // Before anybody asks. What goes wrong is no answer to anything: whoever asks is told.
   Status WarmUp(const std::string& device, const std::string& problem_text) {
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(problem_text));
-    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, device));
-    ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(device));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, OpenDevice(device));
     for (const auto& solver : backend->solvers()) {
       if (!solver->IsApplicable(problem, device_->target()).ok()) continue;
       ATTUNE_ASSIGN_OR_RETURN(const Config config,
@@ -98,6 +98,56 @@ class EvaluationServer {
     return backend->MeasurePeaks(*device);
   }
 
+  Status Answer(const ReferenceRequest& request) {
+    const auto failure = MakeReference(request);
+    if (!failure.ok()) return Send(RefusedReply{failure.error().message()});
+    if (failure->has_value()) return SendFailure({**failure, {}});
+    return Send(ReferencedReply{});
+  }
+
+  // Nothing if the reference is there. An error means that this device does not compute it. What is
+  // mapped here is unmapped when this returns: nobody could seal it otherwise.
+  Result<std::optional<Failure>> MakeReference(const ReferenceRequest& request) {
+    ATTUNE_RETURN_IF_ERROR(CheckVersion(request.version));
+    if (!passed_fd_.valid()) return InvalidArgument("No data of the problem came to be completed.");
+    const UniqueFd data_fd = std::move(passed_fd_);
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(request.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, OpenDevice(request.device));
+    const Solver* solver = backend->reference_solver();
+    if (solver == nullptr) {
+      return Unsupported(fmt::format("Device '{}' computes no references.", request.device));
+    }
+    ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, device_->target()));
+    ATTUNE_ASSIGN_OR_RETURN(const Config config, solver->DefaultConfig(problem, device_->target()));
+    ATTUNE_ASSIGN_OR_RETURN(ReferenceDraft draft, ReferenceDraft::Map(problem, data_fd.get()));
+    ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kBuild}));
+    const BuildOutcome built = builder_.Build({solver, problem, config}, device_->target());
+    if (built.failure() != nullptr) return std::optional(*built.failure());
+    ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kLoad}));
+    const auto executable = solver->Load(*built.artifact(), problem, config, *device_);
+    if (!executable.ok()) {
+      return std::optional(
+          Failure{FailureKind::kLoadFailed, Phase::kLoad, executable.error().message()});
+    }
+    ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kRun}));
+    const Status computed = ComputeReferenceOn(*device_, **executable, problem, draft);
+    if (computed.ok()) return std::optional<Failure>();
+    // Smaller ones may fit.
+    if (computed.code() == StatusCode::kResourceExhausted) return computed;
+    return std::optional(Failure{FailureKind::kRunFailed, Phase::kRun, computed.message()});
+  }
+
+  // The backend of the device called `spec`, which is `device_` from now on. One that is open
+  // stays, unless it has been lost since.
+  Result<const Backend*> OpenDevice(const std::string& spec) {
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, spec));
+    if (device_ != nullptr && spec == device_spec_ && device_->Synchronize().ok()) return backend;
+    device_.reset();
+    ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(spec));
+    device_spec_ = spec;
+    return backend;
+  }
+
   Status Answer(const CompileRequest& request) {
     const auto built = Compile(request);
     if (!built.ok()) return Send(RefusedReply{built.error().message()});
@@ -140,12 +190,7 @@ class EvaluationServer {
   Status Prepare(const HelloRequest& hello) {
     ATTUNE_RETURN_IF_ERROR(CheckVersion(hello.version));
     ATTUNE_ASSIGN_OR_RETURN(problem_, ParseProblem(hello.problem));
-    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(backends_, hello.device));
-    // One that was opened ahead may have been lost since.
-    if (device_ == nullptr || !device_->Synchronize().ok()) {
-      device_.reset();
-      ATTUNE_ASSIGN_OR_RETURN(device_, backend->Open(hello.device));
-    }
+    ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, OpenDevice(hello.device));
     if (!passed_fd_.valid()) return InvalidArgument("No data of the problem came with the hello.");
     const UniqueFd data_fd = std::move(passed_fd_);
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Map(problem_, data_fd.get()));
@@ -247,6 +292,7 @@ class EvaluationServer {
   UniqueFd passed_fd_;  // The last that came.
   Problem problem_;
   std::unique_ptr<Device> device_;
+  std::string device_spec_;
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
   size_t loaded_count_ = 0;

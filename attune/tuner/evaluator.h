@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -60,6 +61,9 @@ class Evaluator {
   // `terms` hold until the next Begin. kDeadlineExceeded if `reference` said stop.
   virtual Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                        const ReferenceTerms& reference) = 0;
+
+  // What went wrong on the way without harm since the last call: sentences for people.
+  virtual std::vector<std::string> TakeNotes() { return {}; }
 
   // The configs that `solver` lists on the device for the problem (Solver::ListOn), best guess
   // first.

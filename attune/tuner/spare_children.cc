@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace attune {
 namespace {
 
@@ -35,6 +37,21 @@ Result<ChildProcess> SpareChildren::Take() {
     if (spare.has_value()) return std::move(*spare);
   }
   return StartAnother();
+}
+
+Result<ChildProcess> SpareChildren::TakeListening(const std::function<bool()>& go_on) {
+  for (int attempt = 1;; ++attempt) {
+    // What killed one spare may have killed them all.
+    auto child = attempt == 1 ? Take() : StartAnother();
+    if (child.ok()) {
+      child->SetGoOn(go_on);
+      if (child->AwaitListening() || child->was_given_up()) return child;
+    }
+    if (attempt < kStartAttempts) continue;
+    if (!child.ok()) return child;
+    return Unavailable(
+        fmt::format("The evaluator '{}' did not come up.", options_.program.string()));
+  }
 }
 
 Result<ChildProcess> SpareChildren::TakeReady(const Assignment& assignment) {

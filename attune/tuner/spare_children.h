@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -32,6 +33,10 @@ class SpareChildren {
   // A child that was asked nothing so far: a spare one, or, if there is none, one that is started
   // by the calling thread. One that died is passed over. It need not listen yet.
   Result<ChildProcess> Take();
+
+  // One that has said that it listens and was asked nothing; another one if need be. Who waits may
+  // stop (ChildProcess::SetGoOn, which stays set): then the one that comes was given up.
+  Result<ChildProcess> TakeListening(const std::function<bool()>& go_on);
 
   // One that has said that it is ready for `assignment`; another one if need be.
   Result<ChildProcess> TakeReady(const Assignment& assignment);

@@ -146,6 +146,9 @@ Status TuningSession::MakeReference(const TuneBounds& bounds) {
   };
   const Status made =
       EvaluationStatus(parts_.evaluator->Begin(problem_, DataSeed(), options_.terms, terms));
+  for (std::string& note : parts_.evaluator->TakeNotes()) {
+    report_.notes.push_back(std::move(note));
+  }
   if (fits || made.code() != StatusCode::kDeadlineExceeded) return made;
   return DeadlineExceeded(fmt::format(
       "The reference that candidates are compared with takes about {:.0f} s or more, and {:.0f} s "

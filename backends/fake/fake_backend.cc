@@ -7,6 +7,7 @@
 
 #include "backends/fake/fake_device.h"
 #include "backends/fake/fake_gemm.h"
+#include "backends/fake/fake_reference.h"
 
 namespace attune {
 namespace {
@@ -21,7 +22,9 @@ std::string SpecOf(int number) {
 class FakeBackend final : public Backend {
  public:
   explicit FakeBackend(const FakeScript& script)
-      : script_(script), solvers_(MakeFakeSolvers(script)) {}
+      : script_(script),
+        solvers_(MakeFakeSolvers(script)),
+        reference_solver_(MakeFakeReference(script)) {}
 
   std::string_view name() const override { return "fake"; }
   const SolverList& solvers() const override { return solvers_; }
@@ -60,11 +63,13 @@ class FakeBackend final : public Backend {
     }
     return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));
   }
+  const Solver* reference_solver() const override { return reference_solver_.get(); }
   Result<Peaks> MeasurePeaks(Device&) const override { return Peaks{100e9, 50e9, 10e9}; }
 
  private:
   FakeScript script_;
   SolverList solvers_;
+  std::unique_ptr<const Solver> reference_solver_;
 };
 
 }  // namespace
