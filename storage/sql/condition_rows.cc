@@ -119,14 +119,19 @@ Result<SetConditions> ConditionReader::Read(Connection& connection, int64_t set_
   if (!last_set_without_.has_value()) return SetConditions();
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row, ReadConditionRow(connection, set_id));
   if (!row.has_value()) {
-    if (set_id <= *last_set_without_) return SetConditions();
-    return DataLoss(fmt::format("Table {} of database '{}' has no row {}.",
-                                SetConditionsTable().name, connection.name(), set_id));
+    if (set_id > *last_set_without_) ATTUNE_RETURN_IF_ERROR(CheckThatNoneIsDamaged(connection));
+    return SetConditions();
   }
   SetConditions conditions;
   ATTUNE_ASSIGN_OR_RETURN(conditions.before, ParseMoment(*row, kBefore));
   ATTUNE_ASSIGN_OR_RETURN(conditions.after, ParseMoment(*row, kAfter));
   return conditions;
+}
+
+Status ConditionReader::CheckThatNoneIsDamaged(Connection& connection) {
+  if (std::exchange(has_checked_, true)) return Status::Ok();
+  return ReadRows(connection, {SetConditionsTable(), "id IS NOT NULL", {}},
+                  [](std::span<const Cell>) { return Status::Ok(); });
 }
 
 }  // namespace attune::sql

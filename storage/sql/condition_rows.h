@@ -21,12 +21,17 @@ Status UpdateConditions(WriteTransaction& transaction, int64_t set_id,
 // Reads conditions and remembers from which set on there are any. Not thread-safe.
 class ConditionReader {
  public:
-  // Those of a set; empty ones for a set from before they were kept. kDataLoss if a later set has
-  // no row.
+  // Those of a set; empty ones for a set without a row. kDataLoss if a later set than the last one
+  // from before they were kept has none while the row of some set is damaged, which may be its own.
   Result<SetConditions> Read(Connection& connection, int64_t set_id);
 
  private:
+  // Why a set has no row: an attune that knows nothing of conditions wrote it, or damage gave the
+  // row another id, which its checksum shows.
+  Status CheckThatNoneIsDamaged(Connection& connection);
+
   bool has_asked_ = false;
+  bool has_checked_ = false;
   std::optional<int64_t> last_set_without_;  // Nothing if the database has no such table.
 };
 

@@ -111,6 +111,29 @@ TEST_F(MigrationsTest, SetsFromBeforeConditionsWereKeptHaveNoneAndMayGetSome) {
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
+// As an attune of version 4 leaves it that goes on while a newer one migrates the database.
+TEST_F(MigrationsTest, ASetWhoseWriterKnewNoConditionsHasNone) {
+  Random random(1);
+  const MeasurementSet young = SampleSet(1, 1, random);
+  const auto store = std::move(*OpenSqlStore(path_));
+  ASSERT_EQ(store->BeginSet(SampleSet(1, 2, random)), Status::Ok());
+  const auto connection = Open();
+  WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
+  ASSERT_EQ(InsertSet(transaction, young), Status::Ok());
+  ASSERT_EQ(transaction.Commit(), Status::Ok());
+
+  const auto sets = Collected(*store);
+
+  ASSERT_TRUE(sets.ok()) << sets.status().ToString();
+  ASSERT_EQ(sets->size(), 2u);
+  EXPECT_TRUE(sets->at(0).conditions.empty());
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+  // Whose row has another id now is another matter.
+  ASSERT_EQ(connection->Execute("PRAGMA foreign_keys = OFF"), Status::Ok());
+  ASSERT_EQ(connection->Execute("UPDATE set_conditions SET id = id + 1000"), Status::Ok());
+  EXPECT_EQ(Collected(**OpenSqlStore(path_)).status().code(), StatusCode::kDataLoss);
+}
+
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
   Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");

@@ -289,7 +289,6 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"DELETE FROM bound_samples", "Table bound_samples"},
         Damage{"UPDATE set_conditions SET after_power_w = 1",
                "of table set_conditions: column after_power_w"},
-        Damage{"DELETE FROM set_conditions", "Table set_conditions"},
         Damage{"UPDATE kept_conditions SET after_revision = 1000000",
                "of table kept_conditions: column after_revision"},
         Damage{"DELETE FROM kept_conditions", "Table kept_conditions"},
