@@ -241,6 +241,25 @@ Status Migrate(Connection& connection, std::span<const Migration> migrations) {
   return CheckDefinitions(connection, migrations);
 }
 
+Status CheckWritable(Connection& connection, std::span<const Migration> migrations) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement * statement,
+      connection.Prepare("SELECT max(version) FROM migration", {{}, {CellType::kInteger}}));
+  ATTUNE_RETURN_IF_ERROR(statement->Start());
+  int64_t version = 0;
+  for (;;) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Next());
+    if (!has_row) break;
+    version = statement->row()[0].integer;
+  }
+  if (version <= migrations.back().version) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "Nothing was written to database '{}': another attune has brought it to schema version {} "
+      "since this process opened it, and this attune writes versions up to {}. Run the same "
+      "command again with an attune that is as new.",
+      connection.name(), version, migrations.back().version));
+}
+
 Status CheckReadable(Connection& connection, std::span<const Migration> migrations) {
   ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
   ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));

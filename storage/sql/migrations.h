@@ -31,6 +31,11 @@ Status Migrate(Connection& connection, std::span<const Migration> migrations);
 // since a revision.
 inline constexpr size_t kOldestReadableVersion = 2;
 
+// That `migrations` go as far as the database does. Runs inside of a write transaction, each time:
+// a newer program may have migrated the database since this one opened it, and rows of an older
+// form would be taken for damage. kFailedPrecondition if the database is newer.
+Status CheckWritable(Connection& connection, std::span<const Migration> migrations);
+
 // As Migrate, for who must not write. kFailedPrecondition also if the database is older than
 // kOldestReadableVersion.
 Status CheckReadable(Connection& connection, std::span<const Migration> migrations);

@@ -134,6 +134,21 @@ TEST_F(MigrationsTest, ASetWhoseWriterKnewNoConditionsHasNone) {
   EXPECT_EQ(Collected(**OpenSqlStore(path_)).status().code(), StatusCode::kDataLoss);
 }
 
+TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite) {
+  Random random(1);
+  const auto store = std::move(*OpenSqlStore(path_));
+  const MeasurementSet set = SampleSet(1, 1, random);
+  ASSERT_EQ(store->BeginSet(set), Status::Ok());
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");
+
+  const Status status = store->FinishSet(set.id);
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 6"), HasSubstr("up to 5"),
+                                      HasSubstr("again with an attune that is as new")));
+  EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
+}
+
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
   Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");

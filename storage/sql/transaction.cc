@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "storage/sql/migrations.h"
+
 namespace attune::sql {
 namespace {
 
@@ -84,6 +86,7 @@ Result<int64_t> ReadLastId(Connection& connection) {
 Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
   ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
   WriteTransaction transaction(connection, 0);
+  ATTUNE_RETURN_IF_ERROR(CheckWritable(connection, Migrations()));
   const Cell id = IntegerCell(kCounterId);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {CounterTable(), "id = :p0", {&id, 1}}));

@@ -37,7 +37,8 @@ Result<int64_t> ReadLastId(Connection& connection);
 // A write transaction; rolled back unless committed. Not thread-safe.
 class WriteTransaction {
  public:
-  // Takes the write lock, so that ids increase in order of commit.
+  // Takes the write lock, so that ids increase in order of commit. kFailedPrecondition if a newer
+  // program has migrated the database since it was opened.
   static Result<WriteTransaction> Begin(Connection& connection);
   WriteTransaction(WriteTransaction&& other) noexcept
       : connection_(std::exchange(other.connection_, nullptr)), last_id_(other.last_id_) {}
