@@ -21,6 +21,13 @@ std::string HeldBackNote(const SetConditions& conditions) {
       HeldBackText(conditions));
 }
 
+std::string ImpossibleConditionsNote(std::string_view reason) {
+  return fmt::format(
+      "What the device said of its clocks and its power is impossible and was not recorded: {} "
+      "Times and choice are as good without it.",
+      reason);
+}
+
 std::string StandsNote(const Choice& standing) {
   return fmt::format(
       "What measurement set {} decided stays: the evidence of this one is worse. Its final had too "

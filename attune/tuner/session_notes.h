@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "attune/record/select.h"
 #include "attune/trial/candidate.h"
@@ -15,6 +16,9 @@ std::string UnsteadyNote(const Choice& choice);
 // That the clock was held back around the final, and by what. REQUIRES: HeldBackBy(conditions) is
 // not empty.
 std::string HeldBackNote(const SetConditions& conditions);
+
+// That what the device said of itself is impossible, for `reason`, and is not kept.
+std::string ImpossibleConditionsNote(std::string_view reason);
 
 // That `standing` is kept, because the new evidence is worse.
 std::string StandsNote(const Choice& standing);

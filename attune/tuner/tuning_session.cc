@@ -563,6 +563,10 @@ Status TuningSession::Decide() {
 
 Status TuningSession::NoteConditions(const SetConditions& conditions) {
   if (conditions.empty()) return Status::Ok();
+  if (const Status valid = Validate(conditions); !valid.ok()) {
+    report_.notes.push_back(ImpossibleConditionsNote(valid.message()));
+    return Status::Ok();
+  }
   report_.held_back_by = HeldBackBy(conditions);
   if (!report_.held_back_by.empty()) report_.notes.push_back(HeldBackNote(conditions));
   return parts_.store->NoteConditions(set_id_, conditions);

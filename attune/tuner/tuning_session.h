@@ -102,7 +102,8 @@ class TuningSession {
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
-  // Keeps them with the set, and says so if they held the clock back.
+  // Keeps them with the set, and says so if they held the clock back, or are impossible: then the
+  // set stays without.
   Status NoteConditions(const SetConditions& conditions);
   // What share of the time of a problem is, in nanoseconds.
   int64_t ShareNs(double share) const;

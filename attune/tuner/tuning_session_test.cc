@@ -1,4 +1,5 @@
 // Whole tunings of one problem on a fake clock: how the time is divided decides who can win.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -211,6 +212,24 @@ TEST_F(RetuningTest, AClockThatIsHeldBackIsRecordedAndNoted) {
   const std::string notes = testing::PrintToString(report.notes);
   EXPECT_NE(notes.find("(throttled: power cap)"), std::string::npos) << notes;
   EXPECT_EQ(ConditionsOf(report.set_id), (SetConditions{before, after}));
+}
+
+TEST_F(RetuningTest, ImpossibleConditionsCostTheSetItsConditionsAndNothingElse) {
+  DeviceConditions fine;
+  fine.compute_clock_mhz = 1980;
+  DeviceConditions impossible = fine;
+  impossible.power_w = -1;
+  evaluator_.TellConditions({fine, impossible});
+
+  const TuneReport report = Tune(4000 * kMillisecondNs);
+
+  EXPECT_TRUE(report.choice.has_value());
+  EXPECT_EQ(Best(), 7);
+  EXPECT_TRUE(ConditionsOf(report.set_id).empty());
+  const auto said = std::count_if(report.notes.begin(), report.notes.end(), [](const auto& note) {
+    return note.find("power_w is -1") != std::string::npos;
+  });
+  EXPECT_EQ(said, 1) << testing::PrintToString(report.notes);
 }
 
 TEST_F(RetuningTest, ADeviceThatTellsNothingLeavesNoConditionsAndNoNote) {
