@@ -6,6 +6,7 @@
 
 #include <tl/expected.hpp>
 
+#include "attune/base/status.h"
 #include "attune/device/device.h"
 #include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
@@ -32,8 +33,11 @@ class BlockTimer {
   // discarded and the rounds start again without the culprit.
   virtual int generation() const = 0;
 
-  // What the device says of itself between two blocks; nothing if it does not tell.
-  virtual std::optional<DeviceConditions> Conditions() { return std::nullopt; }
+  // What the device says of itself between two blocks; nothing if it does not tell. kUnavailable,
+  // with the reason, when asking has just done harm: it is never asked again then.
+  virtual Result<std::optional<DeviceConditions>> Conditions() {
+    return std::optional<DeviceConditions>();
+  }
 };
 
 }  // namespace attune

@@ -96,17 +96,19 @@ void ChildBlockTimer::NoteIfBroken(const Status& restarted) {
   child_.reset();
 }
 
-std::optional<DeviceConditions> ChildBlockTimer::Conditions() {
-  if (!child_.has_value()) return std::nullopt;
+Result<std::optional<DeviceConditions>> ChildBlockTimer::Conditions() {
+  std::optional<DeviceConditions> untold;
+  if (!child_.has_value() || remains_.asking_harms) return untold;
   const auto reply = child_->Ask(ConditionsRequest{});
   if (!reply) {
+    remains_.asking_harms = true;
     ++generation_;
     NoteIfBroken(Restart());
-    return std::nullopt;
+    return Unavailable(reply.error().message);
   }
   const auto* told = std::get_if<ConditionsReply>(&reply->content);
-  if (told == nullptr || told->conditions == DeviceConditions()) return std::nullopt;
-  return told->conditions;
+  if (told == nullptr || told->conditions == DeviceConditions()) return untold;
+  return std::optional(told->conditions);
 }
 
 void ChildBlockTimer::CollectBusy() {

@@ -38,6 +38,7 @@ struct Pace {
 struct TimerRemains {
   std::vector<BusyInterval>& busy;
   std::optional<DyingChild>& ended;
+  bool& asking_harms;  // The question for its conditions ended a child: the device is not asked.
 };
 
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
@@ -55,7 +56,7 @@ class ChildBlockTimer final : public BlockTimer {
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override;
   int generation() const override { return generation_; }
   // A child that dies of the question is replaced, and no candidate is to blame.
-  std::optional<DeviceConditions> Conditions() override;
+  Result<std::optional<DeviceConditions>> Conditions() override;
 
  private:
   Status BanAndRestart(size_t index, Failure failure);

@@ -156,7 +156,7 @@ class ChildEvaluator final : public Evaluator {
         spares, WithRoomForCopies(assignment_, operand_bytes_),
         Pace{options_.run_deadline_ns, quick_ns_},
         std::vector<Candidate>(candidates.begin(), candidates.end()),
-        TimerRemains{busy_, timed_before_});
+        TimerRemains{busy_, timed_before_, asking_harms_});
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
@@ -407,6 +407,7 @@ class ChildEvaluator final : public Evaluator {
   Bench kept_;                              // If KeepsChild().
   std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
   std::vector<BusyInterval> busy_;
+  bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
 };
 
 }  // namespace

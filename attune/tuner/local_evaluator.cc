@@ -23,7 +23,7 @@ class LocalBlockTimer final : public BlockTimer {
     return runner_.Time(indices_[index], request);
   }
   int generation() const override { return 0; }
-  std::optional<DeviceConditions> Conditions() override { return device_.Conditions(); }
+  Result<std::optional<DeviceConditions>> Conditions() override { return device_.Conditions(); }
 
  private:
   CandidateRunner& runner_;

@@ -44,9 +44,9 @@ class WarmingTimer final : public BlockTimer {
     return timer_.TimeBlock(index, request);
   }
   int generation() const override { return 0; }
-  std::optional<DeviceConditions> Conditions() override {
-    if (asked_ == told_.size()) return std::nullopt;
-    return told_[asked_++];
+  Result<std::optional<DeviceConditions>> Conditions() override {
+    if (asked_ == told_.size()) return std::optional<DeviceConditions>();
+    return std::optional(told_[asked_++]);
   }
 
  private:

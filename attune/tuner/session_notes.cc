@@ -21,6 +21,14 @@ std::string HeldBackNote(const SetConditions& conditions) {
       HeldBackText(conditions));
 }
 
+std::string SilenceNote(std::string_view reason) {
+  return fmt::format(
+      "Asking the device for its clocks and its power ended the child that asked ({}). No "
+      "candidate is to blame. It is not asked again in this run, whose sets are recorded without "
+      "them; another driver or another run may have them.",
+      reason);
+}
+
 std::string ImpossibleConditionsNote(std::string_view reason) {
   return fmt::format(
       "What the device said of its clocks and its power is impossible and was not recorded: {} "

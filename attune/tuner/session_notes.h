@@ -17,6 +17,9 @@ std::string UnsteadyNote(const Choice& choice);
 // not empty.
 std::string HeldBackNote(const SetConditions& conditions);
 
+// That the device is no longer asked for its conditions, because of `reason`.
+std::string SilenceNote(std::string_view reason);
+
 // That what the device said of itself is impossible, for `reason`, and is not kept.
 std::string ImpossibleConditionsNote(std::string_view reason);
 

@@ -495,7 +495,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   const auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
   SetConditions conditions;
-  conditions.before = (*timer)->Conditions();
+  conditions.before = AskConditions(**timer);
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
@@ -507,7 +507,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   for (size_t i = 1; i < finalists.size(); ++i) challengers.push_back({i, finalists[i].launches});
   const FinalResult result =
       RunFinal(**timer, {0, finalists[0].launches}, challengers, final_options, *parts_.clock);
-  conditions.after = (*timer)->Conditions();
+  conditions.after = AskConditions(**timer);
   std::vector<Trial> trials = {
       TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
   for (size_t i = 1; i < finalists.size(); ++i) {
@@ -559,6 +559,13 @@ Status TuningSession::Decide() {
   report_.choice = standing_;
   report_.notes.push_back(StandsNote(*standing_));
   return Status::Ok();
+}
+
+std::optional<DeviceConditions> TuningSession::AskConditions(BlockTimer& timer) {
+  auto told = timer.Conditions();
+  if (told.ok()) return *std::move(told);
+  report_.notes.push_back(SilenceNote(told.error().message()));
+  return std::nullopt;
 }
 
 Status TuningSession::NoteConditions(const SetConditions& conditions) {

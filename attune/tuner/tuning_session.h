@@ -102,6 +102,8 @@ class TuningSession {
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
+  // What the device says of itself; a reason why it can no longer be asked is noted.
+  std::optional<DeviceConditions> AskConditions(BlockTimer& timer);
   // Keeps them with the set, and says so if they held the clock back, or are impossible: then the
   // set stays without.
   Status NoteConditions(const SetConditions& conditions);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/measure/clock.h"
@@ -20,6 +21,10 @@
 
 namespace attune {
 namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 // Everything that a tuning of the fake device needs, with a script that children read too.
 class FaultTest : public testing::Test {
@@ -533,6 +538,22 @@ TEST_F(FaultTest, ADeviceThatKillsWhoeverAsksIsTimedWithoutAnAnswer) {
   EXPECT_TRUE(report->failures.empty());
   EXPECT_TRUE(RecordedFailures().empty());
   EXPECT_TRUE(RecordedConditions().empty());
+  EXPECT_THAT(report->notes, Contains(HasSubstr("ended the child that asked")));
+}
+
+TEST_F(FaultTest, WhoeverAsksIsKilledOnceInARunAndThatIsSaidOnce) {
+  Script("device conditions=crash");
+  ASSERT_TRUE(Tune().ok());
+  store_ = std::make_unique<MemoryStore>();
+  // Children that start from now on would get an answer.
+  ::setenv(kFakeScriptVariable, "device compute_clock_mhz=1305", 1);
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->choice.has_value());
+  EXPECT_TRUE(RecordedConditions().empty());
+  EXPECT_THAT(report->notes, Not(Contains(HasSubstr("ended the child that asked"))));
 }
 
 }  // namespace
