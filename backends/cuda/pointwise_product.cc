@@ -48,9 +48,15 @@ size_t PartialProducts::PartialBytes() const {
 }
 
 int64_t ImagesAtOnce(int64_t images, int64_t image_bytes, int64_t limit_bytes) {
-  int64_t most = std::clamp<int64_t>(limit_bytes / image_bytes, 1, images);
-  while (images % most != 0) --most;
-  return most;
+  const int64_t most = std::clamp<int64_t>(limit_bytes / image_bytes, 1, images);
+  int64_t largest = 1;
+  // Divisors come in pairs, of which one is no larger than the root.
+  for (int64_t divisor = 1; divisor <= images / divisor; ++divisor) {
+    if (images % divisor != 0) continue;
+    if (divisor <= most) largest = std::max(largest, divisor);
+    if (images / divisor <= most) largest = std::max(largest, images / divisor);
+  }
+  return largest;
 }
 
 Result<PartialProducts> PointwisePartialProducts(const Conv& conv, int64_t limit_bytes) {

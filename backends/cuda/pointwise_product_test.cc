@@ -183,6 +183,15 @@ TEST(PointwiseProductTest, RoundsHaveAsManyImagesAsFitAndDivide) {
   EXPECT_EQ(ImagesAtOnce(30, 10, 70), 6);
   EXPECT_EQ(ImagesAtOnce(7, 10, 60), 1);
   EXPECT_EQ(ImagesAtOnce(4, 10, 1), 1);
+  EXPECT_EQ(ImagesAtOnce(36, 10, 180), 18);
+  EXPECT_EQ(ImagesAtOnce(49, 10, 80), 7);
+}
+
+TEST(PointwiseProductTest, HowManyImagesFitIsFoundAtOnceForAnyCount) {
+  // A prime, which counting down would take minutes for.
+  constexpr int64_t kPrime = 1'000'000'000'039;
+  EXPECT_EQ(ImagesAtOnce(kPrime, 1, kPrime - 1), 1);
+  EXPECT_EQ(ImagesAtOnce(2 * kPrime, 1, 2 * kPrime - 1), kPrime);
 }
 
 }  // namespace
