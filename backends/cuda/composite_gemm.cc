@@ -41,24 +41,17 @@ Status CompositeGemm::CheckTakes(const Problem& problem) const {
 Result<std::vector<Config>> CompositeGemm::List(CudaDevice& device, const Problem& problem) const {
   const Gemm& gemm = std::get<Gemm>(problem);
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
-  std::vector<std::vector<Config>> lists;
-  Status refusal;
-  for (const ParameterValue& way : ways) {
-    ATTUNE_ASSIGN_OR_RETURN(const Gemm inner, InnerProduct(gemm, way));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                            CublasLtProduct::On(lt(), device.context(), inner));
-    Result<std::vector<Config>> configs = ListAlgorithms(lt(), product);
-    if (!configs.ok()) {
-      if (configs.error().code() != StatusCode::kUnsupported) return configs.error();
-      // Of narrow types the library multiplies some storage orders only: other ways remain.
-      refusal = configs.error();
-      continue;
-    }
-    for (Config& config : *configs) config[field_] = way;
-    lists.push_back(std::move(*configs));
-  }
-  if (lists.empty()) return refusal;
-  return InTurns(std::move(lists));
+  // Of narrow types the library multiplies some storage orders only: other ways remain.
+  return ListedInTurns(field_, ways,
+                       [&](const ParameterValue& way) { return AlgorithmsOf(device, gemm, way); });
+}
+
+Result<std::vector<Config>> CompositeGemm::AlgorithmsOf(CudaDevice& device, const Gemm& gemm,
+                                                        const ParameterValue& way) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Gemm inner, InnerProduct(gemm, way));
+  ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
+                          CublasLtProduct::On(lt(), device.context(), inner));
+  return ListAlgorithms(lt(), product);
 }
 
 Result<std::unique_ptr<Executable>> CompositeGemm::LoadOn(CudaDevice& device,

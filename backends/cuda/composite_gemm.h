@@ -49,6 +49,8 @@ class CompositeGemm : public LibrarySolver {
   Status CheckTakes(const Problem& problem) const final;
   // The algorithms of every way, in turns, so that the library's guesses for each come first.
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const final;
+  Result<std::vector<Config>> AlgorithmsOf(CudaDevice& device, const Gemm& gemm,
+                                           const ParameterValue& way) const;
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
                                              const Problem& problem,
                                              const Config& config) const final;

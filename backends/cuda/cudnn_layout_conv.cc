@@ -128,19 +128,8 @@ class CudnnLayoutConv final : public LayoutSolver {
   // first.
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
-    std::vector<std::vector<Config>> lists;
-    Status refusal;
-    for (const std::string& name : RelayoutNames(conv)) {
-      auto configs = EnginesOf(device, conv, name);
-      if (!configs.ok()) {
-        refusal = configs.error();
-        continue;
-      }
-      for (Config& config : *configs) config[kLayout] = name;
-      lists.push_back(*std::move(configs));
-    }
-    if (lists.empty()) return refusal;
-    return InTurns(std::move(lists));
+    return ListedInTurns(kLayout, RelayoutNames(conv),
+                         [&](const std::string& name) { return EnginesOf(device, conv, name); });
   }
 
   Result<std::vector<Config>> EnginesOf(CudaDevice& device, const Conv& conv,

@@ -1,10 +1,12 @@
-// One list of configs out of several.
+// One list of configs out of several, one for each way to compute something.
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "attune/base/status.h"
 #include "attune/space/config.h"
 
 namespace attune::cuda {
@@ -20,6 +22,28 @@ inline std::vector<Config> InTurns(std::vector<std::vector<Config>> lists) {
     }
   }
   return in_turns;
+}
+
+// What `list_of` gives for each of `ways`, which its configs get as `field`, in turns. A way that
+// is kUnsupported is left out, and the refusal is the result if all are. Any other failure is the
+// result, because it is no matter of the way: a device that is lost, above all.
+template <class Way, class ListOf>
+Result<std::vector<Config>> ListedInTurns(const std::string& field, const std::vector<Way>& ways,
+                                          const ListOf& list_of) {
+  std::vector<std::vector<Config>> lists;
+  Status refusal;
+  for (const Way& way : ways) {
+    Result<std::vector<Config>> configs = list_of(way);
+    if (!configs.ok()) {
+      if (configs.error().code() != StatusCode::kUnsupported) return configs.error();
+      refusal = configs.error();
+      continue;
+    }
+    for (Config& config : *configs) config[field] = way;
+    lists.push_back(std::move(*configs));
+  }
+  if (lists.empty() && !refusal.ok()) return refusal;
+  return InTurns(std::move(lists));
 }
 
 }  // namespace attune::cuda
