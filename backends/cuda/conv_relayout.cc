@@ -1,5 +1,9 @@
 #include "backends/cuda/conv_relayout.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "attune/problem/conv_operands.h"
 #include "attune/problem/problem.h"
 
@@ -99,6 +103,14 @@ std::array<bool, 3> CopiesBetween(const Conv& conv, const Conv& inner) {
 
 }  // namespace
 
+size_t ConvRelayout::CopiesBytes() const {
+  size_t sum_bytes = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (is_copied[i]) sum_bytes += ScratchBytes(bytes[i]);
+  }
+  return sum_bytes;
+}
+
 std::vector<std::string> RelayoutNames(const Conv& conv) {
   std::vector<std::string> names;
   const int64_t step = ChannelStep(conv);
@@ -128,6 +140,26 @@ Result<ConvRelayout> LayOutAnew(const Conv& conv, std::string_view name) {
   if (copied[0] && copied[1] && copied[2]) relayout.inner.alignment_bytes = 256;
   ATTUNE_RETURN_IF_ERROR(Validate(relayout.inner));
   return relayout;
+}
+
+Result<std::vector<std::string>> PossibleRelayouts(const Conv& conv, int64_t limit_bytes) {
+  Status refusal = Unsupported("With one channel or one pixel, channels-first is channels-last.");
+  std::vector<std::string> names;
+  for (std::string& name : RelayoutNames(conv)) {
+    const Result<ConvRelayout> relayout = LayOutAnew(conv, name);
+    if (!relayout.ok()) {
+      refusal = Unsupported(relayout.error().message());
+    } else if (relayout->CopiesBytes() > static_cast<size_t>(limit_bytes)) {
+      refusal = Unsupported(fmt::format(
+          "Copies of the tensors in layout '{}' take {} bytes, and {} is the most that they may "
+          "take of the workspace. cuDNN's other solvers take the tensors as they are.",
+          name, relayout->CopiesBytes(), limit_bytes));
+    } else {
+      names.push_back(std::move(name));
+    }
+  }
+  if (names.empty()) return refusal;
+  return names;
 }
 
 }  // namespace attune::cuda

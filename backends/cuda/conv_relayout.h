@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/problem/conv.h"
+#include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout_arguments.h"
 
 namespace attune::cuda {
@@ -21,6 +23,9 @@ struct ConvRelayout {
   std::array<size_t, 3> bytes{};    // Of a tensor of `inner`.
   std::array<Relayout, 3> into{};   // From the tensor of the problem to that of `inner`,
   std::array<Relayout, 3> back{};   // and back; without addresses.
+
+  // What the copies take in the workspace.
+  size_t CopiesBytes() const;
 };
 
 // The ways to lay `conv` out anew, best guess first:
@@ -36,5 +41,10 @@ std::vector<std::string> RelayoutNames(const Conv& conv);
 // REQUIRES: `name` is one of RelayoutNames(conv), and `conv` has no bias and is not transposed.
 // Fails as Validate does where the inner convolution exceeds a limit.
 Result<ConvRelayout> LayOutAnew(const Conv& conv, std::string_view name);
+
+// Those of RelayoutNames whose copies keep to `limit_bytes` together, and whose inner convolution
+// exceeds no limit. kUnsupported with the reason if there are none. REQUIRES: as above.
+Result<std::vector<std::string>> PossibleRelayouts(const Conv& conv,
+                                                   int64_t limit_bytes = kMostScratchBytes);
 
 }  // namespace attune::cuda

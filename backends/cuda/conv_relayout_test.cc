@@ -1,5 +1,6 @@
 #include "backends/cuda/conv_relayout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cuda/problem_on_host_test.h"
@@ -80,6 +81,24 @@ TEST(ConvRelayoutTest, WhereNothingWouldBeCopiedThereIsNoOtherLayout) {
   EXPECT_TRUE(RelayoutNames(ConvOf("conv@1{dir=fwd,n=9,c=8,h=1,w=1,k=16,fh=1,fw=1}")).empty());
   EXPECT_EQ(RelayoutNames(ConvOf("conv@1{dir=fwd,n=9,c=9,h=1,w=1,k=16,fh=1,fw=1,type=f16}")),
             Names{"padded"});
+}
+
+TEST(ConvRelayoutTest, CopiesKeepToTheirLimit) {
+  // 12 MB of images with 3 channels, which are 32 MB with 8, and outputs of 4 MB.
+  const Conv conv =
+      ConvOf("conv@1{dir=fwd,n=64,c=3,h=176,w=176,k=72,fh=3,fw=3,sh=8,sw=8,type=f16}");
+  const size_t padded_bytes = LayOutAnew(conv, "padded")->CopiesBytes();
+  const size_t last_bytes = LayOutAnew(conv, "last")->CopiesBytes();
+  ASSERT_GT(padded_bytes, last_bytes);
+
+  EXPECT_EQ(*PossibleRelayouts(conv, static_cast<int64_t>(padded_bytes)),
+            (Names{"padded", "last"}));
+  EXPECT_EQ(*PossibleRelayouts(conv, static_cast<int64_t>(padded_bytes) - 1), Names{"last"});
+  const Status refused = PossibleRelayouts(conv, static_cast<int64_t>(last_bytes) - 1).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.message(),
+              testing::AllOf(testing::HasSubstr("'last' take " + std::to_string(last_bytes)),
+                             testing::HasSubstr(std::to_string(last_bytes - 1) + " is the most")));
 }
 
 TEST(ConvRelayoutTest, OnlyWhatLiesOtherwiseInMemoryIsCopied) {

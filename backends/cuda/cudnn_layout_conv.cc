@@ -1,11 +1,15 @@
 #include "backends/cuda/cudnn_layout_conv.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/conv_relayout.h"
@@ -39,7 +43,7 @@ class CudnnLayoutExecutable final : public Executable {
         inner_(std::move(inner)) {}
 
   size_t workspace_bytes() const override {
-    return CopiesBytes() + ScratchBytes(inner_.plan.workspace_bytes);
+    return relayout_.CopiesBytes() + ScratchBytes(inner_.plan.workspace_bytes);
   }
 
   Status Run(const Arguments& arguments) override {
@@ -69,14 +73,6 @@ class CudnnLayoutExecutable final : public Executable {
     return layout_.Launch(task, stream);
   }
 
-  size_t CopiesBytes() const {
-    size_t sum_bytes = 0;
-    for (size_t i = 0; i < relayout_.bytes.size(); ++i) {
-      if (relayout_.is_copied[i]) sum_bytes += ScratchBytes(relayout_.bytes[i]);
-    }
-    return sum_bytes;
-  }
-
   CudaDevice& device_;
   const ConvRelayout relayout_;
   const TensorLayout layout_;
@@ -101,10 +97,10 @@ class CudnnLayoutConv final : public LayoutSolver {
       : LayoutSolver({"cuda.cudnn-layout-conv", 1}, Traits(), nvrtc), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                            PossibleRelayouts(std::get<Conv>(problem)));
     Parameter layout{kLayout, {}};
-    for (std::string& name : RelayoutNames(std::get<Conv>(problem))) {
-      layout.values.emplace_back(std::move(name));
-    }
+    layout.values.assign(names.begin(), names.end());
     return ConfigSpace::Create({std::move(layout)}, {});
   }
 
@@ -116,19 +112,15 @@ class CudnnLayoutConv final : public LayoutSolver {
   Status CheckTakes(const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
     ATTUNE_RETURN_IF_ERROR(CheckCudnnConvolves(conv));
-    const std::vector<std::string> names = RelayoutNames(conv);
-    if (names.empty()) {
-      return Unsupported("With one channel or one pixel, channels-first is channels-last.");
-    }
-    const Status status = LayOutAnew(conv, names.front()).status();
-    return status.ok() ? status : Unsupported(status.message());
+    return PossibleRelayouts(conv).status();
   }
 
   // The engines of every layout in turns, so that the library's recommendations for each come
   // first.
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
-    return ListedInTurns(kLayout, RelayoutNames(conv),
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, PossibleRelayouts(conv));
+    return ListedInTurns(kLayout, names,
                          [&](const std::string& name) { return EnginesOf(device, conv, name); });
   }
 
@@ -143,7 +135,15 @@ class CudnnLayoutConv final : public LayoutSolver {
                                              const Problem& problem,
                                              const Config& config) const override {
     const Conv& conv = std::get<Conv>(problem);
-    ATTUNE_ASSIGN_OR_RETURN(ConvRelayout relayout, LayOutAnew(conv, StringAt(config, kLayout)));
+    const std::string& name = StringAt(config, kLayout);
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, PossibleRelayouts(conv));
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return Unsupported(fmt::format(
+          "{} does not lay this convolution out as '{}'; its layouts are {}. Tune the problem "
+          "again if a record names it.",
+          id().name, name, fmt::join(names, ", ")));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(ConvRelayout relayout, LayOutAnew(conv, name));
     ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, relayout.inner));
     Config engine = config;
     engine.erase(kLayout);
