@@ -74,6 +74,12 @@ Result<PartialProducts> PointwisePartialProducts(const Conv& conv, int64_t limit
   Gemm terms = TermsOf(conv);
   terms.c_type = SumTypeOf(conv.type);
   const auto sum_bytes = static_cast<int64_t>(SizeBytes(terms.c_type));
+  if (partial.elements * sum_bytes > limit_bytes) {
+    return Unsupported(fmt::format(
+        "One partial sum of the weights takes {} bytes, and {} is the most that they may take of "
+        "the workspace. Other solvers add up without them.",
+        partial.elements * sum_bytes, limit_bytes));
+  }
   partial.images = ImagesAtOnce(conv.batch, partial.elements * sum_bytes, limit_bytes);
   partial.rounds = conv.batch / partial.images;
   partial.large_step = partial.images * images.large.image_stride();

@@ -7,6 +7,7 @@
 #include "attune/base/status.h"
 #include "attune/problem/conv.h"
 #include "backends/cuda/conv_matrices.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 
@@ -29,12 +30,10 @@ struct PartialProducts {
   size_t PartialBytes() const;
 };
 
-// What partial sums may take together, unless one alone takes more: as much as unfolded windows.
-inline constexpr int64_t kMostPartialBytes = int64_t{256} << 20;
-
-// kUnsupported for what is no pointwise gradient of weights, or is one product (PointwiseProduct).
+// Its partial sums keep to `limit_bytes` together. kUnsupported for what is no pointwise gradient
+// of weights, or is one product (PointwiseProduct), or of which not even one partial sum fits.
 Result<PartialProducts> PointwisePartialProducts(const Conv& conv,
-                                                 int64_t limit_bytes = kMostPartialBytes);
+                                                 int64_t limit_bytes = kMostScratchBytes);
 
 // The largest number of images that divides `images` and whose `image_bytes` keep to `limit_bytes`
 // together; 1 if not even one does.

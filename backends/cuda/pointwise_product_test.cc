@@ -112,10 +112,10 @@ TEST(PointwiseProductTest, PartialSumsOfTheImagesAreTheGradient) {
     const std::vector<OperandValues> operands = OperandsOnHost(conv);
     // All images at once, and two sums for four images.
     for (const int64_t limit_bytes :
-         {kMostPartialBytes, 8 * SpanElements(Operands(conv).back().tensor)}) {
+         {kMostScratchBytes, 8 * SpanElements(Operands(conv).back().tensor)}) {
       const auto partial = PointwisePartialProducts(conv, limit_bytes);
       ASSERT_TRUE(partial.ok()) << text << ": " << partial.status().message();
-      EXPECT_EQ(partial->rounds, limit_bytes == kMostPartialBytes ? 1 : 2) << text;
+      EXPECT_EQ(partial->rounds, limit_bytes == kMostScratchBytes ? 1 : 2) << text;
 
       EXPECT_EQ(SummedGradient(conv, *partial, operands), ExpectedOf(conv, operands)) << text;
     }
@@ -165,6 +165,17 @@ TEST(PointwiseProductTest, PartialSumsAreOfF32AndKeepToTheirLimit) {
   EXPECT_EQ(partial->product.gemm.c_type, DataType::kF32);
   EXPECT_EQ(partial->product.gemm.batch_count, 32);
   EXPECT_EQ(partial->large_step, 32 * 1024 * 49);
+}
+
+TEST(PointwiseProductTest, APartialSumThatExceedsTheLimitIsRefusedWithItsBytes) {
+  const Status refused =
+      PointwisePartialProducts(
+          ConvOf("conv@1{dir=bwd_weights,n=96,c=1024,h=7,w=7,k=2048,fh=1,fw=1,type=bf16}"),
+          (int64_t{8} << 20) - 1)
+          .status();
+
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.message(), HasSubstr("8388608 bytes, and 8388607 is the most"));
 }
 
 TEST(PointwiseProductTest, OffsetsBetweenProductsLowerWhatIsPromised) {

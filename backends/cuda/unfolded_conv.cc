@@ -31,8 +31,7 @@ class UnfoldedExecutable final : public Executable {
         layout_(std::move(layout)) {}
 
   size_t workspace_bytes() const override {
-    return plan_.windows_bytes + plan_.small_bytes + plan_.weights_bytes + plan_.sums_bytes +
-           ScratchBytes(algorithm_.workspaceSize);
+    return plan_.WorkspaceBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
   // As cuBLASLt's own.

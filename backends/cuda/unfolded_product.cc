@@ -98,6 +98,9 @@ class Planner {
 
  private:
   static int64_t BytesOf(DataType type) { return static_cast<int64_t>(SizeBytes(type)); }
+  static int64_t Scratch(int64_t bytes) {
+    return static_cast<int64_t>(ScratchBytes(static_cast<size_t>(bytes)));
+  }
 
   bool computes(ConvTensor tensor) const { return images_.computed == tensor; }
 
@@ -109,7 +112,7 @@ class Planner {
     return computes(ConvTensor::kWeights) && !factors_.small.is_values_inner && conv_.batch > 1;
   }
 
-  Status DivideIntoRounds() {
+  int64_t ImageBytes() const {
     int64_t image_bytes = BytesOf(windows_type_);
     image_bytes *= factors_.windows.is_values_inner
                        ? RoundUpToWords(values_, windows_type_) * pixels_
@@ -117,11 +120,30 @@ class Planner {
     if (CopiesSmall()) {
       image_bytes += RoundUpToWords(pixels_, conv_.type) * images_.small.channels * element_bytes_;
     }
-    if (image_bytes > limit_bytes_) {
-      return Unsupported(fmt::format("The windows of one image take {} bytes, and {} is the most.",
-                                     image_bytes, limit_bytes_));
+    return image_bytes;
+  }
+
+  // Of the workspace, what no number of images at once makes smaller.
+  int64_t LastingBytes(bool in_rounds) const {
+    // Windows and a copy of the small image each end within a unit.
+    const auto ends_bytes = static_cast<int64_t>((CopiesSmall() ? 2 : 1) * (kScratchUnit - 1));
+    return ends_bytes + (computes(ConvTensor::kWeights) ? SumsBytes(in_rounds) : WeightsBytes());
+  }
+
+  Status DivideIntoRounds() {
+    const int64_t image_bytes = ImageBytes();
+    plan_.images = conv_.batch;
+    if (image_bytes > (limit_bytes_ - LastingBytes(false)) / conv_.batch) {
+      const int64_t lasting_bytes = LastingBytes(conv_.batch > 1);
+      if (image_bytes > limit_bytes_ - lasting_bytes) {
+        return Unsupported(fmt::format(
+            "The windows of one image take {} bytes, copies of weights and sums beside them {}, "
+            "and both together may take {} of the workspace. Solvers that unfold nothing compute "
+            "this convolution.",
+            image_bytes, lasting_bytes, limit_bytes_));
+      }
+      plan_.images = ImagesAtOnce(conv_.batch, image_bytes, limit_bytes_ - lasting_bytes);
     }
-    plan_.images = ImagesAtOnce(conv_.batch, image_bytes, limit_bytes_);
     plan_.rounds = conv_.batch / plan_.images;
     if (plan_.rounds > kMostRounds) {
       return Unsupported(fmt::format("{} rounds of {} images are more than {}.", plan_.rounds,
@@ -195,6 +217,13 @@ class Planner {
   // Columns of the weights lie behind each other.
   bool AreWeightsWhole() const { return values_ % WordElements(conv_.type) == 0; }
 
+  // Of the copy of the weights, if there is one.
+  int64_t WeightsBytes() const {
+    if (AreWeightsWhole()) return 0;
+    const int64_t elements = RoundUpToWords(values_, conv_.type) * images_.small.channels;
+    return Scratch(elements * element_bytes_);
+  }
+
   void LayWeightsOut() {
     factors_.weights.leading = RoundUpToWords(values_, conv_.type);
     if (AreWeightsWhole()) return;
@@ -209,15 +238,21 @@ class Planner {
     task.values = static_cast<unsigned>(values_);
     task.is_values_inner = 1;
     plan_.copy_weights = task;
-    plan_.weights_bytes =
-        ScratchBytes(static_cast<size_t>(task.to_leading * columns * element_bytes_));
+    plan_.weights_bytes = static_cast<size_t>(WeightsBytes());
+  }
+
+  // Of the sums that are not the weights themselves, if there are such.
+  int64_t SumsBytes(bool in_rounds) const {
+    const DataType type = SumTypeOf(conv_.type);
+    if (type == conv_.type || (!in_rounds && AreWeightsWhole())) return 0;
+    return Scratch(RoundUpToWords(values_, type) * images_.small.channels * BytesOf(type));
   }
 
   void LaySumsOut() {
     factors_.weights.leading = values_;
     sums_type_ = conv_.type;
-    const bool is_narrow = SumTypeOf(conv_.type) != conv_.type;
-    if (!is_narrow || (plan_.rounds == 1 && AreWeightsWhole())) return;
+    plan_.sums_bytes = static_cast<size_t>(SumsBytes(plan_.rounds > 1));
+    if (plan_.sums_bytes == 0) return;
     sums_type_ = SumTypeOf(conv_.type);
     PartialSums task = {};
     task.parts = 1;
@@ -225,8 +260,6 @@ class Planner {
     task.columns = images_.small.channels;
     task.from_leading = factors_.weights.leading = RoundUpToWords(values_, sums_type_);
     plan_.round_sums = task;
-    plan_.sums_bytes =
-        ScratchBytes(static_cast<size_t>(task.from_leading * task.columns * BytesOf(sums_type_)));
   }
 
   Status Multiply() {

@@ -9,14 +9,10 @@
 #include "attune/base/status.h"
 #include "attune/problem/conv.h"
 #include "backends/cuda/conv_matrices.h"
+#include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout_arguments.h"
 
 namespace attune::cuda {
-
-// What unfolded windows, and a copy of the small image beside them, may take together. More images
-// than fit are computed in rounds; an image that does not fit alone is refused. Windows that are
-// larger than an L2 go through memory twice, so that more at once would gain nothing.
-inline constexpr int64_t kMostUnfoldedBytes = int64_t{256} << 20;
 
 // One round takes some images through these steps; without addresses, which the workspace and the
 // operands give them.
@@ -45,11 +41,16 @@ struct UnfoldedProduct {
   size_t small_bytes = 0;
   size_t weights_bytes = 0;
   size_t sums_bytes = 0;
+
+  size_t WorkspaceBytes() const { return windows_bytes + small_bytes + weights_bytes + sums_bytes; }
 };
 
-// kUnsupported with the reason: groups, a bias that cuBLASLt does not add, convolutions that are
-// products of their operands as they are, and those that exceed a limit.
+// What it takes in the workspace keeps to `limit_bytes`: more images than fit are computed in
+// rounds. Windows that are larger than an L2 go through memory twice, so that more at once would
+// gain nothing. kUnsupported with the reason: groups, a bias that cuBLASLt does not add,
+// convolutions that are products of their operands as they are, and those of which not even one
+// image fits, or that exceed another limit.
 Result<UnfoldedProduct> UnfoldedProductOf(const Conv& conv,
-                                          int64_t limit_bytes = kMostUnfoldedBytes);
+                                          int64_t limit_bytes = kMostScratchBytes);
 
 }  // namespace attune::cuda

@@ -1,5 +1,7 @@
 #include "backends/cuda/unfolded_product.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 
 #include "attune/problem/conv_operands.h"
@@ -169,13 +171,14 @@ TEST(UnfoldedProductTest, ImagesThatDoNotFitTogetherAreComputedInRounds) {
                                  layout + ",type=" + type + "}";
         const Conv conv = ConvOf(text);
         const std::vector<OperandValues> operands = OperandsOnHost(conv);
-        const int64_t all_bytes = static_cast<int64_t>(UnfoldedProductOf(conv)->windows_bytes +
-                                                       UnfoldedProductOf(conv)->small_bytes);
-        const auto plan = UnfoldedProductOf(conv, all_bytes / 2);
+        const UnfoldedProduct whole = *UnfoldedProductOf(conv);
+        const size_t grows_bytes = whole.windows_bytes + whole.small_bytes;
+        const auto limit_bytes = static_cast<int64_t>(whole.WorkspaceBytes() - grows_bytes / 4);
+        const auto plan = UnfoldedProductOf(conv, limit_bytes);
         ASSERT_TRUE(plan.ok()) << text << ": " << plan.status().message();
         EXPECT_GT(plan->rounds, 1) << text;
         EXPECT_EQ(plan->rounds * plan->images, 6) << text;
-        EXPECT_LE(plan->windows_bytes + plan->small_bytes, all_bytes / 2 + 512) << text;
+        EXPECT_LE(plan->WorkspaceBytes(), static_cast<size_t>(limit_bytes)) << text;
         // The host's elements are of two bytes.
         if (conv.type == DataType::kF16) {
           EXPECT_EQ(OnHost(conv, *plan, operands).Output(), ExpectedOf(conv, operands)) << text;
@@ -224,6 +227,29 @@ TEST(UnfoldedProductTest, ColumnsBeginAtWholeWordsAndSumsAreNotRounded) {
   Unfold words = *last.unfold;
   words.from = reinterpret_cast<const void*>(256);
   EXPECT_TRUE(HasWideWords(words, DataType::kF16));
+}
+
+TEST(UnfoldedProductTest, CopiesOfWeightsAndSumsAreWithinTheLimitToo) {
+  // A copy of 79 MB of weights, and sums of 158 MB, beside windows of 19 MB.
+  const std::string wide = "n=64,c=1025,h=4,w=4,k=4272,fh=3,fw=3,ph=1,pw=1,type=f16}";
+  const Conv forward = ConvOf("conv@1{dir=fwd," + wide);
+  const Conv weights = ConvOf("conv@1{dir=bwd_weights," + wide);
+  for (const Conv& conv : {forward, weights}) {
+    const auto plan = UnfoldedProductOf(conv);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    const auto lasting_bytes = static_cast<int64_t>(plan->weights_bytes + plan->sums_bytes);
+    ASSERT_GT(lasting_bytes, 70'000'000);
+
+    for (const int64_t room_bytes : {1'000'000, 4'000'000, 40'000'000}) {
+      const auto within = UnfoldedProductOf(conv, lasting_bytes + room_bytes);
+      ASSERT_TRUE(within.ok()) << within.status().message();
+      EXPECT_LE(static_cast<int64_t>(within->WorkspaceBytes()), lasting_bytes + room_bytes);
+    }
+
+    const Status refused = UnfoldedProductOf(conv, lasting_bytes - 1).status();
+    EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(refused.message(), HasSubstr("may take " + std::to_string(lasting_bytes - 1)));
+  }
 }
 
 TEST(UnfoldedProductTest, WhatIsNotUnfoldedIsRefusedWithTheReason) {
