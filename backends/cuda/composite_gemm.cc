@@ -62,8 +62,10 @@ Result<std::unique_ptr<Executable>> CompositeGemm::LoadOn(CudaDevice& device,
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ParameterValue> ways, Ways(gemm));
   const auto way = config.find(field_);
   if (way == config.end() || std::find(ways.begin(), ways.end(), way->second) == ways.end()) {
-    return Unsupported(
-        fmt::format("{} has no way '{}' to compute this product.", id().name, Text(config)));
+    return Unsupported(fmt::format(
+        "{} has no way '{}' to compute this product. Tune the problem again if a record "
+        "names it.",
+        id().name, Text(config)));
   }
   Config fields = config;
   fields.erase(field_);

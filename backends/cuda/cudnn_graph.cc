@@ -437,7 +437,9 @@ Result<CudnnPlan> CudnnGraph::FirstPlan() const {
     Result<CudnnPlan> plan = PlanOf(config);
     if (plan.ok()) return plan;
   }
-  return Unsupported("cuDNN has no engine for this convolution.");
+  return Unsupported(
+      "cuDNN recommends no engine for this convolution that can be made here. Tune the problem: "
+      "solvers that are not cuDNN's compute it, and its other engines are tried too.");
 }
 
 namespace {

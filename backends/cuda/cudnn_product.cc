@@ -204,7 +204,9 @@ Result<CudnnProduct::Algorithm> FirstThatWorks(std::span<const Answer> answers,
     if (deterministic && answer.determinism != CUDNN_DETERMINISTIC) continue;
     return CudnnProduct::Algorithm{static_cast<int>(answer.algo), answer.memory};
   }
-  return Unsupported("cuDNN has no legacy algorithm for this convolution.");
+  return Unsupported(
+      "cuDNN has no legacy algorithm for this convolution. Tune the problem: its engines "
+      "(cuda.cudnn-graph-conv) and other solvers compute what the algorithms do not.");
 }
 
 }  // namespace
@@ -254,8 +256,10 @@ Result<CudnnProduct::Algorithm> CudnnProduct::Named(std::string_view name) const
     ATTUNE_ASSIGN_OR_RETURN(const size_t bytes, WorkspaceBytes(row.code));
     return Algorithm{row.code, bytes};
   }
-  return Unsupported(fmt::format("cuDNN has no legacy algorithm '{}' of direction '{}'.", name,
-                                 Name(descriptors_->conv.direction)));
+  return Unsupported(fmt::format(
+      "cuDNN has no legacy algorithm '{}' of direction '{}'. Tune the problem again if a "
+      "record names it.",
+      name, Name(descriptors_->conv.direction)));
 }
 
 Result<size_t> CudnnProduct::WorkspaceBytes(int code) const {
