@@ -1,5 +1,6 @@
 #include "attune/compile/layered_kernel_cache.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,23 +11,57 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/unique_fd.h"
 #include "attune/compile/kernel_entry.h"
 
 namespace attune {
 namespace {
 
-// Why code at `path` may be somebody else's; empty if it is not.
-std::string Distrust(const std::filesystem::path& path, mode_t type) {
+// Why code in the open file or folder `fd` may be somebody else's, and what to do about it; empty
+// if it is not. REQUIRES: no link was followed to open it.
+std::string Distrust(int fd, mode_t type) {
   struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
-  if ((info.st_mode & S_IFMT) != type) return "it is a link or of another kind";
+  if (::fstat(fd, &info) != 0) {
+    return fmt::format("it cannot be examined ({}); try again",
+                       std::generic_category().message(errno));
+  }
+  if ((info.st_mode & S_IFMT) != type) {
+    return fmt::format("it is no {}; put one in its place", type == S_IFDIR ? "folder" : "file");
+  }
   if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
-    return fmt::format("it belongs to user {}, and this process runs as user {}", info.st_uid,
-                       ::geteuid());
+    return fmt::format(
+        "it belongs to user {}, and this process runs as user {}; have it installed by the "
+        "superuser or by this user",
+        info.st_uid, ::geteuid());
   }
   if ((info.st_mode & 0022) == 0) return "";
   return fmt::format("its mode {:04o} lets others write code into it; run chmod go-w on it",
                      info.st_mode & 0777u);
+}
+
+// As Distrust, for what is not open yet.
+std::string DistrustFolder(const std::filesystem::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fmt::format("it cannot be opened ({}); make it readable to this user",
+                       std::generic_category().message(errno));
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    return "it is a link, whose target could be exchanged; put the folder itself there";
+  }
+  return Distrust(fd.get(), S_IFDIR);
+}
+
+// The content of a file that nobody else could have written. Examined and read through one
+// descriptor: what a name stands for could be exchanged between the two.
+Result<std::string> ReadTrusted(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", path);
+  if (std::string reason = Distrust(fd.get(), S_IFREG); !reason.empty()) {
+    return Unavailable(std::move(reason));
+  }
+  return ReadAll(fd.get(), path);
 }
 
 }  // namespace
@@ -37,7 +72,7 @@ Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(const std::filesy
   if (!std::filesystem::exists(folder, error)) {
     return NotFound(fmt::format("There is no folder '{}'.", folder.string()));
   }
-  const std::string reason = Distrust(folder, S_IFDIR);
+  const std::string reason = DistrustFolder(folder);
   if (reason.empty()) {
     return std::unique_ptr<PackagedKernels>(new PackagedKernels(folder, std::move(check)));
   }
@@ -47,9 +82,7 @@ Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(const std::filesy
 std::optional<Artifact> PackagedKernels::Find(const BuildRecipe& recipe) {
   const Fingerprint key = KernelCacheKey(recipe);
   const std::string name = key.ToHex() + std::string(kKernelSuffix);
-  const auto path = folder_ / name;
-  Result<std::string> content = NotFound("");
-  if (Distrust(path, S_IFREG).empty()) content = ReadFile(path);
+  Result<std::string> content = ReadTrusted(folder_ / name);
   std::optional<std::string> payload;
   if (content.ok() && check_(name, *content)) payload = DecodeKernelEntry(key, *std::move(content));
   const std::lock_guard lock(mutex_);

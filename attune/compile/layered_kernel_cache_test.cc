@@ -1,12 +1,17 @@
 #include "attune/compile/layered_kernel_cache.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
 #include <string>
+#include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/compile/builder.h"
@@ -16,6 +21,8 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
 
 class Folder {
  public:
@@ -137,6 +144,79 @@ TEST(LayeredKernelCache, AFolderOrAKernelThatOthersMayWriteIsNotUsed) {
             StatusCode::kUnavailable);
   EXPECT_EQ(PackagedKernels::Open(folder.path() / "none", AnyEntry).status().code(),
             StatusCode::kNotFound);
+}
+
+TEST(LayeredKernelCache, AFolderThatIsNotUsedSaysWhyAndWhatToDo) {
+  const Folder folder;
+  const fs::path kernels = folder.path() / "kernels";
+  Pack(kernels);
+  const auto message = [](const fs::path& path) {
+    return PackagedKernels::Open(path, AnyEntry).status().message();
+  };
+
+  fs::create_directory_symlink(kernels, folder.path() / "link");
+  EXPECT_THAT(message(folder.path() / "link"), HasSubstr("put the folder itself there"));
+  const fs::path entry = fs::directory_iterator(kernels)->path();
+  EXPECT_THAT(message(entry), HasSubstr("it is no folder; put one in its place"));
+  fs::permissions(kernels, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_THAT(message(kernels), HasSubstr("run chmod go-w on it"));
+  fs::permissions(kernels, fs::perms::others_write, fs::perm_options::remove);
+  if (::geteuid() != 0) GTEST_SKIP() << "Only the superuser gives folders away.";
+  ASSERT_EQ(::chown(kernels.c_str(), 12345, 12345), 0);
+  EXPECT_THAT(message(kernels), AllOf(HasSubstr("belongs to user 12345"),
+                                      HasSubstr("have it installed by the superuser")));
+}
+
+TEST(LayeredKernelCache, ALinkOrAPipeIsNoKernelAndNobodyWaitsForIt) {
+  const Folder folder;
+  Pack(folder.path() / "kernels");
+  const fs::path entry = fs::directory_iterator(folder.path() / "kernels")->path();
+  const fs::path elsewhere = folder.path() / "elsewhere";
+  const auto layered = Over(folder.path() / "kernels");
+  ASSERT_NE(layered, nullptr);
+
+  fs::rename(entry, elsewhere);
+  fs::create_symlink(elsewhere, entry);
+  EXPECT_FALSE(layered->Find(kRecipe).has_value());
+  fs::remove(entry);
+  ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
+  EXPECT_FALSE(layered->Find(kRecipe).has_value());
+  fs::remove(entry);
+  fs::rename(elsewhere, entry);
+  EXPECT_TRUE(layered->Find(kRecipe).has_value());
+}
+
+// A file that is exchanged all the time is read as one that was trusted, or not at all: between
+// the look at the name and the read of it, content that others may write used to slip in.
+TEST(LayeredKernelCache, WhatWasExaminedIsWhatIsRead) {
+  const Folder folder;
+  Pack(folder.path() / "kernels");
+  const fs::path entry = fs::directory_iterator(folder.path() / "kernels")->path();
+  const fs::path trusted = folder.path() / "trusted";
+  const fs::path foreign = folder.path() / "foreign";
+  fs::copy_file(entry, trusted);
+  std::ofstream(foreign) << "foreign";
+  fs::permissions(foreign, fs::perms::others_write, fs::perm_options::add);
+  std::atomic<int> foreign_reads = 0;
+  const auto package =
+      PackagedKernels::Open(folder.path() / "kernels", [&](const auto&, std::string_view content) {
+        foreign_reads += content == "foreign" ? 1 : 0;
+        return true;
+      });
+  ASSERT_TRUE(package.ok());
+
+  std::jthread exchanging([&](const std::stop_token& stop) {
+    const fs::path next = folder.path() / "next";
+    for (bool is_foreign = true; !stop.stop_requested(); is_foreign = !is_foreign) {
+      fs::remove(next);
+      fs::create_hard_link(is_foreign ? foreign : trusted, next);
+      fs::rename(next, entry);
+    }
+  });
+  for (int i = 0; i < 20'000; ++i) (*package)->Find(kRecipe);
+  exchanging.request_stop();
+
+  EXPECT_EQ(foreign_reads, 0);
 }
 
 }  // namespace
