@@ -60,7 +60,10 @@ namespace attune::cuda {
   X(cuLaunchKernel)
 
 // Those that a driver may lack; null then.
-#define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X) X(cuFuncGetParamInfo)
+#define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X) \
+  X(cuFuncGetAttribute)                       \
+  X(cuFuncGetParamInfo)                       \
+  X(cuOccupancyMaxActiveClusters)
 
 // Loaded once by whoever creates it; the library stays for the life of the process. Immutable and
 // thread-safe afterwards.

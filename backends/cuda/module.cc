@@ -21,6 +21,41 @@ bool HasVariables(const Artifact& cubin) {
   return cubin.bytes.find(".nv.global") != std::string::npos;
 }
 
+Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape) {
+  if (driver.cuFuncGetAttribute == nullptr || driver.cuOccupancyMaxActiveClusters == nullptr) {
+    return Status::Ok();
+  }
+  int extents[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    // Width, height and depth follow each other.
+    const auto name =
+        static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i);
+    const CUresult code = driver.cuFuncGetAttribute(&extents[i], name, function);
+    const bool is_cluster = code == CUDA_SUCCESS && extents[i] > 0;
+    if (!is_cluster) return Status::Ok();
+  }
+  CUlaunchConfig launch = {};
+  launch.gridDimX = shape.grid[0];
+  launch.gridDimY = shape.grid[1];
+  launch.gridDimZ = shape.grid[2];
+  launch.blockDimX = shape.block[0];
+  launch.blockDimY = shape.block[1];
+  launch.blockDimZ = shape.block[2];
+  launch.sharedMemBytes = shape.shared_bytes;
+  int clusters = 0;
+  const CUresult code = driver.cuOccupancyMaxActiveClusters(&clusters, function, &launch);
+  const bool fits = code == CUDA_SUCCESS && clusters > 0;
+  if (fits) return Status::Ok();
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_CLUSTER_SIZE) {
+    return CudaStatus(driver, code, "Cannot ask how many clusters run at a time");
+  }
+  return Unsupported(fmt::format(
+      "A cluster of {}x{}x{} blocks of {} threads and {} bytes of dynamic shared memory each does "
+      "not fit into this device at once; other configs use smaller clusters or none.",
+      extents[0], extents[1], extents[2], shape.block[0] * shape.block[1] * shape.block[2],
+      shape.shared_bytes));
+}
+
 Result<std::shared_ptr<Module>> Module::Load(CudaDevice& device, const Artifact& cubin) {
   ATTUNE_RETURN_IF_ERROR(device.Enter());
   if (HasVariables(cubin)) return LoadAnew(device, cubin);

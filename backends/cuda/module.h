@@ -26,6 +26,12 @@ struct LaunchShape {
 // Whether code has global variables that it may write to.
 bool HasVariables(const Artifact& cubin);
 
+// kUnsupported, with the reason, if the blocks of `function` come in clusters and no
+// multiprocessors of the device that may exchange what they share have room for one: where some are
+// disabled, or are a partition of the device. Ok where the driver does not tell (before CUDA 11.8).
+// REQUIRES: the context of the function is current.
+Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape);
+
 // Unloaded when nobody has it any more; the device outlives it. Thread-safe.
 class Module {
  public:
