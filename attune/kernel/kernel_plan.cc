@@ -228,7 +228,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
 
 Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits) {
   if (OperatorName(problem) != file.operator_name) {
-    return Unsupported(fmt::format("{} computes {}, not {}.", file.solver_name(),
+    return Unsupported(fmt::format("The kernel {} computes {}, not {}.", file.name,
                                    file.operator_name, OperatorName(problem)));
   }
   Scope scope(FieldsOf(problem));
@@ -237,7 +237,7 @@ Status CheckApplies(const KernelFile& file, const Problem& problem, const Config
     ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(rule));
     if (!holds) {
       return Unsupported(
-          fmt::format("{} computes only problems with {}.", file.solver_name(), rule.text()));
+          fmt::format("The kernel {} computes only problems with {}.", file.name, rule.text()));
     }
   }
   return Status::Ok();
@@ -251,8 +251,8 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
   for (const Expression& constraint : file.constraints) {
     ATTUNE_ASSIGN_OR_RETURN(const bool holds, scope.EvaluateBool(constraint));
     if (!holds) {
-      return Unsupported(fmt::format("The config {{{}}} breaks the constraint {} of {}.",
-                                     attune::Text(config), constraint.text(), file.solver_name()));
+      return Unsupported(fmt::format("The config {{{}}} breaks the constraint {} of the kernel {}.",
+                                     attune::Text(config), constraint.text(), file.name));
     }
   }
   return Status::Ok();
