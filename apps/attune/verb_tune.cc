@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -22,6 +21,7 @@
 #include "apps/attune/winner_table.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/usable_cores.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/index/index_writer.h"
@@ -386,7 +386,7 @@ Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& o
                           UsableDevices(application.backends().list, options.device));
   ATTUNE_ASSIGN_OR_RETURN(auto arguments, ArgumentsForEachDevice());
   if (options.limits.compile_jobs == 0) {
-    const size_t share = std::thread::hardware_concurrency() / devices.size();
+    const size_t share = static_cast<size_t>(UsableCores()) / devices.size();
     arguments.push_back(fmt::format("--compile-jobs={}", std::max<size_t>(share, 1)));
   }
   const OrderlyInterruption interruption;

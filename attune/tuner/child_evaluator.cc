@@ -13,13 +13,13 @@
 #include <fmt/format.h>
 
 #include "attune/base/steady_time.h"
+#include "attune/base/usable_cores.h"
 #include "attune/tuner/build_ahead.h"
 #include "attune/tuner/child_block_timer.h"
 #include "attune/tuner/child_process.h"
 #include "attune/tuner/reference_child.h"
 #include "attune/tuner/spare_children.h"
 #include "attune/verify/memory_limit.h"
-#include "attune/verify/parallel_for.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_cost.h"
 

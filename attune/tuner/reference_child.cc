@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/verify/parallel_for.h"
+#include "attune/base/usable_cores.h"
 #include "attune/verify/reference_cost.h"
 
 namespace attune {

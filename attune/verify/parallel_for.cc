@@ -1,7 +1,5 @@
 #include "attune/verify/parallel_for.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -9,14 +7,9 @@
 #include <thread>
 #include <vector>
 
-namespace attune {
+#include "attune/base/usable_cores.h"
 
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
+namespace attune {
 
 void ParallelFor(int64_t count, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next = 0;

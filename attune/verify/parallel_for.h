@@ -6,9 +6,6 @@
 
 namespace attune {
 
-// Those that this process may use; at least 1.
-int UsableCores();
-
 // Calls task(i) for every i in [0, count), in any order and on several threads, which are gone on
 // return: a pool that spins would disturb what is measured afterwards. Tasks should take 0.1 ms or
 // more. Throws std::bad_alloc if a task did, once no other one is running; tasks throw nothing

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +25,5 @@ struct CpuDescription {
 };
 
 CpuDescription DescribeCpu();
-
-// Cores worth of time that the cgroups (v2 and v1) of this process grant, rounded up; 0 means no
-// limit. `membership` is the content of /proc/self/cgroup and `root` the folder where cgroups are
-// mounted.
-int CoresGrantedByCgroup(const std::filesystem::path& root, std::string_view membership);
 
 }  // namespace attune::host
