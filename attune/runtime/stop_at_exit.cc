@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -32,17 +34,18 @@ class StopAtExit::Registry {
     entries_[owner] = {std::move(stop), std::move(end), ::getpid()};
   }
   void Remove(const StopAtExit* owner) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
+    has_stopped_->wait(lock, [&] { return stopping_ != owner; });
     entries_.erase(owner);
   }
   void NoteRenewal() { renewals_left_.fetch_add(1); }
   void StopAll() {
     const bool is_last = renewals_left_.fetch_sub(1) == 1;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [owner, entry] : entries_) {
-      if (entry.maker != ::getpid()) continue;
-      entry.stop();
-      if (is_last && entry.end) entry.end();
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (auto next = entries_.begin(); next != entries_.end();) {
+      const StopAtExit* const owner = next->first;
+      if (next->second.maker == ::getpid()) Stop(owner, is_last, lock);
+      next = entries_.upper_bound(owner);
     }
   }
 
@@ -51,12 +54,38 @@ class StopAtExit::Registry {
     // A child must not find the mutex locked by a thread that it does not have.
     (void)::pthread_atfork([] { OfThisProcess().mutex_.lock(); },
                            [] { OfThisProcess().mutex_.unlock(); },
-                           [] { OfThisProcess().mutex_.unlock(); });
+                           [] { OfThisProcess().AfterForkInChild(); });
+  }
+
+  // Without the lock meanwhile; what is stopped is not destroyed before.
+  void Stop(const StopAtExit* owner, bool is_last, std::unique_lock<std::mutex>& lock) {
+    has_stopped_->wait(lock, [this] { return stopping_ == nullptr; });
+    const auto found = entries_.find(owner);
+    if (found == entries_.end()) return;
+    const Entry entry = found->second;
+    stopping_ = owner;
+    lock.unlock();
+    entry.stop();
+    if (is_last && entry.end) entry.end();
+    lock.lock();
+    stopping_ = nullptr;
+    has_stopped_->notify_all();
+  }
+
+  void AfterForkInChild() {
+    stopping_ = nullptr;
+    // Threads that the child does not have may be noted in the old one, which is left alone.
+    (void)has_stopped_.release();
+    has_stopped_ = std::make_unique<std::condition_variable>();
+    mutex_.unlock();
   }
 
   std::atomic<int> renewals_left_{0};  // Calls of StopAll that the exit has still to make.
-  std::mutex mutex_;                   // Guards entries_.
+  std::mutex mutex_;                   // Guards the rest. Never held for long: fork() takes it.
   std::map<const StopAtExit*, Entry> entries_;
+  const StopAtExit* stopping_ = nullptr;  // Whose `stop` is in progress.
+  std::unique_ptr<std::condition_variable> has_stopped_ =
+      std::make_unique<std::condition_variable>();
 };
 
 StopAtExit::StopAtExit(std::function<void()> stop, std::function<void()> end) {

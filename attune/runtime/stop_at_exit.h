@@ -7,7 +7,8 @@ namespace attune {
 
 // While one lives, `stop` is called when the process exits, or when the library that contains this
 // code is unloaded, before static objects go that its threads may be using. Not in a child after
-// fork(), which has none of those threads. Thread-safe.
+// fork(), which has none of those threads. Nobody's fork() waits for a `stop`, which may be waiting
+// for a thread that the fork() keeps from going on (ForkGate). Thread-safe.
 class StopAtExit {
  public:
   // `stop` may be called more than once and must return soon. `end`, if there is one, is called
