@@ -18,6 +18,7 @@
 #include "apps/attune/problem_argument.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
+#include "attune/base/file.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/everyday_problems.h"
@@ -250,9 +251,32 @@ Status CheckHoldsOnlyKernels(const std::filesystem::path& folder) {
   return Status::Ok();
 }
 
+constexpr auto kReadable = std::filesystem::perms::owner_read |
+                           std::filesystem::perms::owner_write |
+                           std::filesystem::perms::group_read | std::filesystem::perms::others_read;
+constexpr auto kSearchable = kReadable | std::filesystem::perms::owner_exec |
+                             std::filesystem::perms::group_exec |
+                             std::filesystem::perms::others_exec;
+
+// Makes the folders above `folder` that are missing, for every user to pass and for nobody else to
+// write, whatever the umask.
+Status MakeFoldersAbove(const std::filesystem::path& folder) {
+  const std::filesystem::path above = folder.parent_path();
+  std::error_code error;
+  if (above.empty() || std::filesystem::exists(above, error)) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(MakeFoldersAbove(above));
+  if (std::filesystem::create_directory(above, error)) {
+    std::filesystem::permissions(above, kSearchable, error);
+  }
+  if (!error) return Status::Ok();
+  return Unavailable(fmt::format("Cannot make the folder '{}': {}. Make it, or name another.",
+                                 above.string(), error.message()));
+}
+
 Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
   if (options.into.empty()) return OpenDefaultKernelCache();
   ATTUNE_RETURN_IF_ERROR(CheckHoldsOnlyKernels(options.into));
+  ATTUNE_RETURN_IF_ERROR(MakeFoldersAbove(WithoutTrailingSlash(options.into)));
   ATTUNE_ASSIGN_OR_RETURN(auto folder, FolderKernelCache::Open(options.into));
   OpenedKernelCache opened;
   opened.cache = std::move(folder);
@@ -261,11 +285,6 @@ Result<OpenedKernelCache> CacheOf(const BuildOptions& options) {
 
 // What an installation brings is for every user to read, and for nobody else to write.
 Status OpenToReaders(const std::filesystem::path& folder) {
-  using std::filesystem::perm_options;
-  using std::filesystem::perms;
-  constexpr perms kReadable =
-      perms::owner_read | perms::owner_write | perms::group_read | perms::others_read;
-  constexpr perms kSearchable = perms::owner_exec | perms::group_exec | perms::others_exec;
   std::error_code error;
   for (std::filesystem::directory_iterator entries(folder, error), end; !error && entries != end;
        entries.increment(error)) {
@@ -273,7 +292,7 @@ Status OpenToReaders(const std::filesystem::path& folder) {
     std::error_code gone;
     if (IsBuilt(*entries)) std::filesystem::permissions(entries->path(), kReadable, gone);
   }
-  if (!error) std::filesystem::permissions(folder, kReadable | kSearchable, error);
+  if (!error) std::filesystem::permissions(folder, kSearchable, error);
   if (!error) return Status::Ok();
   return Unavailable(fmt::format("What was built cannot be made readable in '{}': {}.",
                                  folder.string(), error.message()));

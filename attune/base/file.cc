@@ -60,6 +60,11 @@ bool IsNamed(int fd, const std::filesystem::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+std::filesystem::path WithoutTrailingSlash(std::filesystem::path path) {
+  while (path.has_relative_path() && !path.has_filename()) path = path.parent_path();
+  return path;
+}
+
 Status SystemError(std::string_view what, const std::filesystem::path& path) {
   const int error = errno;
   const std::string message =

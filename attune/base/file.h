@@ -38,6 +38,10 @@ Status WriteAll(int fd, std::string_view content, const std::filesystem::path& p
 // may have put another one in its place.
 bool IsNamed(int fd, const std::filesystem::path& path);
 
+// `path` as it is without a slash behind it, which would have a link followed and makes the folder
+// its own parent.
+std::filesystem::path WithoutTrailingSlash(std::filesystem::path path);
+
 // "Cannot <what> '<path>': <the reason in errno>." kNotFound for a file that is not there,
 // kResourceExhausted for a disk, a quota or a size limit that is full, else kUnavailable.
 Status SystemError(std::string_view what, const std::filesystem::path& path);

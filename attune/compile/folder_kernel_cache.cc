@@ -101,7 +101,8 @@ FolderKernelCache::FolderKernelCache(fs::path folder, FolderKernelCacheOptions o
     : folder_(std::move(folder)), options_(options) {}
 
 Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
-    const fs::path& folder, FolderKernelCacheOptions options) {
+    const fs::path& named, FolderKernelCacheOptions options) {
+  const fs::path folder = WithoutTrailingSlash(named);
   if (options.limit_bytes <= 0) {
     return InvalidArgument(fmt::format(
         "The limit of the kernel cache is {} bytes and must be positive.", options.limit_bytes));

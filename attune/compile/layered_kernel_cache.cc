@@ -66,8 +66,9 @@ Result<std::string> ReadTrusted(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(const std::filesystem::path& folder,
+Result<std::unique_ptr<PackagedKernels>> PackagedKernels::Open(const std::filesystem::path& named,
                                                                EntryCheck check) {
+  const std::filesystem::path folder = WithoutTrailingSlash(named);
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) {
     return NotFound(fmt::format("There is no folder '{}'.", folder.string()));

@@ -156,6 +156,7 @@ TEST(LayeredKernelCache, AFolderThatIsNotUsedSaysWhyAndWhatToDo) {
 
   fs::create_directory_symlink(kernels, folder.path() / "link");
   EXPECT_THAT(message(folder.path() / "link"), HasSubstr("put the folder itself there"));
+  EXPECT_THAT(message(folder.path() / "link/"), HasSubstr("put the folder itself there"));
   const fs::path entry = fs::directory_iterator(kernels)->path();
   EXPECT_THAT(message(entry), HasSubstr("it is no folder; put one in its place"));
   fs::permissions(kernels, fs::perms::others_write, fs::perm_options::add);

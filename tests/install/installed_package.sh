@@ -16,7 +16,10 @@ fail() {
   exit 1
 }
 
-cmake --install "$build" --prefix "$prefix" > "$work/install.log"
+# By somebody whose files are usually nobody else's.
+(umask 077 && cmake --install "$build" --prefix "$prefix" > "$work/install.log")
+closed=$(find "$prefix" \( -type d ! -perm -755 -o -type f ! -perm -444 \))
+[ -z "$closed" ] || fail "not every user may read $closed"
 
 echo "== find_package"
 cmake -S "$examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$prefix" > "$work/configure.log"

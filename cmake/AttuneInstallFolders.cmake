@@ -1,0 +1,17 @@
+# Folders that installing makes are for every user to pass, whatever the umask of who installs: CMake
+# makes them with it. Those that are there stay as they are. Before everything else that is installed.
+install(CODE [[
+  foreach(folder bin include lib/attune lib/cmake/attune lib/pkgconfig libexec/attune
+                 share/attune/kernels share/doc/attune)
+    set(missing "")
+    set(path "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${folder}")
+    while(path AND NOT EXISTS "${path}")
+      list(PREPEND missing "${path}")
+      get_filename_component(path "${path}" DIRECTORY)
+    endwhile()
+    foreach(path IN LISTS missing)
+      file(MAKE_DIRECTORY "${path}")
+      file(CHMOD "${path}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+           GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    endforeach()
+  endforeach()]])
