@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -14,8 +17,10 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/problem_argument.h"
+#include "apps/attune/started_programs.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
@@ -23,6 +28,7 @@
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/kernel/everyday_problems.h"
 #include "attune/runtime/compile_place.h"
+#include "attune/verify/parallel_for.h"
 
 namespace attune {
 namespace {
@@ -96,9 +102,47 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   return row;
 }
 
-// On every core: compilers take tenths of a second and more.
+// Ends compilers beside this process from the moment on at which the user wants an end, until it
+// goes out of scope. Where no thread can be had, they go on for as long as they take.
+class CompilerWatch {
+ public:
+  // Borrows `interruption`.
+  explicit CompilerWatch(const OrderlyInterruption& interruption) : interruption_(interruption) {
+    try {
+      thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+    } catch (const std::system_error&) {
+      // Nothing depends on it but how soon the end comes.
+    }
+  }
+
+ private:
+  void Watch(const std::stop_token& stop) const {
+    constexpr std::chrono::milliseconds kInterval{50};
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    // Again and again: one may just have been started.
+    while (!never.wait_for(lock, stop, kInterval, [&] { return stop.stop_requested(); })) {
+      if (interruption_.requested()) KillStartedPrograms();
+    }
+  }
+
+  const OrderlyInterruption& interruption_;
+  std::jthread thread_;
+};
+
+BuildRow NotBegun(const Solver& solver, const Problem& problem) {
+  BuildRow row;
+  row.solver = &solver;
+  row.problem = Text(problem);
+  row.why = Unavailable("It was not begun, for the run was interrupted. The same command goes on.");
+  return row;
+}
+
+// On every core that this process may use: compilers take tenths of a second and more.
 std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& place,
-                               const std::vector<TaggedProblem>& problems, Builder& builder) {
+                               const std::vector<TaggedProblem>& problems, Builder& builder,
+                               const OrderlyInterruption& interruption) {
   struct Task {
     const Solver* solver;
     const Problem* problem;
@@ -119,19 +163,14 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
     tasks.push_back({reference, &problems.front().problem});
   }
   std::vector<BuildRow> rows(tasks.size());
-  std::atomic<size_t> next = 0;
-  const auto build_some = [&] {
-    for (size_t i = next++; i < tasks.size(); i = next++) {
-      rows[i] = BuildOne(builder, *tasks[i].solver, *tasks[i].problem, place.target,
-                         !options.into.empty());
-    }
-  };
-  std::vector<std::jthread> others;
-  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) {
-    others.emplace_back(build_some);
-  }
-  build_some();
-  others.clear();
+  const CompilerWatch watch(interruption);
+  ParallelFor(std::ssize(tasks), [&](int64_t i) {
+    const auto& [solver, problem] = tasks[static_cast<size_t>(i)];
+    rows[static_cast<size_t>(i)] =
+        interruption.requested()
+            ? NotBegun(*solver, *problem)
+            : BuildOne(builder, *solver, *problem, place.target, !options.into.empty());
+  });
   return rows;
 }
 
@@ -307,7 +346,8 @@ Result<int> RunBuild(Application& application, const BuildOptions& options) {
     if (!status.ok()) application.err().Print(status.message() + "\n");
   }
   Builder builder(*cache.cache);
-  const std::vector<BuildRow> rows = BuildAll(options, place, problems, builder);
+  const OrderlyInterruption interruption;
+  const std::vector<BuildRow> rows = BuildAll(options, place, problems, builder, interruption);
   if (options.json) {
     application.out().Print(Dump(JsonOf(place.target, rows)));
   } else if (options.every_kernel) {
@@ -315,11 +355,16 @@ Result<int> RunBuild(Application& application, const BuildOptions& options) {
   } else if (!rows.empty()) {
     PrintRows(rows, application);
   }
-  ATTUNE_RETURN_IF_ERROR(CheckAnyIsThere(rows, options.target));
-  if (!options.into.empty()) ATTUNE_RETURN_IF_ERROR(OpenToReaders(options.into));
   const bool is_whole = std::none_of(rows.begin(), rows.end(), [](const BuildRow& row) {
     return row.state == BuildState::kFailed;
   });
+  if (interruption.requested() && !is_whole) {
+    application.err().Print(
+        "attune build: Interrupted. What was built is kept; the same command builds the rest.\n");
+  } else {
+    ATTUNE_RETURN_IF_ERROR(CheckAnyIsThere(rows, options.target));
+  }
+  if (!options.into.empty()) ATTUNE_RETURN_IF_ERROR(OpenToReaders(options.into));
   return is_whole ? kExitDone : kExitPartly;
 }
 

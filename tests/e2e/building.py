@@ -1,0 +1,117 @@
+"""`attune build` keeps to the cores that it may use, does without threads that it cannot have, takes
+its compilers with it when it is interrupted, and opens to everybody what it makes for them. A script
+stands in for hipcc."""
+
+import contextlib
+import os
+import pathlib
+import resource
+import signal
+import time
+
+import program
+
+PATIENCE_S = 60
+
+
+def write_compiler(attune, body):
+    """A hipcc that runs `body`, a shell script that leaves the code in kernel.co."""
+    path = attune.folder / "hipcc"
+    path.write_text("#!/bin/sh\n"
+                    'if [ "$1" = --version ]; then echo "HIP version: 9.8.7-6"; exit; fi\n'
+                    f"{body}\n")
+    path.chmod(0o755)
+    attune.environment["ATTUNE_HIPCC"] = str(path)
+
+
+def words(*more):
+    return ["build", "--target", "gfx90a", "--every-kernel", *more]
+
+
+@contextlib.contextmanager
+def changed(setting, value):
+    """The umask, the cores or the stack limit of what is started meanwhile."""
+    if setting == "umask":
+        before = os.umask(value)
+        yield
+        os.umask(before)
+    elif setting == "cores":
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, value)
+        yield
+        os.sched_setaffinity(0, before)
+    else:
+        before = resource.getrlimit(resource.RLIMIT_STACK)
+        resource.setrlimit(resource.RLIMIT_STACK, (value, before[1]))
+        yield
+        resource.setrlimit(resource.RLIMIT_STACK, before)
+
+
+def test_cores(attune):
+    busy = attune.folder / "busy"
+    overlap = attune.folder / "overlap"
+    write_compiler(attune, f"mkdir '{busy}' 2> /dev/null || touch '{overlap}'\n"
+                           "sleep 0.02; echo \"$@\" > kernel.co\n"
+                           f"rmdir '{busy}' 2> /dev/null; true")
+    with changed("cores", {min(os.sched_getaffinity(0))}):
+        attune.run(*words(), XDG_CACHE_HOME=str(attune.folder / "one_core"))
+    program.check(not overlap.exists(), "two compilers at once on one core")
+
+
+def test_threads(attune):
+    write_compiler(attune, 'echo "$@" > kernel.co')
+    # No thread gets a stack of 128 TiB; the first one has its already.
+    limit = 1 << 47
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if hard != resource.RLIM_INFINITY and hard < limit:
+        return
+    with changed("stack", limit):
+        out, err = attune.run(*words(), XDG_CACHE_HOME=str(attune.folder / "no_threads"))
+    program.check("hip.gemm-tiled" in out, f"{out}\n{err}")
+
+
+def test_interruption(attune):
+    started = attune.folder / "started"
+    # A grandchild, as clang is of hipcc.
+    write_compiler(attune, f"sh -c 'echo $$ > {started}.new; mv {started}.new {started}; "
+                           "exec sleep 1000'")
+    process = attune.start(*words(), XDG_CACHE_HOME=str(attune.folder / "interrupted"))
+    end = time.monotonic() + PATIENCE_S
+    while not started.exists():
+        program.check(time.monotonic() < end, "no compiler was started")
+        time.sleep(0.01)
+    compiler = int(started.read_text())
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    program.check(process.returncode == 3, f"exit status {process.returncode}: {err}")
+    program.check("Interrupted. What was built is kept" in err, err)
+    status = pathlib.Path(f"/proc/{compiler}/stat")
+    is_gone = not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    program.check(is_gone, f"compiler {compiler} goes on")
+
+
+def test_modes(attune):
+    write_compiler(attune, 'echo "$@" > kernel.co')
+    for umask in (0o077, 0o002, 0):
+        folder = attune.folder / f"prefix{umask:o}" / "share" / "built"
+        with changed("umask", umask):
+            attune.run(*words("--into", f"{folder}/"))
+        for made in (folder, folder.parent, folder.parent.parent):
+            mode = made.stat().st_mode & 0o777
+            program.check(mode == 0o755, f"umask {umask:o}: mode {mode:o} of {made}")
+        modes = {path.stat().st_mode & 0o777 for path in folder.glob("*.kernel")}
+        program.check(modes == {0o644}, f"umask {umask:o}: modes of entries {modes}")
+
+
+def test(attune):
+    plugins = pathlib.Path(attune.environment["ATTUNE_PLUGIN_PATH"])
+    if not (plugins / "attune_hip.so").exists():
+        program.skip("The HIP backend is not built here.")
+    attune.environment["ATTUNE_PLUGINS"] = "hip"
+    test_cores(attune)
+    test_threads(attune)
+    test_interruption(attune)
+    test_modes(attune)
+
+
+program.main(test)
