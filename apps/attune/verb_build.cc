@@ -90,6 +90,9 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   const BuildOutcome outcome = builder.Build({&solver, problem, *config}, target);
   if (outcome.failure() != nullptr) {
     row.why = Unsupported(outcome.failure()->message);
+    // Built, and more than such a GPU has room for.
+    const bool is_unfit = outcome.failure()->kind == FailureKind::kNotApplicable;
+    if (is_unfit) row.state = BuildState::kLeftOut;
     return row;
   }
   if (must_keep && !outcome.cache_status.ok()) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/solver/fit_checker.h"
+
 namespace attune {
 namespace {
 
@@ -60,7 +62,17 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
     library_call.from_cache = true;
     return library_call;
   }
-  return BuildRecipeOnce(*request.solver, *recipe);
+  BuildOutcome outcome = BuildRecipeOnce(*request.solver, *recipe);
+  const auto* const checker = dynamic_cast<const FitChecker*>(request.solver);
+  if (checker == nullptr || outcome.artifact() == nullptr) return outcome;
+  // Of this config, not of the code, which others share that launch it otherwise.
+  const Status fits =
+      checker->CheckFits({*outcome.artifact(), request.problem, request.config}, target);
+  if (!fits.ok()) {
+    outcome.result =
+        Failure{FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(fits.message())};
+  }
+  return outcome;
 }
 
 BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe) {

@@ -55,8 +55,9 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // Builds in the calling thread. Who wants builds side by side calls from several threads, or, as
-  // tuning does, from several processes that share a cache.
+  // Builds in the calling thread. kNotApplicable if what was built fits no device of `target`, as
+  // far as its solver can tell (FitChecker). Who wants builds side by side calls from several
+  // threads, or, as tuning does, from several processes that share a cache.
   BuildOutcome Build(const BuildRequest& request, const Target& target);
 
  private:

@@ -53,6 +53,23 @@ TEST(BuilderTest, SecondBuilderOnTheSameCacheCompilesNothing) {
   EXPECT_EQ(second.artifact()->bytes, "compiled tile=4");
 }
 
+TEST(BuilderTest, WhatFitsNoDeviceDoesNotApplyAndIsNotCompiledAgain) {
+  CountingSolver solver;
+  MemoryKernelCache cache;
+  Builder builder(cache);
+  const BuildRequest large{&solver, PackedGemm(8, 8, 8), Config{{"large", int64_t{1}}}};
+
+  const BuildOutcome first = builder.Build(large, Target{});
+  const BuildOutcome second = builder.Build(large, Target{});
+
+  for (const BuildOutcome& outcome : {first, second}) {
+    ASSERT_NE(outcome.failure(), nullptr);
+    EXPECT_EQ(outcome.failure()->kind, FailureKind::kNotApplicable);
+    EXPECT_EQ(outcome.failure()->message, "No room for compiled large=1.");
+  }
+  EXPECT_EQ(solver.builds, 1);
+}
+
 // Builds each request in a thread of its own.
 std::vector<BuildOutcome> BuildAtOnce(Builder& builder, const std::vector<BuildRequest>& requests) {
   std::vector<BuildOutcome> outcomes(requests.size());

@@ -6,13 +6,14 @@
 #include <memory>
 #include <string>
 
+#include "attune/solver/fit_checker.h"
 #include "attune/solver/solver.h"
 
 namespace attune {
 
 // The recipe's source is the text of the config, so equal configs share a recipe. Set `on_build` to
 // fail or to wait.
-class CountingSolver final : public Solver {
+class CountingSolver final : public Solver, public FitChecker {
  public:
   const SolverId& id() const override { return id_; }
   const SolverTraits& traits() const override { return traits_; }
@@ -31,6 +32,11 @@ class CountingSolver final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
                                            Device&) const override {
     return Unsupported("The counting solver has no executables.");
+  }
+
+  Status CheckFits(const BuiltCandidate& built, const Target&) const override {
+    if (!built.config.contains("large")) return Status::Ok();
+    return Unsupported("No room for " + built.artifact.bytes + ".");
   }
 
   mutable std::atomic<int> builds = 0;

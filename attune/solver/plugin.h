@@ -12,6 +12,7 @@
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
 #include "attune/solver/backend.h"
+#include "attune/solver/fit_checker.h"
 #include "attune/solver/interface_hash.h"
 
 namespace attune {

@@ -42,11 +42,16 @@ class KernelBuildingTest : public testing::Test {
                                     kernel::KernelLanguage::kCuda));
   }
 
-  // What is wrong with this config on that device, as a sentence; empty if it builds.
+  // What is wrong with this config on that device, as a sentence; empty if it builds and fits.
   std::string MistakeOf(const KernelSolver& solver, const Problem& problem, const Config& config,
                         const std::string& arch) const {
     const auto recipe = solver.Recipe(problem, config, *TargetOf(arch));
-    const Status status = recipe.ok() ? solver.Build(*recipe).status() : recipe.status();
+    Status status = recipe.status();
+    if (recipe.ok()) {
+      const auto built = solver.Build(*recipe);
+      status = built.ok() ? solver.CheckFits({*built, problem, config}, *TargetOf(arch))
+                          : built.status();
+    }
     if (status.ok()) return "";
     return Text(Candidate{solver.id(), config}) + " for " + Text(problem) + " on " + arch + ": " +
            status.message();

@@ -9,6 +9,7 @@
 #include "attune/kernel/kernel_plan.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/kernel_executable.h"
+#include "backends/cuda/occupancy.h"
 
 namespace attune::cuda {
 namespace {
@@ -66,6 +67,12 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
       std::unique_ptr<KernelExecutable> executable,
       KernelExecutable::Create(*cuda, artifact, std::move(plan), kernel::OperandNames(problem)));
   return std::unique_ptr<Executable>(std::move(executable));
+}
+
+Status KernelSolver::CheckFits(const BuiltCandidate& built, const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelPlan plan,
+                          kernel::MakePlan(file_, built.problem, built.config));
+  return CheckLaunchesFit(built.artifact, plan, target.arch);
 }
 
 }  // namespace attune::cuda

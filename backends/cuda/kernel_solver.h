@@ -5,6 +5,7 @@
 #include <string>
 
 #include "attune/kernel/kernel_file.h"
+#include "attune/solver/fit_checker.h"
 #include "attune/solver/solver.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
@@ -12,7 +13,7 @@
 namespace attune::cuda {
 
 // Thread-safe: immutable but for the compiler, which is.
-class KernelSolver final : public Solver {
+class KernelSolver final : public Solver, public FitChecker {
  public:
   // Borrows `nvrtc`. REQUIRES: `file` was read for CUDA.
   KernelSolver(const Lazy<Nvrtc>& nvrtc, kernel::KernelFile file);
@@ -26,6 +27,7 @@ class KernelSolver final : public Solver {
   Result<Artifact> Build(const BuildRecipe& recipe) const override;
   Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                            const Config& config, Device& device) const override;
+  Status CheckFits(const BuiltCandidate& built, const Target& target) const override;
 
  private:
   const Lazy<Nvrtc>& nvrtc_;

@@ -1,8 +1,9 @@
 """`attune build` keeps to the cores that it may use, does without threads that it cannot have, takes
-its compilers with it when it is interrupted, and opens to everybody what it makes for them. A script
-stands in for hipcc."""
+its compilers with it when it is interrupted, opens to everybody what it makes for them, and leaves out
+what no multiprocessor has room for. A script stands in for hipcc."""
 
 import contextlib
+import json
 import os
 import pathlib
 import resource
@@ -103,8 +104,46 @@ def test_modes(attune):
         program.check(modes == {0o644}, f"umask {umask:o}: modes of entries {modes}")
 
 
+SIZES = ["m", "n", "k", "lda", "ldb", "ldc", "batch_count", "stride_a", "stride_b", "stride_c"]
+HUNGRY = """extern "C" __global__ void hungry(const float* a, const float* b, float* c, int m) {
+  float values[200];
+  #pragma unroll
+  for (int i = 0; i < 200; ++i) values[i] = a[i * 4096 + threadIdx.x];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < 200; ++i) c[i * m + threadIdx.x] = values[199 - i] * values[i] + b[i];
+}
+"""
+
+
+def test_room(attune):
+    """A kernel of a user's whose block has more registers than there are; of its own plug-in."""
+    kernels = attune.folder / "kernels"
+    kernels.mkdir()
+    (kernels / "hungry.cu").write_text(HUNGRY)
+    (kernels / "hungry.json").write_text(json.dumps({
+        "attune_kernel_file": 2, "language": "cuda", "name": "hungry", "version": 1,
+        "description": "Holds too much", "operator": "gemm", "sources": ["hungry.cu"],
+        "sizes": {"run_time": SIZES, "compile_time": []},
+        "applies": ["type == 'f32'"], "parameters": [{"name": "WG", "values": [1024, 128]}], "constraints": [],
+        "launches": [{"function": "hungry", "local": ["WG", 1], "groups": ["1", "1"],
+                      "arguments": [{"operand": "a"}, {"operand": "b"}, {"operand": "c"},
+                                    {"int": "m"}]}]}))
+    builds = attune.json("build", "--target", "sm_90", "--problem", "gemm@1{m=8,n=8,k=8}",
+                         ATTUNE_PLUGINS="cuda", ATTUNE_KERNEL_PATH=str(kernels))["builds"]
+    rows = {row["solver"]: row for row in builds}
+    row = rows["cuda.hungry"]
+    if rows["cuda.gemm-tiled"]["state"] == "left out":
+        return  # There is no compiler.
+    program.check(row["state"] == "left out", str(row))
+    program.check("has no room for one block of kernel 'hungry': 1024 threads" in row["reason"]
+                  and "too much of its registers" in row["reason"], str(row))
+
+
 def test(attune):
     plugins = pathlib.Path(attune.environment["ATTUNE_PLUGIN_PATH"])
+    if (plugins / "attune_cuda.so").exists():
+        test_room(attune)
     if not (plugins / "attune_hip.so").exists():
         program.skip("The HIP backend is not built here.")
     attune.environment["ATTUNE_PLUGINS"] = "hip"

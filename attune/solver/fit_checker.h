@@ -1,0 +1,30 @@
+// What some solvers know of their machine code before any device does.
+#pragma once
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/solver/solver.h"
+#include "attune/space/config.h"
+
+namespace attune {
+
+// What was built, and for what.
+struct BuiltCandidate {
+  const Artifact& artifact;
+  const Problem& problem;
+  const Config& config;
+};
+
+// A second interface of solvers whose launches may be more than a device has room for, and that
+// can tell without one. Thread-safe.
+class FitChecker {
+ public:
+  virtual ~FitChecker() = default;
+
+  // kUnsupported, with the reason, if no device of `target` can launch it. Ok where that is not
+  // known.
+  virtual Status CheckFits(const BuiltCandidate& built, const Target& target) const = 0;
+};
+
+}  // namespace attune

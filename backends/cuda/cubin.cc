@@ -1,0 +1,122 @@
+#include "backends/cuda/cubin.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace attune::cuda {
+namespace {
+
+// Records of a section .nv.info: a byte for the form, one for what it says, and 16 bits that are
+// the value or, of the last form, the bytes that follow.
+constexpr uint8_t kSizedForm = 4;
+constexpr uint8_t kMostThreads = 0x05;    // Three extents of a block.
+constexpr uint8_t kRegisterCount = 0x2f;  // The number of a symbol, and the registers.
+
+// Nothing beyond the end.
+template <class T>
+std::optional<T> ValueAt(std::string_view bytes, size_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+class ElfFile {
+ public:
+  // Without sections if it is none.
+  explicit ElfFile(std::string_view bytes) : bytes_(bytes) {
+    const auto header = ValueAt<Elf64_Ehdr>(bytes, 0);
+    const bool is_elf = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+                        header->e_ident[EI_CLASS] == ELFCLASS64 &&
+                        header->e_shentsize == sizeof(Elf64_Shdr);
+    if (!is_elf) return;
+    for (size_t i = 0; i < header->e_shnum; ++i) {
+      const auto section = ValueAt<Elf64_Shdr>(bytes, header->e_shoff + i * sizeof(Elf64_Shdr));
+      if (!section) break;
+      sections_.push_back(*section);
+    }
+    if (header->e_shstrndx < sections_.size()) names_ = Content(sections_[header->e_shstrndx]);
+  }
+
+  const Elf64_Shdr* Section(std::string_view name) const {
+    for (const Elf64_Shdr& section : sections_) {
+      if (TextAt(names_, section.sh_name) == name) return &section;
+    }
+    return nullptr;
+  }
+
+  // Empty if there is no such section.
+  std::string_view ContentOf(std::string_view name) const {
+    const Elf64_Shdr* const section = Section(name);
+    return section == nullptr ? std::string_view() : Content(*section);
+  }
+
+  std::string_view SymbolName(uint32_t number) const {
+    const Elf64_Shdr* const symbols = Section(".symtab");
+    if (symbols == nullptr || symbols->sh_link >= sections_.size()) return {};
+    const auto symbol = ValueAt<Elf64_Sym>(Content(*symbols), number * sizeof(Elf64_Sym));
+    if (!symbol) return {};
+    return TextAt(Content(sections_[symbols->sh_link]), symbol->st_name);
+  }
+
+ private:
+  std::string_view Content(const Elf64_Shdr& section) const {
+    const bool is_inside = section.sh_type != SHT_NOBITS && section.sh_offset <= bytes_.size() &&
+                           section.sh_size <= bytes_.size() - section.sh_offset;
+    return is_inside ? bytes_.substr(section.sh_offset, section.sh_size) : std::string_view();
+  }
+
+  static std::string_view TextAt(std::string_view texts, size_t offset) {
+    if (offset >= texts.size()) return {};
+    return texts.substr(offset, texts.find('\0', offset) - offset);
+  }
+
+  std::string_view bytes_;
+  std::vector<Elf64_Shdr> sections_;
+  std::string_view names_;
+};
+
+// Calls `visit` with what each record of the last form says, and its bytes.
+template <class Visit>
+void VisitRecords(std::string_view info, const Visit& visit) {
+  while (info.size() >= 4) {
+    const auto form = static_cast<uint8_t>(info[0]);
+    const auto what = static_cast<uint8_t>(info[1]);
+    const size_t size = form == kSizedForm ? *ValueAt<uint16_t>(info, 2) : 0;
+    info.remove_prefix(4);
+    if (size > info.size()) return;
+    if (form == kSizedForm) visit(what, info.substr(0, size));
+    info.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+std::optional<CubinKernel> FindKernel(std::string_view cubin, std::string_view name) {
+  const ElfFile file(cubin);
+  CubinKernel kernel;
+  VisitRecords(file.ContentOf(".nv.info"), [&](uint8_t what, std::string_view bytes) {
+    const auto symbol = ValueAt<uint32_t>(bytes, 0);
+    const auto registers = ValueAt<uint32_t>(bytes, sizeof(uint32_t));
+    if (what != kRegisterCount || !registers || file.SymbolName(*symbol) != name) return;
+    kernel.registers = static_cast<int>(*registers);
+  });
+  if (kernel.registers == 0) return std::nullopt;
+  const std::string own_info = fmt::format(".nv.info.{}", name);
+  VisitRecords(file.ContentOf(own_info), [&](uint8_t what, std::string_view bytes) {
+    if (what != kMostThreads || bytes.size() < 3 * sizeof(uint32_t)) return;
+    int64_t threads = 1;
+    for (size_t i = 0; i < 3; ++i) threads *= *ValueAt<uint32_t>(bytes, i * sizeof(uint32_t));
+    kernel.most_threads = static_cast<int>(threads);
+  });
+  const Elf64_Shdr* const shared = file.Section(fmt::format(".nv.shared.{}", name));
+  if (shared != nullptr) kernel.section_bytes = static_cast<int64_t>(shared->sh_size);
+  return kernel;
+}
+
+}  // namespace attune::cuda
