@@ -11,8 +11,10 @@
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
+#include "backends/cuda/cubin.h"
 #include "backends/cuda/cuda_device_test.h"
 #include "backends/cuda/kernel_solver.h"
+#include "backends/cuda/occupancy.h"
 
 namespace attune::cuda {
 namespace {
@@ -118,6 +120,43 @@ TEST_F(CudaKernelTest, ResultsOfHostileShapesAreRight) {
           << Text(Candidate{solver->id(), config}) << " for " << each.problem;
     }
   }
+}
+
+// Without launch bounds, and with more registers than a block of the largest size may have.
+constexpr const char* kHungry = R"(
+extern "C" __global__ void hungry(const float* from, float* to) {
+  float values[200];
+  #pragma unroll
+  for (int i = 0; i < 200; ++i) values[i] = from[i * 4096 + threadIdx.x];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < 200; ++i) to[i * 4096 + threadIdx.x] = values[199 - i] * values[i] + i;
+}
+)";
+
+TEST_F(CudaKernelTest, MachineCodeAndTheCalculatorSayWhatTheDriverSays) {
+  const std::string& arch = device_->target().arch;
+  const auto built = BuildCubin(nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), kHungry, "", arch));
+  ASSERT_TRUE(built.ok()) << built.status().ToString();
+  const auto module = Module::Load(*device_, *built);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const CUfunction function = *(*module)->Function("hungry", 0);
+  int registers = 0;
+  int most_threads = 0;
+  ASSERT_EQ(driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+            CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver_.cuFuncGetAttribute(&most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+      CUDA_SUCCESS);
+  ASSERT_LT(most_threads, 1024);
+
+  const auto kernel = FindKernel(built->bytes, "hungry");
+  ASSERT_TRUE(kernel.has_value());
+  EXPECT_EQ(kernel->registers, registers);
+  const auto most = OccupancyOf(*kernel, {most_threads}, arch);
+  if (!most.ok()) GTEST_SKIP() << most.status().message();
+  EXPECT_GE(most->blocks, 1);
+  EXPECT_EQ(OccupancyOf(*kernel, {most_threads + 32}, arch)->blocks, 0);
 }
 
 }  // namespace

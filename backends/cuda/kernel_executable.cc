@@ -60,7 +60,7 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
   step.shape = ShapeOf(launch);
   ATTUNE_ASSIGN_OR_RETURN(step.function,
                           module_->Function(launch.function, step.shape.shared_bytes));
-  // Before the first launch, which such a device would refuse with an error of the whole context.
+  // Before the first launch, which would fail, and be taken for a fault of the kernel.
   const Status fits = CheckClustersFit(device_.driver(), step.function, step.shape);
   if (!fits.ok()) return fits.WithContext(fmt::format("Kernel '{}'", launch.function));
   const std::optional<size_t> count = module_->ParameterCount(step.function);

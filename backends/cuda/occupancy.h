@@ -2,6 +2,7 @@
 // no device is needed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
