@@ -55,11 +55,11 @@ class Backend {
   // Whether opening a device costs a process so much (a context, of half a second or so) that
   // candidates share one, as long as none of them fails. They are tried one at a time, then.
   virtual bool IsCostlyToOpen() const { return false; }
-  // What computes references on an opened device, for Solver::Build, Load and Executable::Run like any
-  // other solver; null where the processor has to. It is no candidate: behind the operands of a
+  // What computes references on an opened device, for Solver::Build, Load and Executable::Run like
+  // any other solver; null where the processor has to. It is no candidate: behind the operands of a
   // problem it takes the reference, f64 as ProblemData::reference() lays it out, and of that it
-  // writes everything but the gaps. Views of operands that are only written are null. One config and
-  // one build serve every problem that it takes.
+  // writes everything but the gaps. Views of operands that are only written are null. One config
+  // and one build serve every problem that it takes.
   virtual const Solver* reference_solver() const { return nullptr; }
   // Measures the best rates of an opened device: a fraction of a second.
   virtual Result<Peaks> MeasurePeaks(Device& device) const = 0;

@@ -43,6 +43,20 @@ std::string StandsNote(const Choice& standing) {
       standing.set_id, Text(standing.candidate));
 }
 
+std::string SlowToCreateNote(const Candidate& candidate, int64_t load_ns, int64_t per_problem_ns) {
+  return fmt::format(
+      "{} took {:.1f} s to create, longer than the {:.1f} s of this problem, and each process that "
+      "times it would create it again. It is left out; more time for each problem lets it take "
+      "part.",
+      Text(candidate), static_cast<double>(load_ns) / 1e9,
+      static_cast<double>(per_problem_ns) / 1e9);
+}
+
+std::string LostDefaultNote(const Candidate& candidate, bool was_late) {
+  return fmt::format("The default {} {}; another candidate is the baseline.", Text(candidate),
+                     was_late ? "was not ready in time" : "failed");
+}
+
 std::string LostBaselineNote(const Candidate& baseline) {
   return fmt::format("The baseline {} failed while it was timed; the next one took its place.",
                      Text(baseline));

@@ -1,6 +1,7 @@
 // What a tuning says about its own evidence: sentences for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,12 @@ std::string ImpossibleConditionsNote(std::string_view reason);
 
 // That `standing` is kept, because the new evidence is worse.
 std::string StandsNote(const Choice& standing);
+
+// That `candidate` is left out, because creating it took longer than its problem has.
+std::string SlowToCreateNote(const Candidate& candidate, int64_t load_ns, int64_t per_problem_ns);
+
+// That the default `candidate` is no baseline, because it failed or was not ready in time.
+std::string LostDefaultNote(const Candidate& candidate, bool was_late);
 
 // That `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);

@@ -316,12 +316,8 @@ std::vector<TuningSession::Runner> TuningSession::QuickEnoughToCreate() {
       continue;
     }
     left_out_.insert(runner.candidate);
-    report_.notes.push_back(fmt::format(
-        "{} took {:.1f} s to create, longer than the {:.1f} s of this problem, and each process "
-        "that times it would create it again. It is left out; more time for each problem lets it "
-        "take part.",
-        Text(runner.candidate), static_cast<double>(runner.load_ns) / 1e9,
-        static_cast<double>(options_.per_problem_ns) / 1e9));
+    report_.notes.push_back(
+        SlowToCreateNote(runner.candidate, runner.load_ns, options_.per_problem_ns));
   }
   return quick;
 }
@@ -337,9 +333,7 @@ std::vector<TuningSession::Runner> TuningSession::SelectField() {
     });
     if (found == field.end() && left_out_.contains(candidate)) continue;
     if (found == field.end()) {
-      const char* why = unfinished_.contains(candidate) ? "was not ready in time" : "failed";
-      report_.notes.push_back(fmt::format("The default {} {}; another candidate is the baseline.",
-                                          Text(candidate), why));
+      report_.notes.push_back(LostDefaultNote(candidate, unfinished_.contains(candidate)));
       continue;
     }
     baseline = found;
