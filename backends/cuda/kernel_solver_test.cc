@@ -50,7 +50,7 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
         "cuda.conv-implicit-gemm", "cuda.conv-implicit-gemm-backward-data",
         "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static",
         "cuda.gemm-tensor", "cuda.gemm-few-columns", "cuda.gemm-few-rows", "cuda.conv-window",
-        "cuda.conv-window-filter"}) {
+        "cuda.conv-window-filter", "cuda.conv-tensor"}) {
     EXPECT_THAT(names, Contains(name));
   }
 }
@@ -69,7 +69,9 @@ TEST_F(KernelBuildingTest, DefaultsAndSampledConfigsOfEveryFileBuildForNamedArch
       const auto space = solver->Space(problem, target);
       ASSERT_TRUE(space.ok()) << space.status().ToString();
       EXPECT_EQ(MistakeOf(*solver, problem, space->At(0), "sm_90"), "");
-      const Config other = space->At(space->Sample(random));
+      const auto smaller_space = solver->Space(problem, *TargetOf("sm_80"));
+      ASSERT_TRUE(smaller_space.ok()) << smaller_space.status().ToString();
+      const Config other = smaller_space->At(smaller_space->Sample(random));
       EXPECT_EQ(MistakeOf(*solver, problem, other, "sm_80"), "");
     }
   }

@@ -1,0 +1,238 @@
+// Convolutions of channels-first images on tensor cores: bf16 and f16 with sums in f32, and f32 rounded to tf32 where the
+// problem allows it; forward and backward data. A block computes FILTERS channels of the result at TILE_W x TILE_H pixels
+// of TILE_IMAGES images. While its warps multiply CHANNELS channels of the source, the next ones are on their way.
+
+#define PIXELS (TILE_W * TILE_H * TILE_IMAGES)
+#define WARP_F (FILTERS / WARPS_F)
+#define WARP_P (PIXELS / WARPS_P)
+#define ROWS (WARP_F / 16)
+#define COLUMNS (WARP_P / 8)
+
+#if KIND == 0
+#define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+#elif KIND == 1
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#else
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#endif
+__device__ __forceinline__ void multiply(const unsigned* a, const unsigned* b, float* sum) {
+  asm(MMA " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// Four blocks of eight lines by four words.
+__device__ __forceinline__ void load_filters(const unsigned* line, unsigned* part) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])
+               : "r"((unsigned)__cvta_generic_to_shared(line)));
+}
+
+// What this lane's pixels see.
+struct Windows {
+  const char* first[COLUMNS];  // The first word of each.
+  bool is_shifted;             // They are in the shifted copy. The same for all pixels of a lane: tiles are even.
+
+  __device__ __forceinline__ Windows(const unsigned* plain, const unsigned* shifted, const Patch& patch,
+                                     const Sizes& sizes) {
+    const int first_pixel = threadIdx.x / 32 / WARPS_F * WARP_P + threadIdx.x % 32 / 4;
+    is_shifted = (first_pixel % TILE_W * sizes.stride_w + patch.lead) % WORD == 1;
+#pragma unroll
+    for (int i = 0; i < COLUMNS; ++i) {
+      const int pixel = first_pixel + i * 8;
+      const int column = pixel % TILE_W * sizes.stride_w + patch.lead;
+      const int row = pixel / TILE_W % TILE_H * sizes.stride_h;
+      const int image = pixel / (TILE_W * TILE_H);
+      first[i] = (const char*)((is_shifted ? shifted : plain) + image * CHANNELS * patch.channel + row * patch.pitch +
+                               column / WORD);
+    }
+  }
+};
+
+// Adds what one chunk contributes. `lines` are those of this lane; patches of the second stage are `moved` bytes behind.
+__device__ __forceinline__ void multiply_chunk(const unsigned* lines, const unsigned* taps, const Depth& depth,
+                                               const Windows& windows, int moved, float sum[ROWS][COLUMNS][4]) {
+#pragma unroll 2
+  for (int step = 0; step < depth.steps; ++step) {
+    unsigned a[ROWS][4];
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) load_filters(lines + i * 16 * depth.line + step * MMA_WORDS, a[i]);
+    unsigned place[2], mask[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const unsigned tap = taps[step * MMA_WORDS + threadIdx.x % 4 + i * 4];
+      place[i] = (tap & ~3u) + moved;
+      mask[i] = (tap & 2) ? 0u : (tap & 1) ? 0xffffu : ~0u;
+    }
+#pragma unroll
+    for (int j = 0; j < COLUMNS; ++j) {
+      unsigned b[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        b[i] = *(const unsigned*)(windows.first[j] + place[i]) & mask[i];
+#if KIND == 0
+        b[i] = operand_of(__uint_as_float(b[i]));
+#endif
+      }
+#pragma unroll
+      for (int i = 0; i < ROWS; ++i) multiply(a[i], b, sum[i][j]);
+    }
+  }
+}
+
+// Where the results of a block go: pixels of one phase, from the first one on.
+struct Results {
+  ELEMENT* result;
+  const ELEMENT* bias;
+  float* partial;  // Of this split; where depth is not split not read.
+  int image, y, x;
+  int first_filter, group;
+  int phase_h, phase_w;
+  long long stride_n, stride_c, stride_h;
+
+  // Two neighbours of one channel, at `pixel` of the tile.
+  __device__ __forceinline__ void put(const Sizes& sizes, int filter, int pixel, float first, float second) const {
+    const int at_x = (x + pixel % TILE_W) * sizes.step_w + phase_w;
+    const int at_y = (y + pixel / TILE_W % TILE_H) * sizes.step_h + phase_h;
+    const int at_image = image + pixel / (TILE_W * TILE_H);
+    if (filter >= sizes.filters || at_y >= sizes.result_h || at_image >= sizes.batch) return;
+    const int channel = group * sizes.filters + filter;
+    const bool has_first = at_x < sizes.result_w;
+    const bool has_second = at_x + sizes.step_w < sizes.result_w;
+#if SPLIT_K > 1
+    const long long plane = (long long)at_image * sizes.groups * sizes.filters + channel;
+    float* const to = partial + (plane * sizes.result_h + at_y) * sizes.result_w + at_x;
+    if (has_first) to[0] = first;
+    if (has_second) to[sizes.step_w] = second;
+#else
+    const float shift = HAS_BIAS ? real_of(bias[HAS_BIAS ? channel : 0]) : 0.0f;
+    ELEMENT* const to = result + at_image * stride_n + channel * stride_c + at_y * stride_h + at_x;
+#if KIND != 0
+    if (has_second && sizes.step_w == 1 && (unsigned long long)to % 4 == 0) {
+      *(unsigned*)to = rounded(first + shift) | (unsigned)rounded(second + shift) << 16;
+      return;
+    }
+#endif
+    if (has_first) to[0] = rounded(first + shift);
+    if (has_second) to[sizes.step_w] = rounded(second + shift);
+#endif
+  }
+};
+
+// The sums of the chunks of one block.
+__device__ __forceinline__ void sum_chunks(const Origin& origin, const unsigned* packed, const Sizes& sizes,
+                                           const Phase& vertical, const Phase& horizontal, int first_chunk,
+                                           int end_chunk, float sum[ROWS][COLUMNS][4]) {
+  extern __shared__ uint4 shared_words[];
+  const Depth depth(vertical.taps, horizontal.taps);
+  const Patch patch(sizes, vertical, horizontal);
+  const int filter_words = FILTERS * depth.line;
+  unsigned* const lines = (unsigned*)shared_words;
+  unsigned* const taps = lines + 2 * filter_words;
+  unsigned* const plain = taps + depth.steps * MMA_WORDS;
+  unsigned* const shifted = plain + 2 * patch.size + 16;
+  const bool has_shifted = WORD == 2 && (sizes.stride_w | patch.lead) % 2 == 1;
+  const Windows windows(plain, shifted, patch, sizes);
+  find_taps(depth, patch, vertical.taps, horizontal.taps, sizes.dilation_h, taps);
+
+  const auto load = [&](int chunk) {
+    const int stage = (chunk - first_chunk) % 2;
+    const unsigned* const from = packed + (long long)chunk * filter_words;
+    for (int i = threadIdx.x * 4; i < filter_words; i += THREADS * 4) {
+      copy<16>(lines + stage * filter_words + i, from + i, true);
+    }
+    Origin of_chunk = origin;
+    of_chunk.first_channel += chunk * CHANNELS * origin.stride_c;
+    of_chunk.channels = sizes.channels - chunk * CHANNELS;
+    of_chunk.x -= patch.lead;
+    load_patch(of_chunk, patch, plain + stage * patch.size);
+    asm volatile("cp.async.commit_group;");
+  };
+  if (first_chunk < end_chunk) load(first_chunk);
+  const int lane = threadIdx.x % 32;
+  const int my_line = (threadIdx.x / 32 % WARPS_F * WARP_F + lane % 16) * depth.line + lane / 16 * 4;
+  for (int chunk = first_chunk; chunk < end_chunk; ++chunk) {
+    const int stage = (chunk - first_chunk) % 2;
+    asm volatile("cp.async.wait_all;");
+    __syncthreads();
+    if (has_shifted) {
+      const unsigned* const from = plain + stage * patch.size;
+      for (int i = threadIdx.x; i < patch.size - 1; i += THREADS) shifted[i] = __funnelshift_r(from[i], from[i + 1], 16);
+    }
+    if (chunk + 1 < end_chunk) load(chunk + 1);
+    if (has_shifted) __syncthreads();
+    const int moved = windows.is_shifted ? 0 : stage * patch.size * 4;
+    multiply_chunk(lines + stage * filter_words + my_line, taps, depth, windows, moved, sum);
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    conv_tensor(const ELEMENT* source, const ELEMENT* bias, ELEMENT* result, const unsigned* workspace, SIZE_ARGUMENTS,
+                long long source_stride_n, long long source_stride_c, long long source_stride_h,
+                long long result_stride_n, long long result_stride_c, long long result_stride_h,
+                long long packed_words) {
+  const Sizes sizes = SIZES;
+  const int tiles_w = ceil_div(ceil_div(result_w, step_w), TILE_W);
+  const int tiles_h = ceil_div(ceil_div(result_h, step_h), TILE_H);
+  const int x = blockIdx.x % tiles_w * TILE_W;
+  const int y = blockIdx.x / tiles_w % tiles_h * TILE_H;
+  const int image = blockIdx.x / tiles_w / tiles_h * TILE_IMAGES;
+  const int split = blockIdx.z % SPLIT_K;
+  const int group = blockIdx.z / SPLIT_K % groups;
+  const int phase = blockIdx.z / SPLIT_K / groups;
+  const Phase vertical(phase / step_w, filter_h, pad_h, step_h, dilation_h);
+  const Phase horizontal(phase % step_w, filter_w, pad_w, step_w, 1);
+  const int chunks = ceil_div(channels, CHANNELS);
+  const int chunks_of_split = ceil_div(chunks, SPLIT_K);
+
+  const bool whole_words = WORD == 1 || (((unsigned long long)source & 3) == 0 && source_w % 2 == 0 &&
+                                         (source_stride_n | source_stride_c | source_stride_h) % 2 == 0);
+  const Origin origin = {source + group * channels * source_stride_c + image * source_stride_n,
+                         batch - image, 0, y * stride_h - vertical.pad, x * stride_w - horizontal.pad,
+                         source_h, source_w, source_stride_n, source_stride_c, source_stride_h, whole_words};
+  const Depth depth(vertical.taps, horizontal.taps);
+  const unsigned* const packed =
+      workspace + (((long long)phase * groups + group) * gridDim.y + blockIdx.y) * chunks * FILTERS * depth.line;
+  float sum[ROWS][COLUMNS][4] = {};
+  sum_chunks(origin, packed, sizes, vertical, horizontal, split * chunks_of_split,
+             min(chunks, (split + 1) * chunks_of_split), sum);
+
+  float* const partial = (float*)(workspace + packed_words) + (long long)split * batch * groups * filters * result_h * result_w;
+  const Results results = {result, bias, partial, image, y, x, (int)blockIdx.y * FILTERS, group, phase / step_w,
+                           phase % step_w, result_stride_n, result_stride_c, result_stride_h};
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+#pragma unroll
+  for (int i = 0; i < ROWS; ++i) {
+    const int filter = results.first_filter + warp % WARPS_F * WARP_F + i * 16 + lane / 4;
+#pragma unroll
+    for (int j = 0; j < COLUMNS; ++j) {
+      const int pixel = warp / WARPS_F * WARP_P + j * 8 + lane % 4 * 2;
+      results.put(sizes, filter, pixel, sum[i][j][0], sum[i][j][1]);
+      results.put(sizes, filter + 8, pixel, sum[i][j][2], sum[i][j][3]);
+    }
+  }
+}
+
+#if SPLIT_K > 1
+// One thread for each element of the result; parts are added in one order.
+extern "C" __global__ void __launch_bounds__(256)
+    conv_tensor_sum(const unsigned* workspace, const ELEMENT* bias, ELEMENT* result, int batch, int channels,
+                    int result_h, int result_w, long long result_stride_n, long long result_stride_c,
+                    long long result_stride_h, long long packed_words) {
+  const float* const partial = (const float*)(workspace + packed_words);
+  const long long size = (long long)batch * channels * result_h * result_w;
+  const long long index = blockIdx.x * 256ll + threadIdx.x;
+  if (index >= size) return;
+  float sum = 0;
+#pragma unroll
+  for (int split = 0; split < SPLIT_K; ++split) sum += partial[split * size + index];
+  const int x = (int)(index % result_w);
+  const int y = (int)(index / result_w % result_h);
+  const int channel = (int)(index / result_w / result_h % channels);
+  const int image = (int)(index / result_w / result_h / channels);
+  const float shift = HAS_BIAS ? real_of(bias[HAS_BIAS ? channel : 0]) : 0.0f;
+  result[image * result_stride_n + channel * result_stride_c + y * result_stride_h + x] = rounded(sum + shift);
+}
+#endif
