@@ -20,6 +20,9 @@ constexpr int64_t kWordBytes = 16;
 // Of the matrices that a thread of an unfolding walks through: finding its own place in them costs
 // as much as several words.
 constexpr int64_t kColumnsPerThread = 4;
+// Of a folding, likewise, and the blocks that keep every multiprocessor of a large GPU busy.
+constexpr int64_t kMostImagesOfThread = 16;
+constexpr int64_t kBlocksForAllUnits = 2048;
 
 int64_t BlocksFor(int64_t items, int64_t per_block) { return (items + per_block - 1) / per_block; }
 
@@ -127,7 +130,12 @@ LaunchShape ShapeOf(const Fold& task) {
   LaunchShape shape;
   shape.block[0] = kThreads;
   shape.grid[0] = Blocks(task.elements, kThreads, kMostBlocksAlong);
-  shape.grid[1] = Blocks(task.images, 1, kMostBlocksAcross);
+  // What a thread finds out about its element holds for every image, but there have to be enough
+  // threads.
+  const int64_t blocks_of_each = static_cast<int64_t>(shape.grid[0]) * task.images;
+  const int64_t images =
+      std::clamp<int64_t>(blocks_of_each / kBlocksForAllUnits, 1, kMostImagesOfThread);
+  shape.grid[1] = Blocks(task.images, images, kMostBlocksAcross);
   return shape;
 }
 

@@ -242,36 +242,62 @@ extern "C" __global__ void __launch_bounds__(256) unfold_wide(const __grid_const
 }
 
 #ifndef ONLY_MOVED
-// The position of the small image that meets position `large` of the large one at `tap`; -1 if there
-// is none.
-__device__ int meeting(const Windows& windows, int axis, int large, int tap) {
-  const int scaled = large + windows.pad[axis] - tap * windows.dilation[axis];
-  if (scaled < 0 || scaled % windows.stride[axis] != 0) return -1;
-  const int small = scaled / windows.stride[axis];
-  return small < windows.small[axis] ? small : -1;
+// Along one axis, the taps at which a position of the large image meets one of the small image, and
+// where: every `tap_step`-th tap from the first one on, each `small_step` before the last. Found
+// once for all images, because a division takes longer than a load.
+struct Meetings {
+  int first_tap, tap_step;
+  int first_small, small_step;
+};
+
+__device__ int greatest_common_divisor(int a, int b) {
+  while (b != 0) {
+    const int rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
 }
 
-// The sum of what lies on one position of one channel, one value for each tap that meets it.
-__device__ Sum sum_of_taps(const Fold& task, const Sum* from, int channel, const int at[3]) {
+__device__ Meetings meetings_of(const Windows& windows, int axis, int large) {
+  const int stride = windows.stride[axis];
+  const int dilation = windows.dilation[axis];
+  Meetings meetings;
+  meetings.tap_step = stride == 1 ? 1 : stride / greatest_common_divisor(stride, dilation);
+  meetings.small_step = meetings.tap_step * dilation / stride;
+  const int scaled = large + windows.pad[axis];
+  meetings.first_tap = windows.filter[axis];  // None.
+  meetings.first_small = 0;
+  for (int tap = 0; tap < meetings.tap_step; ++tap) {
+    if ((scaled - tap * dilation) % stride != 0) continue;
+    meetings.first_tap = tap;
+    meetings.first_small = (scaled - tap * dilation) / stride;
+    break;
+  }
+  return meetings;
+}
+
+// The sum of what lies on one position, one value for each tap that meets it. `values` are those of
+// its channel.
+__device__ Sum sum_of_taps(const Fold& task, const Sum* values, long long tap_step,
+                           const Meetings meetings[3]) {
   const Windows& windows = task.windows;
-  const int taps = windows.filter[0] * windows.filter[1] * windows.filter[2];
-  const long long tap_step = windows.is_tap_inner ? task.from_value : task.from_value * windows.channels;
-  const Sum* const values =
-      from + channel * (windows.is_tap_inner ? task.from_value * taps : task.from_value);
   Sum sum = 0;
-  for (int d = 0; d < windows.filter[0]; ++d) {
-    const int depth = meeting(windows, 0, at[0], d);
-    if (depth < 0) continue;
-    for (int h = 0; h < windows.filter[1]; ++h) {
-      const int height = meeting(windows, 1, at[1], h);
-      if (height < 0) continue;
-      for (int w = 0; w < windows.filter[2]; ++w) {
-        const int width = meeting(windows, 2, at[2], w);
-        if (width < 0) continue;
-        const long long tap = (d * windows.filter[1] + h) * windows.filter[2] + w;
-        const long long pixel =
-            ((long long)depth * windows.small[1] + height) * windows.small[2] + width;
-        sum += values[tap * tap_step + pixel * task.from_pixel];
+  int depth = meetings[0].first_small;
+  for (int d = meetings[0].first_tap; d < windows.filter[0] && depth >= 0;
+       d += meetings[0].tap_step, depth -= meetings[0].small_step) {
+    if (depth >= windows.small[0]) continue;
+    int height = meetings[1].first_small;
+    for (int h = meetings[1].first_tap; h < windows.filter[1] && height >= 0;
+         h += meetings[1].tap_step, height -= meetings[1].small_step) {
+      if (height >= windows.small[1]) continue;
+      const long long row = ((long long)depth * windows.small[1] + height) * windows.small[2];
+      const long long taps = (long long)(d * windows.filter[1] + h) * windows.filter[2];
+      int width = meetings[2].first_small;
+      for (int w = meetings[2].first_tap; w < windows.filter[2] && width >= 0;
+           w += meetings[2].tap_step, width -= meetings[2].small_step) {
+        if (width >= windows.small[2]) continue;
+        sum += values[(taps + w) * tap_step + (row + width) * task.from_pixel];
       }
     }
   }
@@ -288,15 +314,18 @@ extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ F
     channel = rest % windows.channels;
     rest /= windows.channels;
   }
-  int at[3];
+  Meetings meetings[3];
   for (int i = 2; i >= 0; --i) {
-    at[i] = rest % windows.large[i];
+    meetings[i] = meetings_of(windows, i, rest % windows.large[i]);
     rest /= windows.large[i];
   }
   if (!task.is_channels_last) channel = rest;
+  const int taps = windows.filter[0] * windows.filter[1] * windows.filter[2];
+  const long long tap_step = windows.is_tap_inner ? task.from_value : task.from_value * windows.channels;
+  const Sum* const values = (const Sum*)task.from +
+                            channel * (windows.is_tap_inner ? task.from_value * taps : task.from_value);
   for (long long image = blockIdx.y; image < task.images; image += gridDim.y) {
-    const Sum* const from = (const Sum*)task.from + image * task.from_image;
-    Sum sum = sum_of_taps(task, from, channel, at);
+    Sum sum = sum_of_taps(task, values + image * task.from_image, tap_step, meetings);
     if (task.bias) sum += widened(((const Element*)task.bias)[channel]);
     ((Element*)task.to)[image * task.elements + element] = rounded(sum);
   }
