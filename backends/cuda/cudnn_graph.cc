@@ -364,6 +364,17 @@ Result<std::vector<Config>> CudnnGraph::Enumeration() const {
   return configs;
 }
 
+namespace {
+
+bool CompilesAtRunTime(const CudnnDescriptor& engine) {
+  const auto notes = engine.GetAll<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                               CUDNN_TYPE_BEHAVIOR_NOTE);
+  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         notes.end();
+}
+
+}  // namespace
+
 Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, Recommendations());
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Config> others, Enumeration());
@@ -371,6 +382,17 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   for (const Config& other : others) {
     if (known.insert(other).second) configs.push_back(other);
   }
+  // A plan that is compiled takes half a second, in which a hundred others are tried.
+  std::map<int64_t, bool> is_quick;
+  for (const Config& config : configs) {
+    const int64_t index = IntegerAt(config, kEngine);
+    if (is_quick.contains(index)) continue;
+    ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(index));
+    is_quick[index] = !CompilesAtRunTime(engine);
+  }
+  std::stable_partition(configs.begin(), configs.end(), [&](const Config& config) {
+    return is_quick.at(IntegerAt(config, kEngine));
+  });
   return configs;
 }
 
@@ -466,13 +488,6 @@ std::span<const int64_t> QuickEngines(ConvDirection direction) {
       break;
   }
   return {};
-}
-
-bool CompilesAtRunTime(const CudnnDescriptor& engine) {
-  const auto notes = engine.GetAll<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
-                                                               CUDNN_TYPE_BEHAVIOR_NOTE);
-  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
-         notes.end();
 }
 
 }  // namespace

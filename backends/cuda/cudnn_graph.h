@@ -38,7 +38,8 @@ class CudnnGraph {
   // with one of them changed, or in all combinations where these are few.
   Result<std::vector<Config>> Enumeration() const;
 
-  // Recommendations, and behind them what else the enumeration has.
+  // Recommendations, and behind them what else the enumeration has; of both, engines that compile
+  // when a plan is made come last.
   Result<std::vector<Config>> AllConfigs() const;
 
   // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
