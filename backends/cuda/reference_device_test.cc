@@ -80,11 +80,14 @@ TEST_F(ReferenceDeviceTest, LargeReferencesPassTheCheckOfTheProcessor) {
   for (const char* text :
        {"gemm@1{m=4096,n=4096,k=4096,type=bf16}", "gemm@1{m=4096,n=4096,k=4096,ta=t,type=bf16}",
         "gemm@1{m=4096,n=4096,k=4096,ta=t,tb=t}", "gemm@1{m=2048,n=2048,k=2048,type=f64}",
-        "conv@1{n=64,c=256,h=56,w=56,k=256,fh=3,fw=3,ph=1,pw=1,type=f16}",
-        "conv@1{n=64,c=256,h=56,w=56,k=256,fh=3,fw=3,ph=1,pw=1,layout=nhwc,type=f16}",
+        "conv@1{dir=fwd,n=64,c=256,h=56,w=56,k=256,fh=3,fw=3,ph=1,pw=1,type=f16}",
+        "conv@1{dir=fwd,n=64,c=256,h=56,w=56,k=256,fh=3,fw=3,ph=1,pw=1,layout=nhwc,type=f16}",
         "conv@1{dir=bwd_data,n=64,c=128,h=56,w=56,k=128,fh=3,fw=3,ph=1,pw=1,sh=2,sw=2}",
         "conv@1{dir=bwd_weights,n=64,c=128,h=56,w=56,k=128,fh=3,fw=3,ph=1,pw=1}"}) {
-    const auto data = ProblemData::Create(*ParseProblem(text), 3, {{}, &maker});
+    const auto problem = ParseProblem(text);
+    ASSERT_TRUE(problem.ok()) << text << problem.status().message();
+
+    const auto data = ProblemData::Create(*problem, 3, {{}, &maker});
 
     ASSERT_TRUE(data.ok()) << text << data.status().message();
     EXPECT_TRUE(maker.made().ok()) << text << ": " << maker.made().message();
