@@ -13,6 +13,7 @@
 #include "attune/verify/verifier.h"
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/cuda_device_test.h"
+#include "backends/cuda/hungry_kernel_test.h"
 #include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/occupancy.h"
 
@@ -144,21 +145,9 @@ TEST_F(CudaKernelTest, ResultsOfHostileShapesAreRight) {
   }
 }
 
-// Without launch bounds, and with more registers than a block of the largest size may have.
-constexpr const char* kHungry = R"(
-extern "C" __global__ void hungry(const float* from, float* to) {
-  float values[200];
-  #pragma unroll
-  for (int i = 0; i < 200; ++i) values[i] = from[i * 4096 + threadIdx.x];
-  __syncthreads();
-  #pragma unroll
-  for (int i = 0; i < 200; ++i) to[i * 4096 + threadIdx.x] = values[199 - i] * values[i] + i;
-}
-)";
-
 TEST_F(CudaKernelTest, MachineCodeAndTheCalculatorSayWhatTheDriverSays) {
   const std::string& arch = device_->target().arch;
-  const auto built = BuildCubin(nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), kHungry, "", arch));
+  const auto built = BuildCubin(nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), kHungryKernel, "", arch));
   ASSERT_TRUE(built.ok()) << built.status().ToString();
   const auto module = Module::Load(*device_, *built);
   ASSERT_TRUE(module.ok()) << module.status().ToString();

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backends/cuda/hungry_kernel_test.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
 
@@ -21,22 +22,14 @@ extern "C" __global__ void __launch_bounds__(256) reverse_block(float* x) {
   __syncthreads();
   x[threadIdx.x] = values[255 - threadIdx.x];
 }
-// All of `values` at once.
-extern "C" __global__ void hold_many(const float* from, float* to) {
-  float values[200];
-  #pragma unroll
-  for (int i = 0; i < 200; ++i) values[i] = from[i * 4096 + threadIdx.x];
-  __syncthreads();
-  #pragma unroll
-  for (int i = 0; i < 200; ++i) to[i * 4096 + threadIdx.x] = values[199 - i] * values[i] + i;
-}
 )";
 
 class OccupancyTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (!nvrtc_.Get().available()) GTEST_SKIP() << nvrtc_.Get().report.missing;
-    const auto built = BuildCubin(nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), kSource, "", arch()));
+    const auto built = BuildCubin(
+        nvrtc_.Get(), *MakeRecipe(nvrtc_.Get(), std::string(kSource) + kHungryKernel, "", arch()));
     ASSERT_TRUE(built.ok()) << built.status().message();
     cubin_ = *built;
   }
@@ -64,7 +57,7 @@ class OccupancyTest : public testing::TestWithParam<std::string> {
 
 TEST_P(OccupancyTest, MachineCodeTellsRegistersSharedMemoryAndLaunchBounds) {
   const auto few = FindKernel(cubin_.bytes, "reverse_block");
-  const auto many = FindKernel(cubin_.bytes, "hold_many");
+  const auto many = FindKernel(cubin_.bytes, "hungry");
   ASSERT_TRUE(few.has_value() && many.has_value());
 
   EXPECT_GT(few->registers, 0);
@@ -86,18 +79,18 @@ TEST_P(OccupancyTest, WhatIsShortDecidesHowManyBlocksThereAre) {
   const Occupancy shared = Of("reverse_block", {256, 60'000});
   EXPECT_EQ(shared.blocks, is_sm_90() ? 3 : 2);
   EXPECT_EQ(shared.limited, "shared memory");
-  const Occupancy registers = Of("hold_many", {256});
+  const Occupancy registers = Of("hungry", {256});
   EXPECT_EQ(registers.blocks, 1);
   EXPECT_EQ(registers.limited, "registers");
 }
 
 TEST_P(OccupancyTest, ABlockWithoutRoomIsRefusedInWords) {
-  EXPECT_EQ(Fit("hold_many", 256), Status::Ok());
-  const Status refused = Fit("hold_many", 1024);
+  EXPECT_EQ(Fit("hungry", 256), Status::Ok());
+  const Status refused = Fit("hungry", 1024);
   EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(refused.message(), AllOf(HasSubstr("A multiprocessor of " + arch()),
-                                       HasSubstr("'hold_many': 1024 threads"),
-                                       HasSubstr("too much of its registers")));
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("A multiprocessor of " + arch()), HasSubstr("'hungry': 1024 threads"),
+                    HasSubstr("too much of its registers")));
 
   // 200,000 bytes are more than one block of sm_80 may have, and not of sm_90.
   EXPECT_EQ(Fit("reverse_block", 256, 200'000).ok(), is_sm_90());
@@ -108,7 +101,7 @@ TEST_P(OccupancyTest, ABlockWithoutRoomIsRefusedInWords) {
 TEST_P(OccupancyTest, WhatIsNotUnderstoodIsLeftToTheDriver) {
   EXPECT_EQ(Fit("no_such", 1024), Status::Ok());
   kernel::KernelPlan plan;
-  plan.launches.push_back({"hold_many", {1024, 1, 1}, {1, 1, 1}, {}, 0});
+  plan.launches.push_back({"hungry", {1024, 1, 1}, {1, 1, 1}, {}, 0});
   EXPECT_EQ(CheckLaunchesFit(cubin_, plan, "sm_123"), Status::Ok());
   // Half a file, or one that is changed, gives an answer or none, and nothing beyond it is read.
   for (size_t size = 0; size < cubin_.bytes.size(); size += 101) {

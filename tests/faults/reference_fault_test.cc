@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 #include "attune/tuner/child_evaluator.h"
 #include "backends/fake/fake_backend.h"
 #include "tests/conformance/store/temporary_folder.h"
+#include "tests/faults/child_processes.h"
 
 namespace attune {
 namespace {
@@ -64,15 +64,6 @@ class ReferenceFaultTest : public testing::Test {
   // Who has opened the device by then and waits for the race and the final.
   static constexpr size_t kOpenedForTiming = 2;
 
-  static std::set<pid_t> Children() {
-    std::set<pid_t> children;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-      std::ifstream list(task.path() / "children");
-      for (pid_t pid = 0; list >> pid;) children.insert(pid);
-    }
-    return children;
-  }
-
   static constexpr const char* kWrongCandidate = "fake.tiled fault=wrong_result";
   const Problem problem_ = *ParseProblem("gemm@1{m=16,n=16,k=16,ldc=19,beta=other}");
   std::filesystem::path program_ = ATTUNE_FAKE_EVALUATOR;
@@ -84,14 +75,14 @@ TEST_F(ReferenceFaultTest, WhoComputesTheReferenceGoesOnWithItsDevice) {
   Use(kWrongCandidate);
 
   ASSERT_TRUE(Begin(problem_).ok());
-  const std::set<pid_t> opened = Children();
+  const std::set<pid_t> opened = ChildProcesses();
   ASSERT_EQ(opened.size(), 1 + kOpenedForTiming);
   const std::vector<Candidate> right = {*ParseCandidate("fake.library@1{threads=1}")};
   ASSERT_TRUE(evaluator_->Qualify(right, {}).ok());
 
-  EXPECT_EQ(Children(), opened);
+  EXPECT_EQ(ChildProcesses(), opened);
   ASSERT_TRUE(evaluator_->StartTiming(right).ok());
-  const std::set<pid_t> timing = Children();
+  const std::set<pid_t> timing = ChildProcesses();
   EXPECT_TRUE(std::includes(opened.begin(), opened.end(), timing.begin(), timing.end()));
   EXPECT_THAT(evaluator_->TakeNotes(), IsEmpty());
   ExpectCandidatesAreJudged();
@@ -118,7 +109,7 @@ TEST_F(ReferenceFaultTest, WhateverFailsIsSaidOnceAndNotAskedAgain) {
 
     ASSERT_TRUE(Begin(problem_).ok()) << fault;
     const std::vector<std::string> notes = evaluator_->TakeNotes();
-    EXPECT_EQ(Children().size(), 1 + kOpenedForTiming) << fault;
+    EXPECT_EQ(ChildProcesses().size(), 1 + kOpenedForTiming) << fault;
     ExpectCandidatesAreJudged();
     questions_ = 0;
     ASSERT_TRUE(Begin(problem_).ok()) << fault;
@@ -135,7 +126,7 @@ TEST_F(ReferenceFaultTest, WhatADeviceRefusesIsComputedByTheProcessorInSilence) 
 
   ASSERT_TRUE(Begin(*ParseProblem("gemm@1{m=16,n=16,k=16,type=f64}")).ok());
   EXPECT_THAT(evaluator_->TakeNotes(), IsEmpty());
-  EXPECT_EQ(Children().size(), 1 + kOpenedForTiming);
+  EXPECT_EQ(ChildProcesses().size(), 1 + kOpenedForTiming);
   // The next one it may take.
   questions_ = 0;
   ASSERT_TRUE(Begin(problem_).ok());
@@ -153,7 +144,7 @@ TEST_F(ReferenceFaultTest, WhoeverStopsDoesNotWaitForTheDevice) {
 
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
   EXPECT_LT(SteadyNowNs() - begin_ns, 60'000'000'000);
-  EXPECT_EQ(Children().size(), kOpenedForTiming);
+  EXPECT_EQ(ChildProcesses().size(), kOpenedForTiming);
   EXPECT_THAT(evaluator_->TakeNotes(), IsEmpty());
 }
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,6 +19,7 @@
 #include "attune/tuner/child_evaluator.h"
 #include "backends/fake/fake_backend.h"
 #include "tests/conformance/store/temporary_folder.h"
+#include "tests/faults/child_processes.h"
 
 namespace attune {
 namespace {
@@ -59,16 +58,6 @@ class SharedChildrenTest : public testing::Test {
 
   // Who has opened the device by then and waits for the race and the final.
   static constexpr size_t kOpenedForTiming = 2;
-
-  // Processes that this one has started and that have not ended.
-  static std::set<pid_t> Children() {
-    std::set<pid_t> children;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-      std::ifstream list(task.path() / "children");
-      for (pid_t pid = 0; list >> pid;) children.insert(pid);
-    }
-    return children;
-  }
 
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
   int compile_jobs_ = 2;
@@ -125,27 +114,27 @@ TEST_F(SharedChildrenTest, OneChildListsAndQualifiesUntilOthersAreTimed) {
   ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=load_fails; device listed=3"));
 
   ASSERT_TRUE(evaluator_->List({"fake.listed", 1}).ok());
-  const std::set<pid_t> first = Children();
+  const std::set<pid_t> first = ChildProcesses();
   ASSERT_EQ(first.size(), 1u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf({kFive[0], kFive[1]}).empty());
   // No such config: refused, and nothing left behind.
   EXPECT_EQ(FailuresOf({"fake.unknown@1{}", kFive[3]}).size(), 1u);
-  EXPECT_EQ(Children(), first);
+  EXPECT_EQ(ChildProcesses(), first);
 
   EXPECT_EQ(FailuresOf({kFive[2], kFive[4]}).size(), 1u);
-  EXPECT_NE(Children(), first);
+  EXPECT_NE(ChildProcesses(), first);
 }
 
 TEST_F(SharedChildrenTest, WhoIsTimedIsWithAChildThatHadOpenedTheDevice) {
   ASSERT_NO_FATAL_FAILURE(Begin(""));
-  const std::set<pid_t> at_start = Children();
+  const std::set<pid_t> at_start = ChildProcesses();
   EXPECT_TRUE(FailuresOf({kFive[0], kFive[2]}).empty());
   const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
 
   const auto race = evaluator_->StartTiming(timed);
-  const std::set<pid_t> in_race = Children();
+  const std::set<pid_t> in_race = ChildProcesses();
   const auto final = evaluator_->StartTiming(timed);
-  const std::set<pid_t> in_final = Children();
+  const std::set<pid_t> in_final = ChildProcesses();
 
   // Each has one, and who qualified is gone.
   ASSERT_TRUE(race.ok() && final.ok());
@@ -162,7 +151,7 @@ TEST_F(SharedChildrenTest, TheNextProblemHasAsManyChildren) {
 
   ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
 
-  EXPECT_EQ(Children().size(), 1u + kOpenedForTiming);
+  EXPECT_EQ(ChildProcesses().size(), 1u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf(kFive).empty());
 }
 
@@ -198,7 +187,7 @@ TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNex
   for (const std::string& text : kFive) candidates.push_back(*ParseCandidate(text));
 
   const auto results = evaluator_->Qualify(candidates, {});
-  const std::set<pid_t> first = Children();
+  const std::set<pid_t> first = ChildProcesses();
   const auto again = evaluator_->Qualify(candidates, {});
 
   ASSERT_TRUE(results.ok()) << results.status().message();
@@ -211,7 +200,7 @@ TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNex
   }
   // Those that have the device, and who compiles.
   EXPECT_GT(first.size(), 1u + kOpenedForTiming);
-  EXPECT_EQ(Children(), first);
+  EXPECT_EQ(ChildProcesses(), first);
   ASSERT_TRUE(again.ok());
   for (const Qualified& result : *again) EXPECT_EQ(result.trial.build_ns, 0);
 }
@@ -224,7 +213,7 @@ TEST_F(CompiledAheadTest, NoMoreCompileAtOnceThanMay) {
     EXPECT_TRUE(FailuresOf(kFive).empty());
 
     // The others have the device.
-    EXPECT_EQ(Children().size(), static_cast<size_t>(jobs) + 1 + kOpenedForTiming);
+    EXPECT_EQ(ChildProcesses().size(), static_cast<size_t>(jobs) + 1 + kOpenedForTiming);
   }
 }
 
@@ -265,7 +254,7 @@ TEST_F(CompiledAheadTest, ACompilerThatIsKilledCostsWhatItCompiled) {
   ASSERT_NO_FATAL_FAILURE(Begin("", compiling_));
   ASSERT_TRUE(FailuresOf({kFive[1]}).empty());
   // Everybody who waits for the next batch, whoever has the device included.
-  for (const pid_t child : Children()) ::kill(child, SIGKILL);
+  for (const pid_t child : ChildProcesses()) ::kill(child, SIGKILL);
 
   // Those who compile are started anew, or what they were given fails with them.
   const auto failures = FailuresOf(kFive);
@@ -289,12 +278,12 @@ TEST_F(CompiledAheadTest, APastDeadlineLeavesOneThatIsQualified) {
 TEST_F(SharedChildrenTest, AWrongResultCostsNoChild) {
   ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{tile=16} fault=wrong_result"));
   EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
-  const std::set<pid_t> before = Children();
+  const std::set<pid_t> before = ChildProcesses();
 
   EXPECT_EQ(FailuresOf(kFive),
             (std::map<std::string, FailureKind>{{kFive[2], FailureKind::kWrongResult}}));
 
-  EXPECT_EQ(Children(), before);
+  EXPECT_EQ(ChildProcesses(), before);
 }
 
 TEST_F(SharedChildrenTest, AListOfManyPagesArrivesWholeAndInOrder) {
