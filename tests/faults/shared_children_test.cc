@@ -212,8 +212,11 @@ TEST_F(CompiledAheadTest, NoMoreCompileAtOnceThanMay) {
 
     EXPECT_TRUE(FailuresOf(kFive).empty());
 
-    // The others have the device.
-    EXPECT_EQ(ChildProcesses().size(), static_cast<size_t>(jobs) + 1 + kOpenedForTiming);
+    // The others have the device. The first ones may have compiled everything before the last one
+    // would be there.
+    const size_t compilers = ChildProcesses().size() - 1 - kOpenedForTiming;
+    EXPECT_GE(compilers, 1u);
+    EXPECT_LE(compilers, static_cast<size_t>(jobs));
   }
 }
 
