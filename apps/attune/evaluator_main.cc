@@ -1,5 +1,5 @@
 // attune-evaluator: the child process in which candidates run. Started by attune only; the protocol
-// and the argument are in docs/formats/child_protocol.md.
+// and the arguments are in docs/formats/child_protocol.md.
 
 #include <sys/socket.h>
 

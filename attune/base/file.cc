@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -52,6 +53,13 @@ Status ReplaceFile(const std::filesystem::path& path, std::string_view content) 
 }
 
 }  // namespace
+
+std::string FirstLine(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
 
 bool IsNamed(int fd, const std::filesystem::path& path) {
   struct stat opened {};

@@ -26,6 +26,10 @@ Result<std::string> ReadFileAtOnce(const std::filesystem::path& path,
 Result<std::string> ReadAll(int fd, const std::filesystem::path& path,
                             size_t max_bytes = kLargestFileBytes);
 
+// The first line without its end, for the files in which the system says what it is; empty where
+// there is none or it cannot be read, which there means that the system does not say.
+std::string FirstLine(const std::filesystem::path& path);
+
 // Writes a temporary file beside `path`, syncs it and renames it over `path`. Mode 0644 less the
 // umask. A symbolic link stays and the file that it names is replaced. What exists and is no
 // regular file (a device, a pipe, an open file of a process) is opened and written as it is.

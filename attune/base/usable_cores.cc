@@ -10,15 +10,10 @@
 #include <sstream>
 #include <string>
 
+#include "attune/base/file.h"
+
 namespace attune {
 namespace {
-
-std::string FirstLine(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::string Content(const std::filesystem::path& path) {
   std::ifstream file(path);

@@ -1,6 +1,7 @@
 #include "attune/tuner/device_listing.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,14 +22,14 @@ Status AddListOf(const SolverId& solver, int64_t limit, Evaluator& evaluator,
 
 // Those that are worth a list, the most promising first.
 std::vector<const Solver*> InOrderOfPromise(const std::vector<const Solver*>& solvers,
-                                            bool hopeless, const CandidateSource& source) {
+                                            bool exhaustive, const CandidateSource& source) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
   const std::optional<double> best_ns = source.BestNs();
   std::vector<std::pair<double, const Solver*>> listed;
   for (const Solver* solver : solvers) {
     if (!solver->traits().listed_on_device) continue;
     const std::optional<double> its_ns = source.BestNsOf(solver->id());
-    if (!hopeless && its_ns.has_value() && *its_ns > kHopelessToList * *best_ns) continue;
+    if (!exhaustive && its_ns.has_value() && *its_ns > kHopelessToList * *best_ns) continue;
     listed.emplace_back(its_ns.value_or(kUnknown), solver);
   }
   std::stable_sort(listed.begin(), listed.end(),

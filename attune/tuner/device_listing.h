@@ -19,7 +19,7 @@ struct ListingTerms {
   // The time of the problem. No list is begun that would make listing take more than a sixth of it,
   // were it as long as the longest before; the first one always is.
   int64_t per_problem_ns = 0;
-  Clock* clock = nullptr;
+  Clock* clock = nullptr;  // REQUIRED.
 };
 
 // Adds to `source` what those of `solvers` that are listed on the device list there for the problem

@@ -17,8 +17,9 @@
 
 namespace attune {
 
-// Thread-safe, but for Supply: the system kills spares with the thread that started them, so they
-// are started by one thread that lives as long as this object is used. Ends all that are left.
+// Thread-safe, but for WarmUpFor and Supply: the system kills spares with the thread that started
+// them, so they are started by one thread that lives as long as this object is used. Ends all that
+// are left.
 class SpareChildren {
  public:
   // Of which `kept` are left when all that were needed are taken, and before that up to `ahead`

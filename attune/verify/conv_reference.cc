@@ -380,9 +380,7 @@ std::unique_ptr<ProductSource> SourceOf(const Conv& conv, std::vector<Values> in
 
 void ComputeConvReference(const Conv& conv, std::span<const OperandValues> inputs,
                           std::span<double> output, WorkWatch& watch) {
-  const Precision precision =
-      conv.type == DataType::kF64 ? Precision::kDoubleDouble : Precision::kDouble;
-  ComputeProducts(*SourceOf(conv, PointersTo(inputs), output), precision, watch);
+  ComputeProducts(*SourceOf(conv, PointersTo(inputs), output), PrecisionFor(conv.type), watch);
 }
 
 std::unique_ptr<ProductSource> SampledConv(const Conv& conv, std::vector<EncodedValues> inputs,

@@ -116,9 +116,7 @@ class GemmSource final : public ProductSource {
 
 void ComputeGemmReference(const Gemm& gemm, std::span<const OperandValues> inputs,
                           std::span<double> output, WorkWatch& watch) {
-  const bool widest = gemm.type == DataType::kF64;
-  ComputeProducts(GemmSource(gemm, PointersTo(inputs), output),
-                  widest ? Precision::kDoubleDouble : Precision::kDouble, watch);
+  ComputeProducts(GemmSource(gemm, PointersTo(inputs), output), PrecisionFor(gemm.type), watch);
 }
 
 std::unique_ptr<ProductSource> SampledGemm(const Gemm& gemm, std::vector<EncodedValues> inputs,

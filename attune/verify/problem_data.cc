@@ -68,8 +68,7 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
 // Refused before anything is computed: nobody waits a day for an answer to compare with.
 Status CheckWork(const Problem& problem, const Operand& output) {
   const double multiply_adds = ReferenceMultiplyAdds(problem);
-  const bool widest = output.tensor.type == DataType::kF64;
-  const double limit = ProblemData::kMaxReferenceMultiplyAdds / (widest ? kDoubleDoubleCost : 1);
+  const double limit = ProblemData::kMaxReferenceMultiplyAdds / MultiplyAddCost(problem);
   if (multiply_adds <= limit) return Status::Ok();
   return Unsupported(fmt::format(
       "The reference of {} takes {:.3g} multiply-adds; at most {:.3g} are computed for {}. Tune a "

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "attune/problem/data_type.h"
 #include "attune/verify/work_watch.h"
 
 namespace attune {
@@ -47,6 +48,11 @@ enum class Precision {
   kDouble,        // f64 products and sums.
   kDoubleDouble,  // Twice that: the compensated dot product of Ogita, Rump and Oishi (2005).
 };
+
+// What references of candidates that compute in the type of their `inputs` are computed in.
+inline Precision PrecisionFor(DataType inputs) {
+  return inputs == DataType::kF64 ? Precision::kDoubleDouble : Precision::kDouble;
+}
 
 // Computes everything and stores it, on every core. `watch` counts multiply-adds; once it says
 // stop, nothing more is stored.

@@ -5,11 +5,11 @@
 
 namespace attune {
 
-// Double-double arithmetic costs a processor this many times as much as plain f64.
-inline constexpr double kDoubleDoubleCost = 10;
-
 // Those of the direct algorithm. REQUIRES: `problem` is a valid gemm or conv.
 double ReferenceMultiplyAdds(const Problem& problem);
+
+// What one of them costs, in those of plain f64: double-double takes ten times as long.
+double MultiplyAddCost(const Problem& problem);
 
 // What ProblemData::Create takes for the reference on so many cores, in nanoseconds: from what two
 // cores of a server took, within a factor of three or so.

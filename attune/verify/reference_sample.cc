@@ -60,7 +60,8 @@ std::vector<ElementPlace> PlacesOf(const ProductSource::Shape& shape, uint64_t s
 class RoundingBound {
  public:
   RoundingBound(const Problem& problem, int64_t terms)
-      : is_compensated_(Operands(problem).front().tensor.type == DataType::kF64),
+      : is_compensated_(PrecisionFor(Operands(problem).front().tensor.type) ==
+                        Precision::kDoubleDouble),
         terms_round_off_(static_cast<double>(terms) * kRoundOff) {
     if (const auto* gemm = std::get_if<Gemm>(&problem)) {
       alpha_ = std::abs(AlphaValue(gemm->alpha));

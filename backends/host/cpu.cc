@@ -7,17 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "attune/base/file.h"
 #include "attune/base/usable_cores.h"
 
 namespace attune::host {
 namespace {
-
-std::string FirstLine(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 struct CpuidLeaf {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/file.h"
 #include "attune/base/process_variables.h"
 
 namespace attune::host {
@@ -24,13 +25,6 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kVariables = {{
     {"policy.openblas_thread_timeout", "OPENBLAS_THREAD_TIMEOUT"},
     {"policy.pocl_affinity", "POCL_AFFINITY"},
 }};
-
-std::string FirstLine(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 }  // namespace
 
