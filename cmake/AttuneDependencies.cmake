@@ -12,8 +12,9 @@ add_library(attune_xxhash INTERFACE)
 target_include_directories(attune_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
 target_link_libraries(attune_xxhash INTERFACE ${XXHASH_LIBRARY})
 
-# libcrypto, for the SHA-256 of packages.
+# libcrypto, for the SHA-256 of packages and the MD5 of kernels in databases of MIOpen's, which bzlib packs.
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(BZip2 REQUIRED)
 
 # SOCI 4.0 on Debian ships no CMake package.
 find_path(SOCI_INCLUDE_DIR soci/soci.h REQUIRED)

@@ -84,6 +84,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddPackageVerb(program, invocation);
   AddTunableVerb(program, invocation);
   AddBuildVerb(program, invocation);
+  AddMiopenVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =

@@ -35,6 +35,7 @@ void AddCublasVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);
 void AddTunableVerb(CLI::App& program, Invocation& invocation);
 void AddBuildVerb(CLI::App& program, Invocation& invocation);
+void AddMiopenVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,

@@ -1,0 +1,113 @@
+// attune miopen convert: a database in another of its forms.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "apps/attune/miopen/output.h"
+#include "storage/miopen/kernel_table.h"
+
+namespace attune::miopen {
+namespace {
+
+struct ConvertOptions {
+  std::string file;
+  OutputForm form;
+  std::string target;
+  bool json = false;
+};
+
+// Those of the GPU that was asked for, all of them if none was.
+Result<PerfTables> Selected(PerfTables tables, const Database& database,
+                            const std::string& target) {
+  for (TargetPerfDb& each : tables.targets) {
+    if (each.target.empty()) each.target = target.empty() ? database.name.target : target;
+  }
+  if (target.empty()) return tables;
+  std::erase_if(tables.targets, [&](const TargetPerfDb& each) { return each.target != target; });
+  if (!tables.targets.empty()) return tables;
+  return NotFound(fmt::format("'{}' has nothing of a GPU '{}'.", database.path.string(), target));
+}
+
+// Each kernel whose code is what its hash says, compressed anew.
+Status ConvertKernels(const ConvertOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
+  // What is wrong with rows was found when the database was read.
+  Findings ignored;
+  ATTUNE_RETURN_IF_ERROR(ReadKernels(options.file, ignored, [&](const KernelRow& row) -> Status {
+    const auto code = CodeOf(row);
+    if (!code.ok()) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const KernelRow packed, RowFor(row.name, row.options, *code));
+    return writer->Add(packed);
+  }));
+  return writer->Commit();
+}
+
+Status CheckOutputKind(const Database& database, const std::string& file) {
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
+  if (name.kind == database.name.kind) return Status::Ok();
+  return InvalidArgument(fmt::format("'{}' is a {} and cannot become '{}', the name of a {}.",
+                                     database.path.string(), Name(database.name.kind), file,
+                                     Name(name.kind)));
+}
+
+Result<int> RunConvert(Application& application, const ConvertOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
+  ATTUNE_RETURN_IF_ERROR(CheckOutputKind(database, options.form.file));
+  if (const FindDb* db = database.find_db()) {
+    // The form that MIOpen writes today, where nothing else was asked for.
+    OutputForm form = options.form;
+    if (!form.generation.has_value()) form.generation = 2;
+    ATTUNE_RETURN_IF_ERROR(WriteFindDb(*db, GenerationFor(form, *db), form.file));
+  } else if (database.kernels() != nullptr) {
+    ATTUNE_RETURN_IF_ERROR(ConvertKernels(options));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(PerfTables tables,
+                            Selected(*database.perf_tables(), database, options.target));
+    ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+  }
+  const bool left_out = ReportLeftOut(database, application);
+  Json json = {{"file", options.file}, {"output", options.form.file}};
+  json.update(FindingsJson(database.findings));
+  application.out().Print(options.json
+                              ? Dump(json)
+                              : fmt::format("{}: {}, written to {}.\n", Printable(options.file),
+                                            Headline(database), Printable(options.form.file)));
+  return left_out ? kExitPartly : kExitDone;
+}
+
+}  // namespace
+
+void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* verb = AddVerb(
+      miopen, "convert",
+      "Write a database in another form: find-db generations, perf-db tables and texts, kernels",
+      "  attune miopen convert tests/data/miopen/gfx906_60.HIP.fdb.txt --generation 2 -o "
+      "/tmp/gfx906_60.HIP.fdb.txt\n"
+      "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt\n\n"
+      "Exit status: 0, or 3 if something could not be read and was left out.");
+  verb->add_option("file", options->file, "A database, told by its name")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("-o,--output", options->form.file, "Where it goes; its name tells the form")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--generation", options->form.generation,
+                   "Of a find-db: 1 (best of each algorithm, until 2023) or 2 (default)")
+      ->check(CLI::Range(1, 2));
+  verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
+      ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
+      ->capture_default_str();
+  verb->add_option("--target", options->target,
+                   "The GPU of a perf-db whose name does not tell, or the one to take out of many");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunConvert(application, *options);
+    };
+  });
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,83 @@
+// What several of the verbs print of a database.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "apps/attune/miopen/miopen_verbs.h"
+
+namespace attune::miopen {
+namespace {
+
+size_t RecordCount(const Database& database) {
+  if (const FindDb* db = database.find_db()) return db->records.size();
+  if (const KernelList* kernels = database.kernels()) return kernels->size();
+  size_t count = 0;
+  for (const TargetPerfDb& target : database.perf_tables()->targets) {
+    count += target.db.records.size();
+  }
+  return count;
+}
+
+// Kinds that mean that something was not read.
+bool IsLeftOut(FindingKind kind) { return kind <= FindingKind::kHashMismatch; }
+
+}  // namespace
+
+std::string Headline(const Database& database) {
+  const std::string target =
+      database.name.target.empty() ? "" : fmt::format(" of {}", database.name.target);
+  const char* what = database.name.kind == DatabaseKind::kKernelDb ? "kernels" : "records";
+  return fmt::format("{}{}, {} {}", Name(database.name.kind), target, RecordCount(database), what);
+}
+
+std::string FindingsText(const Findings& findings, size_t shown) {
+  std::string text;
+  for (size_t i = 0; i < kFindingKinds; ++i) {
+    const auto kind = static_cast<FindingKind>(i);
+    if (findings.count(kind) == 0) continue;
+    fmt::format_to(std::back_inserter(text), "{:>9}  {}\n", findings.count(kind),
+                   Description(kind));
+    size_t printed = 0;
+    for (const Finding& finding : findings.kept()) {
+      if (finding.kind != kind || printed == shown) continue;
+      ++printed;
+      fmt::format_to(std::back_inserter(text), "           {}: {}\n", finding.line,
+                     Printable(finding.reason));
+    }
+    if (printed < findings.count(kind)) {
+      fmt::format_to(std::back_inserter(text), "           and {} more\n",
+                     findings.count(kind) - printed);
+    }
+  }
+  return text;
+}
+
+Json FindingsJson(const Findings& findings) {
+  Json counts = Json::object();
+  for (size_t i = 0; i < kFindingKinds; ++i) {
+    const auto kind = static_cast<FindingKind>(i);
+    if (findings.count(kind) > 0) counts[std::string(Name(kind))] = findings.count(kind);
+  }
+  Json kept = Json::array();
+  for (const Finding& finding : findings.kept()) {
+    kept.push_back(
+        {{"kind", Name(finding.kind)}, {"line", finding.line}, {"reason", finding.reason}});
+  }
+  return {{"counts", std::move(counts)}, {"findings", std::move(kept)}};
+}
+
+bool ReportLeftOut(const Database& database, Application& application) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < kFindingKinds; ++i) {
+    const auto kind = static_cast<FindingKind>(i);
+    if (IsLeftOut(kind)) count += database.findings.count(kind);
+  }
+  if (count == 0) return false;
+  application.err().Print(
+      fmt::format("{}: {} findings left out; 'attune miopen lint' shows them.\n",
+                  Printable(database.path.string()), count));
+  return true;
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,189 @@
+// attune miopen diff: what changed from one database to another.
+
+#include <fmt/format.h>
+
+#include "apps/attune/labels.h"
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "attune/miopen/difference.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr size_t kShown = 5;
+
+struct DiffOptions {
+  std::string before;
+  std::string after;
+  bool all = false;
+  bool json = false;
+};
+
+Json ToJson(const std::vector<FindChange>& changes) {
+  Json list = Json::array();
+  for (const FindChange& change : changes) {
+    list.push_back({{"key", change.key},
+                    {"solver_before", change.solver_before},
+                    {"solver_after", change.solver_after},
+                    {"before_ms", change.before_ms},
+                    {"after_ms", change.after_ms}});
+  }
+  return list;
+}
+
+Json ToJson(const std::vector<PerfChange>& changes) {
+  Json list = Json::array();
+  for (const PerfChange& change : changes) {
+    list.push_back({{"key", change.key},
+                    {"solver", change.solver},
+                    {"before", change.before},
+                    {"after", change.after}});
+  }
+  return list;
+}
+
+Json ToJson(const FindDifference& difference) {
+  return {{"new", difference.added},
+          {"gone", difference.removed},
+          {"faster", ToJson(difference.faster)},
+          {"slower", ToJson(difference.slower)},
+          {"other_solver", ToJson(difference.other_solver)},
+          {"unchanged", difference.unchanged},
+          {"speedup", difference.speedup}};
+}
+
+Json ToJson(const PerfDifference& difference) {
+  return {{"new", ToJson(difference.added)},
+          {"gone", ToJson(difference.removed)},
+          {"changed", ToJson(difference.changed)},
+          {"unchanged", difference.unchanged}};
+}
+
+class Printer {
+ public:
+  Printer(Output& out, bool all) : out_(out), all_(all) {}
+
+  // "     12 faster", and the first of them.
+  template <class Items, class Describe>
+  void Print(std::string_view what, const Items& items, const Describe& describe) {
+    out_.Print(fmt::format("{:>9}  {}\n", items.size(), what));
+    size_t printed = 0;
+    for (const auto& item : items) {
+      if (!all_ && printed == kShown) break;
+      ++printed;
+      out_.Print(fmt::format("           {}\n", describe(item)));
+    }
+    if (printed < items.size()) {
+      out_.Print(fmt::format("           and {} more\n", items.size() - printed));
+    }
+  }
+
+ private:
+  Output& out_;
+  bool all_;
+};
+
+std::string ChangeText(const FindChange& change) {
+  return fmt::format("{}: {} {} ms, then {} {} ms ({})", change.key,
+                     Printable(change.solver_before), change.before_ms,
+                     Printable(change.solver_after), change.after_ms,
+                     FormatSpeedup(change.before_ms / change.after_ms));
+}
+
+std::string KeyText(const std::string& key) { return key; }
+
+void Print(const FindDifference& difference, Output& out, bool all) {
+  Printer printer(out, all);
+  printer.Print("new", difference.added, KeyText);
+  printer.Print("gone", difference.removed, KeyText);
+  printer.Print("faster", difference.faster, ChangeText);
+  printer.Print("slower", difference.slower, ChangeText);
+  printer.Print("as fast by another solver", difference.other_solver, ChangeText);
+  out.Print(fmt::format("{:>9}  unchanged\nOn average {} as fast as before.\n",
+                        difference.unchanged, FormatSpeedup(difference.speedup)));
+}
+
+void Print(const PerfDifference& difference, Output& out, bool all) {
+  Printer printer(out, all);
+  const auto text = [](const PerfChange& change) {
+    return fmt::format("{}: {} {}", change.key, Printable(change.solver),
+                       Printable(change.before.empty() ? change.after : change.before));
+  };
+  printer.Print("new", difference.added, text);
+  printer.Print("gone", difference.removed, text);
+  printer.Print("with other parameters", difference.changed, [](const PerfChange& change) {
+    return fmt::format("{}: {} {}, then {}", change.key, Printable(change.solver),
+                       Printable(change.before), Printable(change.after));
+  });
+  out.Print(fmt::format("{:>9}  unchanged\n", difference.unchanged));
+}
+
+// The perf-db of a file that has one, under the keys that all have.
+Result<PerfDb> OnlyPerfDb(const Database& database) {
+  const auto& targets = database.perf_tables()->targets;
+  if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);
+  return Unsupported(
+      fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes one "
+                  "of them out.",
+                  database.path.string(), targets.size()));
+}
+
+// A kernel db as a perf-db of hashes: what is asked of both is which entries changed.
+PerfDb HashesOf(const KernelList& kernels) {
+  PerfDb db;
+  for (const KernelEntry& kernel : kernels) {
+    db.records.push_back({kernel.name + " " + kernel.options, {{kernel.name, kernel.hash}}, 0});
+  }
+  return db;
+}
+
+template <class DifferenceOf>
+void Report(Application& application, const DiffOptions& options, const DifferenceOf& difference) {
+  if (options.json) {
+    application.out().Print(Dump(ToJson(difference)));
+  } else {
+    Print(difference, application.out(), options.all);
+  }
+}
+
+Result<int> RunDiff(Application& application, const DiffOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Database before, ReadDatabase(options.before));
+  ATTUNE_ASSIGN_OR_RETURN(const Database after, ReadDatabase(options.after));
+  if (before.name.kind != after.name.kind) {
+    return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: compare two of a kind.",
+                                       options.before, Name(before.name.kind), options.after,
+                                       Name(after.name.kind)));
+  }
+  const bool left_out_before = ReportLeftOut(before, application);
+  const bool left_out_after = ReportLeftOut(after, application);
+  if (before.find_db() != nullptr) {
+    Report(application, options, Difference(*before.find_db(), *after.find_db()));
+  } else if (before.kernels() != nullptr) {
+    Report(application, options,
+           Difference(HashesOf(*before.kernels()), HashesOf(*after.kernels())));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(const PerfDb old_db, OnlyPerfDb(before));
+    ATTUNE_ASSIGN_OR_RETURN(const PerfDb new_db, OnlyPerfDb(after));
+    Report(application, options, Difference(old_db, new_db));
+  }
+  return left_out_before || left_out_after ? kExitPartly : kExitDone;
+}
+
+}  // namespace
+
+void AddDiffVerb(CLI::App& miopen, Invocation& invocation) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* verb = AddVerb(miopen, "diff",
+                           "Say what is new, gone, faster and slower from one database to another",
+                           "  attune miopen diff tests/data/miopen/gfx906_60.HIP.fdb.txt "
+                           "tests/data/miopen/gfx1030_36.HIP.fdb.txt\n\n"
+                           "Exit status: 0, or 3 if something of either could not be read.");
+  verb->add_option("before", options->before, "The older one")->required()->type_name("FILE");
+  verb->add_option("after", options->after, "The newer one")->required()->type_name("FILE");
+  verb->add_flag("--all", options->all, "Show every change, not the first five of each kind");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunDiff(application, *options); };
+  });
+}
+
+}  // namespace attune::miopen

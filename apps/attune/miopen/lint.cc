@@ -1,0 +1,100 @@
+// attune miopen lint: what is wrong in databases, and between those of one GPU.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "attune/miopen/consistency.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr size_t kShown = 3;
+
+struct LintOptions {
+  std::vector<std::string> files;
+  bool all = false;
+  bool json = false;
+};
+
+// The database of `kind` with the target of `other`; null if none was given.
+Database* Partner(std::vector<Database>& databases, const Database& other, DatabaseKind kind) {
+  const auto found = std::find_if(databases.begin(), databases.end(), [&](const Database& each) {
+    return each.name.kind == kind && each.name.target == other.name.target;
+  });
+  return found == databases.end() ? nullptr : &*found;
+}
+
+// A file of version 1.0.0 has several GPUs, none of which its name tells.
+const PerfDb* PerfDbFor(const Database& database, std::string_view target) {
+  for (const TargetPerfDb& each : database.perf_tables()->targets) {
+    if (each.target.empty() || each.target == target) return &each.db;
+  }
+  return nullptr;
+}
+
+void CheckPairs(std::vector<Database>& databases) {
+  for (Database& database : databases) {
+    if (database.find_db() == nullptr) continue;
+    Database* const partner = Partner(databases, database, DatabaseKind::kPerfDb);
+    if (partner == nullptr) continue;
+    const PerfDb* const perf_db = PerfDbFor(*partner, database.name.target);
+    if (perf_db == nullptr) continue;
+    CheckParameters(*database.find_db(), *perf_db, {database.findings, partner->findings});
+  }
+}
+
+Json LintJson(const std::vector<Database>& databases) {
+  Json list = Json::array();
+  for (const Database& database : databases) {
+    Json json = {{"file", database.path.string()},
+                 {"kind", Name(database.name.kind)},
+                 {"target", database.name.target}};
+    json.update(FindingsJson(database.findings));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Result<int> RunLint(Application& application, const LintOptions& options) {
+  std::vector<Database> databases;
+  for (const std::string& file : options.files) {
+    ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
+  }
+  CheckPairs(databases);
+  uint64_t total = 0;
+  for (const Database& database : databases) total += database.findings.total();
+  if (options.json) {
+    application.out().Print(Dump(LintJson(databases)));
+    return total == 0 ? kExitDone : kExitPartly;
+  }
+  for (const Database& database : databases) {
+    application.out().Print(fmt::format("{}: {}, {} findings\n", Printable(database.path.string()),
+                                        Headline(database), database.findings.total()));
+    application.out().Print(
+        FindingsText(database.findings, options.all ? Findings::kMostKept : kShown));
+  }
+  return total == 0 ? kExitDone : kExitPartly;
+}
+
+}  // namespace
+
+void AddLintVerb(CLI::App& miopen, Invocation& invocation) {
+  auto options = std::make_shared<LintOptions>();
+  CLI::App* verb =
+      AddVerb(miopen, "lint", "Say what is wrong in databases, and between those of one GPU",
+              "  attune miopen lint tests/data/miopen/gfx906_60.HIP.fdb.txt "
+              "tests/data/miopen/gfx906_60.db\n\n"
+              "Exit status: 0 if nothing was found, 3 if something was.");
+  verb->add_option("files", options->files, "Databases, told by their names")
+      ->required()
+      ->type_name("FILE");
+  verb->add_flag("--all", options->all, "Show every finding, not the first three of each kind");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunLint(application, *options); };
+  });
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,241 @@
+// attune miopen merge: several databases of a kind as one, the fastest of each.
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "apps/attune/miopen/output.h"
+#include "attune/miopen/merge.h"
+#include "storage/miopen/kernel_table.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr size_t kShown = 5;
+
+struct MergeOptions {
+  std::vector<std::string> files;
+  OutputForm form;
+  std::vector<std::string> times;
+  std::string provenance;
+  bool json = false;
+};
+
+// What was merged, for people and programs.
+struct Outcome {
+  uint64_t records = 0;
+  std::vector<uint64_t> taken;         // Items from each of the files.
+  std::vector<std::string> conflicts;  // A sentence for each.
+  std::string provenance;              // CSV: key, solver or name, file.
+};
+
+void Count(const std::vector<std::vector<size_t>>& sources, Outcome& outcome) {
+  for (const auto& record : sources) {
+    for (const size_t source : record) ++outcome.taken[source];
+  }
+}
+
+// Keys and names hold no quotes; commas they do.
+void AddProvenance(std::string_view key, std::string_view solver, const std::string& file,
+                   Outcome& outcome) {
+  fmt::format_to(std::back_inserter(outcome.provenance), "\"{}\",\"{}\",\"{}\"\n", key, solver,
+                 file);
+}
+
+Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const MergeOptions& options) {
+  std::vector<const FindDb*> sources;
+  for (const Database& database : databases) sources.push_back(database.find_db());
+  const Generation generation = GenerationFor(options.form, *sources.front());
+  const MergedFindDb merged = Merge(sources, generation);
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form.file));
+  Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(sources.size()), {}, {}};
+  Count(merged.sources, outcome);
+  for (size_t i = 0; i < merged.sources.size(); ++i) {
+    const FindRecord& record = merged.db.records[i];
+    for (size_t j = 0; j < record.items.size(); ++j) {
+      AddProvenance(record.key, record.items[j].solver, options.files[merged.sources[i][j]],
+                    outcome);
+    }
+  }
+  return outcome;
+}
+
+// The find-dbs of --times, of which there are none or as many as perf-dbs.
+Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
+  if (!options.times.empty() && options.times.size() != options.files.size()) {
+    return InvalidArgument(
+        fmt::format("There are {} perf-dbs and {} find-dbs of --times: name one for each, in the "
+                    "same order.",
+                    options.files.size(), options.times.size()));
+  }
+  std::vector<Database> times;
+  for (const std::string& file : options.times) {
+    ATTUNE_ASSIGN_OR_RETURN(times.emplace_back(), ReadDatabase(file));
+    if (times.back().find_db() != nullptr) continue;
+    return InvalidArgument(
+        fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
+  }
+  return times;
+}
+
+Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const MergeOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options));
+  std::vector<PerfDb> dbs;
+  for (const Database& database : databases) {
+    const auto& targets = database.perf_tables()->targets;
+    if (targets.size() != 1) {
+      return Unsupported(
+          fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes "
+                      "one of them out.",
+                      database.path.string(), targets.size()));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(),
+                            Converted(targets.front().db, PerfKeyForm::kPerfKey));
+  }
+  std::vector<PerfSource> sources;
+  for (size_t i = 0; i < dbs.size(); ++i) {
+    sources.push_back({&dbs[i], times.empty() ? nullptr : times[i].find_db()});
+  }
+  MergedPerfDb merged = Merge(sources);
+  Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(dbs.size()), {}, {}};
+  Count(merged.sources, outcome);
+  for (const PerfConflict& conflict : merged.conflicts) {
+    outcome.conflicts.push_back(fmt::format(
+        "{} of '{}': that of {}, which {}, not that of {}", conflict.solver, conflict.key,
+        options.files[conflict.taken], conflict.by_time ? "is no slower" : "stands first",
+        options.files[conflict.left]));
+  }
+  for (size_t i = 0; i < merged.sources.size(); ++i) {
+    const PerfRecord& record = merged.db.records[i];
+    for (size_t j = 0; j < record.items.size(); ++j) {
+      AddProvenance(record.key, record.items[j].solver, options.files[merged.sources[i][j]],
+                    outcome);
+    }
+  }
+  PerfTables tables;
+  tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
+  ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+  return outcome;
+}
+
+// The first sound kernel of each name and options.
+Result<Outcome> MergeKernels(const MergeOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
+  Outcome outcome;
+  outcome.taken.resize(options.files.size());
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, size_t>> owners;
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    Findings ignored;
+    const auto add = [&](const KernelRow& row) -> Status {
+      if (!CodeOf(row).ok()) return Status::Ok();
+      const auto [owner, is_new] = owners.try_emplace({row.name, row.options}, row.hash, i);
+      if (is_new) {
+        ++outcome.taken[i];
+        AddProvenance(row.name, row.hash, options.files[i], outcome);
+        return writer->Add(row);
+      }
+      if (owner->second.first != row.hash) {
+        outcome.conflicts.push_back(
+            fmt::format("'{}' with '{}': that of {}, which stands first, not that of {}", row.name,
+                        row.options, options.files[owner->second.second], options.files[i]));
+      }
+      return Status::Ok();
+    };
+    ATTUNE_RETURN_IF_ERROR(ReadKernels(options.files[i], ignored, add));
+  }
+  outcome.records = owners.size();
+  ATTUNE_RETURN_IF_ERROR(writer->Commit());
+  return outcome;
+}
+
+Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOptions& options) {
+  const DatabaseKind kind = databases.front().name.kind;
+  for (const Database& database : databases) {
+    if (database.name.kind == kind) continue;
+    return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
+                                       options.files.front(), Name(kind), database.path.string(),
+                                       Name(database.name.kind)));
+  }
+  if (kind == DatabaseKind::kFindDb) return MergeFindDbs(databases, options);
+  if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(databases, options);
+  return MergeKernels(options);
+}
+
+void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Application& application) {
+  Output& out = application.out();
+  out.Print(fmt::format("{}: {} records of {} files.\n", Printable(options.form.file),
+                        outcome.records, options.files.size()));
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    out.Print(fmt::format("{:>9}  from {}\n", outcome.taken[i], Printable(options.files[i])));
+  }
+  if (outcome.conflicts.empty()) return;
+  out.Print(fmt::format("{:>9}  differ between files, and were taken from one\n",
+                        outcome.conflicts.size()));
+  for (size_t i = 0; i < outcome.conflicts.size() && i < kShown; ++i) {
+    out.Print(fmt::format("           {}\n", Printable(outcome.conflicts[i])));
+  }
+}
+
+Result<int> RunMerge(Application& application, const MergeOptions& options) {
+  std::vector<Database> databases;
+  bool left_out = false;
+  for (const std::string& file : options.files) {
+    ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
+    left_out = ReportLeftOut(databases.back(), application) || left_out;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(databases, options));
+  if (!options.provenance.empty()) {
+    ATTUNE_RETURN_IF_ERROR(
+        WriteResult(application, options.provenance, "key,solver,file\n" + outcome.provenance));
+  }
+  if (options.json) {
+    application.out().Print(Dump({{"output", options.form.file},
+                                  {"records", outcome.records},
+                                  {"files", options.files},
+                                  {"taken", outcome.taken},
+                                  {"conflicts", outcome.conflicts}}));
+  } else {
+    PrintOutcome(outcome, options, application);
+  }
+  return left_out ? kExitPartly : kExitDone;
+}
+
+}  // namespace
+
+void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
+  auto options = std::make_shared<MergeOptions>();
+  CLI::App* verb =
+      AddVerb(miopen, "merge", "Make one database of several of a kind, the fastest of each",
+              "  attune miopen merge mine/gfx906_60.HIP.fdb.txt theirs/gfx906_60.HIP.fdb.txt -o "
+              "gfx906_60.HIP.fdb.txt --provenance from.csv\n\n"
+              "Exit status: 0, or 3 if something could not be read and was left out.");
+  verb->add_option("files", options->files, "Databases of one kind, told by their names")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("-o,--output", options->form.file, "Where the merged one goes")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--generation", options->form.generation,
+                   "Of find-dbs: 1 or 2 (default: that of the first)")
+      ->check(CLI::Range(1, 2));
+  verb->add_option("--schema", options->form.schema, "Of perf-dbs in SQLite")
+      ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
+      ->capture_default_str();
+  verb->add_option("--times", options->times,
+                   "For perf-dbs: the find-db of each, in the same order; without, the first to "
+                   "name parameters wins")
+      ->type_name("FILE");
+  verb->add_option("--provenance", options->provenance,
+                   "Write from which file each entry is, as CSV")
+      ->type_name("FILE");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunMerge(application, *options);
+    };
+  });
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,28 @@
+// `attune miopen ...`: the verbs for MIOpen's databases, one source file each.
+#pragma once
+
+#include <string>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/verbs.h"
+#include "storage/miopen/database.h"
+
+namespace attune::miopen {
+
+void AddLintVerb(CLI::App& miopen, Invocation& invocation);
+void AddConvertVerb(CLI::App& miopen, Invocation& invocation);
+void AddMergeVerb(CLI::App& miopen, Invocation& invocation);
+void AddDiffVerb(CLI::App& miopen, Invocation& invocation);
+
+// "find-db of gfx906_60, 120454 records".
+std::string Headline(const Database& database);
+
+// How many of each kind there are, the first `shown` of each with their places.
+std::string FindingsText(const Findings& findings, size_t shown);
+Json FindingsJson(const Findings& findings);
+
+// One line for what reading `database` left out, on the error stream; nothing if nothing was.
+// Returns whether something was.
+bool ReportLeftOut(const Database& database, Application& application);
+
+}  // namespace attune::miopen

@@ -1,0 +1,78 @@
+#include "apps/attune/miopen/output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/miopen/file_name.h"
+
+namespace attune::miopen {
+namespace {
+
+Status WritePerfText(const PerfTables& tables, const std::string& file) {
+  if (tables.targets.size() == 1) {
+    return WriteFileAtomically(file, Text(tables.targets.front().db));
+  }
+  return InvalidArgument(fmt::format(
+      "'{}' cannot have {} GPUs: a perf-db in text is of one. --target takes one of them out.",
+      file, tables.targets.size()));
+}
+
+// Targets for their names where rows have them, and none where the name of the file has it.
+Status FitTargets(PerfTables& tables, const std::string& file) {
+  for (TargetPerfDb& target : tables.targets) {
+    if (tables.schema == PerfSchema::kOneForTarget) {
+      target.target.clear();
+      continue;
+    }
+    if (!target.target.empty()) continue;
+    return InvalidArgument(fmt::format(
+        "Rows of a perf-db of version 1.0.0 name their GPU, and nothing says which one those for "
+        "'{}' are of. --target names it.",
+        file));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Generation GenerationFor(const OutputForm& form, const FindDb& db) {
+  if (form.generation.has_value()) {
+    return *form.generation == 1 ? Generation::kAlgorithms : Generation::kSolvers;
+  }
+  for (const FindRecord& record : db.records) {
+    for (const FindItem& item : record.items) {
+      if (item.generation == Generation::kSolvers) return Generation::kSolvers;
+    }
+  }
+  return db.records.empty() ? Generation::kSolvers : Generation::kAlgorithms;
+}
+
+Status WriteFindDb(const FindDb& db, Generation generation, const std::string& file) {
+  FindDb converted;
+  converted.records.reserve(db.records.size());
+  for (const FindRecord& record : db.records) {
+    converted.records.push_back(Converted(record, generation));
+  }
+  return WriteFileAtomically(file, Text(converted));
+}
+
+Status WritePerfDb(PerfTables tables, const OutputForm& form) {
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(form.file));
+  if (name.kind != DatabaseKind::kPerfDb) {
+    return InvalidArgument(fmt::format(
+        "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
+  }
+  if (name.storage == Storage::kText) return WritePerfText(tables, form.file);
+  for (TargetPerfDb& target : tables.targets) {
+    ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, PerfKeyForm::kPerfKey));
+    if (target.target.empty()) target.target = name.target;
+  }
+  tables.schema = form.schema == "1.0.0" ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
+  ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
+  return WritePerfTables(form.file, tables);
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,30 @@
+// Writes databases in the form that the name of the output asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/miopen/find_db.h"
+#include "attune/miopen/perf_db.h"
+#include "storage/miopen/perf_tables.h"
+
+namespace attune::miopen {
+
+struct OutputForm {
+  std::string file;
+  std::optional<int> generation;  // --generation, of find-dbs.
+  std::string schema = "1.1.0";   // --schema, of perf-dbs in SQLite.
+};
+
+// The generation that was asked for, else that of `db`: 2 if any of its items is.
+Generation GenerationFor(const OutputForm& form, const FindDb& db);
+
+// Each record in `generation`.
+Status WriteFindDb(const FindDb& db, Generation generation, const std::string& file);
+
+// SQLite or text by the name of the file. kInvalidArgument where the name is none of a perf-db, and
+// for several GPUs in a form that takes one.
+Status WritePerfDb(PerfTables tables, const OutputForm& form);
+
+}  // namespace attune::miopen

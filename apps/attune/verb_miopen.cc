@@ -1,0 +1,21 @@
+// attune miopen: databases of AMD's MIOpen.
+
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "apps/attune/verbs.h"
+
+namespace attune {
+
+void AddMiopenVerb(CLI::App& program, Invocation& invocation) {
+  CLI::App* verb =
+      AddVerb(program, "miopen", "Check, compare, merge and convert databases of AMD's MIOpen",
+              "  attune miopen lint tests/data/miopen/gfx906_60.HIP.fdb.txt "
+              "tests/data/miopen/gfx906_60.db\n"
+              "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt");
+  verb->require_subcommand(1);
+  miopen::AddLintVerb(*verb, invocation);
+  miopen::AddConvertVerb(*verb, invocation);
+  miopen::AddMergeVerb(*verb, invocation);
+  miopen::AddDiffVerb(*verb, invocation);
+}
+
+}  // namespace attune

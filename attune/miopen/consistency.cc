@@ -1,0 +1,77 @@
+#include "attune/miopen/consistency.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/solver_catalogue.h"
+#include "attune/problem/text_error.h"
+
+namespace attune::miopen {
+namespace {
+
+bool HasSolver(const PerfRecord& record, std::string_view solver) {
+  return std::any_of(record.items.begin(), record.items.end(),
+                     [solver](const PerfItem& item) { return item.solver == solver; });
+}
+
+// The records of a perf-db by the keys that a find-db's would have in it.
+class PerfLookup {
+ public:
+  explicit PerfLookup(const PerfDb& db) : form_(db.form) {
+    for (const PerfRecord& record : db.records) entries_.emplace(record.key, Entry{&record});
+  }
+
+  // Null if there is none. Remembers that it was looked for.
+  const PerfRecord* Find(const std::string& find_key) {
+    std::string key = find_key;
+    if (form_ == PerfKeyForm::kPerfKey) {
+      const auto parsed = ReadFindKey(find_key);
+      if (!parsed) return nullptr;
+      key = Text(PerfKeyOf(*parsed));
+    }
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return nullptr;
+    found->second.was_found = true;
+    return found->second.record;
+  }
+
+  bool WasFound(const PerfRecord& record) const { return entries_.at(record.key).was_found; }
+
+ private:
+  struct Entry {
+    const PerfRecord* record = nullptr;
+    bool was_found = false;
+  };
+
+  PerfKeyForm form_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+}  // namespace
+
+void CheckParameters(const FindDb& find_db, const PerfDb& perf_db, PairFindings findings) {
+  PerfLookup lookup(perf_db);
+  for (const FindRecord& record : find_db.records) {
+    const PerfRecord* const parameters = lookup.Find(record.key);
+    for (const FindItem& item : record.items) {
+      const SolverFacts* const solver = FindSolver(item.solver);
+      if (solver == nullptr || !solver->is_tunable) continue;
+      if (parameters != nullptr && HasSolver(*parameters, item.solver)) continue;
+      findings.of_find_db.Add(FindingKind::kNoPerfRow, record.line,
+                              fmt::format("{} of '{}'.", item.solver, record.key));
+    }
+  }
+  for (const PerfRecord& record : perf_db.records) {
+    if (lookup.WasFound(record)) continue;
+    for (const PerfItem& item : record.items) {
+      findings.of_perf_db.Add(FindingKind::kNoFindRecord, record.line,
+                              fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
+    }
+  }
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,36 @@
+// MIOpen's words for what a convolution is made of, as its databases spell them.
+// docs/formats/miopen.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attune::miopen {
+
+enum class Direction : uint8_t { kForward, kBackwardData, kBackwardWeights };
+char Letter(Direction direction);  // 'F', 'B', 'W'.
+std::optional<Direction> DirectionOf(std::string_view letter);
+
+// How one tensor lies in memory. NCHWc and CHWNc hold channels in vectors; "UNKNOWN" is what MIOpen
+// writes where strides fit no name.
+enum class TensorLayout : uint8_t { kNchw, kNhwc, kChwn, kNchwc, kChwnc, kNcdhw, kNdhwc, kUnknown };
+std::string_view Name(TensorLayout layout);
+std::optional<TensorLayout> LayoutOf(std::string_view name);
+
+enum class ElementType : uint8_t { kFp32, kFp16, kBf16, kInt8, kInt32, kInt64, kFp64, kFp8, kBf8 };
+std::string_view Name(ElementType type);
+std::optional<ElementType> TypeOf(std::string_view name);
+
+// Of input, weights and output.
+using ElementTypes = std::array<ElementType, 3>;
+
+// One name where all three are the same, else the three without anything between them:
+// "INT8INT8INT32".
+std::string TextOf(const ElementTypes& types);
+std::optional<ElementTypes> TypesOf(std::string_view text);
+
+}  // namespace attune::miopen

@@ -1,0 +1,47 @@
+// What the name of a file says about the database in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+
+namespace attune::miopen {
+
+enum class DatabaseKind { kFindDb, kPerfDb, kKernelDb };
+std::string_view Name(DatabaseKind kind);  // "find-db", "perf-db", "kernel-db".
+
+// How perf-dbs are kept.
+enum class Storage { kText, kSqlite };
+
+struct FileName {
+  DatabaseKind kind = DatabaseKind::kFindDb;
+  Storage storage = Storage::kText;
+  // "gfx906_60", as ParseTargetName takes it. Empty where the name tells of none, as "miopen.db",
+  // which had all GPUs in it until 2021, or a kernel db of all GPUs of an architecture.
+  std::string target;
+  std::string runtime;   // "HIP", "OpenCL", or empty.
+  bool is_user = false;  // Written by a library in use, not shipped.
+};
+
+// From the last part of `path`. kInvalidArgument for a name that no database of MIOpen's has, with
+// those that there are; kUnsupported for databases of fusions and batch normalisation, whose keys
+// are others.
+Result<FileName> ParseFileName(const std::filesystem::path& path);
+
+// A GPU as names of databases have it.
+struct GpuName {
+  std::string arch;       // "gfx90a"
+  std::string features;   // "_sramecc", "_nosramecc", "_xnack"; mostly empty.
+  int compute_units = 0;  // Of RDNA the number of work group processors.
+
+  friend bool operator==(const GpuName&, const GpuName&) = default;
+};
+
+// Up to 64 compute units follow behind '_' in decimal ("gfx906_60"), more of them in hexadecimal
+// without anything between ("gfx90a68" has 104).
+Result<GpuName> ParseTargetName(std::string_view target);
+std::string TargetName(const GpuName& gpu);
+
+}  // namespace attune::miopen

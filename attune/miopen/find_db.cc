@@ -1,0 +1,248 @@
+#include "attune/miopen/find_db.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/solver_catalogue.h"
+#include "attune/miopen/text_db.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr std::string_view kNoCacheKey = "<unused>";
+
+// The next field before a comma, which is passed.
+std::string_view NextField(std::string_view& rest) {
+  const size_t end = std::min(rest.find(','), rest.size());
+  const std::string_view field = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return field;
+}
+
+// All of `text`; nothing if it is no such number.
+template <class Number>
+std::optional<Number> NumberOf(std::string_view text) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::string WhyImpossible(std::string_view time, std::optional<double> value) {
+  if (!value.has_value()) return fmt::format("{} is no number", Quoted(time));
+  return fmt::format("{} ms is {}", time,
+                     *value == 0 ? "zero" : (*value < 0 ? "negative" : "not finite"));
+}
+
+class FindDbReader {
+ public:
+  explicit FindDbReader(Findings& findings) : findings_(findings) {}
+
+  void Add(const TextRecord& text) {
+    CheckOrder(text);
+    const auto key = ReadFindKey(text.key);
+    if (!key) return BadKey(text, key.error().reason);
+    if (Text(*key) != text.key) {
+      return BadKey(text, fmt::format("MIOpen spells it '{}'", Text(*key)));
+    }
+    if (!seen_.insert(std::string(text.key)).second) {
+      findings_.Add(FindingKind::kDuplicateKey, text.line,
+                    fmt::format("Key '{}' stands further up.", text.key));
+      return;
+    }
+    if (const auto problem = ProblemOf(*key);
+        problem.status().code() == StatusCode::kInvalidArgument) {
+      findings_.Add(FindingKind::kImpossibleProblem, text.line,
+                    fmt::format("Key '{}': {}", text.key, problem.error().message()));
+    }
+    FindRecord record{std::string(text.key), {}, text.line};
+    for (const TextItem& item : text.items) AddItem(item, *key, record);
+    CheckItemOrder(record);
+    if (!record.items.empty()) db_.records.push_back(std::move(record));
+  }
+
+  FindDb Finish() { return std::move(db_); }
+
+ private:
+  void CheckOrder(const TextRecord& text) {
+    if (text.key < last_key_) {
+      findings_.Add(FindingKind::kUnsortedKeys, text.line,
+                    fmt::format("Key '{}' belongs before '{}'.", text.key, last_key_));
+    }
+    last_key_ = text.key;
+  }
+
+  void BadKey(const TextRecord& text, std::string_view why) {
+    findings_.Add(FindingKind::kBadKey, text.line,
+                  fmt::format("Key {}: {}", Quoted(text.key), why));
+  }
+
+  void AddItem(const TextItem& text, const FindKey& key, FindRecord& record) {
+    FindItem item;
+    std::string_view values = text.values;
+    const bool is_old = ParseAlgorithm(text.id).has_value();
+    item.generation = is_old ? Generation::kAlgorithms : Generation::kSolvers;
+    const auto fields = 1 + std::count(values.begin(), values.end(), ',');
+    const auto needed = is_old ? 5 : 3;
+    if (fields < needed) {
+      findings_.Add(FindingKind::kBadItem, record.line,
+                    fmt::format("Item {} has {} of {} fields.", Quoted(text.id), fields, needed));
+      return;
+    }
+    item.solver = is_old ? NextField(values) : text.id;
+    item.time = NextField(values);
+    const std::string_view workspace = NextField(values);
+    item.algorithm = is_old ? text.id : NextField(values);
+    if (is_old) {
+      item.cache_algorithm = NextField(values);
+      item.cache_key = values;
+    }
+    if (CheckItem(item, workspace, record)) Keep(std::move(item), key, record);
+  }
+
+  // Reads both numbers.
+  bool CheckItem(FindItem& item, std::string_view workspace, const FindRecord& record) {
+    const auto time = NumberOf<double>(item.time);
+    if (!time.has_value() || !std::isfinite(*time) || *time <= 0) {
+      findings_.Add(FindingKind::kImpossibleTime, record.line,
+                    fmt::format("{} of '{}': {}.", Quoted(item.solver), record.key,
+                                WhyImpossible(item.time, time)));
+      return false;
+    }
+    const auto bytes = NumberOf<int64_t>(workspace);
+    if (!bytes.has_value() || *bytes < 0) {
+      findings_.Add(FindingKind::kBadWorkspace, record.line,
+                    fmt::format("{} of '{}': {} is no number of bytes.", Quoted(item.solver),
+                                record.key, Quoted(workspace)));
+      return false;
+    }
+    item.time_ms = *time;
+    item.workspace_bytes = *bytes;
+    return true;
+  }
+
+  void Keep(FindItem item, const FindKey& key, FindRecord& record) {
+    // What MIOpen takes for the same: the same word before the colon.
+    const bool is_known =
+        std::any_of(record.items.begin(), record.items.end(), [&item](const FindItem& other) {
+          if (other.generation != item.generation) return other.solver == item.solver;
+          return item.generation == Generation::kSolvers ? other.solver == item.solver
+                                                         : other.algorithm == item.algorithm;
+        });
+    if (is_known) {
+      findings_.Add(FindingKind::kDuplicateSolver, record.line,
+                    fmt::format("{} is in '{}' before.", Quoted(item.solver), record.key));
+      return;
+    }
+    CheckNames(item, key, record);
+    record.items.push_back(std::move(item));
+  }
+
+  void CheckNames(const FindItem& item, const FindKey& key, const FindRecord& record) {
+    const SolverFacts* const solver = FindSolver(item.solver);
+    if (solver == nullptr || solver->is_removed) {
+      findings_.Add(solver == nullptr ? FindingKind::kUnknownSolver : FindingKind::kRemovedSolver,
+                    record.line, fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
+    }
+    const auto algorithm = ParseAlgorithm(item.algorithm);
+    if (algorithm.has_value() && algorithm->direction == key.direction) return;
+    findings_.Add(
+        FindingKind::kWrongAlgorithm, record.line,
+        fmt::format("{} of {} in '{}'.", Quoted(item.algorithm), Quoted(item.solver), record.key));
+  }
+
+  void CheckItemOrder(const FindRecord& record) {
+    const bool is_sorted =
+        std::is_sorted(record.items.begin(), record.items.end(),
+                       [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
+    if (is_sorted) return;
+    findings_.Add(FindingKind::kUnsortedItems, record.line, fmt::format("'{}'.", record.key));
+  }
+
+  Findings& findings_;
+  FindDb db_;
+  std::string last_key_;
+  std::unordered_set<std::string> seen_;
+};
+
+void SortByTime(std::vector<FindItem>& items) {
+  std::stable_sort(items.begin(), items.end(),
+                   [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
+}
+
+void AppendItem(const FindItem& item, std::string& text) {
+  if (item.generation == Generation::kSolvers) {
+    fmt::format_to(std::back_inserter(text), "{}:{},{},{}", item.solver, item.time,
+                   item.workspace_bytes, item.algorithm);
+    return;
+  }
+  fmt::format_to(std::back_inserter(text), "{}:{},{},{},{},{}", item.algorithm, item.solver,
+                 item.time, item.workspace_bytes, item.cache_algorithm, item.cache_key);
+}
+
+}  // namespace
+
+FindDb ReadFindDb(std::string_view content, Findings& findings) {
+  FindDbReader reader(findings);
+  ReadTextDb(content, findings, [&reader](const TextRecord& record) { reader.Add(record); });
+  return reader.Finish();
+}
+
+FindRecord Converted(const FindRecord& record, Generation generation) {
+  FindRecord converted{record.key, {}, record.line};
+  std::vector<FindItem> items = record.items;
+  SortByTime(items);
+  for (FindItem& item : items) {
+    const bool is_beaten =
+        std::any_of(converted.items.begin(), converted.items.end(), [&](const FindItem& quicker) {
+          return generation == Generation::kSolvers ? quicker.solver == item.solver
+                                                    : quicker.algorithm == item.algorithm;
+        });
+    if (is_beaten) continue;
+    if (item.generation != generation && generation == Generation::kAlgorithms) {
+      item.cache_algorithm = item.algorithm;
+      item.cache_key = kNoCacheKey;
+    }
+    if (generation == Generation::kSolvers) {
+      item.cache_algorithm.clear();
+      item.cache_key.clear();
+    }
+    item.generation = generation;
+    converted.items.push_back(std::move(item));
+  }
+  return converted;
+}
+
+void AppendText(const FindRecord& record, std::string& text) {
+  std::vector<FindItem> items = record.items;
+  SortByTime(items);
+  text += record.key;
+  for (size_t i = 0; i < items.size(); ++i) {
+    text += i == 0 ? '=' : ';';
+    AppendItem(items[i], text);
+  }
+  text += '\n';
+}
+
+std::string Text(const FindDb& db) {
+  std::vector<const FindRecord*> sorted;
+  sorted.reserve(db.records.size());
+  for (const FindRecord& record : db.records) sorted.push_back(&record);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const FindRecord* a, const FindRecord* b) { return a->key < b->key; });
+  std::string text;
+  for (const FindRecord* const record : sorted) AppendText(*record, text);
+  return text;
+}
+
+std::string TimeText(double time_ms) { return fmt::format("{:.6g}", time_ms); }
+
+}  // namespace attune::miopen

@@ -1,0 +1,73 @@
+// What is wrong in a database of MIOpen's: where, and why.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attune::miopen {
+
+enum class FindingKind : uint8_t {
+  // Left out of what was read.
+  kBadLine,          // No record: no key, no item, bytes that are no printable ASCII.
+  kBadItem,          // No name, or too few fields.
+  kBadKey,           // A key that is none, or not spelled as MIOpen does.
+  kImpossibleTime,   // Zero, negative, infinite, or no number at all.
+  kBadWorkspace,     // No number of bytes.
+  kDuplicateKey,     // MIOpen reads the first.
+  kDuplicateSolver,  // Within a record; MIOpen reads the first.
+  kBadRow,           // Of a table: a type or a value that its column cannot have.
+  kBadKernel,        // A kernel whose bytes cannot be unpacked.
+  kHashMismatch,     // A kernel whose bytes are not those of its hash.
+  // Kept as it is.
+  kImpossibleProblem,  // Whose output does not follow from the rest of its key.
+  kUnknownSolver,      // That no MIOpen ever had for convolutions.
+  kRemovedSolver,      // That MIOpen has no more.
+  kWrongAlgorithm,     // Not an algorithm, or of another direction than the key.
+  kUnsortedKeys,       // A record before its predecessor: MIOpen's own files are sorted.
+  kUnsortedItems,      // A quicker solver behind a slower one.
+  kNoPerfRow,          // A tunable solver of a find-db that the perf-db has no parameters for.
+  kNoFindRecord,       // Parameters for what the find-db does not name.
+  kUnusedConfig,       // A perf-db configuration without parameters.
+  kMissingKernel,      // The fastest solver of a record has no kernel in the kernel db.
+  kOrphanKernel,       // A kernel of no solver that any record names.
+};
+inline constexpr size_t kFindingKinds = 21;
+
+// "bad_line" and so on: the words of --json.
+std::string_view Name(FindingKind kind);
+// What a person reads: "lines that are no record".
+std::string_view Description(FindingKind kind);
+
+struct Finding {
+  FindingKind kind = FindingKind::kBadLine;
+  uint64_t line = 0;  // 1-based; of a table the row's id. 0: of the file as a whole.
+  std::string reason;
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// Counts everything and keeps the first kMostKept of each kind.
+class Findings {
+ public:
+  static constexpr size_t kMostKept = 10'000;
+
+  void Add(FindingKind kind, uint64_t line, std::string reason);
+  // What `other` counted and kept, behind what this one has.
+  void Append(const Findings& other);
+
+  uint64_t count(FindingKind kind) const { return counts_[static_cast<size_t>(kind)]; }
+  uint64_t total() const;
+  // In the order in which they were added.
+  const std::vector<Finding>& kept() const { return kept_; }
+
+ private:
+  std::array<uint64_t, kFindingKinds> counts_ = {};
+  std::array<size_t, kFindingKinds> kept_counts_ = {};
+  std::vector<Finding> kept_;
+};
+
+}  // namespace attune::miopen

@@ -1,0 +1,145 @@
+#include "attune/miopen/perf_db.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/miopen/solver_catalogue.h"
+#include "attune/miopen/text_db.h"
+
+namespace attune::miopen {
+namespace {
+
+// Whether the key is spelled as MIOpen spells it; else why not.
+template <class Key>
+Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
+  if (!key) return InvalidArgument(key.error().reason);
+  if (Text(*key) == text) return Status::Ok();
+  return InvalidArgument(fmt::format("MIOpen spells it '{}'", Text(*key)));
+}
+
+Status CheckKey(std::string_view text, PerfKeyForm form) {
+  return form == PerfKeyForm::kPerfKey ? CheckSpelling(ReadPerfKey(text), text)
+                                       : CheckSpelling(ReadFindKey(text), text);
+}
+
+class PerfDbReader {
+ public:
+  explicit PerfDbReader(Findings& findings) : findings_(findings) {}
+
+  void Add(const TextRecord& text) {
+    // Keys of find-dbs have a '-' and the others have none.
+    if (db_.records.empty()) {
+      db_.form =
+          text.key.find('-') == text.key.npos ? PerfKeyForm::kPerfKey : PerfKeyForm::kFindKey;
+    }
+    CheckOrder(text);
+    if (const Status key = CheckKey(text.key, db_.form); !key.ok()) {
+      findings_.Add(FindingKind::kBadKey, text.line,
+                    fmt::format("Key {}: {}", Quoted(text.key), key.message()));
+      return;
+    }
+    if (!seen_.insert(std::string(text.key)).second) {
+      findings_.Add(FindingKind::kDuplicateKey, text.line,
+                    fmt::format("Key '{}' stands further up.", text.key));
+      return;
+    }
+    PerfRecord record{std::string(text.key), {}, text.line};
+    for (const TextItem& item : text.items) AddItem(item, record);
+    db_.records.push_back(std::move(record));
+  }
+
+  PerfDb Finish() { return std::move(db_); }
+
+ private:
+  void CheckOrder(const TextRecord& text) {
+    if (text.key < last_key_) {
+      findings_.Add(FindingKind::kUnsortedKeys, text.line,
+                    fmt::format("Key '{}' belongs before '{}'.", text.key, last_key_));
+    }
+    last_key_ = text.key;
+  }
+
+  void AddItem(const TextItem& item, PerfRecord& record) {
+    const bool is_known =
+        std::any_of(record.items.begin(), record.items.end(),
+                    [&item](const PerfItem& other) { return other.solver == item.id; });
+    if (is_known) {
+      findings_.Add(FindingKind::kDuplicateSolver, record.line,
+                    fmt::format("{} is in '{}' before.", Quoted(item.id), record.key));
+      return;
+    }
+    if (const SolverFacts* solver = FindSolver(item.id); solver == nullptr || solver->is_removed) {
+      findings_.Add(solver == nullptr ? FindingKind::kUnknownSolver : FindingKind::kRemovedSolver,
+                    record.line, fmt::format("{} of '{}'.", Quoted(item.id), record.key));
+    }
+    record.items.push_back({std::string(item.id), std::string(item.values)});
+  }
+
+  Findings& findings_;
+  PerfDb db_;
+  std::string last_key_;
+  std::unordered_set<std::string> seen_;
+};
+
+// Items that `record` does not have yet.
+void AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
+  for (const PerfItem& item : items) {
+    const bool is_known =
+        std::any_of(record.items.begin(), record.items.end(),
+                    [&item](const PerfItem& other) { return other.solver == item.solver; });
+    if (!is_known) record.items.push_back(item);
+  }
+}
+
+}  // namespace
+
+PerfDb ReadPerfDb(std::string_view content, Findings& findings) {
+  PerfDbReader reader(findings);
+  ReadTextDb(content, findings, [&reader](const TextRecord& record) { reader.Add(record); });
+  return reader.Finish();
+}
+
+Result<PerfDb> Converted(const PerfDb& db, PerfKeyForm form) {
+  if (db.form == form) return db;
+  if (form == PerfKeyForm::kFindKey) {
+    return Unsupported(
+        "A perf-db cannot be written under the keys of a find-db: its own lack the extents of the "
+        "output and two layouts. Write it as 'text' or 'sqlite' instead.");
+  }
+  PerfDb converted{form, {}};
+  std::unordered_map<std::string, size_t> place_of;
+  for (const PerfRecord& record : db.records) {
+    const auto key = ReadFindKey(record.key);
+    if (!key) return InvalidArgument(fmt::format("Key '{}': {}", record.key, key.error().reason));
+    const std::string text = Text(PerfKeyOf(*key));
+    const auto [place, is_new] = place_of.try_emplace(text, converted.records.size());
+    if (is_new) converted.records.push_back({text, {}, record.line});
+    AddMissing(record.items, converted.records[place->second]);
+  }
+  return converted;
+}
+
+std::string Text(const PerfDb& db) {
+  std::vector<const PerfRecord*> sorted;
+  for (const PerfRecord& record : db.records) {
+    if (!record.items.empty()) sorted.push_back(&record);
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const PerfRecord* a, const PerfRecord* b) { return a->key < b->key; });
+  std::string text;
+  for (const PerfRecord* const record : sorted) {
+    text += record->key;
+    for (size_t i = 0; i < record->items.size(); ++i) {
+      fmt::format_to(std::back_inserter(text), "{}{}:{}", i == 0 ? '=' : ';',
+                     record->items[i].solver, record->items[i].params);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace attune::miopen

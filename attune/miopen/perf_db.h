@@ -1,0 +1,50 @@
+// Perf-dbs: the parameters of tunable solvers for a problem. docs/formats/miopen.md has the forms:
+// two versions of SQLite tables, and two texts. Tables are read and written in storage/miopen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/finding.h"
+
+namespace attune::miopen {
+
+// Of one solver: words of its own that nobody else understands, without ';' and '='.
+struct PerfItem {
+  std::string solver;
+  std::string params;
+
+  friend bool operator==(const PerfItem&, const PerfItem&) = default;
+};
+
+// What is known for one key.
+struct PerfRecord {
+  std::string key;              // Text(PerfKey), or in the oldest text Text(FindKey).
+  std::vector<PerfItem> items;  // Of distinct solvers; none for a configuration without parameters.
+  uint64_t line = 0;            // 1-based, or the id of the row in table `config`; 0: of no file.
+};
+
+enum class PerfKeyForm { kPerfKey, kFindKey };
+
+// In the order of the file, keys distinct.
+struct PerfDb {
+  PerfKeyForm form = PerfKeyForm::kPerfKey;
+  std::vector<PerfRecord> records;
+};
+
+// Both texts, told apart by the first key that is one. Never fails as a whole.
+PerfDb ReadPerfDb(std::string_view content, Findings& findings);
+
+// The same under the keys of `form`. What the oldest text does not tell from one another becomes
+// one record, in which the first to name a solver counts; the other way round is kUnsupported,
+// because a PerfKey lacks what a FindKey has.
+Result<PerfDb> Converted(const PerfDb& db, PerfKeyForm form);
+
+// One line for each record with items, sorted by the bytes of the keys; items as they stand.
+std::string Text(const PerfDb& db);
+
+}  // namespace attune::miopen

@@ -1,0 +1,42 @@
+// Any database of MIOpen's, told by its name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/miopen/file_name.h"
+#include "attune/miopen/find_db.h"
+#include "attune/miopen/finding.h"
+#include "storage/miopen/perf_tables.h"
+
+namespace attune::miopen {
+
+// A kernel without its code, which may be large.
+struct KernelEntry {
+  std::string name;
+  std::string options;
+  std::string hash;
+  uint64_t id = 0;  // Of its row.
+};
+using KernelList = std::vector<KernelEntry>;
+
+struct Database {
+  std::filesystem::path path;
+  FileName name;
+  Findings findings;  // Of this file alone.
+  std::variant<FindDb, PerfTables, KernelList> content;
+
+  const FindDb* find_db() const { return std::get_if<FindDb>(&content); }
+  const PerfTables* perf_tables() const { return std::get_if<PerfTables>(&content); }
+  const KernelList* kernels() const { return std::get_if<KernelList>(&content); }
+};
+
+// Reads all of it, and unpacks each kernel to see whether it is what its hash says. A text perf-db
+// is one target without a name. Fails as ParseFileName does, as a file that cannot be read, and for
+// a database of other tables; what is wrong inside is a finding.
+Result<Database> ReadDatabase(const std::filesystem::path& path);
+
+}  // namespace attune::miopen

@@ -1,0 +1,39 @@
+// Perf-dbs as SQLite tables: versions 1.0.0 and 1.1.0. docs/formats/miopen.md.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/miopen/finding.h"
+#include "attune/miopen/perf_db.h"
+
+namespace attune::miopen {
+
+enum class PerfSchema {
+  kOneForAll,     // 1.0.0: one file, rows have the GPU.
+  kOneForTarget,  // 1.1.0: a file for each GPU.
+};
+
+// What a file has for one GPU.
+struct TargetPerfDb {
+  std::string target;  // "gfx906_60"; empty under kOneForTarget, where the name of the file has it.
+  PerfDb db;           // Under PerfKeyForm::kPerfKey.
+};
+
+struct PerfTables {
+  PerfSchema schema = PerfSchema::kOneForTarget;
+  std::vector<TargetPerfDb> targets;  // Sorted by target; exactly one under kOneForTarget.
+};
+
+// Rows that cannot be are left out and are findings of their ids. kInvalidArgument for a database
+// whose tables lack what MIOpen looks for.
+Result<PerfTables> ReadPerfTables(const std::filesystem::path& path, Findings& findings);
+
+// Replaces `path`. kInvalidArgument for several targets under kOneForTarget, or one under
+// kOneForAll that is no name of a GPU.
+Status WritePerfTables(const std::filesystem::path& path, const PerfTables& tables);
+
+}  // namespace attune::miopen

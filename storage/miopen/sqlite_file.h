@@ -1,0 +1,84 @@
+// SQLite files of other programs, read without trust or written whole. Private to this folder.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+
+namespace attune::miopen {
+
+// A prepared statement. Gone before its file is.
+class SqliteStatement {
+ public:
+  SqliteStatement(sqlite3* database, sqlite3_stmt* statement)
+      : database_(database), statement_(statement) {}
+
+  // Values of the next run, from the first parameter on.
+  SqliteStatement& Bind(int64_t value);
+  SqliteStatement& Bind(std::string_view text);
+  SqliteStatement& BindBlob(std::string_view bytes);
+
+  // Whether there is a row. Views of the row before are invalid then.
+  Result<bool> Next();
+  // Runs a statement without rows and makes it ready for new values.
+  Status Run();
+
+  // Of the row, by the type that it is stored with; nothing if it has another one.
+  std::optional<int64_t> Integer(int column) const;
+  std::optional<std::string_view> Text(int column) const;
+  std::optional<std::string_view> Blob(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+
+  sqlite3* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int bound_ = 0;
+};
+
+class SqliteFile {
+ public:
+  // Nothing in the file is run: no function that a schema names, no view. kNotFound, kUnavailable;
+  // kDataLoss for what is no SQLite database.
+  static Result<SqliteFile> OpenToRead(const std::filesystem::path& path);
+  // A new database in place of what is at `path`, where it appears with Commit().
+  static Result<SqliteFile> Create(const std::filesystem::path& path);
+  SqliteFile(SqliteFile&& other) noexcept = default;
+  SqliteFile& operator=(SqliteFile&&) = delete;
+  ~SqliteFile();
+
+  Result<SqliteStatement> Prepare(std::string_view sql);
+  Status Execute(const std::string& sql);
+
+  // Ok if `table` is a table, no view, that has all of `columns`.
+  Status CheckTable(std::string_view table, std::span<const std::string_view> columns);
+  // Whether `table` has a column of that name.
+  Result<bool> HasColumn(std::string_view table, std::string_view column);
+
+  // Of a created one: syncs it and renames it to its place. Mode 0644 less the umask.
+  Status Commit();
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  };
+
+  explicit SqliteFile(std::filesystem::path path) : path_(std::move(path)) {}
+  Status Open(const std::filesystem::path& path, int flags);
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;  // Of a created one, until it is committed.
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+}  // namespace attune::miopen
