@@ -1,11 +1,8 @@
 #include "backends/cuda/conv_relayout.h"
 
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "attune/problem/conv_operands.h"
 #include "attune/problem/problem.h"
+#include "backends/cuda/copy_limit.h"
 
 namespace attune::cuda {
 namespace {
@@ -143,23 +140,17 @@ Result<ConvRelayout> LayOutAnew(const Conv& conv, std::string_view name) {
 }
 
 Result<std::vector<std::string>> PossibleRelayouts(const Conv& conv, int64_t limit_bytes) {
-  Status refusal = Unsupported("With one channel or one pixel, channels-first is channels-last.");
-  std::vector<std::string> names;
-  for (std::string& name : RelayoutNames(conv)) {
-    const Result<ConvRelayout> relayout = LayOutAnew(conv, name);
-    if (!relayout.ok()) {
-      refusal = Unsupported(relayout.error().message());
-    } else if (relayout->CopiesBytes() > static_cast<size_t>(limit_bytes)) {
-      refusal = Unsupported(fmt::format(
-          "Copies of the tensors in layout '{}' take {} bytes, and {} is the most that they may "
-          "take of the workspace. cuDNN's other solvers take the tensors as they are.",
-          name, relayout->CopiesBytes(), limit_bytes));
-    } else {
-      names.push_back(std::move(name));
-    }
+  const std::vector<std::string> names = RelayoutNames(conv);
+  if (names.empty()) {
+    return Unsupported("With one channel or one pixel, channels-first is channels-last.");
   }
-  if (names.empty()) return refusal;
-  return names;
+  const auto copies_bytes_of = [&](const std::string& name) -> Result<size_t> {
+    ATTUNE_ASSIGN_OR_RETURN(const ConvRelayout relayout, LayOutAnew(conv, name));
+    return relayout.CopiesBytes();
+  };
+  return WaysWithinLimit(names, copies_bytes_of, limit_bytes,
+                         {.what = "the tensors in layout",
+                          .instead = "cuDNN's other solvers take the tensors as they are."});
 }
 
 }  // namespace attune::cuda

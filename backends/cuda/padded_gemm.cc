@@ -50,7 +50,7 @@ class PaddedExecutable final : public Executable {
         algorithm_(inner.algorithm) {}
 
   size_t workspace_bytes() const override {
-    return CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
+    return layout_.CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
   // As cuBLASLt's own.
@@ -69,29 +69,22 @@ class PaddedExecutable final : public Executable {
       ATTUNE_RETURN_IF_ERROR(realigner_.Launch(CopyIn(kC, given, used), {}, stream));
     }
     const void* bias = gemm_.bias == Bias::kNone ? nullptr : BytesAt(operands[2]);
-    ATTUNE_RETURN_IF_ERROR(
-        product_.Run(algorithm_.algo, {.alpha = arguments.alpha,
-                                       .beta = arguments.beta,
-                                       .a = used[kA],
-                                       .b = used[kB],
-                                       .bias = bias,
-                                       .c = used[kC],
-                                       .workspace = BytesAt(arguments.workspace) + CopiesBytes(),
-                                       .workspace_bytes = algorithm_.workspaceSize,
-                                       .stream = stream}));
+    ATTUNE_RETURN_IF_ERROR(product_.Run(
+        algorithm_.algo, {.alpha = arguments.alpha,
+                          .beta = arguments.beta,
+                          .a = used[kA],
+                          .b = used[kB],
+                          .bias = bias,
+                          .c = used[kC],
+                          .workspace = BytesAt(arguments.workspace) + layout_.CopiesBytes(),
+                          .workspace_bytes = algorithm_.workspaceSize,
+                          .stream = stream}));
     if (!layout_.is_copied[kC]) return Status::Ok();
     return realigner_.Launch(
         CopyOf(StoredAs(layout_.inner, kC), used[kC], StoredAs(gemm_, kC), given[kC]), {}, stream);
   }
 
  private:
-  size_t CopiesBytes() const {
-    size_t sum_bytes = 0;
-    for (const GemmOperand which : {kA, kB, kC})
-      sum_bytes += ScratchBytes(layout_.CopyBytes(which));
-    return sum_bytes;
-  }
-
   // Where the product finds each operand: in the scratch memory, one behind the other, if copied.
   std::array<std::byte*, 3> Places(std::array<std::byte*, 3> places, std::byte* scratch) const {
     for (const GemmOperand which : {kA, kB, kC}) {
@@ -141,10 +134,7 @@ class PaddedGemm final : public CompositeGemm {
 
  private:
   Result<std::vector<ParameterValue>> Ways(const Gemm& gemm) const override {
-    std::vector<std::string> paddings = PaddingNames(gemm);
-    if (paddings.empty()) {
-      return Unsupported("Every column starts at a multiple of 16 bytes already.");
-    }
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> paddings, PossiblePaddings(gemm));
     return std::vector<ParameterValue>(paddings.begin(), paddings.end());
   }
 

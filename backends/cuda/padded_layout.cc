@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/copy_limit.h"
+
 namespace attune::cuda {
 namespace {
 
@@ -69,6 +71,12 @@ size_t PaddedLayout::CopyBytes(GemmOperand which) const {
                              matrix.element_bytes);
 }
 
+size_t PaddedLayout::CopiesBytes() const {
+  size_t sum_bytes = 0;
+  for (const GemmOperand which : kOperands) sum_bytes += ScratchBytes(CopyBytes(which));
+  return sum_bytes;
+}
+
 std::vector<std::string> PaddingNames(const Gemm& gemm) {
   const bool inputs = IsMisaligned(gemm, kA) || IsMisaligned(gemm, kB);
   const bool output = IsMisaligned(gemm, kC);
@@ -102,6 +110,20 @@ Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding) {
   layout.inner = Normalized(layout.inner);
   ATTUNE_RETURN_IF_ERROR(Validate(layout.inner));
   return layout;
+}
+
+Result<std::vector<std::string>> PossiblePaddings(const Gemm& gemm, int64_t limit_bytes) {
+  const std::vector<std::string> names = PaddingNames(gemm);
+  if (names.empty()) {
+    return Unsupported("Every column starts at a multiple of 16 bytes already.");
+  }
+  const auto copies_bytes_of = [&](const std::string& name) -> Result<size_t> {
+    ATTUNE_ASSIGN_OR_RETURN(const PaddedLayout layout, LayOut(gemm, name));
+    return layout.CopiesBytes();
+  };
+  return WaysWithinLimit(names, copies_bytes_of, limit_bytes,
+                         {.what = "the operands with padding",
+                          .instead = "cuda.cublaslt-gemm takes the operands as they are."});
 }
 
 }  // namespace attune::cuda

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/problem/gemm.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 
@@ -36,6 +38,8 @@ struct PaddedLayout {
 
   // Of the copy of one operand; 0 if it is none.
   size_t CopyBytes(GemmOperand which) const;
+  // What the copies take in the workspace.
+  size_t CopiesBytes() const;
 };
 
 // The ways to pad `gemm`, best guess first; none if every column starts at a multiple of 16 bytes
@@ -49,5 +53,10 @@ std::vector<std::string> PaddingNames(const Gemm& gemm);
 // REQUIRES: `padding` is one of PaddingNames(gemm). Fails as Validate does where the padded product
 // exceeds a limit.
 Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding);
+
+// Those of PaddingNames whose copies keep to `limit_bytes` together, and whose padded product
+// exceeds no limit. kUnsupported with the reason if there are none.
+Result<std::vector<std::string>> PossiblePaddings(const Gemm& gemm,
+                                                  int64_t limit_bytes = kMostScratchBytes);
 
 }  // namespace attune::cuda

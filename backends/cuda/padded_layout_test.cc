@@ -1,5 +1,6 @@
 #include "backends/cuda/padded_layout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace attune::cuda {
@@ -96,6 +97,34 @@ TEST(PaddedLayoutTest, OperandsThatStartAnywhereAreAllCopied) {
 
   EXPECT_EQ(layout.is_copied, (std::array<bool, 3>{true, true, true}));
   EXPECT_EQ(layout.inner.alignment_bytes, 256);
+}
+
+TEST(PaddedLayoutTest, CopiesKeepToTheirLimit) {
+  const Gemm gemm = Bf16(1111, 1237, 3331);
+  const auto bytes = [&](std::string_view padding) {
+    return static_cast<int64_t>(Padded(gemm, padding).CopiesBytes());
+  };
+  ASSERT_GT(bytes("filled"), bytes("all"));
+  ASSERT_GT(bytes("all"), bytes("inputs"));
+
+  EXPECT_EQ(*PossiblePaddings(gemm, bytes("filled")), (Names{"all", "inputs", "filled"}));
+  EXPECT_EQ(*PossiblePaddings(gemm, bytes("filled") - 1), (Names{"all", "inputs"}));
+  EXPECT_EQ(*PossiblePaddings(gemm, bytes("all") - 1), Names{"inputs"});
+  const Status refused = PossiblePaddings(gemm, bytes("inputs") - 1).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused.message(),
+              testing::AllOf(
+                  testing::HasSubstr("'filled' take " + std::to_string(bytes("filled")) + " bytes"),
+                  testing::HasSubstr(std::to_string(bytes("inputs") - 1) + " is the most")));
+}
+
+TEST(PaddedLayoutTest, WithoutAWordTheLimitIsThatOfAllCandidates) {
+  // Copies of A and B of 128 MiB each keep to it, and that of C beside them does not.
+  EXPECT_EQ(*PossiblePaddings(Bf16(8191, 8191, 8191)), Names{"inputs"});
+  EXPECT_THAT(PossiblePaddings(Bf16(4096, 4096, 4096)).status().message(),
+              testing::HasSubstr("multiple of 16 bytes already"));
+  // Beyond it as a whole.
+  EXPECT_EQ(PossiblePaddings(Bf16(16383, 16383, 16383)).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

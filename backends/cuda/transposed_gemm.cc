@@ -27,8 +27,7 @@ class TransposedExecutable final : public Executable {
         algorithm_(inner.algorithm) {}
 
   size_t workspace_bytes() const override {
-    return ScratchBytes(layout_.bytes[0]) + ScratchBytes(layout_.bytes[1]) +
-           ScratchBytes(algorithm_.workspaceSize);
+    return layout_.CopiesBytes() + ScratchBytes(algorithm_.workspaceSize);
   }
 
   // As cuBLASLt's own.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "backends/cuda/copy_limit.h"
 #include "backends/cuda/padded_layout.h"
+#include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 
 namespace attune::cuda {
@@ -23,22 +23,20 @@ Transpose Other(Transpose transpose) {
   return transpose == Transpose::kYes ? Transpose::kNo : Transpose::kYes;
 }
 
-// How many inputs have the index of the sum innermost.
-int InnermostSums(const Gemm& gemm) {
-  return (gemm.trans_a == Transpose::kYes ? 1 : 0) + (gemm.trans_b == Transpose::kNo ? 1 : 0);
+// How many inputs have the index of the sum innermost once `copied` are copied.
+int InnermostSums(const Gemm& gemm, std::string_view copied) {
+  const bool is_innermost_of_a = (gemm.trans_a == Transpose::kYes) != Copies(copied, kA);
+  const bool is_innermost_of_b = (gemm.trans_b == Transpose::kNo) != Copies(copied, kB);
+  return (is_innermost_of_a ? 1 : 0) + (is_innermost_of_b ? 1 : 0);
 }
 
 // Whether all that is copied has another order. Tensor cores multiply types of one byte only with
 // the index of the sum innermost, so that no other product is worth trying.
 bool IsPossible(const Gemm& gemm, std::string_view copied) {
-  Gemm inner = gemm;
   for (const GemmOperand which : kInputs) {
-    if (!Copies(copied, which)) continue;
-    if (!HasStorageOrder(StoredAs(gemm, which))) return false;
-    Transpose& transpose = which == kA ? inner.trans_a : inner.trans_b;
-    transpose = Other(transpose);
+    if (Copies(copied, which) && !HasStorageOrder(StoredAs(gemm, which))) return false;
   }
-  return SizeBytes(gemm.type) > 1 || InnermostSums(inner) == 2;
+  return SizeBytes(gemm.type) > 1 || InnermostSums(gemm, copied) == 2;
 }
 
 // Stores operand `which` of `gemm` in the other order, with columns of whole words.
@@ -65,11 +63,11 @@ Relayout CopyOf(const StoredMatrix& from, const StoredMatrix& to) {
   return copy;
 }
 
-int64_t BytesOf(const TransposedLayout& layout) {
-  return static_cast<int64_t>(layout.bytes[kA] + layout.bytes[kB]);
-}
-
 }  // namespace
+
+size_t TransposedLayout::CopiesBytes() const {
+  return ScratchBytes(bytes[kA]) + ScratchBytes(bytes[kB]);
+}
 
 Result<TransposedLayout> TransposeInputs(const Gemm& gemm, std::string_view copied) {
   TransposedLayout layout;
@@ -88,31 +86,25 @@ Result<TransposedLayout> TransposeInputs(const Gemm& gemm, std::string_view copi
 }
 
 Result<std::vector<std::string>> TransposableInputs(const Gemm& gemm, int64_t limit_bytes) {
-  std::vector<std::pair<int, std::string>> ranked;
-  bool is_possible = false;
+  std::vector<std::string> names;
   for (const std::string_view copied : kChoices) {
-    if (!IsPossible(gemm, copied)) continue;
-    is_possible = true;
-    const Result<TransposedLayout> layout = TransposeInputs(gemm, copied);
-    if (!layout.ok() || BytesOf(*layout) > limit_bytes) continue;
-    ranked.emplace_back(InnermostSums(layout->inner), copied);
+    if (IsPossible(gemm, copied)) names.emplace_back(copied);
   }
-  if (!is_possible) {
+  if (names.empty()) {
     return Unsupported(
         "No input has another storage order that helps: it is one row or one column, or of one "
         "byte and stored as tensor cores take it.");
   }
-  if (ranked.empty()) {
-    return Unsupported(
-        fmt::format("Copies of the inputs in the other storage order take more than the {} bytes "
-                    "that they may, or are larger than a product may be.",
-                    limit_bytes));
-  }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> names;
-  for (auto& [rank, name] : ranked) names.push_back(std::move(name));
-  return names;
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return InnermostSums(gemm, a) > InnermostSums(gemm, b);
+  });
+  const auto copies_bytes_of = [&](const std::string& name) -> Result<size_t> {
+    ATTUNE_ASSIGN_OR_RETURN(const TransposedLayout layout, TransposeInputs(gemm, name));
+    return layout.CopiesBytes();
+  };
+  return WaysWithinLimit(names, copies_bytes_of, limit_bytes,
+                         {.what = "the inputs in the other storage order,",
+                          .instead = "cuda.cublaslt-gemm takes the inputs as they are."});
 }
 
 }  // namespace attune::cuda

@@ -20,6 +20,9 @@ struct TransposedLayout {
   Gemm inner;                                     // What is computed; C stays where it is.
   std::array<std::optional<Relayout>, 2> copies;  // Without addresses.
   std::array<size_t, 2> bytes{};                  // Of a copy; 0 if it is none.
+
+  // What the copies take in the workspace.
+  size_t CopiesBytes() const;
 };
 
 // The inputs to copy, best guess first: `a`, `b` or `ab`. First those that leave a product whose

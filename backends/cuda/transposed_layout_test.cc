@@ -9,6 +9,7 @@
 namespace attune::cuda {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -117,10 +118,12 @@ TEST(TransposedLayoutTest, CopiesKeepToTheirLimit) {
   // 256 MiB and 1 MiB.
   const Gemm gemm = GemmOf("gemm@1{m=8192,n=32,k=8192}");
   EXPECT_THAT(InputsOf(gemm), ElementsAre("a", "b"));
+  EXPECT_THAT(*TransposableInputs(gemm, 257 << 20), ElementsAre("a", "ab", "b"));
 
   const Status status = TransposableInputs(gemm, 1000).status();
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(status.message(), HasSubstr("1000 bytes"));
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("'b' take 1048576 bytes"),
+                                      HasSubstr("1000 is the most that they may take")));
 }
 
 }  // namespace
