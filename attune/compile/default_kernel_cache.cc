@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "attune/base/code_folder.h"
 #include "attune/compile/layered_kernel_cache.h"
 
@@ -22,7 +24,8 @@ OpenedKernelCache OpenOwn() {
       opened.cache = *std::move(cache);
       return opened;
     }
-    opened.kept = cache.error();
+    opened.kept = Status(cache.error().code(), fmt::format("{} XDG_CACHE_HOME decides where it is.",
+                                                           cache.error().message()));
   }
   opened.cache = std::make_unique<MemoryKernelCache>();
   return opened;

@@ -57,9 +57,23 @@ std::vector<EntryFile> ListEntries(const fs::path& folder) {
   return entries;
 }
 
-Status CannotUse(const fs::path& folder, const std::string& reason) {
-  return Unavailable(fmt::format("Cannot use '{}' as the folder of the kernel cache: {}.",
-                                 folder.string(), reason));
+// `step` is what its user does about it, other than to name another folder.
+Status CannotUse(const fs::path& folder, std::string_view reason, std::string_view step) {
+  return Unavailable(
+      fmt::format("Cannot use '{}' as the folder of the kernel cache: {}; {}, or name another.",
+                  folder.string(), reason, step));
+}
+
+// Of writing, in words for who wants what was compiled to be kept.
+std::string_view StepAfter(StatusCode code) {
+  switch (code) {
+    case StatusCode::kResourceExhausted:
+      return "Make room there: its entries, which are files *.kernel, may all be deleted.";
+    case StatusCode::kNotFound:
+      return "Start this program again, which makes the folder anew.";
+    default:
+      return "Make the folder and what is in it writable to this user.";
+  }
 }
 
 // Mode 0700 from the start: permissions that are taken away later leave a window for others.
@@ -72,7 +86,9 @@ Status MakePrivateFolder(const fs::path& folder) {
       error.assign(errno, std::generic_category());
     }
   }
-  return error ? CannotUse(folder, error.message()) : Status::Ok();
+  if (!error) return Status::Ok();
+  return CannotUse(folder, fmt::format("it cannot be made ({})", error.message()),
+                   "make it, with a mode of 0700");
 }
 
 // Code out of the folder is executed with this user's rights, so nobody else may write into it. A
@@ -80,19 +96,30 @@ Status MakePrivateFolder(const fs::path& folder) {
 Status CheckNobodyElseWrites(const fs::path& folder) {
   struct stat attributes {};
   if (::lstat(folder.c_str(), &attributes) != 0) {
-    return CannotUse(folder, std::generic_category().message(errno));
+    return CannotUse(
+        folder, fmt::format("it cannot be examined ({})", std::generic_category().message(errno)),
+        "let this user pass through the folders above it");
   }
-  if (S_ISLNK(attributes.st_mode)) return CannotUse(folder, "it is a symbolic link");
-  if (!S_ISDIR(attributes.st_mode)) return CannotUse(folder, "it is not a folder");
+  if (S_ISLNK(attributes.st_mode)) {
+    return CannotUse(folder, "it is a symbolic link, whose target could be exchanged",
+                     "put the folder itself there");
+  }
+  if (!S_ISDIR(attributes.st_mode)) {
+    return CannotUse(folder, "it is not a folder", "put one in its place");
+  }
   if (attributes.st_uid != ::geteuid()) {
-    return CannotUse(folder, fmt::format("it belongs to user {} and this process runs as user {}",
-                                         attributes.st_uid, ::geteuid()));
+    return CannotUse(folder,
+                     fmt::format("it belongs to user {} and this process runs as user {}",
+                                 attributes.st_uid, ::geteuid()),
+                     "move it away, so that one of this user's is made");
   }
   const unsigned mode = attributes.st_mode & 0777;
   if ((mode & 0022) == 0) return Status::Ok();
-  return CannotUse(folder, fmt::format("its mode {:04o} lets others write code into it that would "
-                                       "be executed here; run chmod go-w on it",
-                                       mode));
+  return CannotUse(
+      folder,
+      fmt::format("its mode {:04o} lets others write code into it that would be executed here",
+                  mode),
+      "delete what is not yours in it and run chmod go-w on it");
 }
 
 }  // namespace
@@ -105,7 +132,9 @@ Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
   const fs::path folder = WithoutTrailingSlash(named);
   if (options.limit_bytes <= 0) {
     return InvalidArgument(fmt::format(
-        "The limit of the kernel cache is {} bytes and must be positive.", options.limit_bytes));
+        "The limit of the kernel cache in '{}' is {} bytes and must be positive. Leave it out, "
+        "which means {}.",
+        folder.string(), options.limit_bytes, FolderKernelCacheOptions().limit_bytes));
   }
   ATTUNE_RETURN_IF_ERROR(MakePrivateFolder(folder));
   ATTUNE_RETURN_IF_ERROR(CheckNobodyElseWrites(folder));
@@ -140,14 +169,20 @@ std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {
 
 Status FolderKernelCache::Store(const BuildRecipe& recipe, const Artifact& artifact) {
   if (artifact.bytes.size() > static_cast<size_t>(kMaxArtifactBytes)) {
-    return ResourceExhausted(
-        fmt::format("The artifact has {} bytes; the kernel cache takes at most {} for one entry.",
-                    artifact.bytes.size(), kMaxArtifactBytes));
+    return ResourceExhausted(fmt::format(
+        "What was compiled has {} bytes; the kernel cache takes at most {} for one entry. It can "
+        "be used, and every process compiles it again: unroll less to have it kept.",
+        artifact.bytes.size(), kMaxArtifactBytes));
   }
   const Fingerprint key = KernelCacheKey(recipe);
   const std::lock_guard write_lock(write_mutex_);
-  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(
-      PathOf(recipe), EncodeKernelHeader(key, artifact.bytes) + artifact.bytes));
+  const Status written =
+      WriteFileAtomically(PathOf(recipe), EncodeKernelHeader(key, artifact.bytes) + artifact.bytes);
+  if (!written.ok()) {
+    return Status(written.code(),
+                  fmt::format("What was compiled is not kept in the kernel cache. {} {}",
+                              written.message(), StepAfter(written.code())));
+  }
   {
     const std::lock_guard lock(mutex_);
     ++counters_.stores;

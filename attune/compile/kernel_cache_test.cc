@@ -22,6 +22,7 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 BuildRecipe Recipe(const std::string& source) { return {source, "-O2", "compiler 1", "device 1"}; }
@@ -345,7 +346,8 @@ TEST_F(FolderKernelCacheTest, FolderThatOthersMayWriteToIsRefused) {
 
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_THAT(status.message(), HasSubstr(folder_.string()));
-    EXPECT_THAT(status.message(), HasSubstr("lets others write"));
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr("lets others write"), HasSubstr("run chmod go-w on it, or name")));
   }
   ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
   EXPECT_TRUE(FolderKernelCache::Open(folder_).ok());
@@ -361,7 +363,8 @@ TEST_F(FolderKernelCacheTest, FolderOfAnotherUserIsRefused) {
   const Status status = FolderKernelCache::Open(foreign).status();
 
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(status.message(), HasSubstr("belongs to user"));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("belongs to user"), HasSubstr("move it away, so that")));
 }
 
 TEST_F(FolderKernelCacheTest, LinkInPlaceOfTheFolderIsRefused) {
@@ -371,7 +374,8 @@ TEST_F(FolderKernelCacheTest, LinkInPlaceOfTheFolderIsRefused) {
   const Status status = FolderKernelCache::Open(folder_ / "link").status();
 
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(status.message(), HasSubstr("symbolic link"));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("symbolic link"), HasSubstr("put the folder itself there")));
 }
 
 TEST_F(FolderKernelCacheTest, FileInPlaceOfTheFolderIsReportedByName) {
@@ -380,7 +384,8 @@ TEST_F(FolderKernelCacheTest, FileInPlaceOfTheFolderIsReportedByName) {
   const auto cache = FolderKernelCache::Open(folder_ / "file");
 
   ASSERT_FALSE(cache.ok());
-  EXPECT_THAT(cache.error().message(), HasSubstr((folder_ / "file").string()));
+  EXPECT_THAT(cache.error().message(),
+              AllOf(HasSubstr((folder_ / "file").string()), HasSubstr("put one in its place")));
 }
 
 TEST_F(FolderKernelCacheTest, FolderThatVanishedIsAMissAndAnErrorToStore) {
@@ -392,6 +397,39 @@ TEST_F(FolderKernelCacheTest, FolderThatVanishedIsAMissAndAnErrorToStore) {
 
   EXPECT_FALSE(found.has_value());
   EXPECT_EQ(stored.code(), StatusCode::kNotFound);
+  EXPECT_THAT(stored.message(),
+              AllOf(HasSubstr("is not kept"), HasSubstr(cache->PathOf(Recipe("a")).string()),
+                    HasSubstr("Start this program again")));
+}
+
+TEST_F(FolderKernelCacheTest, FolderThatCannotBeMadeIsRefusedWithWhatToDo) {
+  std::ofstream(folder_ / "file") << "x";
+
+  const Status status = FolderKernelCache::Open(folder_ / "file" / "kernels").status();
+
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("it cannot be made (Not a directory)"),
+                                      HasSubstr("make it, with a mode of 0700, or name another")));
+}
+
+TEST_F(FolderKernelCacheTest, EntryThatCannotBeReplacedIsReportedWithWhatToDo) {
+  const auto cache = Open();
+  // Not even the superuser renames a file over a folder.
+  fs::create_directory(cache->PathOf(Recipe("a")));
+
+  const Status stored = cache->Store(Recipe("a"), {"A"});
+
+  EXPECT_FALSE(stored.ok());
+  EXPECT_THAT(stored.message(),
+              AllOf(HasSubstr("is not kept"), HasSubstr("writable to this user")));
+}
+
+TEST_F(FolderKernelCacheTest, LimitThatHoldsNothingIsRefusedWithTheUsualOne) {
+  const Status status = FolderKernelCache::Open(folder_, {.limit_bytes = 0}).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("is 0 bytes and must be positive"),
+                                      HasSubstr("which means 1073741824")));
 }
 
 TEST(DefaultKernelCacheFolderTest, FollowsXdgThenHomeAndFailsWithoutBoth) {
@@ -429,7 +467,8 @@ TEST_F(FolderKernelCacheTest, RefusedDefaultFolderLeavesACacheInMemoryAndTheReas
   cache_home ? ::setenv("XDG_CACHE_HOME", old_cache_home.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
 
   EXPECT_EQ(refused.kept.code(), StatusCode::kUnavailable);
-  EXPECT_NE(refused.kept.message().find(kernels.string()), std::string::npos);
+  EXPECT_THAT(refused.kept.message(),
+              AllOf(HasSubstr(kernels.string()), HasSubstr("XDG_CACHE_HOME decides where it is")));
   ASSERT_TRUE(refused.cache->Store(Recipe("a"), {"A"}).ok());
   EXPECT_TRUE(refused.cache->Find(Recipe("a")).has_value());
   EXPECT_TRUE(fs::is_empty(kernels));
