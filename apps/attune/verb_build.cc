@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -68,6 +69,7 @@ struct BuildRow {
   Status why;          // It is left out or failed.
   size_t size_bytes = 0;
   int64_t build_ns = 0;
+  std::optional<int> blocks_per_multiprocessor;  // Nothing if it is not known.
 };
 
 // Builds the default of `solver`. With `must_keep`, what cannot be kept has failed.
@@ -102,6 +104,7 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   row.state = outcome.from_cache ? BuildState::kKept : BuildState::kBuilt;
   row.size_bytes = outcome.artifact()->bytes.size();
   row.build_ns = outcome.build_ns;
+  row.blocks_per_multiprocessor = outcome.blocks_per_multiprocessor;
   return row;
 }
 
@@ -177,6 +180,8 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
   return rows;
 }
 
+Json JsonOf(const std::optional<int>& number) { return number ? Json(*number) : Json(); }
+
 Json JsonOf(const Target& target, const std::vector<BuildRow>& rows) {
   Json builds = Json::array();
   for (const BuildRow& row : rows) {
@@ -187,25 +192,36 @@ Json JsonOf(const Target& target, const std::vector<BuildRow>& rows) {
                       {"config", row.config},
                       {"reason", row.why.message()},
                       {"size_bytes", row.size_bytes},
-                      {"build_ns", row.build_ns}});
+                      {"build_ns", row.build_ns},
+                      {"blocks_per_multiprocessor", JsonOf(row.blocks_per_multiprocessor)}});
   }
   return {{"target", Text(target)}, {"builds", std::move(builds)}};
 }
 
 void PrintRows(const std::vector<BuildRow>& rows, Application& application) {
-  Table table({{"problem", Column::Align::kLeft, Column::Fit::kBelow},
-               {"solver"},
-               {"state"},
-               {"bytes", Column::Align::kRight},
-               {"ms", Column::Align::kRight},
-               {"config, or why not", Column::Align::kLeft, Column::Fit::kCut}});
+  // Only of some GPUs is it known.
+  const bool has_blocks = std::any_of(rows.begin(), rows.end(), [](const BuildRow& row) {
+    return row.blocks_per_multiprocessor.has_value();
+  });
+  std::vector<Column> columns = {{"problem", Column::Align::kLeft, Column::Fit::kBelow},
+                                 {"solver"},
+                                 {"state"},
+                                 {"bytes", Column::Align::kRight},
+                                 {"ms", Column::Align::kRight}};
+  if (has_blocks) columns.push_back({"blocks/SM", Column::Align::kRight, Column::Fit::kLeftOut});
+  columns.push_back({"config, or why not", Column::Align::kLeft, Column::Fit::kCut});
+  Table table(std::move(columns));
   for (const BuildRow& row : rows) {
     const bool is_there = row.state == BuildState::kBuilt || row.state == BuildState::kKept;
+    const std::optional<int>& blocks = row.blocks_per_multiprocessor;
     const double build_ms = static_cast<double>(row.build_ns) / kNsPerMs;
-    table.AddRow({row.problem, Text(row.solver->id()), std::string(Name(row.state)),
-                  is_there ? std::to_string(row.size_bytes) : "-",
-                  row.state == BuildState::kBuilt ? fmt::format("{:.0f}", build_ms) : "-",
-                  Printable(is_there ? row.config : row.why.message())},
+    std::vector<std::string> cells = {
+        row.problem, Text(row.solver->id()), std::string(Name(row.state)),
+        is_there ? std::to_string(row.size_bytes) : "-",
+        row.state == BuildState::kBuilt ? fmt::format("{:.0f}", build_ms) : "-"};
+    if (has_blocks) cells.push_back(blocks ? std::to_string(*blocks) : "-");
+    cells.push_back(Printable(is_there ? row.config : row.why.message()));
+    table.AddRow(std::move(cells),
                  row.state == BuildState::kLeftOut ? Colour::kDim : Colour::kPlain);
   }
   application.out().Print(table.Render(application.out().screen(), application.out().width()));

@@ -66,11 +66,13 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
   const auto* const checker = dynamic_cast<const FitChecker*>(request.solver);
   if (checker == nullptr || outcome.artifact() == nullptr) return outcome;
   // Of this config, not of the code, which others share that launch it otherwise.
-  const Status fits =
-      checker->CheckFits({*outcome.artifact(), request.problem, request.config}, target);
-  if (!fits.ok()) {
+  const Result<std::optional<int>> blocks =
+      checker->BlocksThatFit({*outcome.artifact(), request.problem, request.config}, target);
+  if (blocks.ok()) {
+    outcome.blocks_per_multiprocessor = *blocks;
+  } else {
     outcome.result =
-        Failure{FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(fits.message())};
+        Failure{FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(blocks.error().message())};
   }
   return outcome;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,9 @@ struct BuildOutcome {
   bool from_cache = false;  // Nothing was compiled for it: cached, a duplicate, or a library call.
   Status
       cache_status;  // Why the artifact could not be kept, if so; the build is good all the same.
+
+  // That have room at a time, as FitChecker says; nothing if it is not known.
+  std::optional<int> blocks_per_multiprocessor;
 
   const Artifact* artifact() const { return std::get_if<Artifact>(&result); }
   const Failure* failure() const { return std::get_if<Failure>(&result); }

@@ -70,6 +70,22 @@ TEST(BuilderTest, WhatFitsNoDeviceDoesNotApplyAndIsNotCompiledAgain) {
   EXPECT_EQ(solver.builds, 1);
 }
 
+TEST(BuilderTest, HowManyBlocksHaveRoomIsAskedBehindTheCacheToo) {
+  CountingSolver solver;
+  MemoryKernelCache cache;
+  Builder builder(cache);
+  const BuildRequest known{&solver, PackedGemm(8, 8, 8), Config{{"blocks", int64_t{3}}}};
+
+  const BuildOutcome built = builder.Build(known, Target{});
+  const BuildOutcome kept = builder.Build(known, Target{});
+  const BuildOutcome unknown = builder.Build(Request(solver, 4), Target{});
+
+  EXPECT_EQ(built.blocks_per_multiprocessor, 3);
+  EXPECT_TRUE(kept.from_cache);
+  EXPECT_EQ(kept.blocks_per_multiprocessor, 3);
+  EXPECT_EQ(unknown.blocks_per_multiprocessor, std::nullopt);
+}
+
 // Builds each request in a thread of its own.
 std::vector<BuildOutcome> BuildAtOnce(Builder& builder, const std::vector<BuildRequest>& requests) {
   std::vector<BuildOutcome> outcomes(requests.size());

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "attune/solver/fit_checker.h"
@@ -34,9 +35,15 @@ class CountingSolver final : public Solver, public FitChecker {
     return Unsupported("The counting solver has no executables.");
   }
 
-  Status CheckFits(const BuiltCandidate& built, const Target&) const override {
-    if (!built.config.contains("large")) return Status::Ok();
-    return Unsupported("No room for " + built.artifact.bytes + ".");
+  // `blocks` of a config have room, and of one that is `large` not even one.
+  Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
+                                           const Target&) const override {
+    if (built.config.contains("large")) {
+      return Unsupported("No room for " + built.artifact.bytes + ".");
+    }
+    const auto blocks = built.config.find("blocks");
+    if (blocks == built.config.end()) return std::optional<int>();
+    return static_cast<int>(std::get<int64_t>(blocks->second));
   }
 
   mutable std::atomic<int> builds = 0;

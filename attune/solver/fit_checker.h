@@ -1,6 +1,8 @@
 // What some solvers know of their machine code before any device does.
 #pragma once
 
+#include <optional>
+
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/target.h"
@@ -22,9 +24,11 @@ class FitChecker {
  public:
   virtual ~FitChecker() = default;
 
-  // kUnsupported, with the reason, if no device of `target` can launch it. Ok where that is not
-  // known.
-  virtual Status CheckFits(const BuiltCandidate& built, const Target& target) const = 0;
+  // Of how many blocks a multiprocessor of `target` has room at a time, by what a block needs: the
+  // least of all launches, 1 or more. Nothing where that is not known. kUnsupported, with the
+  // reason, if no device of `target` can launch it.
+  virtual Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
+                                                   const Target& target) const = 0;
 };
 
 }  // namespace attune

@@ -49,8 +49,9 @@ class KernelBuildingTest : public testing::Test {
     Status status = recipe.status();
     if (recipe.ok()) {
       const auto built = solver.Build(*recipe);
-      status = built.ok() ? solver.CheckFits({*built, problem, config}, *TargetOf(arch))
-                          : built.status();
+      status = built.ok()
+                   ? solver.BlocksThatFit({*built, problem, config}, *TargetOf(arch)).status()
+                   : built.status();
     }
     if (status.ok()) return "";
     return Text(Candidate{solver.id(), config}) + " for " + Text(problem) + " on " + arch + ": " +

@@ -69,10 +69,11 @@ Result<std::unique_ptr<Executable>> KernelSolver::Load(const Artifact& artifact,
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
-Status KernelSolver::CheckFits(const BuiltCandidate& built, const Target& target) const {
+Result<std::optional<int>> KernelSolver::BlocksThatFit(const BuiltCandidate& built,
+                                                       const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelPlan plan,
                           kernel::MakePlan(file_, built.problem, built.config));
-  return CheckLaunchesFit(built.artifact, plan, target.arch);
+  return BlocksOfLaunches(built.artifact, plan, target.arch);
 }
 
 }  // namespace attune::cuda

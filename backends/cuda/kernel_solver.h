@@ -27,7 +27,8 @@ class KernelSolver final : public Solver, public FitChecker {
   Result<Artifact> Build(const BuildRecipe& recipe) const override;
   Result<std::unique_ptr<Executable>> Load(const Artifact& artifact, const Problem& problem,
                                            const Config& config, Device& device) const override;
-  Status CheckFits(const BuiltCandidate& built, const Target& target) const override;
+  Result<std::optional<int>> BlocksThatFit(const BuiltCandidate& built,
+                                           const Target& target) const override;
 
  private:
   const Lazy<Nvrtc>& nvrtc_;

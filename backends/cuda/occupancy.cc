@@ -73,6 +73,26 @@ std::string Words(unsigned limits) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// Nothing where it cannot be told. kUnsupported, with the reason, if not even one block has room.
+Result<std::optional<int>> BlocksOfLaunch(const Artifact& cubin,
+                                          const kernel::PlannedLaunch& launch,
+                                          std::string_view arch) {
+  const std::optional<CubinKernel> found = FindKernel(cubin.bytes, launch.function);
+  if (!found.has_value()) return std::optional<int>();
+  int64_t threads = 1;
+  for (const int64_t extent : launch.local) threads *= extent;
+  const Result<Occupancy> room =
+      OccupancyOf(*found, {static_cast<int>(threads), launch.shared_bytes}, arch);
+  if (!room.ok()) return std::optional<int>();
+  if (room->blocks > 0) return room->blocks;
+  return Unsupported(fmt::format(
+      "A multiprocessor of {} has no room for one block of kernel '{}': {} threads of {} "
+      "registers each and {} bytes of shared memory, too much of its {}. Other configs need "
+      "less.",
+      arch, launch.function, threads, found->registers, found->section_bytes + launch.shared_bytes,
+      room->limited));
+}
+
 }  // namespace
 
 Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block,
@@ -105,24 +125,16 @@ Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block
   return Occupancy{result.activeBlocksPerMultiprocessor, Words(result.limitingFactors)};
 }
 
-Status CheckLaunchesFit(const Artifact& cubin, const kernel::KernelPlan& plan,
-                        std::string_view arch) {
+Result<std::optional<int>> BlocksOfLaunches(const Artifact& cubin, const kernel::KernelPlan& plan,
+                                            std::string_view arch) {
+  std::optional<int> least;
+  bool is_known = true;
   for (const kernel::PlannedLaunch& launch : plan.launches) {
-    const std::optional<CubinKernel> found = FindKernel(cubin.bytes, launch.function);
-    if (!found.has_value()) continue;
-    int64_t threads = 1;
-    for (const int64_t extent : launch.local) threads *= extent;
-    const Result<Occupancy> room =
-        OccupancyOf(*found, {static_cast<int>(threads), launch.shared_bytes}, arch);
-    if (!room.ok() || room->blocks > 0) continue;
-    return Unsupported(fmt::format(
-        "A multiprocessor of {} has no room for one block of kernel '{}': {} threads of {} "
-        "registers each and {} bytes of shared memory, too much of its {}. Other configs need "
-        "less.",
-        arch, launch.function, threads, found->registers,
-        found->section_bytes + launch.shared_bytes, room->limited));
+    ATTUNE_ASSIGN_OR_RETURN(const std::optional<int> blocks, BlocksOfLaunch(cubin, launch, arch));
+    is_known = is_known && blocks.has_value();
+    if (is_known) least = std::min(least.value_or(*blocks), *blocks);
   }
-  return Status::Ok();
+  return is_known ? least : std::nullopt;
 }
 
 }  // namespace attune::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,10 @@ struct Occupancy {
 Result<Occupancy> OccupancyOf(const CubinKernel& kernel, const BlockShape& block,
                               std::string_view arch);
 
-// kUnsupported, with the reason, if a multiprocessor of `arch` has no room for a block of one of
-// the launches. Ok where that cannot be told.
-Status CheckLaunchesFit(const Artifact& cubin, const kernel::KernelPlan& plan,
-                        std::string_view arch);
+// Of how many blocks a multiprocessor of `arch` has room, the least of all launches; nothing where
+// that cannot be told of one of them. kUnsupported, with the reason, if there is no room for a
+// block of one.
+Result<std::optional<int>> BlocksOfLaunches(const Artifact& cubin, const kernel::KernelPlan& plan,
+                                            std::string_view arch);
 
 }  // namespace attune::cuda

@@ -1,7 +1,9 @@
 // Occupancy of known kernels, built for GPUs that are not here.
 #include "backends/cuda/occupancy.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -45,10 +47,18 @@ class OccupancyTest : public testing::TestWithParam<std::string> {
     return room.value_or(Occupancy());
   }
 
-  Status Fit(const char* name, int64_t threads, int64_t shared_bytes = 0) const {
+  Result<std::optional<int>> BlocksOf(const std::vector<kernel::PlannedLaunch>& launches) const {
     kernel::KernelPlan plan;
-    plan.launches.push_back({name, {threads, 1, 1}, {1, 1, 1}, {}, shared_bytes});
-    return CheckLaunchesFit(cubin_, plan, arch());
+    plan.launches = launches;
+    return BlocksOfLaunches(cubin_, plan, arch());
+  }
+
+  static kernel::PlannedLaunch Launch(const char* name, int64_t threads, int64_t shared_bytes = 0) {
+    return {name, {threads, 1, 1}, {1, 1, 1}, {}, shared_bytes};
+  }
+
+  Status Fit(const char* name, int64_t threads, int64_t shared_bytes = 0) const {
+    return BlocksOf({Launch(name, threads, shared_bytes)}).status();
   }
 
   const Lazy<Nvrtc> nvrtc_;
@@ -98,20 +108,29 @@ TEST_P(OccupancyTest, ABlockWithoutRoomIsRefusedInWords) {
   EXPECT_THAT(Fit("reverse_block", 512).message(), HasSubstr("too much of its threads"));
 }
 
+TEST_P(OccupancyTest, OfSeveralLaunchesTheOneWithTheLeastRoomCounts) {
+  EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256)}), 8);
+  EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256), Launch("hungry", 256)}), 1);
+  EXPECT_EQ(*BlocksOf({Launch("hungry", 256), Launch("reverse_block", 256)}), 1);
+  // Of one that is not understood anything may be true; one without room is refused all the same.
+  EXPECT_EQ(*BlocksOf({Launch("reverse_block", 256), Launch("no_such", 256)}), std::nullopt);
+  EXPECT_FALSE(BlocksOf({Launch("no_such", 256), Launch("hungry", 1024)}).ok());
+}
+
 TEST_P(OccupancyTest, WhatIsNotUnderstoodIsLeftToTheDriver) {
   EXPECT_EQ(Fit("no_such", 1024), Status::Ok());
   kernel::KernelPlan plan;
-  plan.launches.push_back({"hungry", {1024, 1, 1}, {1, 1, 1}, {}, 0});
-  EXPECT_EQ(CheckLaunchesFit(cubin_, plan, "sm_123"), Status::Ok());
+  plan.launches.push_back(Launch("hungry", 1024));
+  EXPECT_EQ(*BlocksOfLaunches(cubin_, plan, "sm_123"), std::nullopt);
   // Half a file, or one that is changed, gives an answer or none, and nothing beyond it is read.
   for (size_t size = 0; size < cubin_.bytes.size(); size += 101) {
     Artifact damaged{cubin_.bytes.substr(0, size)};
-    (void)CheckLaunchesFit(damaged, plan, arch());
+    (void)BlocksOfLaunches(damaged, plan, arch());
     damaged.bytes = cubin_.bytes;
     damaged.bytes[size] = static_cast<char>(~damaged.bytes[size]);
-    (void)CheckLaunchesFit(damaged, plan, arch());
+    (void)BlocksOfLaunches(damaged, plan, arch());
   }
-  EXPECT_EQ(CheckLaunchesFit({cubin_.bytes.substr(0, 64)}, plan, arch()), Status::Ok());
+  EXPECT_EQ(*BlocksOfLaunches({cubin_.bytes.substr(0, 64)}, plan, arch()), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, OccupancyTest, testing::Values("sm_80", "sm_90"));

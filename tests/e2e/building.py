@@ -116,25 +116,37 @@ HUNGRY = """extern "C" __global__ void hungry(const float* a, const float* b, fl
 """
 
 
-def test_room(attune):
-    """A kernel of a user's whose block has more registers than there are; of its own plug-in."""
-    kernels = attune.folder / "kernels"
-    kernels.mkdir()
-    (kernels / "hungry.cu").write_text(HUNGRY)
-    (kernels / "hungry.json").write_text(json.dumps({
-        "attune_kernel_file": 2, "language": "cuda", "name": "hungry", "version": 1,
-        "description": "Holds too much", "operator": "gemm", "sources": ["hungry.cu"],
+def write_hungry(kernels, name, threads):
+    """A kernel file whose default are blocks of `threads` threads with some 200 registers each."""
+    (kernels / f"{name}.json").write_text(json.dumps({
+        "attune_kernel_file": 2, "language": "cuda", "name": name, "version": 1,
+        "description": "Holds much", "operator": "gemm", "sources": ["hungry.cu"],
         "sizes": {"run_time": SIZES, "compile_time": []},
-        "applies": ["type == 'f32'"], "parameters": [{"name": "WG", "values": [1024, 128]}], "constraints": [],
+        "applies": ["type == 'f32'"], "parameters": [{"name": "WG", "values": [threads]}], "constraints": [],
         "launches": [{"function": "hungry", "local": ["WG", 1], "groups": ["1", "1"],
                       "arguments": [{"operand": "a"}, {"operand": "b"}, {"operand": "c"},
                                     {"int": "m"}]}]}))
-    builds = attune.json("build", "--target", "sm_90", "--problem", "gemm@1{m=8,n=8,k=8}",
-                         ATTUNE_PLUGINS="cuda", ATTUNE_KERNEL_PATH=str(kernels))["builds"]
-    rows = {row["solver"]: row for row in builds}
-    row = rows["cuda.hungry"]
+
+
+def test_room(attune):
+    """Kernels of a user's, one with more registers in a block than there are; of its own plug-in."""
+    kernels = attune.folder / "kernels"
+    kernels.mkdir()
+    (kernels / "hungry.cu").write_text(HUNGRY)
+    write_hungry(kernels, "hungry", 1024)
+    write_hungry(kernels, "modest", 128)
+    build = ["build", "--target", "sm_90", "--problem", "gemm@1{m=8,n=8,k=8}"]
+    places = {"ATTUNE_PLUGINS": "cuda", "ATTUNE_KERNEL_PATH": str(kernels)}
+    rows = {row["solver"]: row for row in attune.json(*build, **places)["builds"]}
     if rows["cuda.gemm-tiled"]["state"] == "left out":
         return  # There is no compiler.
+    # 65536 registers are two blocks of 128 threads with 200 to 255 each.
+    program.check(rows["cuda.modest"]["blocks_per_multiprocessor"] == 2, str(rows["cuda.modest"]))
+    program.check(rows["cuda.gemm-tiled"]["blocks_per_multiprocessor"] >= 1, str(rows["cuda.gemm-tiled"]))
+    out, _ = attune.run(*build, **places)
+    program.check("blocks/SM" in out.splitlines()[0], out)
+    row = rows["cuda.hungry"]
+    program.check(row["blocks_per_multiprocessor"] is None, str(row))
     program.check(row["state"] == "left out", str(row))
     program.check("has no room for one block of kernel 'hungry': 1024 threads" in row["reason"]
                   and "too much of its registers" in row["reason"], str(row))
