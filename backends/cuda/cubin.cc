@@ -17,6 +17,12 @@ constexpr uint8_t kSizedForm = 4;
 constexpr uint8_t kMostThreads = 0x05;    // Three extents of a block.
 constexpr uint8_t kRegisterCount = 0x2f;  // The number of a symbol, and the registers.
 
+// Far beyond any GPU: a file that says more is damaged.
+constexpr int64_t kMostPlausibleThreads = int64_t{1} << 20;
+constexpr uint64_t kMostPlausibleBytes = uint64_t{1} << 30;
+// Instructions have 8 bits for the number of a register, and one of those means none.
+constexpr uint32_t kMostRegisters = 255;
+
 // Nothing beyond the end.
 template <class T>
 std::optional<T> ValueAt(std::string_view bytes, size_t offset) {
@@ -34,18 +40,22 @@ class ElfFile {
     const bool is_elf = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
                         header->e_ident[EI_CLASS] == ELFCLASS64 &&
                         header->e_shentsize == sizeof(Elf64_Shdr);
-    if (!is_elf) return;
+    if (!is_elf || header->e_shoff > bytes.size()) return;
     for (size_t i = 0; i < header->e_shnum; ++i) {
       const auto section = ValueAt<Elf64_Shdr>(bytes, header->e_shoff + i * sizeof(Elf64_Shdr));
       if (!section) break;
       sections_.push_back(*section);
     }
     if (header->e_shstrndx < sections_.size()) names_ = Content(sections_[header->e_shstrndx]);
+    const Elf64_Shdr* const symbols = Section(".symtab");
+    if (symbols == nullptr || symbols->sh_link >= sections_.size()) return;
+    symbols_ = Content(*symbols);
+    symbol_names_ = Content(sections_[symbols->sh_link]);
   }
 
   const Elf64_Shdr* Section(std::string_view name) const {
     for (const Elf64_Shdr& section : sections_) {
-      if (TextAt(names_, section.sh_name) == name) return &section;
+      if (IsTextAt(names_, section.sh_name, name)) return &section;
     }
     return nullptr;
   }
@@ -56,12 +66,9 @@ class ElfFile {
     return section == nullptr ? std::string_view() : Content(*section);
   }
 
-  std::string_view SymbolName(uint32_t number) const {
-    const Elf64_Shdr* const symbols = Section(".symtab");
-    if (symbols == nullptr || symbols->sh_link >= sections_.size()) return {};
-    const auto symbol = ValueAt<Elf64_Sym>(Content(*symbols), number * sizeof(Elf64_Sym));
-    if (!symbol) return {};
-    return TextAt(Content(sections_[symbols->sh_link]), symbol->st_name);
+  bool IsSymbolCalled(uint32_t number, std::string_view name) const {
+    const auto symbol = ValueAt<Elf64_Sym>(symbols_, number * sizeof(Elf64_Sym));
+    return symbol && IsTextAt(symbol_names_, symbol->st_name, name);
   }
 
  private:
@@ -71,14 +78,20 @@ class ElfFile {
     return is_inside ? bytes_.substr(section.sh_offset, section.sh_size) : std::string_view();
   }
 
-  static std::string_view TextAt(std::string_view texts, size_t offset) {
-    if (offset >= texts.size()) return {};
-    return texts.substr(offset, texts.find('\0', offset) - offset);
+  // Looks at no more than `name` has: a damaged file has texts without an end, and asks for them
+  // once for each of its sections.
+  static bool IsTextAt(std::string_view texts, size_t offset, std::string_view name) {
+    if (offset >= texts.size()) return false;
+    const std::string_view from_here = texts.substr(offset);
+    return from_here.size() > name.size() && from_here.starts_with(name) &&
+           from_here[name.size()] == '\0';
   }
 
   std::string_view bytes_;
   std::vector<Elf64_Shdr> sections_;
   std::string_view names_;
+  std::string_view symbols_;
+  std::string_view symbol_names_;
 };
 
 // Calls `visit` with what each record of the last form says, and its bytes.
@@ -95,28 +108,45 @@ void VisitRecords(std::string_view info, const Visit& visit) {
   }
 }
 
+// Of a thread; nothing if the file does not say, or says what cannot be.
+std::optional<int> RegistersOf(const ElfFile& file, std::string_view name) {
+  uint32_t registers = 0;
+  VisitRecords(file.ContentOf(".nv.info"), [&](uint8_t what, std::string_view bytes) {
+    const auto symbol = ValueAt<uint32_t>(bytes, 0);
+    const auto count = ValueAt<uint32_t>(bytes, sizeof(uint32_t));
+    if (what == kRegisterCount && count && file.IsSymbolCalled(*symbol, name)) registers = *count;
+  });
+  if (registers == 0 || registers > kMostRegisters) return std::nullopt;
+  return static_cast<int>(registers);
+}
+
+// Of a block, 0 if there are no launch bounds; nothing if they cannot be.
+std::optional<int> MostThreadsOf(const ElfFile& file, std::string_view name) {
+  int64_t threads = 0;
+  VisitRecords(file.ContentOf(fmt::format(".nv.info.{}", name)),
+               [&](uint8_t what, std::string_view bytes) {
+                 if (what != kMostThreads || bytes.size() < 3 * sizeof(uint32_t)) return;
+                 threads = 1;
+                 for (size_t i = 0; i < 3; ++i) {
+                   // Before the next factor, so that no product of theirs overflows.
+                   if (threads > kMostPlausibleThreads) return;
+                   threads *= *ValueAt<uint32_t>(bytes, i * sizeof(uint32_t));
+                 }
+               });
+  if (threads > kMostPlausibleThreads) return std::nullopt;
+  return static_cast<int>(threads);
+}
+
 }  // namespace
 
 std::optional<CubinKernel> FindKernel(std::string_view cubin, std::string_view name) {
   const ElfFile file(cubin);
-  CubinKernel kernel;
-  VisitRecords(file.ContentOf(".nv.info"), [&](uint8_t what, std::string_view bytes) {
-    const auto symbol = ValueAt<uint32_t>(bytes, 0);
-    const auto registers = ValueAt<uint32_t>(bytes, sizeof(uint32_t));
-    if (what != kRegisterCount || !registers || file.SymbolName(*symbol) != name) return;
-    kernel.registers = static_cast<int>(*registers);
-  });
-  if (kernel.registers == 0) return std::nullopt;
-  const std::string own_info = fmt::format(".nv.info.{}", name);
-  VisitRecords(file.ContentOf(own_info), [&](uint8_t what, std::string_view bytes) {
-    if (what != kMostThreads || bytes.size() < 3 * sizeof(uint32_t)) return;
-    int64_t threads = 1;
-    for (size_t i = 0; i < 3; ++i) threads *= *ValueAt<uint32_t>(bytes, i * sizeof(uint32_t));
-    kernel.most_threads = static_cast<int>(threads);
-  });
+  const std::optional<int> registers = RegistersOf(file, name);
+  const std::optional<int> most_threads = MostThreadsOf(file, name);
   const Elf64_Shdr* const shared = file.Section(fmt::format(".nv.shared.{}", name));
-  if (shared != nullptr) kernel.section_bytes = static_cast<int64_t>(shared->sh_size);
-  return kernel;
+  const uint64_t section_bytes = shared == nullptr ? 0 : shared->sh_size;
+  if (!registers || !most_threads || section_bytes > kMostPlausibleBytes) return std::nullopt;
+  return CubinKernel{*registers, static_cast<int64_t>(section_bytes), *most_threads};
 }
 
 }  // namespace attune::cuda
