@@ -1,0 +1,64 @@
+// Any bytes are machine code that says what can be of its kernels, or are not understood. The
+// fuzzer cannot guess offsets and names of sections, so the bytes are tried as they are and again
+// as what is said, and what is changed, in a file that has them.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/cuda/cubin.h"
+#include "backends/cuda/elf_file_test.h"
+#include "backends/cuda/occupancy.h"
+#include "tests/fuzz/fuzz_check.h"
+
+namespace {
+
+using attune::cuda::CubinKernel;
+
+// The next bytes of `data` as a number, fewer where it ends; they are taken off it.
+template <class Number>
+Number Next(std::string_view& data) {
+  Number number = 0;
+  const size_t size = std::min(sizeof number, data.size());
+  std::memcpy(&number, data.data(), size);
+  data.remove_prefix(size);
+  return number;
+}
+
+// A whole file that says of its kernel what the first numbers of `data` are, in which the bytes are
+// changed whose places and values the rest of it is.
+std::string FileSaying(std::string_view data) {
+  attune::cuda::StatedKernel kernel;
+  kernel.registers = Next<uint16_t>(data);
+  kernel.shared_bytes = Next<uint64_t>(data);
+  for (int i = 0; i < 3; ++i) kernel.most_threads.push_back(Next<uint32_t>(data));
+  std::string bytes = attune::cuda::CubinOf(kernel);
+  while (!data.empty()) {
+    const size_t place = Next<uint16_t>(data) % bytes.size();
+    bytes[place] = static_cast<char>(Next<uint8_t>(data));
+  }
+  return bytes;
+}
+
+void Ask(std::string_view bytes) {
+  const std::optional<CubinKernel> kernel = attune::cuda::FindKernel(bytes, "f");
+  if (!kernel.has_value()) return;
+  attune::FuzzCheck(kernel->registers > 0 && kernel->registers < 256);
+  attune::FuzzCheck(kernel->section_bytes >= 0 && kernel->most_threads >= 0);
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const auto room = attune::cuda::OccupancyOf(*kernel, {256, 1024}, arch);
+    attune::FuzzCheck(room.ok() && room->blocks >= 0 && room->blocks <= 8);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  Ask(bytes);
+  Ask(FileSaying(bytes));
+  return 0;
+}
