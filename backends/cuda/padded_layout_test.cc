@@ -118,13 +118,13 @@ TEST(PaddedLayoutTest, CopiesKeepToTheirLimit) {
                   testing::HasSubstr(std::to_string(bytes("inputs") - 1) + " is the most")));
 }
 
-TEST(PaddedLayoutTest, WithoutAWordTheLimitIsThatOfAllCandidates) {
-  // Copies of A and B of 128 MiB each keep to it, and that of C beside them does not.
-  EXPECT_EQ(*PossiblePaddings(Bf16(8191, 8191, 8191)), Names{"inputs"});
+TEST(PaddedLayoutTest, WithoutAWordTheLimitIsAGigabyte) {
+  // Copies of A and B of 512 MiB each keep to it, and that of C beside them does not.
+  EXPECT_EQ(*PossiblePaddings(Bf16(16383, 16383, 16383)), Names{"inputs"});
   EXPECT_THAT(PossiblePaddings(Bf16(4096, 4096, 4096)).status().message(),
               testing::HasSubstr("multiple of 16 bytes already"));
   // Beyond it as a whole.
-  EXPECT_EQ(PossiblePaddings(Bf16(16383, 16383, 16383)).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(PossiblePaddings(Bf16(32767, 32767, 32767)).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace
