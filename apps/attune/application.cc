@@ -47,7 +47,9 @@ const BackendList& Application::lazy_backends() {
 Result<RecordStore*> Application::store() {
   if (store_) return store_.get();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
-  ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(path));
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path));
+  store_ = RecordsIn(database);
+  imports_ = ImportsIn(database);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   opened_ = IdentityOf(file);
   return store_.get();
@@ -68,9 +70,10 @@ Result<RecordStore*> Application::StoreToRead() {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
-  auto opened = OpenSqlStore(path, options);
+  auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
-    store_ = std::move(*opened);
+    store_ = RecordsIn(*opened);
+    imports_ = ImportsIn(*opened);
   } else if (opened.error().code() != StatusCode::kNotFound) {
     return opened.error();
   } else if (database_.empty()) {
@@ -82,6 +85,16 @@ Result<RecordStore*> Application::StoreToRead() {
                     opened.error().message(), database_));
   }
   return store_.get();
+}
+
+Result<ImportStore*> Application::imports() {
+  ATTUNE_RETURN_IF_ERROR(store().status());
+  return imports_.get();
+}
+
+Result<ImportStore*> Application::ImportsToRead() {
+  ATTUNE_RETURN_IF_ERROR(StoreToRead().status());
+  return imports_.get();
 }
 
 Result<std::vector<TaggedProblem>> Application::ProblemsOf(const std::string& tag) {

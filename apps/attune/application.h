@@ -11,6 +11,7 @@
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
+#include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 #include "attune/runtime/places.h"
@@ -60,6 +61,10 @@ class Application {
   // kept yet it is an empty store; a database that --db names must exist. A verb uses this or
   // store(), not both.
   Result<RecordStore*> StoreToRead();
+  // What was imported of other programs, in the same database: of store(), or of StoreToRead(),
+  // which ever the verb uses. Null where nothing was kept yet and nothing is to be written.
+  Result<ImportStore*> imports();
+  Result<ImportStore*> ImportsToRead();
   // What store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
   // kDataLoss if the database that store() opened was removed or replaced since: what was written
@@ -76,6 +81,7 @@ class Application {
   std::unique_ptr<LoadedBackends> backends_;
   BackendList lazy_backends_;
   std::unique_ptr<RecordStore> store_;
+  std::unique_ptr<ImportStore> imports_;
   FileIdentity opened_;  // Of the database, once store() opened it.
 };
 

@@ -6,6 +6,7 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 
@@ -16,6 +17,7 @@ struct BestOptions {
   ChoiceQuery choices;
   std::string cache;
   std::string device = "cpu";
+  std::string target;  // Of imported databases, instead of a device.
   bool json = false;
 };
 
@@ -71,6 +73,11 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
 }
 
 Result<int> RunBest(Application& application, BestOptions options) {
+  if (!options.target.empty()) {
+    ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+    ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.choices.selection));
+    return miopen::PrintImportedBest(application, options.target, problems, options.json);
+  }
   options.choices.cache = ParseCacheState(options.cache);
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
                           ChooseSelected(application, options.device, options.choices));
@@ -91,7 +98,12 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
               "  attune best --tag resnet50\n"
               "  attune best --problem 'gemm@1{m=512,n=512,k=512}' --json");
   AddSelectionOptions(*verb, options->choices.selection);
-  verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  auto* device =
+      verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  verb->add_option("--target", options->target,
+                   "A GPU that need not be here: what databases imported for it say")
+      ->excludes(device)
+      ->type_name("TARGET");
   verb->add_option("--cache", options->cache,
                    "Only measurements with warm or cold caches or rotating operands (default: the "
                    "newest)")

@@ -1,29 +1,16 @@
 #include "attune/tuner/new_set.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "attune/base/user_at_host.h"
+
 namespace attune {
 namespace {
 
 constexpr const char* kAttuneVersion = ATTUNE_VERSION;
-
-std::string MeasuredBy() {
-  char host[256] = "unknown";
-  ::gethostname(host, sizeof host - 1);
-  // Threads of one process tune at the same time, so not getpwuid().
-  passwd entry{};
-  passwd* user = nullptr;
-  std::array<char, 4096> names{};
-  ::getpwuid_r(::getuid(), &entry, names.data(), names.size(), &user);
-  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::getuid()), host);
-}
 
 int64_t UnixNowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -63,7 +50,7 @@ MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const Tun
   NoteTerms(options, set.environment);
   set.seed = options.seed;
   set.searcher = options.searcher;
-  set.measured_by = MeasuredBy();
+  set.measured_by = UserAtHost();
   set.attune_version = kAttuneVersion;
   set.started_unix_ns = UnixNowNs();
   return set;

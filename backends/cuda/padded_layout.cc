@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/copy_limit.h"
+#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "attune/base/status.h"
 #include "attune/problem/gemm.h"
-#include "backends/cuda/scratch.h"
 
 namespace attune::cuda {
 

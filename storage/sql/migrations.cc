@@ -129,6 +129,22 @@ Migration ConditionsMigration() {
           KeepNewConditions};
 }
 
+// Files of other programs, and what they say, line by line.
+Migration ImportsMigration() {
+  return {
+      6,
+      "imports",
+      {"CREATE TABLE imported_file (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT "
+       "NULL, content_key TEXT NOT NULL, file_name TEXT NOT NULL, imported_by TEXT NOT NULL, "
+       "imported_unix_ns INTEGER NOT NULL, finished INTEGER NOT NULL, line_count INTEGER NOT "
+       "NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE imported_line (id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES "
+       "imported_file (id), key TEXT NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, "
+       "checksum TEXT NOT NULL) STRICT",
+       "CREATE INDEX imported_line_by_key ON imported_line (key)",
+       "CREATE INDEX imported_line_by_file ON imported_line (file_id)"}};
+}
+
 int64_t NowUnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -224,7 +240,7 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
-       ConditionsMigration()});
+       ConditionsMigration(), ImportsMigration()});
   return *migrations;
 }
 

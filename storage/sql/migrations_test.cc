@@ -55,8 +55,9 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->Problems("old").value(), SampleProblems(3));
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
-  EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-              ElementsAre("values", "trials", "revisions", "bound_samples", "conditions"));
+  EXPECT_THAT(
+      Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
+      ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -139,25 +140,25 @@ TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite
   const auto store = std::move(*OpenSqlStore(path_));
   const MeasurementSet set = SampleSet(1, 1, random);
   ASSERT_EQ(store->BeginSet(set), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (7, 'sessions', 1)");
 
   const Status status = store->FinishSet(set.id);
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 6"), HasSubstr("up to 5"),
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 7"), HasSubstr("up to 6"),
                                       HasSubstr("again with an attune that is as new")));
   EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (6, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (7, 'sessions', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 6 (\"sessions\")"), HasSubstr("up to 5 (\"conditions\")")));
+              AllOf(HasSubstr("version 7 (\"sessions\")"), HasSubstr("up to 6 (\"imports\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {

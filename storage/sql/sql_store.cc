@@ -1,11 +1,9 @@
 #include "storage/sql/sql_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -14,15 +12,13 @@
 #include "attune/record/rules.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/database_file.h"
-#include "storage/sql/log_sync.h"
 #include "storage/sql/revision_rows.h"
 #include "storage/sql/set_rows.h"
+#include "storage/sql/sql_database.h"
 #include "storage/sql/tag_rows.h"
 #include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
 #include "storage/sql/trial_rows.h"
-#include "storage/sql/write_queue.h"
-#include "storage/sql/write_turn.h"
 
 namespace attune {
 namespace sql {
@@ -33,17 +29,6 @@ int64_t NowUnixNs() {
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
-
-// A connection with what was read or written over it, so that they are forgotten together.
-struct Session {
-  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
-
-  std::unique_ptr<Connection> connection;
-  InternedTexts candidates{CandidateTable()};
-  SetReader sets;
-  TrialReader trials;
-  ConditionReader conditions;
-};
 
 // Ids of the problems that a query is about, ascending.
 Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const RecordQuery& query) {
@@ -133,26 +118,20 @@ Status FinishedSet(std::string_view set_id) {
       fmt::format("Measurement set {} is finished; begin a new set for further trials.", set_id));
 }
 
-// Sessions are lent to one operation at a time; a nested or concurrent one gets another. Writers
-// take turns here first, so that threads of one process do not wait for SQLite's lock.
 class SqlStore final : public RecordStore {
  public:
-  SqlStore(std::filesystem::path path, const ConnectionOptions& options,
-           std::unique_ptr<Connection> first, void (*on_write_lock)(int64_t))
-      : path_(std::move(path)), options_(options), on_write_lock_(on_write_lock), log_(path_) {
-    idle_.push_back(std::make_unique<Session>(std::move(first)));
-  }
+  explicit SqlStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
 
   Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
-    return Write([&](Session&, WriteTransaction& transaction) {
+    return database_->Write([&](Session&, WriteTransaction& transaction) {
       return TagProblems(transaction, tag, problems);
     });
   }
 
   Result<std::vector<TaggedProblem>> Problems(std::string_view tag) override {
     std::vector<TaggedProblem> problems;
-    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(problems, tag.empty() ? ReadAllProblems(*session.connection)
                                                     : ReadTagged(*session.connection, tag));
       return Status::Ok();
@@ -162,7 +141,7 @@ class SqlStore final : public RecordStore {
 
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override {
     std::vector<std::pair<std::string, int64_t>> tags;
-    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(tags, ReadTags(*session.connection));
       return Status::Ok();
     }));
@@ -171,7 +150,7 @@ class SqlStore final : public RecordStore {
 
   Status BeginSet(const MeasurementSet& set) override {
     ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
-    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
       ATTUNE_RETURN_IF_ERROR(InsertSet(transaction, set));
       ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
                               ReadProgressOf(transaction.connection(), set.id));
@@ -181,14 +160,14 @@ class SqlStore final : public RecordStore {
 
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
-    return Write([&](Session& session, WriteTransaction& transaction) {
+    return database_->Write([&](Session& session, WriteTransaction& transaction) {
       return AppendTrials(session, transaction, set_id, trials);
     });
   }
 
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
     ATTUNE_RETURN_IF_ERROR(Validate(conditions));
-    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
                               ReadProgressOf(transaction.connection(), set_id));
       if (progress.finished) return FinishedSet(set_id);
@@ -197,7 +176,7 @@ class SqlStore final : public RecordStore {
   }
 
   Status FinishSet(std::string_view set_id) override {
-    return Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(SetProgress progress,
                               ReadProgressOf(transaction.connection(), set_id));
       if (progress.finished) return Status::Ok();
@@ -210,9 +189,8 @@ class SqlStore final : public RecordStore {
   Result<StoreState> State() override {
     StoreState state;
     // Who keeps a revision must not outlive it: what others have committed reaches the disk first.
-    const Status synced = log_.Sync();
-    if (!synced.ok() && options_.access == Access::kWrite) return synced;
-    ATTUNE_RETURN_IF_ERROR(Read([&](Session& session) -> Status {
+    ATTUNE_RETURN_IF_ERROR(database_->Sync());
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(state, ReadState(*session.connection));
       return Status::Ok();
     }));
@@ -220,7 +198,7 @@ class SqlStore final : public RecordStore {
   }
 
   Status Visit(const RecordQuery& query, const Visitor& visit) override {
-    return Read([&](Session& session) {
+    return database_->Read([&](Session& session) {
       return query.after_revision > 0 ? VisitChanged(session, query, visit)
                                       : VisitAll(session, query, visit);
     });
@@ -244,96 +222,7 @@ class SqlStore final : public RecordStore {
     return UpdateProgress(transaction, progress);
   }
 
-  Result<std::unique_ptr<Session>> Borrow() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Session> session = std::move(idle_.back());
-        idle_.pop_back();
-        return session;
-      }
-    }
-    ATTUNE_ASSIGN_OR_RETURN(auto connection, OpenDatabase(path_, options_));
-    return std::make_unique<Session>(std::move(connection));
-  }
-
-  // After a failure a session is not given back but dropped, with what it remembers of a
-  // transaction that never was.
-  void GiveBack(std::unique_ptr<Session> session) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
-  }
-
-  Status Write(const std::function<Status(Session&, WriteTransaction&)>& body) {
-    if (options_.access != Access::kWrite) {
-      return FailedPrecondition(
-          fmt::format("Database '{}' was opened to be read only.", path_.string()));
-    }
-    QueuedWrite write;
-    write.body = [&] { return CommitNow(body); };
-    writes_.Run(write, [this](const std::function<void()>& run_next) {
-      const WriteTurn turn = WriteTurn::Take(path_.string(), options_.busy_timeout);
-      run_next();
-    });
-    if (on_write_lock_ != nullptr) on_write_lock_(write.began_ns - write.asked_ns);
-    ATTUNE_RETURN_IF_ERROR(write.status);
-    ATTUNE_RETURN_IF_ERROR(log_.Sync());
-    TidyLog();
-    return Status::Ok();
-  }
-
-  Status CommitNow(const std::function<Status(Session&, WriteTransaction&)>& body) {
-    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
-    ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
-                            WriteTransaction::Begin(*session->connection));
-    ATTUNE_RETURN_IF_ERROR(body(*session, transaction));
-    ATTUNE_RETURN_IF_ERROR(transaction.Commit());
-    log_pages_ = session->connection->log_pages();
-    GiveBack(std::move(session));
-    return Status::Ok();
-  }
-
-  // While others write, something always remains in the log and it grows; then the little that is
-  // left is moved in a turn, so that the next writer starts the log anew.
-  void TidyLog() {
-    const int pages = log_pages_;
-    if (pages < kTidiedLogPages) tidy_at_pages_ = kTidiedLogPages;
-    if (pages < tidy_at_pages_ || !tidying_mutex_.try_lock()) return;
-    const std::lock_guard tidying(tidying_mutex_, std::adopt_lock);
-    tidy_at_pages_ = pages + kTidiedLogPages;
-    auto session = Borrow();
-    if (!session.ok()) return;
-    (*session)->connection->TidyLog();
-    if (pages >= kLargeLogPages) {
-      const WriteTurn turn = WriteTurn::Take(path_.string(), options_.busy_timeout);
-      (*session)->connection->TidyLog();
-    }
-    GiveBack(std::move(*session));
-  }
-
-  Status Read(const std::function<Status(Session&)>& body) {
-    ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
-    ATTUNE_RETURN_IF_ERROR(session->connection->BeginRead());
-    ATTUNE_RETURN_IF_ERROR(body(*session));
-    ATTUNE_RETURN_IF_ERROR(session->connection->Commit());
-    GiveBack(std::move(session));
-    return Status::Ok();
-  }
-
-  static constexpr size_t kMaxIdleSessions = 8;
-  static constexpr int kTidiedLogPages = 1000;
-  static constexpr int kLargeLogPages = 8000;
-
-  const std::filesystem::path path_;
-  const ConnectionOptions options_;
-  void (*const on_write_lock_)(int64_t waited_ns);
-  LogSync log_;
-  std::mutex tidying_mutex_;
-  std::atomic<int> log_pages_{0};
-  std::atomic<int> tidy_at_pages_{kTidiedLogPages};
-  WriteQueue writes_;
-  std::mutex mutex_;  // Guards idle_.
-  std::vector<std::unique_ptr<Session>> idle_;
+  const std::shared_ptr<SqlDatabase> database_;
 };
 
 ConnectionOptions ConnectionOptionsOf(const SqlStoreOptions& options) {
@@ -370,8 +259,8 @@ MissingFolder MissingFolderAt(const std::filesystem::path& path) {
 
 void LoadSqlLibrary() { sql::Connection::LoadLibrary(); }
 
-Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
-                                                  const SqlStoreOptions& options) {
+Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_path,
+                                                     const SqlStoreOptions& options) {
   sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
   const bool reads = options.use == StoreUse::kRead;
@@ -386,8 +275,18 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
   if (!error && size_bytes <= sql::kCheckedAtOpenBytes) {
     ATTUNE_RETURN_IF_ERROR(sql::CheckPages(*connection));
   }
-  return std::make_unique<sql::SqlStore>(path, connection_options, std::move(connection),
-                                         options.on_write_lock);
+  return std::make_shared<SqlDatabase>(path, connection_options, std::move(connection),
+                                       options.on_write_lock);
+}
+
+std::unique_ptr<RecordStore> RecordsIn(std::shared_ptr<SqlDatabase> database) {
+  return std::make_unique<sql::SqlStore>(std::move(database));
+}
+
+Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
+                                                  const SqlStoreOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(auto database, OpenSqlDatabase(url_or_path, options));
+  return RecordsIn(std::move(database));
 }
 
 Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path) {

@@ -1,4 +1,4 @@
-// The RecordStore over a database; SQLite now, PostgreSQL and MariaDB through the same tables
+// The stores over a database; SQLite now, PostgreSQL and MariaDB through the same tables
 // later. docs/formats/schema.md.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
 
 namespace attune {
@@ -29,7 +30,10 @@ struct SqlStoreOptions {
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
 };
 
-// Opens the store at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database if there
+// An open database, which all stores over it share; sql_database.h has what they do with it.
+class SqlDatabase;
+
+// Opens the database at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database if there
 // is none, with its folder if that is the default one's, and brings an older one to this program's
 // schema, unless `use` is kRead.
 //
@@ -44,9 +48,17 @@ struct SqlStoreOptions {
 //   kResourceExhausted   The disk is full. What was acknowledged before is kept.
 //   kUnavailable         No permission, or another process holds the write lock for too long.
 //
-// The methods of the store fail in the same ways. Several processes may use one database, on a
+// The methods of the stores fail in the same ways. Several processes may use one database, on a
 // local file system. Writers take turns; readers see the last commit and wait for nobody. `visit`
 // runs inside of a read snapshot and may call the store.
+Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_path,
+                                                     const SqlStoreOptions& options = {});
+
+// The stores over a database. Each keeps it open.
+std::unique_ptr<RecordStore> RecordsIn(std::shared_ptr<SqlDatabase> database);
+std::unique_ptr<ImportStore> ImportsIn(std::shared_ptr<SqlDatabase> database);
+
+// The records of a database that nothing else is wanted of.
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,
                                                   const SqlStoreOptions& options = {});
 

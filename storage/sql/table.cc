@@ -236,12 +236,38 @@ const Table& KeptConditionsTable() {
   return *table;
 }
 
+const Table& ImportedFileTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("imported_file", {{"id", kInteger},
+                                  {"kind", kText},
+                                  {"target", kText},
+                                  {"content_key", kText},
+                                  {"file_name", kText},
+                                  {"imported_by", kText},
+                                  {"imported_unix_ns", kInteger},
+                                  {"finished", kInteger},
+                                  {"line_count", kInteger},
+                                  kChecksum}));
+  return *table;
+}
+
+const Table& ImportedLineTable() {
+  static const NeverDestroyed<Table> table(MakeTable("imported_line", {{"id", kInteger},
+                                                                       {"file_id", kInteger},
+                                                                       {"key", kText},
+                                                                       {"number", kInteger},
+                                                                       {"content", kText},
+                                                                       kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),      &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),      &CandidateTable(),      &TagTable(),
           &ProblemTagTable(),   &MeasurementSetTable(), &SetProgressTable(),
           &TrialTable(),        &StoreIdentityTable(),  &FinishedSetTable(),
-          &BoundSamplesTable(), &SetConditionsTable(),  &KeptConditionsTable()};
+          &BoundSamplesTable(), &SetConditionsTable(),  &KeptConditionsTable(),
+          &ImportedFileTable(), &ImportedLineTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

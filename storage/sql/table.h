@@ -49,6 +49,8 @@ const Table& FinishedSetTable();
 const Table& BoundSamplesTable();  // One row.
 const Table& SetConditionsTable();
 const Table& KeptConditionsTable();  // One row.
+const Table& ImportedFileTable();
+const Table& ImportedLineTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

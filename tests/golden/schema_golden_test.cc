@@ -101,8 +101,27 @@ std::string SetText(const RecordedSet& recorded) {
   return text;
 }
 
-// Everything that a store holds, for people to read.
-std::string ContentOf(RecordStore& store) {
+std::string ImportsText(ImportStore& imports) {
+  std::string text;
+  const auto files = imports.Files();
+  EXPECT_TRUE(files.ok()) << files.status().message();
+  for (const ImportedFile& file : *files) {
+    text += fmt::format("import {} {} of {} {} by {} at {} with {}\n", file.kind, file.name,
+                        file.target, file.content.ToHex(), file.imported_by, file.imported_unix_ns,
+                        file.line_count);
+    const Status visited = imports.Visit(file.id, [&](const ImportedLine& line) {
+      text += fmt::format("  {} {} {}\n", line.number, line.key.ToHex(), line.text);
+      return Status::Ok();
+    });
+    EXPECT_TRUE(visited.ok()) << visited.message();
+  }
+  return text;
+}
+
+// Everything that a database holds, for people to read.
+std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
+  const auto records = RecordsIn(database);
+  RecordStore& store = *records;
   std::string text;
   const auto tags = store.Tags();
   EXPECT_TRUE(tags.ok()) << tags.status().message();
@@ -119,7 +138,7 @@ std::string ContentOf(RecordStore& store) {
     return Status::Ok();
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
-  return text;
+  return text + ImportsText(*ImportsIn(database));
 }
 
 // A database with everything in it, as the version of the schema that is the parameter wrote it.
@@ -129,11 +148,11 @@ class DatabaseGoldenTest : public SchemaGoldenTest,
 TEST_P(DatabaseGoldenTest, IsReadWholeAfterItWasBroughtUpToDate) {
   Restore(GoldenText(fmt::format("database_{}.sql", GetParam())));
 
-  const auto store = OpenSqlStore(path_);
+  const auto database = OpenSqlDatabase(path_);
 
-  ASSERT_TRUE(store.ok()) << store.status().message();
+  ASSERT_TRUE(database.ok()) << database.status().message();
   EXPECT_TRUE(
-      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(**store), kPage));
+      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(*database), kPage));
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
@@ -142,14 +161,15 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
 
-  const auto store = OpenSqlStore(path_, options);
+  const auto database = OpenSqlDatabase(path_, options);
 
-  ASSERT_TRUE(store.ok()) << store.status().message();
+  ASSERT_TRUE(database.ok()) << database.status().message();
   EXPECT_TRUE(
-      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(**store), kPage));
+      IsGolden(fmt::format("database_{}.records.txt", GetParam()), ContentOf(*database), kPage));
 }
 
-INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest, ::testing::Values("v2", "v3", "v4", "v5"),
+INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

@@ -9,6 +9,8 @@
 
 namespace attune::miopen {
 
+void AddImportVerb(CLI::App& miopen, Invocation& invocation);
+void AddExportVerb(CLI::App& miopen, Invocation& invocation);
 void AddLintVerb(CLI::App& miopen, Invocation& invocation);
 void AddConvertVerb(CLI::App& miopen, Invocation& invocation);
 void AddMergeVerb(CLI::App& miopen, Invocation& invocation);

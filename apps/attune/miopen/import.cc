@@ -1,0 +1,199 @@
+// attune miopen import: databases as they are, into the database of attune.
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "apps/attune/miopen/miopen_verbs.h"
+#include "attune/base/file.h"
+#include "attune/base/user_at_host.h"
+#include "attune/miopen/import_lines.h"
+#include "storage/miopen/kernel_table.h"
+
+namespace attune::miopen {
+namespace {
+
+// Lines for each transaction: others want to write, too.
+constexpr size_t kLinesAtOnce = 20'000;
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string target;
+  bool json = false;
+};
+
+// What became of one file, or of what it has for one GPU.
+struct Imported {
+  std::string file;
+  std::string_view kind;
+  std::string target;
+  int64_t records = 0;
+  bool was_known = false;  // The same bytes were imported before.
+};
+
+class Importer {
+ public:
+  explicit Importer(ImportStore& imports) : imports_(imports) {}
+
+  Status Import(const Database& database, const std::string& target) {
+    ATTUNE_RETURN_IF_ERROR(BeginFile(database.path));
+    if (const FindDb* db = database.find_db()) {
+      return Add(kFindDbKind, target, [&] { return AppendAll(LinesOf(*db)); });
+    }
+    if (database.kernels() != nullptr) {
+      return Add(kKernelDbKind, target, [&] { return AppendKernels(database.path); });
+    }
+    for (const TargetPerfDb& each : database.perf_tables()->targets) {
+      const std::string& its_target = each.target.empty() ? target : each.target;
+      ATTUNE_RETURN_IF_ERROR(
+          Add(kPerfDbKind, its_target, [&] { return AppendAll(LinesOf(each.db)); }));
+    }
+    return Status::Ok();
+  }
+
+  const std::vector<Imported>& imported() const { return imported_; }
+
+ private:
+  Status BeginFile(const std::filesystem::path& path) {
+    path_ = path;
+    // A database of kernels has hundreds of megabytes.
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kLargestImport));
+    content_ = FingerprintOf(content);
+    return Status::Ok();
+  }
+
+  template <class Append>
+  Status Add(std::string_view kind, const std::string& target, const Append& append) {
+    if (target.empty()) {
+      return InvalidArgument(fmt::format(
+          "The name of '{}' does not tell of which GPU it is. --target gfx906_60 says so.",
+          path_.string()));
+    }
+    ImportedFile file;
+    file.kind = kind;
+    file.target = target;
+    file.name = path_.filename().string();
+    file.content = content_;
+    file.imported_by = UserAtHost();
+    file.imported_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count();
+    ATTUNE_ASSIGN_OR_RETURN(const auto known, imports_.Files());
+    const bool was_known = std::any_of(known.begin(), known.end(), [&](const ImportedFile& each) {
+      return each.kind == file.kind && each.target == target && each.content == content_;
+    });
+    imported_.push_back({path_.string(), kind, target, 0, was_known});
+    if (was_known) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(id_, imports_.Begin(file));
+    ATTUNE_RETURN_IF_ERROR(append());
+    return imports_.Finish(id_);
+  }
+
+  Status AppendAll(std::span<const ImportedLine> lines) {
+    imported_.back().records = static_cast<int64_t>(lines.size());
+    for (size_t begin = 0; begin < lines.size(); begin += kLinesAtOnce) {
+      const size_t count = std::min(kLinesAtOnce, lines.size() - begin);
+      ATTUNE_RETURN_IF_ERROR(imports_.Append(id_, lines.subspan(begin, count)));
+    }
+    return Status::Ok();
+  }
+
+  // Those that are what their hash says.
+  Status AppendKernels(const std::filesystem::path& path) {
+    Findings reported_before;
+    int64_t count = 0;
+    ATTUNE_RETURN_IF_ERROR(ReadKernels(path, reported_before, [&](const KernelRow& row) -> Status {
+      if (!CodeOf(row).ok()) return Status::Ok();
+      ++count;
+      return imports_.Append(id_, LinesOf(row));
+    }));
+    imported_.back().records = count;
+    return Status::Ok();
+  }
+
+  static constexpr size_t kLargestImport = size_t{4} << 30;
+
+  ImportStore& imports_;
+  std::filesystem::path path_;
+  Fingerprint content_;
+  int64_t id_ = 0;
+  std::vector<Imported> imported_;
+};
+
+Json ImportJson(const std::vector<Imported>& imported, const std::vector<Database>& databases) {
+  Json files = Json::array();
+  for (const Imported& each : imported) {
+    files.push_back({{"file", each.file},
+                     {"kind", each.kind},
+                     {"target", each.target},
+                     {"records", each.records},
+                     {"known", each.was_known}});
+  }
+  Json findings = Json::array();
+  for (const Database& database : databases) {
+    Json json = {{"file", database.path.string()}};
+    json.update(FindingsJson(database.findings));
+    findings.push_back(std::move(json));
+  }
+  return {{"imported", std::move(files)}, {"findings", std::move(findings)}};
+}
+
+void PrintImported(const std::vector<Imported>& imported, Output& out) {
+  for (const Imported& each : imported) {
+    out.Print(each.was_known
+                  ? fmt::format("{}: known already for {}.\n", Printable(each.file),
+                                Printable(each.target))
+                  : fmt::format("{}: {} {} imported for {}.\n", Printable(each.file), each.records,
+                                each.kind == kKernelDbKind ? "kernels" : "records",
+                                Printable(each.target)));
+  }
+}
+
+Result<int> RunImport(Application& application, const ImportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
+  Importer importer(*imports);
+  std::vector<Database> databases;
+  bool left_out = false;
+  for (const std::string& file : options.files) {
+    ATTUNE_ASSIGN_OR_RETURN(Database database, ReadDatabase(file));
+    const std::string& target = options.target.empty() ? database.name.target : options.target;
+    ATTUNE_RETURN_IF_ERROR(importer.Import(database, target));
+    left_out = ReportLeftOut(database, application) || left_out;
+    // What was read is needed no more, and may be large.
+    database.content = FindDb();
+    databases.push_back(std::move(database));
+  }
+  if (options.json) {
+    application.out().Print(Dump(ImportJson(importer.imported(), databases)));
+  } else {
+    PrintImported(importer.imported(), application.out());
+  }
+  return left_out ? kExitPartly : kExitDone;
+}
+
+}  // namespace
+
+void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* verb = AddVerb(
+      miopen, "import", "Keep databases of MIOpen's beside the records, to be asked and exported",
+      "  attune miopen import tests/data/miopen/gfx906_60.HIP.fdb.txt "
+      "tests/data/miopen/gfx906_60.db\n"
+      "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 32 -c 64 -H 56 -W 56 -k 64 "
+      "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
+      "Exit status: 0, or 3 if something could not be believed and was left out.");
+  verb->add_option("files", options->files, "Databases, told by their names")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--target", options->target,
+                   "Of which GPU they are, if not what their names say: gfx906_60, gfx90a68");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunImport(application, *options);
+    };
+  });
+}
+
+}  // namespace attune::miopen

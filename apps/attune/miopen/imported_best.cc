@@ -1,0 +1,113 @@
+#include "apps/attune/miopen/imported_best.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/table.h"
+#include "attune/miopen/imported_choice.h"
+
+namespace attune::miopen {
+namespace {
+
+struct Answered {
+  TaggedProblem tagged;
+  std::optional<ImportedAnswer> answer;
+
+  bool has_candidate() const { return answer.has_value() && !answer->ranking.empty(); }
+};
+
+std::string Place(const ImportedAnswer& answer) {
+  return fmt::format("{}:{}", Printable(answer.file), answer.line);
+}
+
+Json ToJson(const Answered& answered, const std::string& target) {
+  Json json = {{"problem", Text(answered.tagged.problem)},
+               {"weight", answered.tagged.weight},
+               {"target", target},
+               {"provenance", answered.has_candidate() ? "imported" : "unknown"},
+               {"candidate", nullptr},
+               {"median_ns", nullptr},
+               {"workspace_bytes", nullptr},
+               {"file", nullptr},
+               {"line", nullptr},
+               {"ranking", Json::array()},
+               {"notes", Json::array()}};
+  if (!answered.answer.has_value()) return json;
+  const ImportedAnswer& answer = *answered.answer;
+  json["file"] = answer.file;
+  json["line"] = answer.line;
+  json["notes"] = answer.notes;
+  for (const ImportedCandidate& each : answer.ranking) {
+    json["ranking"].push_back({{"candidate", Text(CandidateOf(each.choice))},
+                               {"solver", each.choice.solver},
+                               {"params", each.choice.params},
+                               {"median_ns", each.time_ns},
+                               {"workspace_bytes", each.workspace_bytes}});
+  }
+  if (!answered.has_candidate()) return json;
+  for (const char* field : {"candidate", "median_ns", "workspace_bytes"}) {
+    json[field] = json["ranking"][0][field];
+  }
+  return json;
+}
+
+void Print(const std::vector<Answered>& list, Output& out) {
+  using Align = Column::Align;
+  Table table({{"problem", Align::kLeft, Column::Fit::kCut},
+               {"best candidate", Align::kLeft, Column::Fit::kBelow},
+               {"time", Align::kRight},
+               {"workspace", Align::kRight},
+               {"from", Align::kLeft}});
+  for (const Answered& answered : list) {
+    const std::string label = Label(answered.tagged.problem);
+    if (!answered.has_candidate()) {
+      table.AddRow({label, "(none)", "", "", answered.answer ? Place(*answered.answer) : "unknown"},
+                   Colour::kYellow);
+      continue;
+    }
+    const ImportedCandidate& best = answered.answer->ranking.front();
+    table.AddRow({label, Text(CandidateOf(best.choice)), FormatTime(best.time_ns),
+                  fmt::format("{}", best.workspace_bytes), Place(*answered.answer)});
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+}
+
+}  // namespace
+
+Result<int> PrintImportedBest(Application& application, const std::string& target,
+                              const std::vector<TaggedProblem>& problems, bool json) {
+  ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());
+  if (imports == nullptr) {
+    return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
+  }
+  std::vector<Answered> list;
+  size_t unknown = 0;
+  for (const TaggedProblem& tagged : problems) {
+    Answered& answered = list.emplace_back();
+    answered.tagged = tagged;
+    ATTUNE_ASSIGN_OR_RETURN(answered.answer, AskImports(*imports, target, tagged.problem));
+    unknown += answered.has_candidate() ? 0 : 1;
+  }
+  if (json) {
+    Json array = Json::array();
+    for (const Answered& answered : list) array.push_back(ToJson(answered, target));
+    application.out().Print(Dump(array));
+  } else {
+    Print(list, application.out());
+    application.out().Flush();
+    for (const Answered& answered : list) {
+      if (!answered.answer.has_value()) continue;
+      for (const std::string& note : answered.answer->notes) {
+        application.err().Print(
+            fmt::format("{}: {}\n", Label(answered.tagged.problem), Printable(note)));
+      }
+    }
+  }
+  return unknown == 0 ? kExitDone : kExitPartly;
+}
+
+}  // namespace attune::miopen

@@ -1,0 +1,160 @@
+#include "attune/miopen/import_lines.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/problem/escaping.h"
+#include "attune/problem/problem.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr std::string_view kKernelWord = "kernel";
+constexpr std::string_view kBlobWord = "blob";
+// A multiple of three, so that parts end without padding; 48 KiB of base64.
+constexpr size_t kPartBytes = 36 * 1024;
+
+std::string Base64(std::string_view bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3), '\0');
+  // Writes a NUL behind its text, where std::string has one.
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
+  return text;
+}
+
+// Nothing for what is no base64 of `size` bytes.
+std::optional<std::string> BytesOf(std::string_view base64, size_t size) {
+  if (base64.size() != 4 * ((size + 2) / 3)) return std::nullopt;
+  std::string bytes(base64.size() / 4 * 3, '\0');
+  const int decoded = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                      reinterpret_cast<const unsigned char*>(base64.data()),
+                                      static_cast<int>(base64.size()));
+  if (decoded < 0 || static_cast<size_t>(decoded) < size) return std::nullopt;
+  bytes.resize(size);
+  return bytes;
+}
+
+// The next word before a blank, which is passed.
+std::string_view NextWord(std::string_view& rest) {
+  const size_t end = std::min(rest.find(' '), rest.size());
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return word;
+}
+
+std::optional<int64_t> NumberOf(std::string_view text) {
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+Status BadKernelLine(const ImportedLine& line) {
+  return DataLoss(
+      fmt::format("Line {} of an imported kernel db is none that was written.", line.number));
+}
+
+}  // namespace
+
+Fingerprint LookupKey(const FindRecord& record) {
+  const auto key = ReadFindKey(record.key);
+  if (!key) return FingerprintOf(record.key);
+  const auto problem = ProblemOf(*key);
+  return problem.ok() ? KeyOf(Problem(*problem)) : FingerprintOf(record.key);
+}
+
+Fingerprint ParametersLookupKey(const FindKey& find_key) {
+  return FingerprintOf(Text(PerfKeyOf(find_key)));
+}
+
+std::vector<ImportedLine> LinesOf(const FindDb& db) {
+  std::vector<ImportedLine> lines;
+  lines.reserve(db.records.size());
+  for (const FindRecord& record : db.records) {
+    ImportedLine& line = lines.emplace_back();
+    line.key = LookupKey(record);
+    line.number = static_cast<int64_t>(record.line);
+    AppendText(record, line.text);
+    line.text.pop_back();
+  }
+  return lines;
+}
+
+std::vector<ImportedLine> LinesOf(const PerfDb& db) {
+  std::vector<ImportedLine> lines;
+  lines.reserve(db.records.size());
+  for (const PerfRecord& record : db.records) {
+    if (record.items.empty()) continue;
+    ImportedLine& line = lines.emplace_back();
+    line.key = FingerprintOf(record.key);
+    if (const auto key = ReadFindKey(record.key); db.form == PerfKeyForm::kFindKey && key) {
+      line.key = ParametersLookupKey(*key);
+    }
+    line.number = static_cast<int64_t>(record.line);
+    line.text = Text(PerfDb{db.form, {record}});
+    line.text.pop_back();
+  }
+  return lines;
+}
+
+std::vector<ImportedLine> LinesOf(const KernelRow& row) {
+  const Fingerprint key = FingerprintOf(row.name + '\n' + row.options);
+  std::vector<ImportedLine> lines;
+  // Both may have blanks in them.
+  const std::string name = Escaped(row.name);
+  lines.push_back({key, row.id,
+                   fmt::format("{} {} {} {} {} {}{}", kKernelWord, row.hash, row.code_bytes,
+                               row.blob.size(), name.size(), name, Escaped(row.options))});
+  for (size_t begin = 0; begin < row.blob.size(); begin += kPartBytes) {
+    lines.push_back({key, row.id,
+                     fmt::format("{} {}", kBlobWord,
+                                 Base64(std::string_view(row.blob).substr(begin, kPartBytes)))});
+  }
+  return lines;
+}
+
+Status KernelAssembler::Add(const ImportedLine& line) {
+  std::string_view rest = line.text;
+  const std::string_view word = NextWord(rest);
+  if (word == kBlobWord && missing_bytes_ > 0) {
+    const size_t size = std::min(missing_bytes_, kPartBytes);
+    const auto bytes = BytesOf(rest, size);
+    if (!bytes.has_value()) return BadKernelLine(line);
+    row_.blob += *bytes;
+    missing_bytes_ -= size;
+    return missing_bytes_ == 0 ? take_(row_) : Status::Ok();
+  }
+  if (word != kKernelWord || missing_bytes_ > 0) return BadKernelLine(line);
+  row_ = {};
+  row_.id = line.number;
+  row_.hash = NextWord(rest);
+  const auto code_bytes = NumberOf(NextWord(rest));
+  const auto blob_bytes = NumberOf(NextWord(rest));
+  const auto name_bytes = static_cast<size_t>(NumberOf(NextWord(rest)).value_or(0));
+  const auto name = Unescaped(rest.substr(0, name_bytes));
+  const auto options = Unescaped(rest.substr(std::min(name_bytes, rest.size())));
+  if (!code_bytes || !blob_bytes || *blob_bytes == 0 || !name || !options) {
+    return BadKernelLine(line);
+  }
+  row_.code_bytes = *code_bytes;
+  missing_bytes_ = static_cast<size_t>(*blob_bytes);
+  row_.name = *name;
+  row_.options = *options;
+  return Status::Ok();
+}
+
+Status KernelAssembler::Finish() const {
+  if (missing_bytes_ == 0) return Status::Ok();
+  return DataLoss(fmt::format("Kernel '{}' of an imported kernel db lacks {} bytes.", row_.name,
+                              missing_bytes_));
+}
+
+}  // namespace attune::miopen

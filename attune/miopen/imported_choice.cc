@@ -1,0 +1,104 @@
+#include "attune/miopen/imported_choice.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/import_lines.h"
+#include "attune/miopen/solver_catalogue.h"
+
+namespace attune::miopen {
+namespace {
+
+// The newest line under `key` of a file of `kind` for `target`.
+Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestLine(ImportStore& imports,
+                                                                        std::string_view kind,
+                                                                        std::string_view target,
+                                                                        const Fingerprint& key) {
+  ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(key));
+  for (auto& match : found) {
+    if (match.first.kind == kind && match.first.target == target) {
+      return std::optional(std::move(match));
+    }
+  }
+  return std::optional<std::pair<ImportedFile, ImportedLine>>();
+}
+
+Status Damaged(const ImportedFile& file, const ImportedLine& line) {
+  return DataLoss(fmt::format("Line {} of imported file {} ('{}') is no record any more.",
+                              line.number, file.id, file.name));
+}
+
+// The parameters that the perf-db has for the problem, by solver.
+Result<std::vector<PerfItem>> ParametersOf(ImportStore& imports, std::string_view target,
+                                           const std::string& find_key) {
+  const auto key = ReadFindKey(find_key);
+  if (!key) return InvalidArgument(key.error().reason);
+  ATTUNE_ASSIGN_OR_RETURN(const auto found,
+                          NewestLine(imports, kPerfDbKind, target, ParametersLookupKey(*key)));
+  if (!found.has_value()) return std::vector<PerfItem>();
+  Findings ignored;
+  PerfDb db = ReadPerfDb(found->second.text, ignored);
+  if (db.records.size() != 1) return Damaged(found->first, found->second);
+  return std::move(db.records.front().items);
+}
+
+std::string ParamsFor(const std::vector<PerfItem>& parameters, std::string_view solver) {
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [solver](const PerfItem& item) { return item.solver == solver; });
+  return found == parameters.end() ? "" : found->params;
+}
+
+Status CheckTarget(ImportStore& imports, std::string_view target) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto targets, ImportedTargets(imports));
+  if (std::binary_search(targets.begin(), targets.end(), target)) return Status::Ok();
+  return NotFound(fmt::format("Nothing was imported for '{}'. {}", target,
+                              targets.empty() ? "'attune miopen import FILE' does it."
+                                              : fmt::format("Targets with imported databases: {}.",
+                                                            fmt::join(targets, ", "))));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto files, imports.Files());
+  std::set<std::string> targets;
+  for (const ImportedFile& file : files) targets.insert(file.target);
+  return std::vector<std::string>(targets.begin(), targets.end());
+}
+
+Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
+                                                 const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto found,
+                          NewestLine(imports, kFindDbKind, target, KeyOf(problem)));
+  if (!found.has_value()) {
+    ATTUNE_RETURN_IF_ERROR(CheckTarget(imports, target));
+    return std::optional<ImportedAnswer>();
+  }
+  const auto& [file, line] = *found;
+  Findings ignored;
+  const FindDb db = ReadFindDb(line.text, ignored);
+  if (db.records.size() != 1) return Damaged(file, line);
+  const FindRecord record = Converted(db.records.front(), Generation::kSolvers);
+  ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(imports, target, record.key));
+  ImportedAnswer answer{{}, file.name, line.number, {}};
+  for (const FindItem& item : record.items) {
+    if (const SolverFacts* solver = FindSolver(item.solver);
+        solver == nullptr || solver->is_removed) {
+      answer.notes.push_back(
+          fmt::format("{} ({} ms) is passed over: MIOpen {}.", item.solver, item.time,
+                      solver == nullptr ? "never had it for convolutions" : "has it no more"));
+      continue;
+    }
+    answer.ranking.push_back({{item.solver, ParamsFor(parameters, item.solver)},
+                              item.time_ms * 1e6,
+                              item.workspace_bytes});
+  }
+  return std::optional(std::move(answer));
+}
+
+}  // namespace attune::miopen

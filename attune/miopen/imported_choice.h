@@ -1,0 +1,39 @@
+// What imported databases of MIOpen's answer for a problem.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/miopen/solver_candidate.h"
+#include "attune/problem/problem.h"
+#include "attune/record/import_store.h"
+
+namespace attune::miopen {
+
+struct ImportedCandidate {
+  SolverChoice choice;  // Parameters where a perf-db of the target has some.
+  double time_ns = 0;
+  int64_t workspace_bytes = 0;
+};
+
+struct ImportedAnswer {
+  std::vector<ImportedCandidate> ranking;  // Quickest first; may be empty.
+  std::string file;                        // That has the times, and on which line.
+  int64_t line = 0;
+  std::vector<std::string> notes;  // What was passed over and why, a sentence each.
+};
+
+// Of the newest find-db of `target` that has the problem; nothing if none has. Solvers that MIOpen
+// does not have any more are passed over, as MIOpen does. kNotFound if nothing was imported for
+// `target`, with the targets that there are.
+Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
+                                                 const Problem& problem);
+
+// Targets with imported databases, sorted.
+Result<std::vector<std::string>> ImportedTargets(ImportStore& imports);
+
+}  // namespace attune::miopen

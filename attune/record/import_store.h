@@ -1,0 +1,65 @@
+// Keeps what databases of other programs say, as they say it, with the file and the line: what was
+// imported can be asked, and written again as it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/status.h"
+
+namespace attune {
+
+struct ImportedFile {
+  int64_t id = 0;           // Given by the store, increasing in the order of imports.
+  std::string kind;         // Whose form the lines have: "miopen.find-db".
+  std::string target;       // The device as the other program names it: "gfx906_60".
+  std::string name;         // Of the file, without its folder.
+  Fingerprint content;      // Of the whole file.
+  std::string imported_by;  // user@host
+  int64_t imported_unix_ns = 0;
+  int64_t line_count = 0;  // Given by the store.
+
+  friend bool operator==(const ImportedFile&, const ImportedFile&) = default;
+};
+
+struct ImportedLine {
+  Fingerprint key;     // What it is asked by; any number of lines may have the same.
+  int64_t number = 0;  // In the file, from 1 on.
+  std::string text;    // Printable ASCII without line ends.
+
+  friend bool operator==(const ImportedLine&, const ImportedLine&) = default;
+};
+
+// Thread-safe. What is written is durable when a method returns Ok.
+class ImportStore {
+ public:
+  virtual ~ImportStore() = default;
+
+  // A file that is there for nobody before it is finished; one that never is is never seen. Returns
+  // its id. `id` and `line_count` of `file` do not count. kInvalidArgument for a kind, target or
+  // name that is empty or longer than kMaxImportedName.
+  virtual Result<int64_t> Begin(const ImportedFile& file) = 0;
+  // All or nothing, in order. kNotFound for a file that was not begun, kFailedPrecondition for one
+  // that is finished, kInvalidArgument for text that is no printable ASCII.
+  virtual Status Append(int64_t file_id, std::span<const ImportedLine> lines) = 0;
+  virtual Status Finish(int64_t file_id) = 0;
+
+  // Those that are finished, in order of their ids.
+  virtual Result<std::vector<ImportedFile>> Files() = 0;
+  // Every line of a file in the order in which it was appended. A failure of `visit` ends it.
+  virtual Status Visit(int64_t file_id,
+                       const std::function<Status(const ImportedLine&)>& visit) = 0;
+  // The lines under `key` of all files that are finished, the newest file first.
+  virtual Result<std::vector<std::pair<ImportedFile, ImportedLine>>> Find(
+      const Fingerprint& key) = 0;
+};
+
+inline constexpr size_t kMaxImportedName = 255;
+
+}  // namespace attune

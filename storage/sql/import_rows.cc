@@ -1,0 +1,158 @@
+#include "storage/sql/import_rows.h"
+
+#include <span>
+
+#include <fmt/format.h>
+
+#include "storage/sql/free_text.h"
+#include "storage/sql/table.h"
+
+namespace attune::sql {
+namespace {
+
+enum FileColumn : size_t {
+  kId,
+  kKind,
+  kTarget,
+  kContentKey,
+  kFileName,
+  kImportedBy,
+  kImportedUnixNs,
+  kFinished,
+  kLineCount,
+};
+enum LineColumn : size_t { kLineId, kFileId, kKey, kNumber, kContent };
+
+Row FileRow(const StoredImport& import) {
+  const ImportedFile& file = import.file;
+  return RowWriter(ImportedFileTable())
+      .Integer(file.id)
+      .Text(FreeText(file.kind))
+      .Text(FreeText(file.target))
+      .Text(file.content.ToHex())
+      .Text(FreeText(file.name))
+      .Text(FreeText(file.imported_by))
+      .Integer(file.imported_unix_ns)
+      .Integer(import.finished ? 1 : 0)
+      .Integer(file.line_count)
+      .Checksum()
+      .Take();
+}
+
+// Of a cell with escaped text.
+Status TakeText(std::span<const Cell> row, size_t column, std::string& text) {
+  const auto found = FromFreeText(row[column].text);
+  if (!found.has_value()) {
+    return DamagedCell(ImportedFileTable(), row, column, "which is no escaped text");
+  }
+  text = *found;
+  return Status::Ok();
+}
+
+Result<StoredImport> ParseFile(std::span<const Cell> row) {
+  StoredImport import;
+  ImportedFile& file = import.file;
+  file.id = row[kId].integer;
+  ATTUNE_RETURN_IF_ERROR(TakeText(row, kKind, file.kind));
+  ATTUNE_RETURN_IF_ERROR(TakeText(row, kTarget, file.target));
+  ATTUNE_RETURN_IF_ERROR(TakeText(row, kFileName, file.name));
+  ATTUNE_RETURN_IF_ERROR(TakeText(row, kImportedBy, file.imported_by));
+  const auto content = Fingerprint::FromHex(row[kContentKey].text);
+  if (!content.has_value()) {
+    return DamagedCell(ImportedFileTable(), row, kContentKey, "which is no fingerprint");
+  }
+  file.content = *content;
+  file.imported_unix_ns = row[kImportedUnixNs].integer;
+  file.line_count = row[kLineCount].integer;
+  import.finished = row[kFinished].integer != 0;
+  return import;
+}
+
+Result<ImportedLine> ParseLine(std::span<const Cell> row) {
+  const auto key = Fingerprint::FromHex(row[kKey].text);
+  if (!key.has_value()) {
+    return DamagedCell(ImportedLineTable(), row, kKey, "which is no fingerprint");
+  }
+  return ImportedLine{*key, row[kNumber].integer, row[kContent].text};
+}
+
+}  // namespace
+
+Result<bool> HasImports(Connection& connection) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const auto found,
+      connection.Texts("SELECT name FROM sqlite_master WHERE name = 'imported_line'"));
+  return !found.empty();
+}
+
+Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file) {
+  StoredImport import{file, false};
+  import.file.id = transaction.TakeId();
+  import.file.line_count = 0;
+  ATTUNE_RETURN_IF_ERROR(transaction.Insert(ImportedFileTable(), FileRow(import)));
+  return import.file.id;
+}
+
+Status UpdateImport(WriteTransaction& transaction, const StoredImport& import) {
+  return transaction.Update(ImportedFileTable(), FileRow(import));
+}
+
+Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
+                          const ImportedLine& line) {
+  return transaction.Insert(ImportedLineTable(), RowWriter(ImportedLineTable())
+                                                     .Integer(transaction.TakeId())
+                                                     .Integer(file_id)
+                                                     .Text(line.key.ToHex())
+                                                     .Integer(line.number)
+                                                     .Text(line.text)
+                                                     .Checksum()
+                                                     .Take());
+}
+
+Result<std::optional<StoredImport>> ReadImport(Connection& connection, int64_t id) {
+  const Cell cell = IntegerCell(id);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                          ReadRow(connection, {ImportedFileTable(), "id = :p0", {&cell, 1}}));
+  if (!row.has_value()) return std::optional<StoredImport>();
+  ATTUNE_ASSIGN_OR_RETURN(StoredImport import, ParseFile(*row));
+  return std::optional<StoredImport>(std::move(import));
+}
+
+Result<std::vector<StoredImport>> ReadImports(Connection& connection) {
+  std::vector<StoredImport> imports;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ImportedFileTable(), "id > 0 ORDER BY id", {}},
+                                  [&](std::span<const Cell> row) -> Status {
+                                    ATTUNE_ASSIGN_OR_RETURN(imports.emplace_back(), ParseFile(row));
+                                    return Status::Ok();
+                                  }));
+  return imports;
+}
+
+Status ReadImportedLines(Connection& connection, const ImportedFile& file,
+                         const std::function<Status(const ImportedLine&)>& visit) {
+  const Cell cell = IntegerCell(file.id);
+  int64_t count = 0;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection, {ImportedLineTable(), "file_id = :p0 ORDER BY id", {&cell, 1}},
+               [&](std::span<const Cell> row) -> Status {
+                 ++count;
+                 ATTUNE_ASSIGN_OR_RETURN(const ImportedLine line, ParseLine(row));
+                 return visit(line);
+               }));
+  if (count == file.line_count) return Status::Ok();
+  return DataLoss(fmt::format("Table {} of database '{}' has {} lines of file {}, which had {}.",
+                              ImportedLineTable().name, connection.name(), count, file.id,
+                              file.line_count));
+}
+
+Status FindImportedLines(Connection& connection, const Fingerprint& key,
+                         const std::function<Status(int64_t, const ImportedLine&)>& visit) {
+  const Cell cell = TextCell(key.ToHex());
+  return ReadRows(connection, {ImportedLineTable(), "key = :p0 ORDER BY id", {&cell, 1}},
+                  [&](std::span<const Cell> row) -> Status {
+                    ATTUNE_ASSIGN_OR_RETURN(const ImportedLine line, ParseLine(row));
+                    return visit(row[kFileId].integer, line);
+                  });
+}
+
+}  // namespace attune::sql

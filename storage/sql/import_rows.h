@@ -1,0 +1,38 @@
+// Rows of `imported_file` and `imported_line`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/import_store.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+struct StoredImport {
+  ImportedFile file;
+  bool finished = false;
+};
+
+// Whether the database has the tables: one that is only read may be older.
+Result<bool> HasImports(Connection& connection);
+
+// Under a new id, which is returned.
+Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file);
+Status UpdateImport(WriteTransaction& transaction, const StoredImport& import);
+Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id, const ImportedLine& line);
+
+Result<std::optional<StoredImport>> ReadImport(Connection& connection, int64_t id);
+Result<std::vector<StoredImport>> ReadImports(Connection& connection);
+// In order of their ids. kDataLoss if there are not as many as the file says.
+Status ReadImportedLines(Connection& connection, const ImportedFile& file,
+                         const std::function<Status(const ImportedLine&)>& visit);
+// Every line under `key`, with the id of its file.
+Status FindImportedLines(Connection& connection, const Fingerprint& key,
+                         const std::function<Status(int64_t, const ImportedLine&)>& visit);
+
+}  // namespace attune::sql

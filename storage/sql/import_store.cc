@@ -1,0 +1,147 @@
+// The ImportStore over a database.
+#include "attune/record/import_store.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "storage/sql/import_rows.h"
+#include "storage/sql/sql_database.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace sql {
+namespace {
+
+Status ValidateName(std::string_view what, std::string_view name) {
+  if (!name.empty() && name.size() <= kMaxImportedName) return Status::Ok();
+  return InvalidArgument(fmt::format("The {} of an imported file has {} bytes; 1 to {} are kept.",
+                                     what, name.size(), kMaxImportedName));
+}
+
+Status ValidateLine(const ImportedLine& line) {
+  const bool is_printable =
+      std::all_of(line.text.begin(), line.text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (is_printable && line.number >= 1) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "Line {} of an imported file holds bytes that are no printable ASCII, or has no number.",
+      line.number));
+}
+
+class SqlImportStore final : public ImportStore {
+ public:
+  explicit SqlImportStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
+
+  Result<int64_t> Begin(const ImportedFile& file) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateName("kind", file.kind));
+    ATTUNE_RETURN_IF_ERROR(ValidateName("target", file.target));
+    ATTUNE_RETURN_IF_ERROR(ValidateName("name", file.name));
+    int64_t id = 0;
+    ATTUNE_RETURN_IF_ERROR(database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
+      return Status::Ok();
+    }));
+    return id;
+  }
+
+  Status Append(int64_t file_id, std::span<const ImportedLine> lines) override {
+    for (const ImportedLine& line : lines) ATTUNE_RETURN_IF_ERROR(ValidateLine(line));
+    return Change(file_id, [&](WriteTransaction& transaction, StoredImport& import) -> Status {
+      for (const ImportedLine& line : lines) {
+        ATTUNE_RETURN_IF_ERROR(InsertImportedLine(transaction, file_id, line));
+      }
+      import.file.line_count += static_cast<int64_t>(lines.size());
+      return Status::Ok();
+    });
+  }
+
+  Status Finish(int64_t file_id) override {
+    return Change(file_id, [](WriteTransaction&, StoredImport& import) {
+      import.finished = true;
+      return Status::Ok();
+    });
+  }
+
+  Result<std::vector<ImportedFile>> Files() override {
+    std::vector<ImportedFile> files;
+    const Status read = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const auto imports, ReadImports(connection));
+      for (const StoredImport& import : imports) {
+        if (import.finished) files.push_back(import.file);
+      }
+      return Status::Ok();
+    });
+    if (!read.ok()) return read;
+    return files;
+  }
+
+  Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
+    return ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const auto import, ReadImport(connection, file_id));
+      if (!import.has_value()) return Unknown(file_id);
+      return ReadImportedLines(connection, import->file, visit);
+    });
+  }
+
+  Result<std::vector<std::pair<ImportedFile, ImportedLine>>> Find(const Fingerprint& key) override {
+    // The newest file first; of one file in the order of its lines.
+    std::map<int64_t, std::vector<ImportedLine>, std::greater<>> lines;
+    std::vector<std::pair<ImportedFile, ImportedLine>> found;
+    const Status read = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_RETURN_IF_ERROR(
+          FindImportedLines(connection, key, [&](int64_t file_id, const ImportedLine& line) {
+            lines[file_id].push_back(line);
+            return Status::Ok();
+          }));
+      for (auto& [file_id, of_file] : lines) {
+        ATTUNE_ASSIGN_OR_RETURN(const auto import, ReadImport(connection, file_id));
+        if (!import.has_value()) return Unknown(file_id);
+        if (!import->finished) continue;
+        for (ImportedLine& line : of_file) found.emplace_back(import->file, std::move(line));
+      }
+      return Status::Ok();
+    });
+    if (!read.ok()) return read;
+    return found;
+  }
+
+ private:
+  static Status Unknown(int64_t file_id) {
+    return NotFound(fmt::format("No imported file has the id {}; begin one first.", file_id));
+  }
+
+  // Nothing was ever imported into a database that has no tables for it.
+  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
+    return database_->Read([&](Session& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasImports(*session.connection));
+      return has_any ? body(*session.connection) : Status::Ok();
+    });
+  }
+
+  Status Change(int64_t file_id,
+                const std::function<Status(WriteTransaction&, StoredImport&)>& body) {
+    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(auto import, ReadImport(transaction.connection(), file_id));
+      if (!import.has_value()) return Unknown(file_id);
+      if (import->finished) {
+        return FailedPrecondition(
+            fmt::format("Imported file {} is finished; import it as a new one.", file_id));
+      }
+      ATTUNE_RETURN_IF_ERROR(body(transaction, *import));
+      return UpdateImport(transaction, *import);
+    });
+  }
+
+  const std::shared_ptr<SqlDatabase> database_;
+};
+
+}  // namespace
+}  // namespace sql
+
+std::unique_ptr<ImportStore> ImportsIn(std::shared_ptr<SqlDatabase> database) {
+  return std::make_unique<sql::SqlImportStore>(std::move(database));
+}
+
+}  // namespace attune

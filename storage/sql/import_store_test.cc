@@ -1,0 +1,187 @@
+#include "attune/record/import_store.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/sql/connection.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ImportedFile File(const std::string& target, const std::string& name = "gfx906_60.HIP.fdb.txt") {
+  ImportedFile file;
+  file.kind = "miopen.find-db";
+  file.target = target;
+  file.name = name;
+  file.content = FingerprintOf(target + name);
+  file.imported_by = "somebody@somewhere";
+  file.imported_unix_ns = 42;
+  return file;
+}
+
+ImportedLine Line(std::string_view key, int64_t number) {
+  return {FingerprintOf(key), number, std::string(key) + "=line " + std::to_string(number)};
+}
+
+class ImportStoreTest : public ::testing::Test {
+ protected:
+  // A file with `lines`, finished.
+  int64_t Import(const ImportedFile& file, const std::vector<ImportedLine>& lines) {
+    const auto id = store_->Begin(file);
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    EXPECT_EQ(store_->Append(*id, lines), Status::Ok());
+    EXPECT_EQ(store_->Finish(*id), Status::Ok());
+    return *id;
+  }
+
+  std::vector<ImportedLine> Visited(int64_t id) {
+    std::vector<ImportedLine> lines;
+    EXPECT_EQ(store_->Visit(id,
+                            [&](const ImportedLine& line) {
+                              lines.push_back(line);
+                              return Status::Ok();
+                            }),
+              Status::Ok());
+    return lines;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() / "attune.db";
+  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
+  std::unique_ptr<ImportStore> store_ = ImportsIn(database_);
+};
+
+TEST_F(ImportStoreTest, AFileIsReadBackInOrderAndAfterItWasOpenedAgain) {
+  const std::vector<ImportedLine> lines = {Line("b", 7), Line("a", 8), Line("b", 9)};
+  const int64_t id = Import(File("gfx906_60"), lines);
+
+  ImportedFile expected = File("gfx906_60");
+  expected.id = id;
+  expected.line_count = 3;
+  EXPECT_THAT(*store_->Files(), ElementsAre(expected));
+  EXPECT_EQ(Visited(id), lines);
+  store_ = ImportsIn(*OpenSqlDatabase(path_));
+  EXPECT_THAT(*store_->Files(), ElementsAre(expected));
+  EXPECT_EQ(Visited(id), lines);
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+TEST_F(ImportStoreTest, TheNewestFileIsFoundFirstAndItsLinesInOrder) {
+  Import(File("old"), {Line("a", 1), Line("b", 2)});
+  Import(File("new"), {Line("a", 3), Line("c", 4), Line("a", 5)});
+
+  const auto found = store_->Find(FingerprintOf("a"));
+
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 3);
+  EXPECT_EQ((*found)[0].first.target, "new");
+  EXPECT_EQ((*found)[0].second.number, 3);
+  EXPECT_EQ((*found)[1].second.number, 5);
+  EXPECT_EQ((*found)[2].first.target, "old");
+  EXPECT_TRUE(store_->Find(FingerprintOf("d"))->empty());
+}
+
+TEST_F(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
+  const auto id = store_->Begin(File("gfx906_60"));
+  ASSERT_TRUE(id.ok());
+  const ImportedLine line = Line("a", 1);
+  ASSERT_EQ(store_->Append(*id, {&line, 1}), Status::Ok());
+
+  EXPECT_TRUE(store_->Files()->empty());
+  EXPECT_TRUE(store_->Find(line.key)->empty());
+  // As after a process that was killed.
+  store_ = ImportsIn(*OpenSqlDatabase(path_));
+  EXPECT_TRUE(store_->Files()->empty());
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+TEST_F(ImportStoreTest, AFinishedFileTakesNothingMore) {
+  const int64_t id = Import(File("gfx906_60"), {Line("a", 1)});
+  const ImportedLine line = Line("b", 2);
+
+  EXPECT_EQ(store_->Append(id, {&line, 1}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_->Finish(id).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_->Append(id + 1000, {&line, 1}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(Visited(id).size(), 1);
+}
+
+TEST_F(ImportStoreTest, ImpossibleNamesAndLinesAreRefusedWithTheReason) {
+  EXPECT_THAT(store_->Begin(File("")).status().message(), HasSubstr("target"));
+  EXPECT_THAT(store_->Begin(File("gfx906_60", "")).status().message(), HasSubstr("name"));
+  EXPECT_THAT(store_->Begin(File(std::string(256, 'x'))).status().message(),
+              HasSubstr("256 bytes"));
+  const auto id = store_->Begin(File("gfx906_60"));
+  const ImportedLine newline = {FingerprintOf("a"), 1, "a\nb"};
+  const ImportedLine umlaut = {FingerprintOf("a"), 1, "\xc3\xa4"};
+  const ImportedLine nowhere = {FingerprintOf("a"), 0, "a"};
+  for (const ImportedLine& line : {newline, umlaut, nowhere}) {
+    const ImportedLine lines[] = {Line("good", 1), line};
+    EXPECT_EQ(store_->Append(*id, lines).code(), StatusCode::kInvalidArgument);
+  }
+  ASSERT_EQ(store_->Finish(*id), Status::Ok());
+  EXPECT_TRUE(Visited(*id).empty()) << "All or nothing.";
+}
+
+TEST_F(ImportStoreTest, NamesOfAnyBytesAreKept) {
+  const ImportedFile strange = File("gfx906_60", "gr\xc3\xbc\xc3\x9f' \"e\n%.fdb.txt");
+  Import(strange, {});
+
+  EXPECT_EQ(store_->Files()->front().name, strange.name);
+}
+
+TEST_F(ImportStoreTest, ThreadsThatImportAtTheSameTimeLoseNothing) {
+  const std::vector<ImportedLine> lines(100, Line("a", 1));
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] { Import(File("gfx906_" + std::to_string(i + 1)), lines); });
+    }
+  }
+
+  const auto files = store_->Files();
+  ASSERT_EQ(files->size(), 4);
+  for (const ImportedFile& file : *files) EXPECT_EQ(Visited(file.id).size(), 100);
+  EXPECT_EQ(store_->Find(FingerprintOf("a"))->size(), 400);
+}
+
+TEST_F(ImportStoreTest, ALineThatIsGoneOrChangedIsDamage) {
+  const int64_t id = Import(File("gfx906_60"), {Line("a", 1), Line("b", 2)});
+  const auto ignore = [](const ImportedLine&) { return Status::Ok(); };
+  {
+    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    ASSERT_EQ(connection->Execute("UPDATE imported_line SET content = 'a=line 9' WHERE number = 1"),
+              Status::Ok());
+  }
+  EXPECT_EQ(store_->Visit(id, ignore).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(store_->Find(FingerprintOf("a")).status().code(), StatusCode::kDataLoss);
+  {
+    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    ASSERT_EQ(connection->Execute("DELETE FROM imported_line WHERE number = 1"), Status::Ok());
+  }
+  const Status gone = ImportsIn(*OpenSqlDatabase(path_))->Visit(id, ignore);
+  EXPECT_EQ(gone.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(gone.message(), HasSubstr("has 1 lines of file"));
+}
+
+TEST_F(ImportStoreTest, ADatabaseThatIsOnlyReadTakesNothing) {
+  Import(File("gfx906_60"), {Line("a", 1)});
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+  store_ = ImportsIn(*OpenSqlDatabase(path_, options));
+
+  EXPECT_EQ(store_->Files()->size(), 1);
+  EXPECT_EQ(store_->Begin(File("gfx906_60")).status().code(), StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace attune

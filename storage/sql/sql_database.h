@@ -1,0 +1,83 @@
+// An open database: sessions that are lent to one operation at a time, and turns for those that
+// write. What is kept in it is read and written by the stores over it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "storage/sql/condition_rows.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/log_sync.h"
+#include "storage/sql/set_rows.h"
+#include "storage/sql/sql_store.h"
+#include "storage/sql/text_table.h"
+#include "storage/sql/transaction.h"
+#include "storage/sql/trial_rows.h"
+#include "storage/sql/write_queue.h"
+
+namespace attune {
+namespace sql {
+
+// A connection with what was read or written over it, so that they are forgotten together.
+struct Session {
+  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
+
+  std::unique_ptr<Connection> connection;
+  InternedTexts candidates{CandidateTable()};
+  SetReader sets;
+  TrialReader trials;
+  ConditionReader conditions;
+};
+
+}  // namespace sql
+
+// Thread-safe. A nested or concurrent operation gets another session. Writers take turns here
+// first, so that threads of one process do not wait for SQLite's lock.
+class SqlDatabase {
+ public:
+  SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
+              std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t waited_ns));
+
+  // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok.
+  // What `body` failed with is returned, and nothing of it is kept. kFailedPrecondition if the
+  // database was opened to be read.
+  Status Write(const std::function<Status(sql::Session&, sql::WriteTransaction&)>& body);
+  // Runs `body` on one state of the database. It may call Read or Write again.
+  Status Read(const std::function<Status(sql::Session&)>& body);
+  // What others have committed reaches the disk. Of a database that is only read this may fail, and
+  // is not said.
+  Status Sync();
+
+ private:
+  static constexpr size_t kMaxIdleSessions = 8;
+  static constexpr int kTidiedLogPages = 1000;
+  static constexpr int kLargeLogPages = 8000;
+
+  Result<std::unique_ptr<sql::Session>> Borrow();
+  // After a failure a session is not given back but dropped, with what it remembers of a
+  // transaction that never was.
+  void GiveBack(std::unique_ptr<sql::Session> session);
+  Status CommitNow(const std::function<Status(sql::Session&, sql::WriteTransaction&)>& body);
+  // While others write, something always remains in the log and it grows; then the little that is
+  // left is moved in a turn, so that the next writer starts the log anew.
+  void TidyLog();
+
+  const std::filesystem::path path_;
+  const sql::ConnectionOptions options_;
+  void (*const on_write_lock_)(int64_t waited_ns);
+  sql::LogSync log_;
+  std::mutex tidying_mutex_;
+  std::atomic<int> log_pages_{0};
+  std::atomic<int> tidy_at_pages_{kTidiedLogPages};
+  sql::WriteQueue writes_;
+  std::mutex mutex_;  // Guards idle_.
+  std::vector<std::unique_ptr<sql::Session>> idle_;
+};
+
+}  // namespace attune
