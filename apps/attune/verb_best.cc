@@ -76,7 +76,7 @@ Result<int> RunBest(Application& application, BestOptions options) {
   if (!options.target.empty()) {
     ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
     ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.choices.selection));
-    return miopen::PrintImportedBest(application, options.target, problems, options.json);
+    return miopen::PrintImportedBest(application, {options.target, false, options.json}, problems);
   }
   options.choices.cache = ParseCacheState(options.cache);
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,

@@ -11,6 +11,7 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/program_runtime.h"
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
@@ -25,6 +26,7 @@ namespace {
 struct ExplainOptions {
   std::string problem;
   std::string device = "cpu";
+  std::string target;  // Of imported databases, instead of a device.
   bool json = false;
 };
 
@@ -302,6 +304,11 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
 
 Result<int> RunExplain(Application& application, const ExplainOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
+  if (!options.target.empty()) {
+    std::vector<TaggedProblem> asked;
+    for (const Problem& problem : problems) asked.push_back({problem, 1});
+    return miopen::PrintImportedBest(application, {options.target, true, options.json}, asked);
+  }
   ATTUNE_ASSIGN_OR_RETURN(const ProgramRuntime program,
                           ProgramRuntime::Make(options.device, application.named_database()));
   Json list = Json::array();
@@ -340,6 +347,10 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--device", options->device, "Where it would run")
       ->capture_default_str()
       ->envname("ATTUNE_DEVICE");
+  verb->add_option(
+          "--target", options->target,
+          "A GPU that need not be here: every candidate that databases imported for it have")
+      ->type_name("TARGET");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

@@ -55,10 +55,10 @@ Json ToJson(const Answered& answered, const std::string& target) {
   return json;
 }
 
-void Print(const std::vector<Answered>& list, Output& out) {
+void Print(const std::vector<Answered>& list, bool all, Output& out) {
   using Align = Column::Align;
   Table table({{"problem", Align::kLeft, Column::Fit::kCut},
-               {"best candidate", Align::kLeft, Column::Fit::kBelow},
+               {all ? "candidate" : "best candidate", Align::kLeft, Column::Fit::kBelow},
                {"time", Align::kRight},
                {"workspace", Align::kRight},
                {"from", Align::kLeft}});
@@ -69,17 +69,19 @@ void Print(const std::vector<Answered>& list, Output& out) {
                    Colour::kYellow);
       continue;
     }
-    const ImportedCandidate& best = answered.answer->ranking.front();
-    table.AddRow({label, Text(CandidateOf(best.choice)), FormatTime(best.time_ns),
-                  fmt::format("{}", best.workspace_bytes), Place(*answered.answer)});
+    for (const ImportedCandidate& each : answered.answer->ranking) {
+      table.AddRow({label, Text(CandidateOf(each.choice)), FormatTime(each.time_ns),
+                    fmt::format("{}", each.workspace_bytes), Place(*answered.answer)});
+      if (!all) break;
+    }
   }
   out.Print(table.Render(out.screen(), out.width()));
 }
 
 }  // namespace
 
-Result<int> PrintImportedBest(Application& application, const std::string& target,
-                              const std::vector<TaggedProblem>& problems, bool json) {
+Result<int> PrintImportedBest(Application& application, const ImportedQuestion& question,
+                              const std::vector<TaggedProblem>& problems) {
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());
   if (imports == nullptr) {
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
@@ -89,15 +91,15 @@ Result<int> PrintImportedBest(Application& application, const std::string& targe
   for (const TaggedProblem& tagged : problems) {
     Answered& answered = list.emplace_back();
     answered.tagged = tagged;
-    ATTUNE_ASSIGN_OR_RETURN(answered.answer, AskImports(*imports, target, tagged.problem));
+    ATTUNE_ASSIGN_OR_RETURN(answered.answer, AskImports(*imports, question.target, tagged.problem));
     unknown += answered.has_candidate() ? 0 : 1;
   }
-  if (json) {
+  if (question.json) {
     Json array = Json::array();
-    for (const Answered& answered : list) array.push_back(ToJson(answered, target));
+    for (const Answered& answered : list) array.push_back(ToJson(answered, question.target));
     application.out().Print(Dump(array));
   } else {
-    Print(list, application.out());
+    Print(list, question.all, application.out());
     application.out().Flush();
     for (const Answered& answered : list) {
       if (!answered.answer.has_value()) continue;

@@ -1,4 +1,5 @@
-// `attune best --target`: what imported databases say, for GPUs that need not be here.
+// `attune best --target` and `attune explain --target`: what imported databases say, for GPUs that
+// need not be here.
 #pragma once
 
 #include <string>
@@ -10,9 +11,15 @@
 
 namespace attune::miopen {
 
-// Prints the quickest candidate of each problem with the file and the line that has it; --json the
-// others, too. Exit status 3 if some problem is not known.
-Result<int> PrintImportedBest(Application& application, const std::string& target,
-                              const std::vector<TaggedProblem>& problems, bool json);
+struct ImportedQuestion {
+  std::string target;  // "gfx906_60"
+  bool all = false;    // Every candidate of each problem, not the quickest alone.
+  bool json = false;
+};
+
+// Prints candidates of each problem, quickest first, with the file and the line that has them; the
+// JSON always has all. Exit status 3 if some problem is not known.
+Result<int> PrintImportedBest(Application& application, const ImportedQuestion& question,
+                              const std::vector<TaggedProblem>& problems);
 
 }  // namespace attune::miopen

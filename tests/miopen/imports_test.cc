@@ -1,0 +1,220 @@
+// What was imported of MIOpen's databases: asked by problems, and put together again.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/import_lines.h"
+#include "attune/miopen/imported_choice.h"
+#include "attune/miopen/solver_candidate.h"
+#include "attune/miopen/solver_catalogue.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune::miopen {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kKey = "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F";
+constexpr std::string_view kRecord =
+    "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F="
+    "ConvAsm3x3U:0.25,0,miopenConvolutionFwdAlgoDirect;"
+    "ConvHipImplicitGemmV4Fwd:0.1,0,miopenConvolutionFwdAlgoImplicitGEMM;"
+    "GemmFwdRest:1119.0,7225344,miopenConvolutionFwdAlgoGEMM\n";
+constexpr std::string_view kParameters =
+    "2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF=ConvAsm3x3U:7,8,4\n";
+
+Problem ProblemFor(std::string_view key) {
+  const auto parsed = ReadFindKey(key);
+  EXPECT_TRUE(parsed.has_value());
+  const auto conv = ProblemOf(*parsed);
+  EXPECT_TRUE(conv.ok()) << conv.status().message();
+  return *conv;
+}
+
+class ImportsTest : public ::testing::Test {
+ protected:
+  void Import(std::string_view kind, const std::string& target, const std::string& name,
+              const std::vector<ImportedLine>& lines) {
+    ImportedFile file;
+    file.kind = kind;
+    file.target = target;
+    file.name = name;
+    file.content = FingerprintOf(name);
+    const auto id = imports_->Begin(file);
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_EQ(imports_->Append(*id, lines), Status::Ok());
+    ASSERT_EQ(imports_->Finish(*id), Status::Ok());
+  }
+
+  void ImportFindDb(const std::string& target, const std::string& name, std::string_view text) {
+    Findings findings;
+    Import(kFindDbKind, target, name, LinesOf(ReadFindDb(text, findings)));
+  }
+
+  void ImportPerfDb(const std::string& target, const std::string& name, std::string_view text) {
+    Findings findings;
+    Import(kPerfDbKind, target, name, LinesOf(ReadPerfDb(text, findings)));
+    EXPECT_EQ(findings.total(), 0);
+  }
+
+  // Of a question that has an answer.
+  ImportedAnswer Asked(const std::string& target, const Problem& problem) {
+    auto answer = AskImports(*imports_, target, problem);
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+    EXPECT_TRUE(answer.ok() && answer->has_value());
+    return answer.ok() && answer->has_value() ? **answer : ImportedAnswer();
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<ImportStore> imports_ = ImportsIn(*OpenSqlDatabase(folder_.path() / "attune.db"));
+};
+
+TEST_F(ImportsTest, TheQuickestComesFirstWithItsParametersAndItsLine) {
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
+  ImportPerfDb("gfx906_60", "a.db.txt", kParameters);
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKey));
+
+  ASSERT_EQ(answer.ranking.size(), 2);
+  EXPECT_EQ(answer.ranking[0].choice, (SolverChoice{"ConvAsm3x3U", "7,8,4"}));
+  EXPECT_EQ(answer.ranking[0].time_ns, 250'000);
+  EXPECT_EQ(answer.ranking[1].choice, (SolverChoice{"GemmFwdRest", ""}));
+  EXPECT_EQ(answer.ranking[1].workspace_bytes, 7'225'344);
+  EXPECT_EQ(answer.file, "a.HIP.fdb.txt");
+  EXPECT_EQ(answer.line, 1);
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("ConvHipImplicitGemmV4Fwd (0.1 ms)")))
+      << "MIOpen has it no more, so that its time counts for nothing.";
+}
+
+TEST_F(ImportsTest, ParametersOfAnotherGpuAreNotTaken) {
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
+  ImportPerfDb("gfx906_64", "b.db.txt", kParameters);
+
+  EXPECT_EQ(Asked("gfx906_60", ProblemFor(kKey)).ranking[0].choice.params, "");
+}
+
+TEST_F(ImportsTest, TheNewestFileHasTheWord) {
+  const std::string slower = fmt::format("{}=GemmFwdRest:2,0,miopenConvolutionFwdAlgoGEMM\n", kKey);
+  ImportFindDb("gfx906_60", "old.HIP.fdb.txt", kRecord);
+  ImportFindDb("gfx906_60", "new.HIP.fdb.txt", slower);
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKey));
+
+  EXPECT_EQ(answer.file, "new.HIP.fdb.txt");
+  ASSERT_EQ(answer.ranking.size(), 1);
+  EXPECT_EQ(answer.ranking[0].time_ns, 2'000'000);
+}
+
+TEST_F(ImportsTest, BackwardKeysAnswerForTheProblemsThatTheyMean) {
+  const std::string key = "128-28-28-1x1-64-56-56-32-0x0-2x2-1x1-0-NCHW-FP16-B";
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
+               key + "=GemmBwd1x1_stride2:1,0,miopenConvolutionBwdDataAlgoGEMM\n");
+
+  const Problem problem =
+      *ParseProblem("conv@1{dir=bwd_data,n=32,c=64,h=56,w=56,k=128,fh=1,fw=1,sh=2,sw=2,type=f16}");
+
+  EXPECT_EQ(Asked("gfx906_60", problem).ranking[0].choice.solver, "GemmBwd1x1_stride2");
+}
+
+TEST_F(ImportsTest, WhatIsNotKnownIsToldFromWhatWasNeverImported) {
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
+  const Problem other = *ParseProblem("conv@1{dir=fwd,n=1,c=1,h=4,w=4,k=1,fh=1,fw=1}");
+
+  const auto unknown = AskImports(*imports_, "gfx906_60", other);
+  const auto elsewhere = AskImports(*imports_, "gfx90a68", other);
+
+  ASSERT_TRUE(unknown.ok());
+  EXPECT_FALSE(unknown->has_value());
+  EXPECT_EQ(elsewhere.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(elsewhere.status().message(), HasSubstr("imported databases: gfx906_60"));
+}
+
+TEST_F(ImportsTest, AKeyThatMeansNoProblemIsKeptAndAnswersNothing) {
+  const std::string key = "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-INT8INT8INT32-F";
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
+               key + "=GemmFwdRest:1,0,miopenConvolutionFwdAlgoGEMM\n");
+
+  EXPECT_EQ(imports_->Files()->front().line_count, 1);
+  EXPECT_EQ(imports_->Find(FingerprintOf(key))->size(), 1);
+}
+
+TEST(SolverCandidateTest, EverySolverAndEveryFormOfParametersHasATextThatReadsBack) {
+  const std::string params[] = {
+      "",
+      "1,16,1,64,2,1,1,4",
+      "72",
+      "-1,abc",
+      "wrw,nhwc,fp16,0,82[1]",
+      "DeviceGroupedConvBwdWeight_Xdl_CShuffle<64, 32, 64, 4, Default, 8>+128",
+      "_x",
+      "%:+"};
+  for (const SolverFacts& solver : KnownSolvers()) {
+    for (const std::string& each : params) {
+      const SolverChoice choice{std::string(solver.name), each};
+      const std::string text = attune::Text(CandidateOf(choice));
+      const auto parsed = ParseCandidate(text);
+      ASSERT_TRUE(parsed.ok()) << text << ": " << parsed.status().message();
+      EXPECT_EQ(SolverChoiceOf(*parsed), choice) << text;
+    }
+  }
+  EXPECT_EQ(attune::Text(CandidateOf({"ConvOclBwdWrW2<16>", "1,16"})),
+            "miopen.conv@1{params=_1+16,solver=ConvOclBwdWrW2:3c16:3e}");
+  EXPECT_EQ(SolverChoiceOf(*ParseCandidate("host.openblas-gemm@1{}")), std::nullopt);
+  EXPECT_EQ(SolverChoiceOf(*ParseCandidate("miopen.conv@1{params=_1}")), std::nullopt);
+}
+
+// A code object that does not compress, so that its blob has several parts.
+std::string LargeCode() {
+  std::string code;
+  uint32_t state = 1;
+  for (int i = 0; i < 200'000; ++i) {
+    state = state * 1664525 + 1013904223;
+    code += static_cast<char>(state >> 24);
+  }
+  return code;
+}
+
+TEST(KernelLinesTest, KernelsOfAnySizeArePutTogetherAgain) {
+  for (const std::string& code : {std::string("x"), std::string(100'000, 'x'), LargeCode()}) {
+    KernelRow row = *RowFor("conv 1x1.s.o", " -Wa,-defsym,a=1 -mcpu=gfx906 '%'", code);
+    row.id = 7;
+    std::vector<KernelRow> rows;
+    KernelAssembler assembler([&rows](const KernelRow& each) {
+      rows.push_back(each);
+      return Status::Ok();
+    });
+    for (const ImportedLine& line : LinesOf(row)) {
+      ASSERT_EQ(assembler.Add(line), Status::Ok());
+    }
+    EXPECT_EQ(assembler.Finish(), Status::Ok());
+    EXPECT_THAT(rows, ElementsAre(row));
+  }
+}
+
+TEST(KernelLinesTest, ALineThatIsMissingOrAnotherOneIsDamage) {
+  const std::vector<ImportedLine> lines = LinesOf(*RowFor("a.o", "", LargeCode()));
+  ASSERT_GT(lines.size(), 3);
+  const auto ignore = [](const KernelRow&) { return Status::Ok(); };
+  KernelAssembler cut(ignore);
+  EXPECT_EQ(cut.Add(lines[0]), Status::Ok());
+  EXPECT_EQ(cut.Add(lines[1]), Status::Ok());
+  EXPECT_EQ(cut.Finish().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(cut.Add(lines[0]).code(), StatusCode::kDataLoss) << "The first is not whole.";
+  KernelAssembler headless(ignore);
+  EXPECT_EQ(headless.Add(lines[1]).code(), StatusCode::kDataLoss);
+  KernelAssembler garbled(ignore);
+  EXPECT_EQ(garbled.Add(lines[0]), Status::Ok());
+  ImportedLine line = lines[1];
+  line.text[100] = '!';
+  EXPECT_EQ(garbled.Add(line).code(), StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace attune::miopen
