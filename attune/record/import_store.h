@@ -24,6 +24,9 @@ struct ImportedFile {
   std::string imported_by;  // user@host
   int64_t imported_unix_ns = 0;
   int64_t line_count = 0;  // Given by the store.
+  // Given by the store when the file is finished, in one order with the revisions of records: who
+  // follows those hears of it. 0 before.
+  int64_t revision = 0;
 
   friend bool operator==(const ImportedFile&, const ImportedFile&) = default;
 };
@@ -42,7 +45,7 @@ class ImportStore {
   virtual ~ImportStore() = default;
 
   // A file that is there for nobody before it is finished; one that never is is never seen. Returns
-  // its id. `id` and `line_count` of `file` do not count. kInvalidArgument for a kind, target or
+  // its id. What the store gives does not count. kInvalidArgument for a kind, target or
   // name that is empty or longer than kMaxImportedName.
   virtual Result<int64_t> Begin(const ImportedFile& file) = 0;
   // All or nothing, in order. kNotFound for a file that was not begun, kFailedPrecondition for one
@@ -50,7 +53,7 @@ class ImportStore {
   virtual Status Append(int64_t file_id, std::span<const ImportedLine> lines) = 0;
   virtual Status Finish(int64_t file_id) = 0;
 
-  // Those that are finished, in order of their ids.
+  // Those that are finished, in order of their revisions.
   virtual Result<std::vector<ImportedFile>> Files() = 0;
   // Every line of a file in the order in which it was appended. A failure of `visit` ends it.
   virtual Status Visit(int64_t file_id,

@@ -18,13 +18,12 @@ enum FileColumn : size_t {
   kFileName,
   kImportedBy,
   kImportedUnixNs,
-  kFinished,
+  kRevision,
   kLineCount,
 };
 enum LineColumn : size_t { kLineId, kFileId, kKey, kNumber, kContent };
 
-Row FileRow(const StoredImport& import) {
-  const ImportedFile& file = import.file;
+Row FileRow(const ImportedFile& file) {
   return RowWriter(ImportedFileTable())
       .Integer(file.id)
       .Text(FreeText(file.kind))
@@ -33,7 +32,7 @@ Row FileRow(const StoredImport& import) {
       .Text(FreeText(file.name))
       .Text(FreeText(file.imported_by))
       .Integer(file.imported_unix_ns)
-      .Integer(import.finished ? 1 : 0)
+      .Integer(file.revision)
       .Integer(file.line_count)
       .Checksum()
       .Take();
@@ -49,9 +48,8 @@ Status TakeText(std::span<const Cell> row, size_t column, std::string& text) {
   return Status::Ok();
 }
 
-Result<StoredImport> ParseFile(std::span<const Cell> row) {
-  StoredImport import;
-  ImportedFile& file = import.file;
+Result<ImportedFile> ParseFile(std::span<const Cell> row) {
+  ImportedFile file;
   file.id = row[kId].integer;
   ATTUNE_RETURN_IF_ERROR(TakeText(row, kKind, file.kind));
   ATTUNE_RETURN_IF_ERROR(TakeText(row, kTarget, file.target));
@@ -64,8 +62,8 @@ Result<StoredImport> ParseFile(std::span<const Cell> row) {
   file.content = *content;
   file.imported_unix_ns = row[kImportedUnixNs].integer;
   file.line_count = row[kLineCount].integer;
-  import.finished = row[kFinished].integer != 0;
-  return import;
+  file.revision = row[kRevision].integer;
+  return file;
 }
 
 Result<ImportedLine> ParseLine(std::span<const Cell> row) {
@@ -86,15 +84,16 @@ Result<bool> HasImports(Connection& connection) {
 }
 
 Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file) {
-  StoredImport import{file, false};
-  import.file.id = transaction.TakeId();
-  import.file.line_count = 0;
-  ATTUNE_RETURN_IF_ERROR(transaction.Insert(ImportedFileTable(), FileRow(import)));
-  return import.file.id;
+  ImportedFile begun = file;
+  begun.id = transaction.TakeId();
+  begun.line_count = 0;
+  begun.revision = 0;
+  ATTUNE_RETURN_IF_ERROR(transaction.Insert(ImportedFileTable(), FileRow(begun)));
+  return begun.id;
 }
 
-Status UpdateImport(WriteTransaction& transaction, const StoredImport& import) {
-  return transaction.Update(ImportedFileTable(), FileRow(import));
+Status UpdateImport(WriteTransaction& transaction, const ImportedFile& file) {
+  return transaction.Update(ImportedFileTable(), FileRow(file));
 }
 
 Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
@@ -109,23 +108,23 @@ Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
                                                      .Take());
 }
 
-Result<std::optional<StoredImport>> ReadImport(Connection& connection, int64_t id) {
+Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t id) {
   const Cell cell = IntegerCell(id);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {ImportedFileTable(), "id = :p0", {&cell, 1}}));
-  if (!row.has_value()) return std::optional<StoredImport>();
-  ATTUNE_ASSIGN_OR_RETURN(StoredImport import, ParseFile(*row));
-  return std::optional<StoredImport>(std::move(import));
+  if (!row.has_value()) return std::optional<ImportedFile>();
+  ATTUNE_ASSIGN_OR_RETURN(ImportedFile file, ParseFile(*row));
+  return std::optional<ImportedFile>(std::move(file));
 }
 
-Result<std::vector<StoredImport>> ReadImports(Connection& connection) {
-  std::vector<StoredImport> imports;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ImportedFileTable(), "id > 0 ORDER BY id", {}},
+Result<std::vector<ImportedFile>> ReadImports(Connection& connection) {
+  std::vector<ImportedFile> files;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ImportedFileTable(), "id > 0 ORDER BY revision", {}},
                                   [&](std::span<const Cell> row) -> Status {
-                                    ATTUNE_ASSIGN_OR_RETURN(imports.emplace_back(), ParseFile(row));
+                                    ATTUNE_ASSIGN_OR_RETURN(files.emplace_back(), ParseFile(row));
                                     return Status::Ok();
                                   }));
-  return imports;
+  return files;
 }
 
 Status ReadImportedLines(Connection& connection, const ImportedFile& file,

@@ -13,21 +13,16 @@
 
 namespace attune::sql {
 
-struct StoredImport {
-  ImportedFile file;
-  bool finished = false;
-};
-
 // Whether the database has the tables: one that is only read may be older.
 Result<bool> HasImports(Connection& connection);
 
 // Under a new id, which is returned.
 Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file);
-Status UpdateImport(WriteTransaction& transaction, const StoredImport& import);
+Status UpdateImport(WriteTransaction& transaction, const ImportedFile& file);
 Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id, const ImportedLine& line);
 
-Result<std::optional<StoredImport>> ReadImport(Connection& connection, int64_t id);
-Result<std::vector<StoredImport>> ReadImports(Connection& connection);
+Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t id);
+Result<std::vector<ImportedFile>> ReadImports(Connection& connection);
 // In order of their ids. kDataLoss if there are not as many as the file says.
 Status ReadImportedLines(Connection& connection, const ImportedFile& file,
                          const std::function<Status(const ImportedLine&)>& visit);

@@ -48,18 +48,18 @@ class SqlImportStore final : public ImportStore {
 
   Status Append(int64_t file_id, std::span<const ImportedLine> lines) override {
     for (const ImportedLine& line : lines) ATTUNE_RETURN_IF_ERROR(ValidateLine(line));
-    return Change(file_id, [&](WriteTransaction& transaction, StoredImport& import) -> Status {
+    return Change(file_id, [&](WriteTransaction& transaction, ImportedFile& file) -> Status {
       for (const ImportedLine& line : lines) {
         ATTUNE_RETURN_IF_ERROR(InsertImportedLine(transaction, file_id, line));
       }
-      import.file.line_count += static_cast<int64_t>(lines.size());
+      file.line_count += static_cast<int64_t>(lines.size());
       return Status::Ok();
     });
   }
 
   Status Finish(int64_t file_id) override {
-    return Change(file_id, [](WriteTransaction&, StoredImport& import) {
-      import.finished = true;
+    return Change(file_id, [](WriteTransaction& transaction, ImportedFile& file) {
+      file.revision = transaction.TakeId();
       return Status::Ok();
     });
   }
@@ -67,10 +67,8 @@ class SqlImportStore final : public ImportStore {
   Result<std::vector<ImportedFile>> Files() override {
     std::vector<ImportedFile> files;
     const Status read = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const auto imports, ReadImports(connection));
-      for (const StoredImport& import : imports) {
-        if (import.finished) files.push_back(import.file);
-      }
+      ATTUNE_ASSIGN_OR_RETURN(files, ReadImports(connection));
+      std::erase_if(files, [](const ImportedFile& file) { return file.revision == 0; });
       return Status::Ok();
     });
     if (!read.ok()) return read;
@@ -79,15 +77,14 @@ class SqlImportStore final : public ImportStore {
 
   Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
     return ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const auto import, ReadImport(connection, file_id));
-      if (!import.has_value()) return Unknown(file_id);
-      return ReadImportedLines(connection, import->file, visit);
+      ATTUNE_ASSIGN_OR_RETURN(const auto file, ReadImport(connection, file_id));
+      if (!file.has_value()) return Unknown(file_id);
+      return ReadImportedLines(connection, *file, visit);
     });
   }
 
   Result<std::vector<std::pair<ImportedFile, ImportedLine>>> Find(const Fingerprint& key) override {
-    // The newest file first; of one file in the order of its lines.
-    std::map<int64_t, std::vector<ImportedLine>, std::greater<>> lines;
+    std::map<int64_t, std::vector<ImportedLine>> lines;  // By file, in order.
     std::vector<std::pair<ImportedFile, ImportedLine>> found;
     const Status read = ReadIfAny([&](Connection& connection) -> Status {
       ATTUNE_RETURN_IF_ERROR(
@@ -96,11 +93,14 @@ class SqlImportStore final : public ImportStore {
             return Status::Ok();
           }));
       for (auto& [file_id, of_file] : lines) {
-        ATTUNE_ASSIGN_OR_RETURN(const auto import, ReadImport(connection, file_id));
-        if (!import.has_value()) return Unknown(file_id);
-        if (!import->finished) continue;
-        for (ImportedLine& line : of_file) found.emplace_back(import->file, std::move(line));
+        ATTUNE_ASSIGN_OR_RETURN(const auto file, ReadImport(connection, file_id));
+        if (!file.has_value()) return Unknown(file_id);
+        if (file->revision == 0) continue;
+        for (ImportedLine& line : of_file) found.emplace_back(*file, std::move(line));
       }
+      std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        return a.first.revision > b.first.revision;
+      });
       return Status::Ok();
     });
     if (!read.ok()) return read;
@@ -121,16 +121,16 @@ class SqlImportStore final : public ImportStore {
   }
 
   Status Change(int64_t file_id,
-                const std::function<Status(WriteTransaction&, StoredImport&)>& body) {
+                const std::function<Status(WriteTransaction&, ImportedFile&)>& body) {
     return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(auto import, ReadImport(transaction.connection(), file_id));
-      if (!import.has_value()) return Unknown(file_id);
-      if (import->finished) {
+      ATTUNE_ASSIGN_OR_RETURN(auto file, ReadImport(transaction.connection(), file_id));
+      if (!file.has_value()) return Unknown(file_id);
+      if (file->revision != 0) {
         return FailedPrecondition(
             fmt::format("Imported file {} is finished; import it as a new one.", file_id));
       }
-      ATTUNE_RETURN_IF_ERROR(body(transaction, *import));
-      return UpdateImport(transaction, *import);
+      ATTUNE_RETURN_IF_ERROR(body(transaction, *file));
+      return UpdateImport(transaction, *file);
     });
   }
 

@@ -68,6 +68,7 @@ TEST_F(ImportStoreTest, AFileIsReadBackInOrderAndAfterItWasOpenedAgain) {
   ImportedFile expected = File("gfx906_60");
   expected.id = id;
   expected.line_count = 3;
+  expected.revision = id + 4;
   EXPECT_THAT(*store_->Files(), ElementsAre(expected));
   EXPECT_EQ(Visited(id), lines);
   store_ = ImportsIn(*OpenSqlDatabase(path_));

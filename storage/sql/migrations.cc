@@ -136,7 +136,7 @@ Migration ImportsMigration() {
       "imports",
       {"CREATE TABLE imported_file (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT "
        "NULL, content_key TEXT NOT NULL, file_name TEXT NOT NULL, imported_by TEXT NOT NULL, "
-       "imported_unix_ns INTEGER NOT NULL, finished INTEGER NOT NULL, line_count INTEGER NOT "
+       "imported_unix_ns INTEGER NOT NULL, revision INTEGER NOT NULL, line_count INTEGER NOT "
        "NULL, checksum TEXT NOT NULL) STRICT",
        "CREATE TABLE imported_line (id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES "
        "imported_file (id), key TEXT NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, "

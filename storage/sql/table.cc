@@ -245,7 +245,7 @@ const Table& ImportedFileTable() {
                                   {"file_name", kText},
                                   {"imported_by", kText},
                                   {"imported_unix_ns", kInteger},
-                                  {"finished", kInteger},
+                                  {"revision", kInteger},
                                   {"line_count", kInteger},
                                   kChecksum}));
   return *table;

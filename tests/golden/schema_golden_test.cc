@@ -106,9 +106,9 @@ std::string ImportsText(ImportStore& imports) {
   const auto files = imports.Files();
   EXPECT_TRUE(files.ok()) << files.status().message();
   for (const ImportedFile& file : *files) {
-    text += fmt::format("import {} {} of {} {} by {} at {} with {}\n", file.kind, file.name,
-                        file.target, file.content.ToHex(), file.imported_by, file.imported_unix_ns,
-                        file.line_count);
+    text += fmt::format("import {} {} of {} {} by {} at {} with {} until {}\n", file.kind,
+                        file.name, file.target, file.content.ToHex(), file.imported_by,
+                        file.imported_unix_ns, file.line_count, file.revision);
     const Status visited = imports.Visit(file.id, [&](const ImportedLine& line) {
       text += fmt::format("  {} {} {}\n", line.number, line.key.ToHex(), line.text);
       return Status::Ok();
