@@ -22,17 +22,28 @@ import sys
 import tempfile
 import time
 
+# What is exported, by how a name ends.
+KINDS = {".fdb.txt": "--find-db", ".pdb.txt": "--perf-db", ".db.txt": "--perf-db",
+         ".db": "--perf-db", ".kdb": "--kernel-db"}
 # Lines of a find-db that come out otherwise than they went in, by the words of `lint`.
-CAUSES = ("impossible_time", "duplicate_key", "duplicate_solver", "unsorted_items", "bad_row")
+CAUSES = ("impossible_time", "duplicate_key", "duplicate_solver", "unsorted_items", "bad_row",
+          "bad_kernel", "hash_mismatch")
+
+
+def kind_of(name):
+    """The option for a database of that name that tells of its GPU, else None."""
+    endings = [ending for ending in KINDS if name.endswith(ending)]
+    return KINDS[max(endings, key=len)] if endings and name.startswith("gfx") else None
 
 
 def unpack(folder, data):
     """The databases of `data` as plain files in `folder`, sorted by name."""
     for path in sorted(data.iterdir()):
-        if path.name.endswith(".bz2"):
-            (folder / path.name[:-4]).write_bytes(bz2.decompress(path.read_bytes()))
-        elif path.name.endswith((".fdb.txt", ".db", ".db.txt", ".kdb")):
-            (folder / path.name).write_bytes(path.read_bytes())
+        is_packed = path.suffix == ".bz2"
+        name = path.stem if is_packed else path.name
+        if kind_of(name) is not None:
+            content = path.read_bytes()
+            (folder / name).write_bytes(bz2.decompress(content) if is_packed else content)
     return sorted(folder.iterdir())
 
 
@@ -61,8 +72,10 @@ def target_of(path):
 
 
 def rows_of(path):
-    """Every (key, solver, params) of a perf-db; keys as tuples."""
+    """Every (solver, params, key...) of a perf-db, or (name, options, hash) of a kernel db."""
     with sqlite3.connect(path) as database:
+        if path.suffix == ".kdb":
+            return set(database.execute("SELECT kernel_name, kernel_args, kernel_hash FROM kern_db"))
         names = [row[1] for row in database.execute("PRAGMA table_info(config)")][1:]
         query = f"SELECT solver, params, {', '.join('c.' + name for name in names)} FROM perf_db " \
                 "JOIN config c ON perf_db.config = c.id"
@@ -73,7 +86,7 @@ def difference(path, exported):
     """How many lines or rows of `path` are not in `exported`, and whether both are the same bytes."""
     if path.read_bytes() == exported.read_bytes():
         return 0, True
-    if path.suffix == ".db":
+    if path.suffix in (".db", ".kdb"):
         return len(rows_of(path) - rows_of(exported)), False
     return len(set(path.read_text().splitlines()) - set(exported.read_text().splitlines())), False
 
@@ -82,10 +95,10 @@ def round_trip(attune, path, folder):
     """One row of the table: the import, and what its export differs by."""
     attune.forget()
     import_s, imported = attune.run("miopen", "import", path)
-    kind = {".txt": "--find-db", ".db": "--perf-db", ".kdb": "--kernel-db"}[path.suffix]
     exported = folder / "exported" / path.name
     exported.parent.mkdir(exist_ok=True)
-    export_s, _ = attune.run("miopen", "export", "--target", target_of(path), kind, "-o", exported)
+    export_s, _ = attune.run("miopen", "export", "--target", target_of(path),
+                             kind_of(path.name), "-o", exported)
     changed, identical = difference(path, exported)
     counts = imported["findings"][0]["counts"]
     return {"file": path.name, "records": imported["imported"][0]["records"], "import_s": import_s,
@@ -93,7 +106,7 @@ def round_trip(attune, path, folder):
             "causes": {word: counts[word] for word in CAUSES if word in counts}}
 
 
-def problem_of(attune, path):
+def problem_of(path):
     """A problem that the find-db has, as a MIOpenDriver command line."""
     for line in path.read_text().splitlines():
         found = re.match(r"(\d+)-(\d+)-(\d+)-(\d+)x(\d+)-(\d+)-\d+-\d+-(\d+)-(\d+)x(\d+)-(\d+)x(\d+)-"
@@ -125,7 +138,7 @@ def main():
         together_s, _ = attune.run("miopen", "import", *files)
         best_ms = []
         for path in files:
-            problem = problem_of(attune, path) if path.suffix == ".txt" else None
+            problem = problem_of(path) if path.name.endswith(".fdb.txt") else None
             if problem is None:
                 continue
             times = [attune.run("best", "--target", target_of(path), "--problem", problem)
@@ -136,7 +149,7 @@ def main():
 
         lint_s, lint = attune.run("miopen", "lint", *files)
         zeros = sum(len(re.findall(r"[:,]0(?:\.0*)?,\d+,miopen", path.read_text()))
-                    for path in files if path.suffix == ".txt")
+                    for path in files if path.name.endswith(".fdb.txt"))
         found = sum(sum(finding["reason"].endswith("is zero.") for finding in each["findings"])
                     for each in lint)
     summary = {"files": len(files), "import_of_all_s": together_s, "lint_s": lint_s,
