@@ -23,7 +23,7 @@ class KeyReader {
   std::string_view Token(char separator, std::string_view field, std::string_view axis = {}) {
     if (failed_) return {};
     if (at_end_) {
-      Fail(fmt::format("Field {} is missing.", NameOf(field, axis)));
+      FailAtEnd(fmt::format("Field {} is missing.", NameOf(field, axis)));
       return {};
     }
     begin_ = size_ - rest_.size();

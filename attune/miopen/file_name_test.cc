@@ -1,0 +1,89 @@
+#include "attune/miopen/file_name.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune::miopen {
+namespace {
+
+// "find-db text gfx906_60 HIP user", with '-' for what is empty.
+std::string Facts(const std::string& path) {
+  const auto name = ParseFileName(path);
+  if (!name.ok()) return std::string(StatusCodeName(name.status().code()));
+  const auto word = [](const std::string& text) { return " " + (text.empty() ? "-" : text); };
+  return std::string(Name(name->kind)) + (name->storage == Storage::kText ? " text" : " sqlite") +
+         word(name->target) + word(name->runtime) + (name->is_user ? " user" : " system");
+}
+
+TEST(FileNameTest, EveryNameThatMIOpenGivesIsKnown) {
+  EXPECT_EQ(Facts("/opt/rocm/share/miopen/db/gfx906_60.HIP.fdb.txt"),
+            "find-db text gfx906_60 HIP system");
+  EXPECT_EQ(Facts("gfx803_36.OpenCL.fdb.txt"), "find-db text gfx803_36 OpenCL system");
+  EXPECT_EQ(Facts("gfx906_60.HIP.2_11_0_993628deb.ufdb.txt"), "find-db text gfx906_60 HIP user");
+  EXPECT_EQ(Facts("gfx90a68.db.txt"), "perf-db text gfx90a68 - system");
+  EXPECT_EQ(Facts("gfx90a68.HIP.3_3_0_abc.udb.txt"), "perf-db text gfx90a68 HIP user");
+  EXPECT_EQ(Facts("gfx900_64.cd.pdb.txt"), "perf-db text gfx900_64 - system");
+  EXPECT_EQ(Facts("gfx900_64.cd.updb.txt"), "perf-db text gfx900_64 - user");
+  EXPECT_EQ(Facts("gfx942130.db"), "perf-db sqlite gfx942130 - system");
+  EXPECT_EQ(Facts("gfx906_60_1.1.0.udb"), "perf-db sqlite gfx906_60 - user");
+  EXPECT_EQ(Facts("gfx906_60_1.0.0.udb"), "perf-db sqlite gfx906_60 - user");
+  EXPECT_EQ(Facts("miopen.db"), "perf-db sqlite - - system");
+  EXPECT_EQ(Facts("miopen_1.0.0.udb"), "perf-db sqlite - - user");
+  EXPECT_EQ(Facts("gfx1030_36.kdb"), "kernel-db sqlite gfx1030_36 - system");
+  EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite - - system");
+  EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60 - user");
+}
+
+TEST(FileNameTest, OtherNamesAreRefusedWithThoseThatThereAre) {
+  for (const char* path : {"", "/", "gfx906_60.HIP.fdb", "gfx906_60.txt", "fdb.txt", "results.csv",
+                           "gfx906_60.HIP.fdb.txt.bz2", "gfx906_60.HIP.FDB.TXT", "a\xff.csv"}) {
+    const auto name = ParseFileName(path);
+    EXPECT_EQ(name.status().code(), StatusCode::kInvalidArgument) << path;
+    EXPECT_THAT(name.status().message(), testing::HasSubstr("*.ufdb.txt, *.fdb.txt"));
+  }
+}
+
+TEST(FileNameTest, DatabasesOfFusionsAndBatchNormalisationAreUnsupported) {
+  for (const char* path : {"gfx906_60.HIP.fusion.fdb.txt", "batchnorm_gfx906_60.db.txt",
+                           "gfx906_60.HIP.3_3_0_abc.fusion.ufdb.txt"}) {
+    EXPECT_EQ(Facts(path), "unsupported") << path;
+  }
+}
+
+TEST(TargetNameTest, UpTo64UnitsAreDecimalAndMoreAreHexadecimal) {
+  EXPECT_EQ(ParseTargetName("gfx906_60").value(), (GpuName{"gfx906", "", 60}));
+  EXPECT_EQ(ParseTargetName("gfx1030_36").value(), (GpuName{"gfx1030", "", 36}));
+  EXPECT_EQ(ParseTargetName("gfx90a68").value(), (GpuName{"gfx90a", "", 104}));
+  EXPECT_EQ(ParseTargetName("gfx90a6e").value(), (GpuName{"gfx90a", "", 110}));
+  EXPECT_EQ(ParseTargetName("gfx90878").value(), (GpuName{"gfx908", "", 120}));
+  EXPECT_EQ(ParseTargetName("gfx942130").value(), (GpuName{"gfx942", "", 304}));
+  EXPECT_EQ(ParseTargetName("gfx950100").value(), (GpuName{"gfx950", "", 256}));
+  EXPECT_EQ(ParseTargetName("gfx906_nosramecc_60").value(), (GpuName{"gfx906", "_nosramecc", 60}));
+  EXPECT_EQ(ParseTargetName("gfx90a_sramecc_xnack68").value(),
+            (GpuName{"gfx90a", "_sramecc_xnack", 104}));
+}
+
+TEST(TargetNameTest, EveryGpuComesBackFromItsName) {
+  for (const char* arch : {"gfx803", "gfx90a", "gfx942", "gfx1030", "gfx1201"}) {
+    for (const char* features : {"", "_sramecc", "_nosramecc", "_xnack"}) {
+      for (int units = 1; units <= 400; ++units) {
+        const GpuName gpu{arch, features, units};
+        ASSERT_EQ(ParseTargetName(TargetName(gpu)).value(), gpu) << TargetName(gpu);
+      }
+    }
+  }
+}
+
+TEST(TargetNameTest, WhatMIOpenWouldNotWriteIsNoTarget) {
+  for (const char* target :
+       {"", "gfx", "gfx906", "gfx906_", "gfx906_0", "gfx906_060", "gfx906_65", "gfx906_-1",
+        "gfx9063c", "gfx90640", "gfx90g68", "gfx1030", "gfx103036", "sm_90", "GFX906_60",
+        "gfx906_60 ", "gfx906_60.HIP", "gfx906_99999999999", "gfx906ffffffffff"}) {
+    EXPECT_EQ(ParseTargetName(target).status().code(), StatusCode::kInvalidArgument) << target;
+  }
+}
+
+}  // namespace
+}  // namespace attune::miopen
