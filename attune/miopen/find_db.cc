@@ -49,7 +49,7 @@ class FindDbReader {
   void Add(const TextRecord& text) {
     CheckOrder(text);
     const auto key = ReadFindKey(text.key);
-    if (!key) return BadKey(text, key.error().reason);
+    if (!key) return BadKey(text, ToStatus(key.error()).message());
     if (Text(*key) != text.key) {
       return BadKey(text, fmt::format("MIOpen spells it '{}'", Text(*key)));
     }
@@ -98,12 +98,20 @@ class FindDbReader {
       return;
     }
     item.solver = is_old ? NextField(values) : text.id;
+    if (item.solver.empty()) {
+      findings_.Add(FindingKind::kBadItem, record.line,
+                    fmt::format("Item {} names no solver.", Quoted(text.id)));
+      return;
+    }
     item.time = NextField(values);
     const std::string_view workspace = NextField(values);
-    item.algorithm = is_old ? text.id : NextField(values);
     if (is_old) {
+      item.algorithm = text.id;
       item.cache_algorithm = NextField(values);
       item.cache_key = values;
+    } else {
+      // With what stands behind it, if anything does: that is no algorithm then.
+      item.algorithm = values;
     }
     if (CheckItem(item, workspace, record)) Keep(std::move(item), key, record);
   }
@@ -130,16 +138,19 @@ class FindDbReader {
   }
 
   void Keep(FindItem item, const FindKey& key, FindRecord& record) {
-    // What MIOpen takes for the same: the same word before the colon.
-    const bool is_known =
-        std::any_of(record.items.begin(), record.items.end(), [&item](const FindItem& other) {
-          if (other.generation != item.generation) return other.solver == item.solver;
-          return item.generation == Generation::kSolvers ? other.solver == item.solver
-                                                         : other.algorithm == item.algorithm;
+    // What MIOpen takes for the same: the word before the colon, and when it has read it, the
+    // solver.
+    const auto first =
+        std::find_if(record.items.begin(), record.items.end(), [&item](const FindItem& other) {
+          const bool are_old = item.generation == Generation::kAlgorithms &&
+                               other.generation == Generation::kAlgorithms;
+          return other.solver == item.solver || (are_old && other.algorithm == item.algorithm);
         });
-    if (is_known) {
+    if (first != record.items.end()) {
+      const bool is_solver = first->solver == item.solver;
       findings_.Add(FindingKind::kDuplicateSolver, record.line,
-                    fmt::format("{} is in '{}' before.", Quoted(item.solver), record.key));
+                    fmt::format("{} is in '{}' before.",
+                                Quoted(is_solver ? item.solver : item.algorithm), record.key));
       return;
     }
     CheckNames(item, key, record);
@@ -188,6 +199,24 @@ void AppendItem(const FindItem& item, std::string& text) {
                  item.time, item.workspace_bytes, item.cache_algorithm, item.cache_key);
 }
 
+// Into an item of the other generation.
+void Turn(FindItem& item) {
+  const auto algorithm = ParseAlgorithm(item.algorithm);
+  // What would stand before the colon would be taken for a solver.
+  if (!algorithm.has_value()) return;
+  if (item.generation == Generation::kAlgorithms) {
+    item.generation = Generation::kSolvers;
+    // The historic name means nothing to a MIOpen that reads this generation.
+    item.algorithm = AlgorithmName(algorithm->direction, algorithm->algorithm);
+    item.cache_algorithm.clear();
+    item.cache_key.clear();
+    return;
+  }
+  item.generation = Generation::kAlgorithms;
+  item.cache_algorithm = item.algorithm;
+  item.cache_key = kNoCacheKey;
+}
+
 }  // namespace
 
 FindDb ReadFindDb(std::string_view content, Findings& findings) {
@@ -207,15 +236,7 @@ FindRecord Converted(const FindRecord& record, Generation generation) {
                                                     : quicker.algorithm == item.algorithm;
         });
     if (is_beaten) continue;
-    if (item.generation != generation && generation == Generation::kAlgorithms) {
-      item.cache_algorithm = item.algorithm;
-      item.cache_key = kNoCacheKey;
-    }
-    if (generation == Generation::kSolvers) {
-      item.cache_algorithm.clear();
-      item.cache_key.clear();
-    }
-    item.generation = generation;
+    if (item.generation != generation) Turn(item);
     converted.items.push_back(std::move(item));
   }
   return converted;

@@ -45,7 +45,8 @@ struct FindDb {
 FindDb ReadFindDb(std::string_view content, Findings& findings);
 
 // The same record in `generation`, items from the quickest on. In kAlgorithms only the best solver
-// of each algorithm remains; of a solver that stands twice, the quicker one does.
+// of each algorithm remains; of a solver that stands twice, the quicker one does. An item of
+// kSolvers whose algorithm is none stays one: MIOpen reads both in one file.
 FindRecord Converted(const FindRecord& record, Generation generation);
 
 // One line with its end, items from the quickest on, each in its own generation.

@@ -118,8 +118,9 @@ MergedFindDb Merge(std::span<const FindDb* const> databases, Generation generati
     for (const FindItem& item : record.items) {
       const auto first =
           std::find_if(candidates.begin(), candidates.end(), [&item](const Candidate& candidate) {
-            return candidate.item->solver == item.solver &&
-                   candidate.item->algorithm == item.algorithm;
+            // Not by the algorithm, whose name may be another one now.
+            return candidate.item->solver == item.solver && candidate.item->time == item.time &&
+                   candidate.item->workspace_bytes == item.workspace_bytes;
           });
       sources.push_back(first->source);
     }

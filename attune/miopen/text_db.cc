@@ -62,7 +62,14 @@ class RecordReader {
                     fmt::format("There is no name before a ':' in {}.", Quoted(item)));
       return;
     }
-    record_.items.push_back({item.substr(0, colon), item.substr(colon + 1)});
+    const std::string_view id = item.substr(0, colon);
+    // In other forms it would end there: what is an item of one would be two fields of another.
+    if (id.find_first_of(",=") != id.npos) {
+      findings_.Add(FindingKind::kBadItem, record_.line,
+                    fmt::format("Name {} has a ',' or a '='.", Quoted(id)));
+      return;
+    }
+    record_.items.push_back({id, item.substr(colon + 1)});
   }
 
   Findings& findings_;
