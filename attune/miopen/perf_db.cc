@@ -16,7 +16,7 @@ namespace {
 // Whether the key is spelled as MIOpen spells it; else why not.
 template <class Key>
 Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
-  if (!key) return InvalidArgument(key.error().reason);
+  if (!key) return ToStatus(key.error());
   if (Text(*key) == text) return Status::Ok();
   return InvalidArgument(fmt::format("MIOpen spells it '{}'", Text(*key)));
 }
@@ -49,7 +49,7 @@ class PerfDbReader {
     }
     PerfRecord record{std::string(text.key), {}, text.line};
     for (const TextItem& item : text.items) AddItem(item, record);
-    db_.records.push_back(std::move(record));
+    if (!record.items.empty()) db_.records.push_back(std::move(record));
   }
 
   PerfDb Finish() { return std::move(db_); }
@@ -64,6 +64,12 @@ class PerfDbReader {
   }
 
   void AddItem(const TextItem& item, PerfRecord& record) {
+    if (!AreParameters(item.values)) {
+      findings_.Add(FindingKind::kBadItem, record.line,
+                    fmt::format("{} of '{}': {} are no parameters.", Quoted(item.id), record.key,
+                                Quoted(item.values)));
+      return;
+    }
     const bool is_known =
         std::any_of(record.items.begin(), record.items.end(),
                     [&item](const PerfItem& other) { return other.solver == item.id; });
@@ -96,6 +102,12 @@ void AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
 }
 
 }  // namespace
+
+bool AreParameters(std::string_view params) {
+  return !params.empty() && std::all_of(params.begin(), params.end(), [](char c) {
+    return c >= ' ' && c <= '~' && c != ';' && c != '=';
+  });
+}
 
 PerfDb ReadPerfDb(std::string_view content, Findings& findings) {
   PerfDbReader reader(findings);

@@ -28,6 +28,9 @@ struct PerfRecord {
   uint64_t line = 0;            // 1-based, or the id of the row in table `config`; 0: of no file.
 };
 
+// Whether parameters can be those of an item: printable, and nothing that ends it in a text.
+bool AreParameters(std::string_view params);
+
 enum class PerfKeyForm { kPerfKey, kFindKey };
 
 // In the order of the file, keys distinct.
