@@ -67,11 +67,15 @@ class PerfMerger {
       sources.push_back(source);
       return;
     }
-    if (known->params == item.params) return;
     size_t& owner = sources[static_cast<size_t>(known - record.items.begin())];
     const auto standing_ms = times_[owner].Of(record.key, item.solver);
     const auto new_ms = times_[source].Of(record.key, item.solver);
     const bool by_time = standing_ms.has_value() && new_ms.has_value();
+    if (known->params == item.params) {
+      // The best time of these parameters is what others have to beat.
+      if (new_ms.has_value() && (!by_time || *new_ms < *standing_ms)) owner = source;
+      return;
+    }
     PerfConflict conflict{record.key, item.solver, owner, source, by_time};
     if (by_time && *new_ms < *standing_ms) {
       std::swap(conflict.taken, conflict.left);

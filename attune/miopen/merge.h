@@ -44,7 +44,7 @@ struct MergedPerfDb {
 };
 
 // Where parameters differ, those of the faster time are taken if both times are known, else the
-// first.
+// first. Of databases with the same ones the fastest counts.
 MergedPerfDb Merge(std::span<const PerfSource> databases);
 
 }  // namespace attune::miopen
