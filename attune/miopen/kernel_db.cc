@@ -3,6 +3,8 @@
 #include <bzlib.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,9 +15,33 @@ namespace {
 constexpr int kBlockSize100k = 9;
 constexpr int kWorkFactor = 30;
 constexpr int kQuiet = 0;
+constexpr size_t kChunkBytes = size_t{1} << 20;
 
 // bzlib takes no pointer to const, and does not write through this one.
 char* Unconst(std::string_view bytes) { return const_cast<char*>(bytes.data()); }
+
+// Appends at most `most` bytes to `code`; BZ_STREAM_END if that was all. What a row says of its
+// size is not believed before so many bytes are there, so that a small file cannot ask for a
+// gigabyte.
+int Decompress(std::string_view blob, size_t most, std::string& code) {
+  bz_stream stream = {};
+  if (const int error = BZ2_bzDecompressInit(&stream, kQuiet, 0); error != BZ_OK) return error;
+  const std::unique_ptr<bz_stream, decltype(&BZ2_bzDecompressEnd)> end(&stream,
+                                                                       BZ2_bzDecompressEnd);
+  stream.next_in = Unconst(blob);
+  stream.avail_in = static_cast<unsigned int>(blob.size());
+  for (;;) {
+    const size_t had = code.size();
+    code.resize(std::min(most, had + kChunkBytes));
+    stream.next_out = code.data() + had;
+    stream.avail_out = static_cast<unsigned int>(code.size() - had);
+    const int error = BZ2_bzDecompress(&stream);
+    code.resize(code.size() - stream.avail_out);
+    if (error != BZ_OK) return error;
+    if (stream.avail_out > 0) return BZ_UNEXPECTED_EOF;
+    if (code.size() == most) return BZ_OUTBUFF_FULL;
+  }
+}
 
 Result<std::string> Unpacked(const KernelRow& row) {
   if (row.code_bytes == 0) return row.blob;
@@ -23,14 +49,12 @@ Result<std::string> Unpacked(const KernelRow& row) {
     return DataLoss(fmt::format("Kernel '{}' says that it has {} bytes; kernels have 1 to {}.",
                                 row.name, row.code_bytes, kMaxCodeBytes));
   }
-  std::string code(static_cast<size_t>(row.code_bytes), '\0');
-  auto size = static_cast<unsigned int>(code.size());
-  const int error = BZ2_bzBuffToBuffDecompress(
-      code.data(), &size, Unconst(row.blob), static_cast<unsigned int>(row.blob.size()), 0, kQuiet);
-  if (error == BZ_OK && size == code.size()) return code;
-  return DataLoss(error == BZ_OK
+  std::string code;
+  const int error = Decompress(row.blob, static_cast<size_t>(row.code_bytes), code);
+  if (error == BZ_STREAM_END && code.size() == static_cast<size_t>(row.code_bytes)) return code;
+  return DataLoss(error == BZ_STREAM_END
                       ? fmt::format("Kernel '{}' unpacks to {} bytes, not to the {} of its row.",
-                                    row.name, size, row.code_bytes)
+                                    row.name, code.size(), row.code_bytes)
                       : fmt::format("Kernel '{}' is no bzip2 of {} bytes (error {} of bzlib).",
                                     row.name, row.code_bytes, error));
 }
