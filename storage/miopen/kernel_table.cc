@@ -11,8 +11,8 @@
 namespace attune::miopen {
 namespace {
 
-constexpr std::string_view kColumns[] = {"kernel_name", "kernel_args", "kernel_blob", "kernel_hash",
-                                         "uncompressed_size"};
+constexpr std::string_view kColumns[] = {"id",          "kernel_name", "kernel_args",
+                                         "kernel_blob", "kernel_hash", "uncompressed_size"};
 constexpr std::string_view kTableSql =
     "CREATE TABLE IF NOT EXISTS `kern_db` (`id` INTEGER PRIMARY KEY ASC,`kernel_name` TEXT NOT "
     "NULL,`kernel_args` TEXT NOT NULL,`kernel_blob` BLOB NOT NULL,`kernel_hash` TEXT NOT "
@@ -27,10 +27,11 @@ bool IsHash(std::string_view text) {
 // The row, or why it is none.
 Result<KernelRow> RowOf(const SqliteStatement& columns) {
   KernelRow row;
-  row.id = columns.Integer(0).value_or(0);
+  row.id = std::max<int64_t>(columns.Integer(0).value_or(0), 0);
   const auto bad = [&row](std::string_view why) {
     return InvalidArgument(fmt::format("Row {} of table kern_db: column {}", row.id, why));
   };
+  if (row.id == 0) return bad("id holds no number of a row.");
   const auto name = columns.Text(1);
   if (!name || name->empty()) return bad("kernel_name holds no text.");
   const auto options = columns.Text(2);
@@ -89,8 +90,8 @@ Status VisitRows(SqliteFile& file, Findings& findings,
     if (row.ok()) {
       ATTUNE_RETURN_IF_ERROR(visit(*row));
     } else {
-      findings.Add(FindingKind::kBadRow, static_cast<uint64_t>(rows.Integer(0).value_or(0)),
-                   row.error().message());
+      const int64_t id = std::max<int64_t>(rows.Integer(0).value_or(0), 0);
+      findings.Add(FindingKind::kBadRow, static_cast<uint64_t>(id), row.error().message());
     }
   }
 }

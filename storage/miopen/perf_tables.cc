@@ -28,7 +28,9 @@ constexpr std::string_view kKeyColumns[] = {
     "pad_d",       "conv_stride_h", "conv_stride_w", "conv_stride_d", "dilation_h", "dilation_w",
     "dilation_d",  "bias",          "group_count",   "layout",        "data_type",  "direction"};
 constexpr size_t kIntegerColumns = 21;
-constexpr std::string_view kPerfColumns[] = {"solver", "config", "params"};
+constexpr int64_t kMostUnits = 4095;
+constexpr std::string_view kIdColumn[] = {"id"};
+constexpr std::string_view kPerfColumns[] = {"id", "solver", "config", "params"};
 constexpr std::string_view kGpuColumns[] = {"arch", "num_cu"};
 
 // What MIOpen's own files say of their tables, to the letter.
@@ -58,6 +60,7 @@ class TableReader {
   TableReader(SqliteFile& file, Findings& findings) : file_(file), findings_(findings) {}
 
   Result<PerfTables> Read() {
+    ATTUNE_RETURN_IF_ERROR(file_.CheckTable("config", kIdColumn));
     ATTUNE_RETURN_IF_ERROR(file_.CheckTable("config", kKeyColumns));
     ATTUNE_RETURN_IF_ERROR(file_.CheckTable("perf_db", kPerfColumns));
     ATTUNE_ASSIGN_OR_RETURN(const bool is_for_all, file_.HasColumn("perf_db", kGpuColumns[0]));
@@ -90,8 +93,12 @@ class TableReader {
     for (;;) {
       ATTUNE_ASSIGN_OR_RETURN(const bool has_row, rows.Next());
       if (!has_row) return Status::Ok();
-      const int64_t id = rows.Integer(0).value_or(0);
+      const int64_t id = IdOf(rows);
       std::string key = KeyText(rows);
+      if (id == 0) {
+        Found(FindingKind::kBadRow, 0, fmt::format("A row of table config has no id: '{}'.", key));
+        continue;
+      }
       const auto parsed = ReadPerfKey(key);
       if (!parsed || Text(*parsed) != key) {
         Found(FindingKind::kBadRow, id,
@@ -142,27 +149,24 @@ class TableReader {
   }
 
   void ReadItem(const SqliteStatement& row, bool is_for_all) {
-    const int64_t id = row.Integer(0).value_or(0);
+    const int64_t id = IdOf(row);
     const auto solver = row.Text(1);
     const auto config = row.Integer(2);
     const auto params = row.Text(3);
     const auto bad = [this, id](std::string_view why) {
       Found(FindingKind::kBadRow, id, fmt::format("Row {} of table perf_db: {}", id, why));
     };
-    if (!solver || !IsWord(*solver, ":;=,")) return bad("column solver holds no name.");
-    if (!params || !IsWord(*params, ";=")) return bad("column params holds no parameters.");
+    if (id == 0) return bad("column id holds no number of a row.");
+    if (!solver || !IsName(*solver)) return bad("column solver holds no name.");
+    if (!params || !AreParameters(*params)) return bad("column params holds no parameters.");
     const auto place = place_of_.find(config.value_or(0));
     if (!config || place == place_of_.end()) {
       return bad("column config names no row of table config that can be read.");
     }
     std::string target;
     if (is_for_all) {
-      const auto units = row.Integer(5);
-      const bool fits = units && *units >= 1 && *units < 4096;
-      const GpuName gpu{std::string(row.Text(4).value_or("")), "",
-                        fits ? static_cast<int>(*units) : 0};
-      target = TargetName(gpu);
-      if (!fits || !ParseTargetName(target).ok()) return bad("arch and num_cu name no GPU.");
+      target = TargetOf(row);
+      if (target.empty()) return bad("columns arch and num_cu name no GPU.");
     }
     if (FindSolver(*solver) == nullptr || FindSolver(*solver)->is_removed) {
       Found(FindSolver(*solver) == nullptr ? FindingKind::kUnknownSolver
@@ -173,10 +177,28 @@ class TableReader {
   }
 
   // Printable, and nothing that ends a field in MIOpen's texts.
-  static bool IsWord(std::string_view text, std::string_view barred) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [barred](char c) {
-      return c >= ' ' && c <= '~' && barred.find(c) == barred.npos;
+  static bool IsName(std::string_view solver) {
+    return !solver.empty() && std::all_of(solver.begin(), solver.end(), [](char c) {
+      return c >= ' ' && c <= '~' && std::string_view(":;=,").find(c) == std::string_view::npos;
     });
+  }
+
+  // As MIOpen and SQLite number rows: from 1 on. 0 for anything else.
+  static int64_t IdOf(const SqliteStatement& row) {
+    return std::max<int64_t>(row.Integer(0).value_or(0), 0);
+  }
+
+  // The name of the GPU of a row; empty if there is none of such columns.
+  static std::string TargetOf(const SqliteStatement& row) {
+    const auto arch = row.Text(4);
+    const auto units = row.Integer(5);
+    if (!arch || !units || *units < 1 || *units > kMostUnits) return {};
+    const std::string target = TargetName({std::string(*arch), "", static_cast<int>(*units)});
+    const auto gpu = ParseTargetName(target);
+    // "gfx90" with 0xa68 units has the name of "gfx90a" with 0x68.
+    const bool is_same =
+        gpu.ok() && gpu->arch + gpu->features == *arch && gpu->compute_units == *units;
+    return is_same ? target : "";
   }
 
   void Keep(const std::string& target, size_t place, PerfItem item, int64_t id) {

@@ -10,6 +10,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/unique_fd.h"
+#include "attune/problem/text_error.h"
 
 namespace attune::miopen {
 namespace {
@@ -94,6 +95,7 @@ Result<SqliteFile> SqliteFile::OpenToRead(const std::filesystem::path& path) {
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   // Reads the first page, which tells whether this is a database at all.
   if (Status status = file.Execute("PRAGMA schema_version"); !status.ok()) return status;
+  if (Status status = file.CheckPages(); !status.ok()) return status;
   return file;
 }
 
@@ -151,11 +153,20 @@ Result<bool> SqliteFile::HasColumn(std::string_view table, std::string_view colu
   return query.Bind(table).Bind(column).Next();
 }
 
+Status SqliteFile::CheckPages() {
+  ATTUNE_ASSIGN_OR_RETURN(SqliteStatement check, Prepare("PRAGMA quick_check(1)"));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_row, check.Next());
+  const std::string found(has_row ? check.Text(0).value_or("") : "");
+  if (found == "ok") return Status::Ok();
+  return DataLoss(fmt::format("'{}' is damaged: {}.", path_.string(), Quoted(found)));
+}
+
 Status SqliteFile::CheckTable(std::string_view table, std::span<const std::string_view> columns) {
   {
     ATTUNE_ASSIGN_OR_RETURN(
         SqliteStatement query,
-        Prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1"));
+        // Virtual tables, which run code of their modules, have no page.
+        Prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?1"));
     ATTUNE_ASSIGN_OR_RETURN(const bool is_table, query.Bind(table).Next());
     if (!is_table) {
       return InvalidArgument(fmt::format("'{}' has no table '{}'.", path_.string(), table));

@@ -49,7 +49,8 @@ class SqliteStatement {
 class SqliteFile {
  public:
   // Nothing in the file is run: no function that a schema names, no view. kNotFound, kUnavailable;
-  // kDataLoss for what is no SQLite database.
+  // kDataLoss for what is no SQLite database, and for one with pages that are damaged, missing or
+  // in use twice: rows would be lost without a word, or come again without an end.
   static Result<SqliteFile> OpenToRead(const std::filesystem::path& path);
   // A new database in place of what is at `path`, where it appears with Commit().
   static Result<SqliteFile> Create(const std::filesystem::path& path);
@@ -60,7 +61,8 @@ class SqliteFile {
   Result<SqliteStatement> Prepare(std::string_view sql);
   Status Execute(const std::string& sql);
 
-  // Ok if `table` is a table, no view, that has all of `columns`.
+  // Ok if `table` is a table, no view and nothing virtual, that has all of `columns`, none of them
+  // generated.
   Status CheckTable(std::string_view table, std::span<const std::string_view> columns);
   // Whether `table` has a column of that name.
   Result<bool> HasColumn(std::string_view table, std::string_view column);
@@ -75,6 +77,7 @@ class SqliteFile {
 
   explicit SqliteFile(std::filesystem::path path) : path_(std::move(path)) {}
   Status Open(const std::filesystem::path& path, int flags);
+  Status CheckPages();
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // Of a created one, until it is committed.
