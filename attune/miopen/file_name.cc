@@ -108,7 +108,8 @@ Result<FileName> ParseFileName(const std::filesystem::path& path) {
         "read.",
         Quoted(text)));
   }
-  FileName name{ending->kind, ending->storage, {}, {}, ending->is_user};
+  FileName name{ending->kind, ending->storage, {},
+                {},           ending->is_user, ending->text.starts_with(".cd.")};
   ReadStem(stem, name);
   return name;
 }

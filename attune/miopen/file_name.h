@@ -23,6 +23,8 @@ struct FileName {
   std::string target;
   std::string runtime;   // "HIP", "OpenCL", or empty.
   bool is_user = false;  // Written by a library in use, not shipped.
+  // A perf-db under the keys of a find-db, as text until 2020.
+  bool has_find_keys = false;
 };
 
 // From the last part of `path`. kInvalidArgument for a name that no database of MIOpen's has, with

@@ -36,6 +36,13 @@ TEST(FileNameTest, EveryNameThatMIOpenGivesIsKnown) {
   EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60 - user");
 }
 
+TEST(FileNameTest, TheOldestTextsOfPerfDbsHaveTheKeysOfAFindDb) {
+  EXPECT_TRUE(ParseFileName("gfx900_64.cd.pdb.txt")->has_find_keys);
+  EXPECT_TRUE(ParseFileName("gfx900_64.cd.updb.txt")->has_find_keys);
+  EXPECT_FALSE(ParseFileName("gfx900_64.db.txt")->has_find_keys);
+  EXPECT_FALSE(ParseFileName("gfx900_64.db")->has_find_keys);
+}
+
 TEST(FileNameTest, OtherNamesAreRefusedWithThoseThatThereAre) {
   for (const char* path : {"", "/", "gfx906_60.HIP.fdb", "gfx906_60.txt", "fdb.txt", "results.csv",
                            "gfx906_60.HIP.fdb.txt.bz2", "gfx906_60.HIP.FDB.TXT", "a\xff.csv"}) {

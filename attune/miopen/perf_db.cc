@@ -119,8 +119,8 @@ Result<PerfDb> Converted(const PerfDb& db, PerfKeyForm form) {
   if (db.form == form) return db;
   if (form == PerfKeyForm::kFindKey) {
     return Unsupported(
-        "A perf-db cannot be written under the keys of a find-db: its own lack the extents of the "
-        "output and two layouts. Write it as 'text' or 'sqlite' instead.");
+        "A perf-db cannot be written under the keys of a find-db, as in *.cd.pdb.txt: its own lack "
+        "the extents of the output and two layouts. Write it as *.db.txt or *.db instead.");
   }
   PerfDb converted{form, {}};
   std::unordered_map<std::string, size_t> place_of;

@@ -37,11 +37,17 @@ void Count(const std::vector<std::vector<size_t>>& sources, Outcome& outcome) {
   }
 }
 
-// Keys and names hold no quotes; commas they do.
+// In quotes, because names and files may hold commas; quotes themselves are doubled.
+std::string CsvField(std::string_view text) {
+  std::string field = "\"";
+  for (const char c : text) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
+}
+
 void AddProvenance(std::string_view key, std::string_view solver, const std::string& file,
                    Outcome& outcome) {
-  fmt::format_to(std::back_inserter(outcome.provenance), "\"{}\",\"{}\",\"{}\"\n", key, solver,
-                 file);
+  fmt::format_to(std::back_inserter(outcome.provenance), "{},{},{}\n", CsvField(key),
+                 CsvField(solver), CsvField(file));
 }
 
 Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const MergeOptions& options) {
@@ -150,14 +156,32 @@ Result<Outcome> MergeKernels(const MergeOptions& options) {
   return outcome;
 }
 
-Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOptions& options) {
-  const DatabaseKind kind = databases.front().name.kind;
+// Of one kind, like the output, and of one GPU where names tell: what is the fastest on one is
+// nothing to another.
+Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
+  const FileName& first = databases.front().name;
+  ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
+  const auto check = [&](const FileName& name, const std::string& file) -> Status {
+    if (name.kind != first.kind) {
+      return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
+                                         options.files.front(), Name(first.kind), file,
+                                         Name(name.kind)));
+    }
+    if (name.target.empty() || first.target.empty() || name.target == first.target) {
+      return Status::Ok();
+    }
+    return InvalidArgument(fmt::format("'{}' is of {} and '{}' of {}: merge databases of one GPU.",
+                                       options.files.front(), first.target, file, name.target));
+  };
   for (const Database& database : databases) {
-    if (database.name.kind == kind) continue;
-    return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
-                                       options.files.front(), Name(kind), database.path.string(),
-                                       Name(database.name.kind)));
+    ATTUNE_RETURN_IF_ERROR(check(database.name, database.path.string()));
   }
+  return check(output, options.form.file);
+}
+
+Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckAlike(databases, options));
+  const DatabaseKind kind = databases.front().name.kind;
   if (kind == DatabaseKind::kFindDb) return MergeFindDbs(databases, options);
   if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(databases, options);
   return MergeKernels(options);
@@ -176,6 +200,8 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Applicati
   for (size_t i = 0; i < outcome.conflicts.size() && i < kShown; ++i) {
     out.Print(fmt::format("           {}\n", Printable(outcome.conflicts[i])));
   }
+  if (outcome.conflicts.size() <= kShown) return;
+  out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
 Result<int> RunMerge(Application& application, const MergeOptions& options) {

@@ -65,11 +65,12 @@ Status WritePerfDb(PerfTables tables, const OutputForm& form) {
     return InvalidArgument(fmt::format(
         "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
   }
-  if (name.storage == Storage::kText) return WritePerfText(tables, form.file);
+  const PerfKeyForm keys = name.has_find_keys ? PerfKeyForm::kFindKey : PerfKeyForm::kPerfKey;
   for (TargetPerfDb& target : tables.targets) {
-    ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, PerfKeyForm::kPerfKey));
+    ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));
     if (target.target.empty()) target.target = name.target;
   }
+  if (name.storage == Storage::kText) return WritePerfText(tables, form.file);
   tables.schema = form.schema == "1.0.0" ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
   ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
   return WritePerfTables(form.file, tables);
