@@ -83,7 +83,10 @@ void ReadStem(std::string_view stem, FileName& name) {
     if (stem.ends_with(version)) stem.remove_suffix(version.size());
   }
   const size_t dot = std::min(stem.find('.'), stem.size());
-  if (ParseTargetName(stem.substr(0, dot)).ok()) name.target = stem.substr(0, dot);
+  const std::string_view base = stem.substr(0, dot);
+  // Kernels may be of every GPU of an architecture.
+  const bool is_arch = name.kind == DatabaseKind::kKernelDb && ArchOf(base) == base;
+  if (is_arch || ParseTargetName(base).ok()) name.target = base;
   stem.remove_prefix(std::min(dot + 1, stem.size()));
   name.runtime = TakeWord(stem, {"HIP", "OpenCL"});
 }

@@ -18,8 +18,8 @@ enum class Storage { kText, kSqlite };
 struct FileName {
   DatabaseKind kind = DatabaseKind::kFindDb;
   Storage storage = Storage::kText;
-  // "gfx906_60", as ParseTargetName takes it. Empty where the name tells of none, as "miopen.db",
-  // which had all GPUs in it until 2021, or a kernel db of all GPUs of an architecture.
+  // "gfx906_60", as ParseTargetName takes it; "gfx906" for kernels of all GPUs of an architecture.
+  // Empty where the name tells of none, as "miopen.db", which had all GPUs in it until 2021.
   std::string target;
   std::string runtime;   // "HIP", "OpenCL", or empty.
   bool is_user = false;  // Written by a library in use, not shipped.

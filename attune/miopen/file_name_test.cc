@@ -32,7 +32,7 @@ TEST(FileNameTest, EveryNameThatMIOpenGivesIsKnown) {
   EXPECT_EQ(Facts("miopen.db"), "perf-db sqlite - - system");
   EXPECT_EQ(Facts("miopen_1.0.0.udb"), "perf-db sqlite - - user");
   EXPECT_EQ(Facts("gfx1030_36.kdb"), "kernel-db sqlite gfx1030_36 - system");
-  EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite - - system");
+  EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite gfx1030 - system");
   EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60 - user");
 }
 

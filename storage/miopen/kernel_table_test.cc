@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
-#include "storage/miopen/test_database.h"
+#include "storage/miopen/samples_test.h"
 
 namespace attune::miopen {
 namespace {
