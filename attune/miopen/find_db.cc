@@ -98,9 +98,11 @@ class FindDbReader {
       return;
     }
     item.solver = is_old ? NextField(values) : text.id;
-    if (item.solver.empty()) {
-      findings_.Add(FindingKind::kBadItem, record.line,
-                    fmt::format("Item {} names no solver.", Quoted(text.id)));
+    // In the other generation the solver stands before a colon.
+    if (item.solver.empty() || item.solver.find_first_of(":=") != std::string::npos) {
+      findings_.Add(
+          FindingKind::kBadItem, record.line,
+          fmt::format("Item {} names no solver: {}.", Quoted(text.id), Quoted(item.solver)));
       return;
     }
     item.time = NextField(values);
@@ -126,7 +128,8 @@ class FindDbReader {
       return false;
     }
     const auto bytes = NumberOf<int64_t>(workspace);
-    if (!bytes.has_value() || *bytes < 0) {
+    // Spelled in another way it would come out as another text.
+    if (!bytes.has_value() || *bytes < 0 || fmt::format("{}", *bytes) != workspace) {
       findings_.Add(FindingKind::kBadWorkspace, record.line,
                     fmt::format("{} of '{}': {} is no number of bytes.", Quoted(item.solver),
                                 record.key, Quoted(workspace)));

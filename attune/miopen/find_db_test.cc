@@ -117,7 +117,8 @@ TEST(FindDbTest, WhatIsWrongWithATimeIsSaid) {
 }
 
 TEST(FindDbTest, AWorkspaceIsANumberOfBytes) {
-  for (const std::string workspace : {"", "-1", "1.5", "x", "1e3", "99999999999999999999", " 1"}) {
+  for (const std::string workspace :
+       {"", "-1", "-0", "07", "1.5", "x", "1e3", "99999999999999999999", " 1"}) {
     const Reading reading = ReadItems(Item("GemmBwdRest", "1", workspace));
     EXPECT_THAT(PlacesOf(reading.findings), ElementsAre("1 bad_workspace")) << workspace;
     EXPECT_THAT(reading.db.records, IsEmpty());
@@ -130,6 +131,8 @@ TEST(FindDbTest, AnItemThatLacksFieldsIsLeftOut) {
   for (const std::string item :
        {"GemmBwdRest:", "GemmBwdRest:1", "GemmBwdRest:1,0",
         "miopenConvolutionBwdDataAlgoGEMM:GemmBwdRest,1,0,miopenConvolutionBwdDataAlgoGEMM",
+        "miopenConvolutionBwdDataAlgoGEMM:a:b,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>",
+        "miopenConvolutionBwdDataAlgoGEMM:a=b,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>",
         // A solver of no name: MIOpen would look for one called "".
         "miopenConvolutionBwdDataAlgoGEMM:,1,0,miopenConvolutionBwdDataAlgoGEMM,<unused>"}) {
     const Reading reading = ReadItems(item + ";" + Item("GemmBwd1x1_stride1", "2"));
