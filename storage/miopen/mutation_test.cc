@@ -1,0 +1,200 @@
+// One random value of a SQLite database replaced, a thousand times over: reported with the id of
+// its row, or read as it now stands. No other row changes.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "attune/base/random.h"
+#include "storage/miopen/database.h"
+#include "storage/miopen/kernel_table.h"
+#include "storage/miopen/test_database.h"
+
+namespace attune::miopen {
+namespace {
+
+constexpr int kMutations = 1000;
+
+// What the tables say, in SQL: the key of each configuration with the solvers and parameters under
+// it, by id.
+constexpr const char* kKeys =
+    "SELECT id, spatial_dim||'x'||in_channels||'x'||in_h||'x'||in_w||'x'||in_d||'x'||fil_h||'x'||"
+    "fil_w||'x'||fil_d||'x'||out_channels||'x'||batchsize||'x'||pad_h||'x'||pad_w||'x'||pad_d||'x'|"
+    "|"
+    "conv_stride_h||'x'||conv_stride_w||'x'||conv_stride_d||'x'||dilation_h||'x'||dilation_w||'x'||"
+    "dilation_d||'x'||bias||'x'||group_count||'x'||layout||'x'||data_type||'x'||direction FROM "
+    "config ORDER BY id";
+constexpr const char* kItems = "SELECT id, config||'='||solver||':'||params FROM perf_db";
+
+class TableMutationTest : public DatabaseTest {
+ protected:
+  // "UPDATE config SET in_h = 'abc' WHERE id = 7", of a row and a column that there are.
+  static std::string RandomChange(const std::map<std::string, std::vector<std::string>>& columns,
+                                  const std::map<std::string, std::vector<std::string>>& ids,
+                                  Random& random) {
+    const char* const values[] = {"''",
+                                  "0",
+                                  "-1",
+                                  "'abc'",
+                                  "7",
+                                  "1.5",
+                                  "'7'",
+                                  "'07'",
+                                  "X'31'",
+                                  "X''",
+                                  "1e30",
+                                  "'1;2'",
+                                  "'a:b'",
+                                  "'F'",
+                                  "'NHWC'",
+                                  "'FP16'",
+                                  "'a=b'",
+                                  "9223372036854775807",
+                                  "'x'",
+                                  "char(10)",
+                                  "'1,2,3'",
+                                  "300",
+                                  "'ConvAsm1x1U'"};
+    auto table = columns.begin();
+    std::advance(table, random.Below(columns.size()));
+    const auto any = [&random](const std::vector<std::string>& of) {
+      return of[random.Below(of.size())];
+    };
+    return "UPDATE OR IGNORE " + table->first + " SET " + any(table->second) + " = " +
+           values[random.Below(std::size(values))] + " WHERE id = " + any(ids.at(table->first));
+  }
+
+  static std::map<uint64_t, std::string> ById(const std::vector<std::string>& rows) {
+    std::map<uint64_t, std::string> by_id;
+    for (const std::string& row : rows) {
+      by_id[std::stoull(row)] = row.substr(row.find('|') + 1);
+    }
+    return by_id;
+  }
+
+  // Of what `about` is in the reason of.
+  static std::set<uint64_t> ReportedIds(const Findings& findings, std::string_view about) {
+    std::set<uint64_t> ids;
+    for (const Finding& finding : findings.kept()) {
+      if (finding.reason.find(about) != std::string::npos) ids.insert(finding.line);
+    }
+    return ids;
+  }
+
+  std::map<std::string, std::vector<std::string>> Columns(
+      const std::string& sample, const std::vector<std::string>& tables) const {
+    std::map<std::string, std::vector<std::string>> columns;
+    for (const std::string& table : tables) {
+      columns[table] = Run(
+          Sample(sample), "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'id'");
+    }
+    return columns;
+  }
+
+  std::map<std::string, std::vector<std::string>> Ids(
+      const std::string& sample, const std::vector<std::string>& tables) const {
+    std::map<std::string, std::vector<std::string>> ids;
+    for (const std::string& table : tables)
+      ids[table] = Run(Sample(sample), "SELECT id FROM " + table);
+    return ids;
+  }
+};
+
+TEST_F(TableMutationTest, EveryCorruptedValueOfAPerfDbIsReportedOrStandsAsItCameOut) {
+  const std::vector<std::string> tables = {"config", "perf_db"};
+  const std::vector<std::string> samples = {"gfx906_60.db", "miopen.db"};
+  const auto columns = std::vector{Columns(samples[0], tables), Columns(samples[1], tables)};
+  const auto rows = std::vector{Ids(samples[0], tables), Ids(samples[1], tables)};
+  Random random(71);
+  int reported = 0;
+  for (int i = 0; i < kMutations; ++i) {
+    const size_t which = random.Below(samples.size());
+    const auto path = CopyOf(samples[which]);
+    const std::string change = RandomChange(columns[which], rows[which], random);
+    SCOPED_TRACE(samples[which] + ": " + change);
+    Run(path, change);
+
+    Findings findings;
+    const auto read = ReadPerfTables(path, findings);
+
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    std::set<uint64_t> bad_keys = ReportedIds(findings, "table config");
+    // All of whose parameters were left out.
+    for (const Finding& finding : findings.kept()) {
+      if (finding.kind == FindingKind::kUnusedConfig) bad_keys.insert(finding.line);
+    }
+    const std::set<uint64_t> bad_items = ReportedIds(findings, "table perf_db");
+    reported += bad_keys.empty() && bad_items.empty() ? 0 : 1;
+    const auto keys = ById(Run(path, kKeys));
+    std::set<uint64_t> read_keys;
+    std::multiset<std::string> read_items;
+    for (const TargetPerfDb& target : read->targets) {
+      for (const PerfRecord& record : target.db.records) {
+        ASSERT_EQ(record.key, keys.at(record.line));
+        read_keys.insert(record.line);
+        for (const PerfItem& item : record.items) {
+          read_items.insert(fmt::format("{}={}:{}", record.line, item.solver, item.params));
+        }
+      }
+    }
+    for (const auto& [id, key] : keys) {
+      ASSERT_TRUE(read_keys.contains(id) || bad_keys.contains(id)) << key;
+    }
+    const auto items = ById(Run(path, kItems));
+    for (const auto& [id, item] : items) {
+      if (bad_items.contains(id)) continue;
+      const auto found = read_items.find(item);
+      ASSERT_NE(found, read_items.end()) << item;
+      read_items.erase(found);
+    }
+    // The rest was reported and is there nevertheless: solvers that MIOpen does not have.
+    for (const uint64_t id : bad_items) {
+      const auto found = items.contains(id) ? read_items.find(items.at(id)) : read_items.end();
+      if (found != read_items.end()) read_items.erase(found);
+    }
+    EXPECT_THAT(read_items, testing::IsEmpty());
+  }
+  EXPECT_GT(reported, 400);
+  EXPECT_LT(reported, 950);
+}
+
+TEST_F(TableMutationTest, EveryCorruptedValueOfAKernelDbIsReportedOrStandsAsItCameOut) {
+  Random random(73);
+  int reported = 0;
+  const auto columns = Columns("gfx906.kdb", {"kern_db"});
+  const std::map<std::string, std::vector<std::string>> ids = {{"kern_db", {"1", "2", "3", "4"}}};
+  for (int i = 0; i < kMutations; ++i) {
+    const auto path = CopyOf("gfx906.kdb");
+    const std::string change = RandomChange(columns, ids, random);
+    SCOPED_TRACE(change);
+    Run(path, change);
+
+    const Database database = ReadDatabase(path).value();
+
+    const std::set<uint64_t> found = ReportedIds(database.findings, "");
+    reported += found.size() > 2 ? 1 : 0;  // Two of the sample are damaged.
+    const auto rows = ById(Run(path, "SELECT id, kernel_name||'|'||kernel_args FROM kern_db"));
+    std::set<uint64_t> read;
+    for (const KernelEntry& kernel : *database.kernels()) {
+      ASSERT_EQ(kernel.name + "|" + kernel.options, rows.at(kernel.id));
+      read.insert(kernel.id);
+    }
+    for (const auto& [id, row] : rows) ASSERT_TRUE(read.contains(id) || found.contains(id)) << row;
+    if (change.find("kernel_name") == std::string::npos &&
+        change.find("kernel_args") == std::string::npos) {
+      // The blob, the hash and the number of bytes belong together.
+      const bool is_changed =
+          Run(path, "SELECT kernel_blob, kernel_hash, uncompressed_size FROM kern_db") !=
+          Run(Sample("gfx906.kdb"),
+              "SELECT kernel_blob, kernel_hash, uncompressed_size FROM kern_db");
+      ASSERT_EQ(found.size() > 2, is_changed);
+    }
+  }
+  EXPECT_GT(reported, 400);
+}
+
+}  // namespace
+}  // namespace attune::miopen
