@@ -1,0 +1,54 @@
+// Any text as a key, a target or a file name of MIOpen's: what is one reads back, and what is none
+// has a place.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/file_name.h"
+#include "tests/fuzz/fuzz_check.h"
+
+namespace attune::miopen {
+namespace {
+
+template <class Key>
+void CheckPlace(const Parsed<Key>& key, std::string_view text) {
+  FuzzCheck(key.has_value() || (key.error().column >= 1 && key.error().column <= text.size() + 1 &&
+                                !key.error().reason.empty()));
+}
+
+void CheckFindKey(const FindKey& key) {
+  const auto again = ReadFindKey(Text(key));
+  FuzzCheck(again.has_value() && *again == key);
+  const PerfKey perf = PerfKeyOf(key);
+  const auto perf_again = ReadPerfKey(Text(perf));
+  FuzzCheck(perf_again.has_value() && *perf_again == perf);
+  const auto conv = ProblemOf(key);
+  if (!conv.ok()) return;
+  const auto back = FindKeyOf(*conv);
+  FuzzCheck(back.ok() && *back == key);
+}
+
+}  // namespace
+}  // namespace attune::miopen
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace attune::miopen;  // NOLINT: this program is of that module alone.
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto find_key = ReadFindKey(text);
+  CheckPlace(find_key, text);
+  if (find_key.has_value()) CheckFindKey(*find_key);
+  const auto perf_key = ReadPerfKey(text);
+  CheckPlace(perf_key, text);
+  if (perf_key.has_value()) {
+    const auto again = ReadPerfKey(Text(*perf_key));
+    attune::FuzzCheck(again.has_value() && *again == *perf_key);
+  }
+  const auto gpu = ParseTargetName(text);
+  attune::FuzzCheck(!gpu.ok() || TargetName(*gpu) == text);
+  const auto name = ParseFileName(std::filesystem::path(std::string(text)));
+  attune::FuzzCheck(!name.ok() || name->target.empty() || ParseTargetName(name->target).ok());
+  return 0;
+}
