@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/miopen/perf_tables.h"
-#include "storage/miopen/test_database.h"
+#include "storage/miopen/samples_test.h"
 
 namespace attune::miopen {
 namespace {
