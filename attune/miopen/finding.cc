@@ -31,8 +31,6 @@ constexpr std::array<Words, kFindingKinds> kWords = {{
     {"no_perf_row", "tunable solvers without parameters in the perf-db"},
     {"no_find_record", "parameters for what the find-db does not have"},
     {"unused_config", "configurations without parameters"},
-    {"missing_kernel", "fastest solvers without a kernel in the kernel db"},
-    {"orphan_kernel", "kernels of solvers that no record names"},
 }};
 
 }  // namespace

@@ -32,10 +32,8 @@ enum class FindingKind : uint8_t {
   kNoPerfRow,          // A tunable solver of a find-db that the perf-db has no parameters for.
   kNoFindRecord,       // Parameters for what the find-db does not name.
   kUnusedConfig,       // A perf-db configuration without parameters.
-  kMissingKernel,      // The fastest solver of a record has no kernel in the kernel db.
-  kOrphanKernel,       // A kernel of no solver that any record names.
 };
-inline constexpr size_t kFindingKinds = 21;
+inline constexpr size_t kFindingKinds = 19;
 
 // "bad_line" and so on: the words of --json.
 std::string_view Name(FindingKind kind);

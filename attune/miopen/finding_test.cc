@@ -20,7 +20,7 @@ TEST(FindingsTest, EveryKindHasWordsOfItsOwn) {
   EXPECT_FALSE(words.contains(""));
   // The first and the last, so that a kind in between has not moved the others.
   EXPECT_EQ(Name(FindingKind::kBadLine), "bad_line");
-  EXPECT_EQ(Name(FindingKind::kOrphanKernel), "orphan_kernel");
+  EXPECT_EQ(Name(FindingKind::kUnusedConfig), "unused_config");
 }
 
 TEST(FindingsTest, AllAreCountedAndTheFirstOfEachKindKept) {

@@ -114,13 +114,16 @@ Result<KernelRow> RowFor(std::string name, std::string options, std::string_view
   return row;
 }
 
-void CheckKernel(const KernelRow& row, Findings& findings) {
+bool CheckKernel(const KernelRow& row, Findings& findings) {
   const auto line = static_cast<uint64_t>(row.id);
   const auto code = Unpacked(row);
-  if (!code.ok()) return findings.Add(FindingKind::kBadKernel, line, code.error().message());
-  if (const Status hash = CheckHash(row, *code); !hash.ok()) {
-    findings.Add(FindingKind::kHashMismatch, line, hash.message());
+  if (!code.ok()) {
+    findings.Add(FindingKind::kBadKernel, line, code.error().message());
+    return false;
   }
+  const Status hash = CheckHash(row, *code);
+  if (!hash.ok()) findings.Add(FindingKind::kHashMismatch, line, hash.message());
+  return hash.ok();
 }
 
 }  // namespace attune::miopen

@@ -39,7 +39,7 @@ Result<std::string> CodeOf(const KernelRow& row);
 // where that does not make it smaller.
 Result<KernelRow> RowFor(std::string name, std::string options, std::string_view code);
 
-// Whether CodeOf succeeds, as findings of the row's id.
-void CheckKernel(const KernelRow& row, Findings& findings);
+// Whether CodeOf succeeds; else a finding of the row's id.
+bool CheckKernel(const KernelRow& row, Findings& findings);
 
 }  // namespace attune::miopen

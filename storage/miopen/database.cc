@@ -24,8 +24,9 @@ Status ReadText(Database& database) {
 Status ReadKernelList(Database& database) {
   KernelList list;
   ATTUNE_RETURN_IF_ERROR(ReadKernels(database.path, database.findings, [&](const KernelRow& row) {
-    CheckKernel(row, database.findings);
-    list.push_back({row.name, row.options, row.hash, static_cast<uint64_t>(row.id)});
+    if (CheckKernel(row, database.findings)) {
+      list.push_back({row.name, row.options, row.hash, static_cast<uint64_t>(row.id)});
+    }
     return Status::Ok();
   }));
   database.content = std::move(list);

@@ -14,7 +14,7 @@
 
 namespace attune::miopen {
 
-// A kernel without its code, which may be large.
+// A sound kernel without its code, which may be large.
 struct KernelEntry {
   std::string name;
   std::string options;

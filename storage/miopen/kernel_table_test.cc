@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "attune/base/file.h"
-#include "storage/miopen/samples_test.h"
+#include "tests/miopen/sample_databases.h"
 
 namespace attune::miopen {
 namespace {

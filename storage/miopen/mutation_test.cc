@@ -11,7 +11,7 @@
 #include "attune/base/random.h"
 #include "storage/miopen/database.h"
 #include "storage/miopen/kernel_table.h"
-#include "storage/miopen/samples_test.h"
+#include "tests/miopen/sample_databases.h"
 
 namespace attune::miopen {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attune/base/file.h"
 #include "storage/miopen/perf_tables.h"
-#include "storage/miopen/samples_test.h"
+#include "tests/miopen/sample_databases.h"
 
 namespace attune::miopen {
 namespace {

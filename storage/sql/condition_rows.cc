@@ -94,6 +94,10 @@ Result<std::optional<DeviceConditions>> ParseMoment(std::span<const Cell> row, s
   return std::optional<DeviceConditions>(std::move(conditions));
 }
 
+Row CountRow(int64_t count) {
+  return RowWriter(ConditionCountTable()).Integer(kBoundaryRow).Integer(count).Checksum().Take();
+}
+
 Result<std::optional<Row>> ReadConditionRow(Connection& connection, int64_t set_id) {
   const Cell id = IntegerCell(set_id);
   return ReadRow(connection, {SetConditionsTable(), "id = :p0", {&id, 1}});
@@ -101,8 +105,28 @@ Result<std::optional<Row>> ReadConditionRow(Connection& connection, int64_t set_
 
 }  // namespace
 
+Status BeginCountOfConditions(Connection& connection) {
+  int64_t count = 0;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {SetConditionsTable(), "id IS NOT NULL", {}},
+                                  [&count](std::span<const Cell>) {
+                                    ++count;
+                                    return Status::Ok();
+                                  }));
+  const Table& table = ConditionCountTable();
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement * insert,
+      connection.Prepare(table.insert_sql, {TypesOf(table, table.columns.size()), {}}));
+  insert->SetParameters(CountRow(count));
+  return insert->Run();
+}
+
 Status InsertConditions(WriteTransaction& transaction, int64_t set_id) {
-  return transaction.InsertIfNew(SetConditionsTable(), "id", ConditionRow(set_id, {})).status();
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_new, transaction.InsertIfNew(SetConditionsTable(), "id",
+                                                                     ConditionRow(set_id, {})));
+  if (!is_new) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto count,
+                          ReadBoundary(transaction.connection(), ConditionCountTable()));
+  return transaction.Update(ConditionCountTable(), CountRow(count.value_or(0) + 1));
 }
 
 Status UpdateConditions(WriteTransaction& transaction, int64_t set_id,
@@ -130,8 +154,16 @@ Result<SetConditions> ConditionReader::Read(Connection& connection, int64_t set_
 
 Status ConditionReader::CheckThatNoneIsDamaged(Connection& connection) {
   if (std::exchange(has_checked_, true)) return Status::Ok();
-  return ReadRows(connection, {SetConditionsTable(), "id IS NOT NULL", {}},
-                  [](std::span<const Cell>) { return Status::Ok(); });
+  int64_t count = 0;
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {SetConditionsTable(), "id IS NOT NULL", {}},
+                                  [&count](std::span<const Cell>) {
+                                    ++count;
+                                    return Status::Ok();
+                                  }));
+  ATTUNE_ASSIGN_OR_RETURN(const auto counted, ReadBoundary(connection, ConditionCountTable()));
+  if (!counted.has_value() || count == *counted) return Status::Ok();
+  return DataLoss(fmt::format("Table {} of database '{}' has {} rows, and had {}.",
+                              SetConditionsTable().name, connection.name(), count, *counted));
 }
 
 }  // namespace attune::sql

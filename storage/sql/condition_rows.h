@@ -11,6 +11,10 @@
 
 namespace attune::sql {
 
+// Notes how many rows there are, in a database that counts them from now on. Runs inside of a write
+// transaction.
+Status BeginCountOfConditions(Connection& connection);
+
 // Gives a set its row, without any conditions, unless it has one.
 Status InsertConditions(WriteTransaction& transaction, int64_t set_id);
 
@@ -27,7 +31,7 @@ class ConditionReader {
 
  private:
   // Why a set has no row: an attune that knows nothing of conditions wrote it, or damage gave the
-  // row another id, which its checksum shows.
+  // row another id, which its checksum shows, or took it away, which their number does.
   Status CheckThatNoneIsDamaged(Connection& connection);
 
   bool has_asked_ = false;

@@ -10,6 +10,7 @@
 #include "attune/base/never_destroyed.h"
 #include "attune/record/record.h"
 #include "storage/sql/boundary_row.h"
+#include "storage/sql/condition_rows.h"
 #include "storage/sql/table.h"
 #include "storage/sql/transaction.h"
 
@@ -129,7 +130,9 @@ Migration ConditionsMigration() {
           KeepNewConditions};
 }
 
-// Files of other programs, and what they say, line by line.
+// Files of other programs, and what they say, line by line. And how many rows set_conditions has:
+// an empty page in the place of one of its pages would otherwise be taken for sets without
+// conditions.
 Migration ImportsMigration() {
   return {
       6,
@@ -142,7 +145,10 @@ Migration ImportsMigration() {
        "imported_file (id), key TEXT NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, "
        "checksum TEXT NOT NULL) STRICT",
        "CREATE INDEX imported_line_by_key ON imported_line (key)",
-       "CREATE INDEX imported_line_by_file ON imported_line (file_id)"}};
+       "CREATE INDEX imported_line_by_file ON imported_line (file_id)",
+       "CREATE TABLE condition_count (id INTEGER PRIMARY KEY, value INTEGER NOT NULL, checksum "
+       "TEXT NOT NULL) STRICT"},
+      BeginCountOfConditions};
 }
 
 int64_t NowUnixNs() {

@@ -236,6 +236,12 @@ const Table& KeptConditionsTable() {
   return *table;
 }
 
+const Table& ConditionCountTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("condition_count", {{"id", kInteger}, {"value", kInteger}, kChecksum}));
+  return *table;
+}
+
 const Table& ImportedFileTable() {
   static const NeverDestroyed<Table> table(
       MakeTable("imported_file", {{"id", kInteger},
@@ -262,12 +268,12 @@ const Table& ImportedLineTable() {
 }
 
 std::vector<const Table*> AllTables() {
-  return {&CounterTable(),      &TargetTable(),         &EnvironmentTable(),
-          &ProblemTable(),      &CandidateTable(),      &TagTable(),
-          &ProblemTagTable(),   &MeasurementSetTable(), &SetProgressTable(),
-          &TrialTable(),        &StoreIdentityTable(),  &FinishedSetTable(),
-          &BoundSamplesTable(), &SetConditionsTable(),  &KeptConditionsTable(),
-          &ImportedFileTable(), &ImportedLineTable()};
+  return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
+          &ProblemTable(),        &CandidateTable(),      &TagTable(),
+          &ProblemTagTable(),     &MeasurementSetTable(), &SetProgressTable(),
+          &TrialTable(),          &StoreIdentityTable(),  &FinishedSetTable(),
+          &BoundSamplesTable(),   &SetConditionsTable(),  &KeptConditionsTable(),
+          &ConditionCountTable(), &ImportedFileTable(),   &ImportedLineTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -49,6 +49,7 @@ const Table& FinishedSetTable();
 const Table& BoundSamplesTable();  // One row.
 const Table& SetConditionsTable();
 const Table& KeptConditionsTable();  // One row.
+const Table& ConditionCountTable();  // One row, as kept_conditions has it.
 const Table& ImportedFileTable();
 const Table& ImportedLineTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
