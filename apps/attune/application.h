@@ -62,7 +62,7 @@ class Application {
   // store(), not both.
   Result<RecordStore*> StoreToRead();
   // What was imported of other programs, in the same database: of store(), or of StoreToRead(),
-  // which ever the verb uses. Null where nothing was kept yet and nothing is to be written.
+  // whichever the verb uses. Null where nothing was kept yet and nothing is to be written.
   Result<ImportStore*> imports();
   Result<ImportStore*> ImportsToRead();
   // What store() opens: --db, else the default path.

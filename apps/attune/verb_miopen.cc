@@ -7,7 +7,8 @@ namespace attune {
 
 void AddMiopenVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb =
-      AddVerb(program, "miopen", "Import, export, check, compare, merge and convert databases of AMD's MIOpen",
+      AddVerb(program, "miopen",
+              "Import, export, check, compare, merge and convert databases of AMD's MIOpen",
               "  attune miopen lint tests/data/miopen/gfx906_60.HIP.fdb.txt "
               "tests/data/miopen/gfx906_60.db\n"
               "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt");

@@ -20,20 +20,19 @@ struct Ending {
   std::string_view text;
   DatabaseKind kind;
   Storage storage;
-  bool is_user;
 };
 // An ending that contains another one comes first.
 constexpr Ending kEndings[] = {
-    {".ufdb.txt", DatabaseKind::kFindDb, Storage::kText, true},
-    {".fdb.txt", DatabaseKind::kFindDb, Storage::kText, false},
-    {".cd.updb.txt", DatabaseKind::kPerfDb, Storage::kText, true},
-    {".cd.pdb.txt", DatabaseKind::kPerfDb, Storage::kText, false},
-    {".udb.txt", DatabaseKind::kPerfDb, Storage::kText, true},
-    {".db.txt", DatabaseKind::kPerfDb, Storage::kText, false},
-    {".udb", DatabaseKind::kPerfDb, Storage::kSqlite, true},
-    {".db", DatabaseKind::kPerfDb, Storage::kSqlite, false},
-    {".ukdb", DatabaseKind::kKernelDb, Storage::kSqlite, true},
-    {".kdb", DatabaseKind::kKernelDb, Storage::kSqlite, false},
+    {".ufdb.txt", DatabaseKind::kFindDb, Storage::kText},
+    {".fdb.txt", DatabaseKind::kFindDb, Storage::kText},
+    {".cd.updb.txt", DatabaseKind::kPerfDb, Storage::kText},
+    {".cd.pdb.txt", DatabaseKind::kPerfDb, Storage::kText},
+    {".udb.txt", DatabaseKind::kPerfDb, Storage::kText},
+    {".db.txt", DatabaseKind::kPerfDb, Storage::kText},
+    {".udb", DatabaseKind::kPerfDb, Storage::kSqlite},
+    {".db", DatabaseKind::kPerfDb, Storage::kSqlite},
+    {".ukdb", DatabaseKind::kKernelDb, Storage::kSqlite},
+    {".kdb", DatabaseKind::kKernelDb, Storage::kSqlite},
 };
 
 // What `text` begins with and is taken from it: one of `words`, or nothing.
@@ -87,8 +86,6 @@ void ReadStem(std::string_view stem, FileName& name) {
   // Kernels may be of every GPU of an architecture.
   const bool is_arch = name.kind == DatabaseKind::kKernelDb && ArchOf(base) == base;
   if (is_arch || ParseTargetName(base).ok()) name.target = base;
-  stem.remove_prefix(std::min(dot + 1, stem.size()));
-  name.runtime = TakeWord(stem, {"HIP", "OpenCL"});
 }
 
 }  // namespace
@@ -111,8 +108,7 @@ Result<FileName> ParseFileName(const std::filesystem::path& path) {
         "read.",
         Quoted(text)));
   }
-  FileName name{ending->kind, ending->storage, {},
-                {},           ending->is_user, ending->text.starts_with(".cd.")};
+  FileName name{ending->kind, ending->storage, {}, ending->text.starts_with(".cd.")};
   ReadStem(stem, name);
   return name;
 }

@@ -21,8 +21,6 @@ struct FileName {
   // "gfx906_60", as ParseTargetName takes it; "gfx906" for kernels of all GPUs of an architecture.
   // Empty where the name tells of none, as "miopen.db", which had all GPUs in it until 2021.
   std::string target;
-  std::string runtime;   // "HIP", "OpenCL", or empty.
-  bool is_user = false;  // Written by a library in use, not shipped.
   // A perf-db under the keys of a find-db, as text until 2020.
   bool has_find_keys = false;
 };

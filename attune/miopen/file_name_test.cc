@@ -8,32 +8,30 @@
 namespace attune::miopen {
 namespace {
 
-// "find-db text gfx906_60 HIP user", with '-' for what is empty.
+// "find-db text gfx906_60", with '-' for what is empty.
 std::string Facts(const std::string& path) {
   const auto name = ParseFileName(path);
   if (!name.ok()) return std::string(StatusCodeName(name.status().code()));
-  const auto word = [](const std::string& text) { return " " + (text.empty() ? "-" : text); };
   return std::string(Name(name->kind)) + (name->storage == Storage::kText ? " text" : " sqlite") +
-         word(name->target) + word(name->runtime) + (name->is_user ? " user" : " system");
+         " " + (name->target.empty() ? "-" : name->target);
 }
 
 TEST(FileNameTest, EveryNameThatMIOpenGivesIsKnown) {
-  EXPECT_EQ(Facts("/opt/rocm/share/miopen/db/gfx906_60.HIP.fdb.txt"),
-            "find-db text gfx906_60 HIP system");
-  EXPECT_EQ(Facts("gfx803_36.OpenCL.fdb.txt"), "find-db text gfx803_36 OpenCL system");
-  EXPECT_EQ(Facts("gfx906_60.HIP.2_11_0_993628deb.ufdb.txt"), "find-db text gfx906_60 HIP user");
-  EXPECT_EQ(Facts("gfx90a68.db.txt"), "perf-db text gfx90a68 - system");
-  EXPECT_EQ(Facts("gfx90a68.HIP.3_3_0_abc.udb.txt"), "perf-db text gfx90a68 HIP user");
-  EXPECT_EQ(Facts("gfx900_64.cd.pdb.txt"), "perf-db text gfx900_64 - system");
-  EXPECT_EQ(Facts("gfx900_64.cd.updb.txt"), "perf-db text gfx900_64 - user");
-  EXPECT_EQ(Facts("gfx942130.db"), "perf-db sqlite gfx942130 - system");
-  EXPECT_EQ(Facts("gfx906_60_1.1.0.udb"), "perf-db sqlite gfx906_60 - user");
-  EXPECT_EQ(Facts("gfx906_60_1.0.0.udb"), "perf-db sqlite gfx906_60 - user");
-  EXPECT_EQ(Facts("miopen.db"), "perf-db sqlite - - system");
-  EXPECT_EQ(Facts("miopen_1.0.0.udb"), "perf-db sqlite - - user");
-  EXPECT_EQ(Facts("gfx1030_36.kdb"), "kernel-db sqlite gfx1030_36 - system");
-  EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite gfx1030 - system");
-  EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60 - user");
+  EXPECT_EQ(Facts("/opt/rocm/share/miopen/db/gfx906_60.HIP.fdb.txt"), "find-db text gfx906_60");
+  EXPECT_EQ(Facts("gfx803_36.OpenCL.fdb.txt"), "find-db text gfx803_36");
+  EXPECT_EQ(Facts("gfx906_60.HIP.2_11_0_993628deb.ufdb.txt"), "find-db text gfx906_60");
+  EXPECT_EQ(Facts("gfx90a68.db.txt"), "perf-db text gfx90a68");
+  EXPECT_EQ(Facts("gfx90a68.HIP.3_3_0_abc.udb.txt"), "perf-db text gfx90a68");
+  EXPECT_EQ(Facts("gfx900_64.cd.pdb.txt"), "perf-db text gfx900_64");
+  EXPECT_EQ(Facts("gfx900_64.cd.updb.txt"), "perf-db text gfx900_64");
+  EXPECT_EQ(Facts("gfx942130.db"), "perf-db sqlite gfx942130");
+  EXPECT_EQ(Facts("gfx906_60_1.1.0.udb"), "perf-db sqlite gfx906_60");
+  EXPECT_EQ(Facts("gfx906_60_1.0.0.udb"), "perf-db sqlite gfx906_60");
+  EXPECT_EQ(Facts("miopen.db"), "perf-db sqlite -");
+  EXPECT_EQ(Facts("miopen_1.0.0.udb"), "perf-db sqlite -");
+  EXPECT_EQ(Facts("gfx1030_36.kdb"), "kernel-db sqlite gfx1030_36");
+  EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite gfx1030");
+  EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60");
 }
 
 TEST(FileNameTest, TheOldestTextsOfPerfDbsHaveTheKeysOfAFindDb) {

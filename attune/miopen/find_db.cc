@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -44,20 +42,16 @@ std::string WhyImpossible(std::string_view time, std::optional<double> value) {
 
 class FindDbReader {
  public:
-  explicit FindDbReader(Findings& findings) : findings_(findings) {}
+  explicit FindDbReader(Findings& findings) : findings_(findings), keys_(findings) {}
 
   void Add(const TextRecord& text) {
-    CheckOrder(text);
+    keys_.CheckOrder(text);
     const auto key = ReadFindKey(text.key);
     if (!key) return BadKey(text, ToStatus(key.error()).message());
     if (Text(*key) != text.key) {
       return BadKey(text, fmt::format("MIOpen spells it '{}'", Text(*key)));
     }
-    if (!seen_.insert(std::string(text.key)).second) {
-      findings_.Add(FindingKind::kDuplicateKey, text.line,
-                    fmt::format("Key '{}' stands further up.", text.key));
-      return;
-    }
+    if (!keys_.IsNew(text)) return;
     if (const auto problem = ProblemOf(*key);
         problem.status().code() == StatusCode::kInvalidArgument) {
       findings_.Add(FindingKind::kImpossibleProblem, text.line,
@@ -72,14 +66,6 @@ class FindDbReader {
   FindDb Finish() { return std::move(db_); }
 
  private:
-  void CheckOrder(const TextRecord& text) {
-    if (text.key < last_key_) {
-      findings_.Add(FindingKind::kUnsortedKeys, text.line,
-                    fmt::format("Key '{}' belongs before '{}'.", text.key, last_key_));
-    }
-    last_key_ = text.key;
-  }
-
   void BadKey(const TextRecord& text, std::string_view why) {
     findings_.Add(FindingKind::kBadKey, text.line,
                   fmt::format("Key {}: {}", Quoted(text.key), why));
@@ -161,11 +147,7 @@ class FindDbReader {
   }
 
   void CheckNames(const FindItem& item, const FindKey& key, const FindRecord& record) {
-    const SolverFacts* const solver = FindSolver(item.solver);
-    if (solver == nullptr || solver->is_removed) {
-      findings_.Add(solver == nullptr ? FindingKind::kUnknownSolver : FindingKind::kRemovedSolver,
-                    record.line, fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
-    }
+    CheckSolver(item.solver, record.line, fmt::format("of '{}'", record.key), findings_);
     const auto algorithm = ParseAlgorithm(item.algorithm);
     if (algorithm.has_value() && algorithm->direction == key.direction) return;
     findings_.Add(
@@ -183,8 +165,7 @@ class FindDbReader {
 
   Findings& findings_;
   FindDb db_;
-  std::string last_key_;
-  std::unordered_set<std::string> seen_;
+  KeyWatch keys_;
 };
 
 void SortByTime(std::vector<FindItem>& items) {
@@ -266,7 +247,5 @@ std::string Text(const FindDb& db) {
   for (const FindRecord* const record : sorted) AppendText(*record, text);
   return text;
 }
-
-std::string TimeText(double time_ms) { return fmt::format("{:.6g}", time_ms); }
 
 }  // namespace attune::miopen

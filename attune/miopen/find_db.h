@@ -54,7 +54,4 @@ void AppendText(const FindRecord& record, std::string& text);
 // As MIOpen's shipped files are: sorted by the bytes of the keys. Keys are distinct.
 std::string Text(const FindDb& db);
 
-// The shortest decimal with up to six digits, as MIOpen prints times.
-std::string TimeText(double time_ms);
-
 }  // namespace attune::miopen

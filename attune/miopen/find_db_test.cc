@@ -330,14 +330,5 @@ TEST(FindDbTest, WhatIsWrittenReadsAsTheSameInMIOpensOrder) {
   }
 }
 
-TEST(FindDbTest, TimesArePrintedAsMIOpenPrintsThem) {
-  EXPECT_EQ(TimeText(0.224481), "0.224481");
-  EXPECT_EQ(TimeText(0.00576), "0.00576");
-  EXPECT_EQ(TimeText(0.0000123456789), "1.23457e-05");
-  EXPECT_EQ(TimeText(86.485), "86.485");
-  EXPECT_EQ(TimeText(1234567), "1.23457e+06");
-  EXPECT_EQ(TimeText(3), "3");
-}
-
 }  // namespace
 }  // namespace attune::miopen

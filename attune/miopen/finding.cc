@@ -41,22 +41,15 @@ std::string_view Description(FindingKind kind) {
   return kWords[static_cast<size_t>(kind)].description;
 }
 
+// In the order of the enum.
+bool IsLeftOut(FindingKind kind) { return kind <= FindingKind::kHashMismatch; }
+
 void Findings::Add(FindingKind kind, uint64_t line, std::string reason) {
   const auto which = static_cast<size_t>(kind);
   ++counts_[which];
   if (kept_counts_[which] == kMostKept) return;
   ++kept_counts_[which];
   kept_.push_back({kind, line, std::move(reason)});
-}
-
-void Findings::Append(const Findings& other) {
-  for (const Finding& finding : other.kept_) {
-    const auto which = static_cast<size_t>(finding.kind);
-    if (kept_counts_[which] == kMostKept) continue;
-    ++kept_counts_[which];
-    kept_.push_back(finding);
-  }
-  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
 }
 
 uint64_t Findings::total() const {

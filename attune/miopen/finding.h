@@ -40,6 +40,9 @@ std::string_view Name(FindingKind kind);
 // What a person reads: "lines that are no record".
 std::string_view Description(FindingKind kind);
 
+// Whether what was found is not among what was read.
+bool IsLeftOut(FindingKind kind);
+
 struct Finding {
   FindingKind kind = FindingKind::kBadLine;
   uint64_t line = 0;  // 1-based; of a table the row's id. 0: of the file as a whole.
@@ -54,8 +57,6 @@ class Findings {
   static constexpr size_t kMostKept = 10'000;
 
   void Add(FindingKind kind, uint64_t line, std::string reason);
-  // What `other` counted and kept, behind what this one has.
-  void Append(const Findings& other);
 
   uint64_t count(FindingKind kind) const { return counts_[static_cast<size_t>(kind)]; }
   uint64_t total() const;

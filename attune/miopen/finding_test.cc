@@ -37,21 +37,11 @@ TEST(FindingsTest, AllAreCountedAndTheFirstOfEachKindKept) {
   EXPECT_EQ(findings.kept().back(), (Finding{FindingKind::kBadKey, 3, "last"}));
 }
 
-TEST(FindingsTest, ThoseOfAnotherComeBehindAndCountWhatItDidNotKeep) {
-  Findings findings;
-  Findings other;
-  findings.Add(FindingKind::kBadKey, 1, "");
-  for (uint64_t line = 1; line <= Findings::kMostKept + 5; ++line) {
-    other.Add(FindingKind::kBadItem, line, "");
-  }
-  other.Add(FindingKind::kBadKey, 2, "");
-
-  findings.Append(other);
-
-  EXPECT_EQ(findings.count(FindingKind::kBadItem), Findings::kMostKept + 5);
-  EXPECT_EQ(findings.count(FindingKind::kBadKey), 2u);
-  EXPECT_EQ(PlacesOf(findings).front(), "1 bad_key");
-  EXPECT_EQ(PlacesOf(findings).back(), "2 bad_key");
+TEST(FindingsTest, WhatIsLeftOutIsToldFromWhatIsKept) {
+  EXPECT_TRUE(IsLeftOut(FindingKind::kBadLine));
+  EXPECT_TRUE(IsLeftOut(FindingKind::kHashMismatch));
+  EXPECT_FALSE(IsLeftOut(FindingKind::kImpossibleProblem));
+  EXPECT_FALSE(IsLeftOut(FindingKind::kUnusedConfig));
 }
 
 }  // namespace

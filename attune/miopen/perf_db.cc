@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "attune/miopen/solver_catalogue.h"
 #include "attune/miopen/text_db.h"
 
 namespace attune::miopen {
@@ -28,7 +26,7 @@ Status CheckKey(std::string_view text, PerfKeyForm form) {
 
 class PerfDbReader {
  public:
-  explicit PerfDbReader(Findings& findings) : findings_(findings) {}
+  explicit PerfDbReader(Findings& findings) : findings_(findings), keys_(findings) {}
 
   void Add(const TextRecord& text) {
     // Keys of find-dbs have a '-' and the others have none.
@@ -36,17 +34,13 @@ class PerfDbReader {
       db_.form =
           text.key.find('-') == text.key.npos ? PerfKeyForm::kPerfKey : PerfKeyForm::kFindKey;
     }
-    CheckOrder(text);
+    keys_.CheckOrder(text);
     if (const Status key = CheckKey(text.key, db_.form); !key.ok()) {
       findings_.Add(FindingKind::kBadKey, text.line,
                     fmt::format("Key {}: {}", Quoted(text.key), key.message()));
       return;
     }
-    if (!seen_.insert(std::string(text.key)).second) {
-      findings_.Add(FindingKind::kDuplicateKey, text.line,
-                    fmt::format("Key '{}' stands further up.", text.key));
-      return;
-    }
+    if (!keys_.IsNew(text)) return;
     PerfRecord record{std::string(text.key), {}, text.line};
     for (const TextItem& item : text.items) AddItem(item, record);
     if (!record.items.empty()) db_.records.push_back(std::move(record));
@@ -55,14 +49,6 @@ class PerfDbReader {
   PerfDb Finish() { return std::move(db_); }
 
  private:
-  void CheckOrder(const TextRecord& text) {
-    if (text.key < last_key_) {
-      findings_.Add(FindingKind::kUnsortedKeys, text.line,
-                    fmt::format("Key '{}' belongs before '{}'.", text.key, last_key_));
-    }
-    last_key_ = text.key;
-  }
-
   void AddItem(const TextItem& item, PerfRecord& record) {
     if (!AreParameters(item.values)) {
       findings_.Add(FindingKind::kBadItem, record.line,
@@ -78,17 +64,13 @@ class PerfDbReader {
                     fmt::format("{} is in '{}' before.", Quoted(item.id), record.key));
       return;
     }
-    if (const SolverFacts* solver = FindSolver(item.id); solver == nullptr || solver->is_removed) {
-      findings_.Add(solver == nullptr ? FindingKind::kUnknownSolver : FindingKind::kRemovedSolver,
-                    record.line, fmt::format("{} of '{}'.", Quoted(item.id), record.key));
-    }
+    CheckSolver(item.id, record.line, fmt::format("of '{}'", record.key), findings_);
     record.items.push_back({std::string(item.id), std::string(item.values)});
   }
 
   Findings& findings_;
   PerfDb db_;
-  std::string last_key_;
-  std::unordered_set<std::string> seen_;
+  KeyWatch keys_;
 };
 
 // Items that `record` does not have yet.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/miopen/solver_catalogue.h"
 #include "attune/problem/text_error.h"
 
 namespace attune::miopen {
@@ -77,6 +78,29 @@ class RecordReader {
 };
 
 }  // namespace
+
+void KeyWatch::CheckOrder(const TextRecord& record) {
+  if (record.key < last_key_) {
+    findings_.Add(FindingKind::kUnsortedKeys, record.line,
+                  fmt::format("Key '{}' belongs before '{}'.", record.key, last_key_));
+  }
+  last_key_ = record.key;
+}
+
+bool KeyWatch::IsNew(const TextRecord& record) {
+  if (seen_.insert(std::string(record.key)).second) return true;
+  findings_.Add(FindingKind::kDuplicateKey, record.line,
+                fmt::format("Key '{}' stands further up.", record.key));
+  return false;
+}
+
+void CheckSolver(std::string_view solver, uint64_t line, std::string_view where,
+                 Findings& findings) {
+  const SolverFacts* const known = FindSolver(solver);
+  if (known != nullptr && !known->is_removed) return;
+  findings.Add(known == nullptr ? FindingKind::kUnknownSolver : FindingKind::kRemovedSolver, line,
+               fmt::format("{} {}.", Quoted(solver), where));
+}
 
 void ReadTextDb(std::string_view content, Findings& findings,
                 const std::function<void(const TextRecord&)>& visit) {

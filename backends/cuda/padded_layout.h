@@ -53,8 +53,8 @@ std::vector<std::string> PaddingNames(const Gemm& gemm);
 // exceeds a limit.
 Result<PaddedLayout> LayOut(const Gemm& gemm, std::string_view padding);
 
-// More than of other candidates: a product with odd columns is up to 4.8 times faster by copies, and
-// its operands of gigabytes leave room for them.
+// More than of other candidates: a product with odd columns is up to 4.8 times faster by copies,
+// and its operands of gigabytes leave room for them.
 inline constexpr int64_t kMostPaddedBytes = int64_t{1} << 30;
 
 // Those of PaddingNames whose copies keep to `limit_bytes` together, and whose padded product

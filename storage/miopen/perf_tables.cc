@@ -13,7 +13,7 @@
 
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/file_name.h"
-#include "attune/miopen/solver_catalogue.h"
+#include "attune/miopen/text_db.h"
 #include "attune/problem/text_error.h"
 #include "storage/miopen/sqlite_file.h"
 
@@ -168,11 +168,8 @@ class TableReader {
       target = TargetOf(row);
       if (target.empty()) return bad("columns arch and num_cu name no GPU.");
     }
-    if (FindSolver(*solver) == nullptr || FindSolver(*solver)->is_removed) {
-      Found(FindSolver(*solver) == nullptr ? FindingKind::kUnknownSolver
-                                           : FindingKind::kRemovedSolver,
-            id, fmt::format("{} in row {} of table perf_db.", Quoted(*solver), id));
-    }
+    CheckSolver(*solver, static_cast<uint64_t>(id), fmt::format("in row {} of table perf_db", id),
+                findings_);
     Keep(target, place->second, {std::string(*solver), std::string(*params)}, id);
   }
 

@@ -6,16 +6,32 @@
 
 namespace attune::sql {
 
-Status InsertBoundary(Connection& connection, const Table& table) {
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t last_id, ReadLastId(connection));
+namespace {
+
+Row NumberRow(const Table& table, int64_t number) {
+  return RowWriter(table).Integer(kBoundaryRow).Integer(number).Checksum().Take();
+}
+
+}  // namespace
+
+Status InsertNumber(Connection& connection, const Table& table, int64_t number) {
   ATTUNE_ASSIGN_OR_RETURN(
       Statement * insert,
       connection.Prepare(table.insert_sql, {TypesOf(table, table.columns.size()), {}}));
-  insert->SetParameters(RowWriter(table).Integer(kBoundaryRow).Integer(last_id).Checksum().Take());
+  insert->SetParameters(NumberRow(table, number));
   return insert->Run();
 }
 
-Result<std::optional<int64_t>> ReadBoundary(Connection& connection, const Table& table) {
+Status UpdateNumber(WriteTransaction& transaction, const Table& table, int64_t number) {
+  return transaction.Update(table, NumberRow(table, number));
+}
+
+Status InsertBoundary(Connection& connection, const Table& table) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t last_id, ReadLastId(connection));
+  return InsertNumber(connection, table, last_id);
+}
+
+Result<std::optional<int64_t>> ReadNumber(Connection& connection, const Table& table) {
   ATTUNE_ASSIGN_OR_RETURN(const auto found,
                           connection.Texts(fmt::format(
                               "SELECT name FROM sqlite_master WHERE name = '{}'", table.name)));

@@ -1,4 +1,5 @@
-// From which id on rows are of a newer form: tables with the one row (id 1, after_revision).
+// Tables with one row that has one number (id 1, number): from which id on rows are of a newer
+// form, how many rows another table has.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,18 @@
 #include "attune/base/status.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/table.h"
+#include "storage/sql/transaction.h"
 
 namespace attune::sql {
 
-// Notes in `table` that every row after the last one is of the newer form. Runs inside of a write
-// transaction.
-Status InsertBoundary(Connection& connection, const Table& table);
+// The row of `table`. Runs inside of a write transaction.
+Status InsertNumber(Connection& connection, const Table& table, int64_t number);
+Status UpdateNumber(WriteTransaction& transaction, const Table& table, int64_t number);
+// Nothing if the database is older than `table`. kDataLoss if the table has no such row.
+Result<std::optional<int64_t>> ReadNumber(Connection& connection, const Table& table);
 
-// The last id that is of the older form; nothing if the database is older than `table`, so that all
-// are. kDataLoss if the table has no such row.
-Result<std::optional<int64_t>> ReadBoundary(Connection& connection, const Table& table);
+// Notes in `table` that every row after the last one is of the newer form. Runs inside of a write
+// transaction. ReadNumber then gives the last id that is of the older form, and nothing if all are.
+Status InsertBoundary(Connection& connection, const Table& table);
 
 }  // namespace attune::sql

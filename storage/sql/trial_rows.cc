@@ -135,7 +135,7 @@ TrialReader::TrialReader() : candidates_(CandidateTable(), ParseCandidate) {}
 Result<std::vector<Record>> TrialReader::Read(Connection& connection, const SetProgress& progress,
                                               const TrialSelection& selection) {
   if (selection.with_samples && !last_unbound_revision_.has_value()) {
-    ATTUNE_ASSIGN_OR_RETURN(last_unbound_revision_, ReadBoundary(connection, BoundSamplesTable()));
+    ATTUNE_ASSIGN_OR_RETURN(last_unbound_revision_, ReadNumber(connection, BoundSamplesTable()));
   }
   Row parameters = {IntegerCell(progress.set_id)};
   for (const TrialRole role : selection.roles) parameters.push_back(TextCell(Name(role)));

@@ -19,9 +19,6 @@ size_t RecordCount(const Database& database) {
   return count;
 }
 
-// Kinds that mean that something was not read.
-bool IsLeftOut(FindingKind kind) { return kind <= FindingKind::kHashMismatch; }
-
 }  // namespace
 
 std::string Headline(const Database& database) {
@@ -65,6 +62,15 @@ Json FindingsJson(const Findings& findings) {
         {{"kind", Name(finding.kind)}, {"line", finding.line}, {"reason", finding.reason}});
   }
   return {{"counts", std::move(counts)}, {"findings", std::move(kept)}};
+}
+
+Result<PerfDb> OnlyPerfDb(const Database& database) {
+  const auto& targets = database.perf_tables()->targets;
+  if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);
+  return Unsupported(
+      fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes one "
+                  "of them out.",
+                  database.path.string(), targets.size()));
 }
 
 bool ReportLeftOut(const Database& database, Application& application) {

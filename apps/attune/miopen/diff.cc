@@ -117,16 +117,6 @@ void Print(const PerfDifference& difference, Output& out, bool all) {
   out.Print(fmt::format("{:>9}  unchanged\n", difference.unchanged));
 }
 
-// The perf-db of a file that has one, under the keys that all have.
-Result<PerfDb> OnlyPerfDb(const Database& database) {
-  const auto& targets = database.perf_tables()->targets;
-  if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);
-  return Unsupported(
-      fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes one "
-                  "of them out.",
-                  database.path.string(), targets.size()));
-}
-
 // A kernel db as a perf-db of hashes: what is asked of both is which entries changed.
 PerfDb HashesOf(const KernelList& kernels) {
   PerfDb db;

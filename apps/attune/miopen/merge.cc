@@ -31,12 +31,6 @@ struct Outcome {
   std::string provenance;              // CSV: key, solver or name, file.
 };
 
-void Count(const std::vector<std::vector<size_t>>& sources, Outcome& outcome) {
-  for (const auto& record : sources) {
-    for (const size_t source : record) ++outcome.taken[source];
-  }
-}
-
 // In quotes, because names and files may hold commas; quotes themselves are doubled.
 std::string CsvField(std::string_view text) {
   std::string field = "\"";
@@ -50,6 +44,19 @@ void AddProvenance(std::string_view key, std::string_view solver, const std::str
                  CsvField(solver), CsvField(file));
 }
 
+// Of a merged find-db or perf-db: from which file each item is.
+template <class Merged>
+void AddSources(const Merged& merged, const MergeOptions& options, Outcome& outcome) {
+  for (size_t i = 0; i < merged.sources.size(); ++i) {
+    const auto& record = merged.db.records[i];
+    for (size_t j = 0; j < record.items.size(); ++j) {
+      const size_t source = merged.sources[i][j];
+      ++outcome.taken[source];
+      AddProvenance(record.key, record.items[j].solver, options.files[source], outcome);
+    }
+  }
+}
+
 Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const MergeOptions& options) {
   std::vector<const FindDb*> sources;
   for (const Database& database : databases) sources.push_back(database.find_db());
@@ -57,14 +64,7 @@ Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const Merge
   const MergedFindDb merged = Merge(sources, generation);
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form.file));
   Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(sources.size()), {}, {}};
-  Count(merged.sources, outcome);
-  for (size_t i = 0; i < merged.sources.size(); ++i) {
-    const FindRecord& record = merged.db.records[i];
-    for (size_t j = 0; j < record.items.size(); ++j) {
-      AddProvenance(record.key, record.items[j].solver, options.files[merged.sources[i][j]],
-                    outcome);
-    }
-  }
+  AddSources(merged, options, outcome);
   return outcome;
 }
 
@@ -90,15 +90,7 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options));
   std::vector<PerfDb> dbs;
   for (const Database& database : databases) {
-    const auto& targets = database.perf_tables()->targets;
-    if (targets.size() != 1) {
-      return Unsupported(
-          fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes "
-                      "one of them out.",
-                      database.path.string(), targets.size()));
-    }
-    ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(),
-                            Converted(targets.front().db, PerfKeyForm::kPerfKey));
+    ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(), OnlyPerfDb(database));
   }
   std::vector<PerfSource> sources;
   for (size_t i = 0; i < dbs.size(); ++i) {
@@ -106,19 +98,12 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
   }
   MergedPerfDb merged = Merge(sources);
   Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(dbs.size()), {}, {}};
-  Count(merged.sources, outcome);
+  AddSources(merged, options, outcome);
   for (const PerfConflict& conflict : merged.conflicts) {
     outcome.conflicts.push_back(fmt::format(
         "{} of '{}': that of {}, which {}, not that of {}", conflict.solver, conflict.key,
         options.files[conflict.taken], conflict.by_time ? "is no slower" : "stands first",
         options.files[conflict.left]));
-  }
-  for (size_t i = 0; i < merged.sources.size(); ++i) {
-    const PerfRecord& record = merged.db.records[i];
-    for (size_t j = 0; j < record.items.size(); ++j) {
-      AddProvenance(record.key, record.items[j].solver, options.files[merged.sources[i][j]],
-                    outcome);
-    }
   }
   PerfTables tables;
   tables.targets.push_back({databases.front().name.target, std::move(merged.db)});

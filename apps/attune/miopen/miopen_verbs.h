@@ -23,6 +23,10 @@ std::string Headline(const Database& database);
 std::string FindingsText(const Findings& findings, size_t shown);
 Json FindingsJson(const Findings& findings);
 
+// The perf-db of a file that has one of one GPU, under the keys that all have. kUnsupported for a
+// file of several GPUs.
+Result<PerfDb> OnlyPerfDb(const Database& database);
+
 // One line for what reading `database` left out, on the error stream; nothing if nothing was.
 // Returns whether something was.
 bool ReportLeftOut(const Database& database, Application& application);
