@@ -76,6 +76,9 @@ class BenchStore final : public RecordStore {
   Status AddProblems(std::string_view, std::span<const TaggedProblem>) override { return Refuse(); }
   Result<std::vector<TaggedProblem>> Problems(std::string_view) override { return Refuse(); }
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override { return Refuse(); }
+  Status AddNetwork(const Network&, std::span<const TaggedProblem>) override { return Refuse(); }
+  Result<std::vector<TaggedProblem>> ProblemsOf(const Network&) override { return Refuse(); }
+  Result<std::vector<std::pair<Network, int64_t>>> Networks() override { return Refuse(); }
   Status BeginSet(const MeasurementSet&) override { return Refuse(); }
   Status Append(std::string_view, std::span<const Trial>) override { return Refuse(); }
   Status NoteConditions(std::string_view, const SetConditions&) override { return Refuse(); }

@@ -75,6 +75,13 @@ class TappedStore final : public RecordStore {
     return store_.Problems(tag);
   }
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override { return store_.Tags(); }
+  Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) override {
+    return store_.AddNetwork(network, problems);
+  }
+  Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) override {
+    return store_.ProblemsOf(network);
+  }
+  Result<std::vector<std::pair<Network, int64_t>>> Networks() override { return store_.Networks(); }
   Status BeginSet(const MeasurementSet& set) override { return store_.BeginSet(set); }
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     return store_.Append(set_id, trials);

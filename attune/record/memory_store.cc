@@ -49,29 +49,58 @@ MemoryStore::ProblemIndex MemoryStore::Intern(const Problem& problem) {
   return entry->second;
 }
 
-Status MemoryStore::AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) {
-  ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
-  const std::lock_guard lock(mutex_);
-  Tagging& tagging = tags_[std::string(tag)];
+void MemoryStore::Add(Tagging& tagging, std::span<const TaggedProblem> problems) {
   for (const TaggedProblem& tagged : problems) {
     const ProblemIndex index = Intern(tagged.problem);
     const bool is_new = tagging.weights.insert_or_assign(index, tagged.weight).second;
     if (is_new) tagging.order.push_back(index);
   }
+}
+
+std::vector<TaggedProblem> MemoryStore::ProblemsIn(const Lists& lists,
+                                                   std::string_view name) const {
+  std::vector<TaggedProblem> result;
+  const auto found = lists.find(name);
+  if (found == lists.end()) return result;
+  for (const ProblemIndex index : found->second.order) {
+    result.push_back({problems_[index], found->second.weights.at(index)});
+  }
+  return result;
+}
+
+Status MemoryStore::AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) {
+  ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
+  const std::lock_guard lock(mutex_);
+  Add(tags_[std::string(tag)], problems);
   return Status::Ok();
+}
+
+Status MemoryStore::AddNetwork(const Network& network, std::span<const TaggedProblem> problems) {
+  ATTUNE_RETURN_IF_ERROR(ValidateNetwork(network, problems));
+  const std::lock_guard lock(mutex_);
+  Add(networks_[Text(network)], problems);
+  return Status::Ok();
+}
+
+Result<std::vector<TaggedProblem>> MemoryStore::ProblemsOf(const Network& network) {
+  const std::lock_guard lock(mutex_);
+  return ProblemsIn(networks_, Text(network));
+}
+
+Result<std::vector<std::pair<Network, int64_t>>> MemoryStore::Networks() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<Network, int64_t>> result;
+  for (const auto& [text, tagging] : networks_) {
+    ATTUNE_ASSIGN_OR_RETURN(Network network, ParseNetwork(text));
+    result.emplace_back(std::move(network), static_cast<int64_t>(tagging.order.size()));
+  }
+  return result;
 }
 
 Result<std::vector<TaggedProblem>> MemoryStore::Problems(std::string_view tag) {
   const std::lock_guard lock(mutex_);
+  if (!tag.empty()) return ProblemsIn(tags_, tag);
   std::vector<TaggedProblem> result;
-  if (!tag.empty()) {
-    const auto found = tags_.find(tag);
-    if (found == tags_.end()) return result;
-    for (const ProblemIndex index : found->second.order) {
-      result.push_back({problems_[index], found->second.weights.at(index)});
-    }
-    return result;
-  }
   for (const Problem& problem : problems_) result.push_back({problem, 0});
   for (const auto& [name, tagging] : tags_) {
     for (const auto& [index, weight] : tagging.weights) result[index].weight += weight;
@@ -156,6 +185,7 @@ bool MemoryStore::Matches(const KeptSet& kept, const RecordQuery& query) const {
   if (query.problem.has_value() && kept.recorded.set.problem != *query.problem) return false;
   if (query.backend.has_value() && kept.recorded.set.target.backend != *query.backend) return false;
   if (query.finished_only && !kept.recorded.finished) return false;
+  if (query.session_id.has_value()) return false;
   if (!query.tag.has_value()) return true;
   const auto tagging = tags_.find(*query.tag);
   return tagging != tags_.end() && tagging->second.weights.contains(kept.problem);

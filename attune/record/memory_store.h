@@ -1,4 +1,4 @@
-// A RecordStore in memory, for tests and for runs that keep nothing.
+// A RecordStore in memory, for tests and for runs that keep nothing. It knows no sessions.
 #pragma once
 
 #include <map>
@@ -19,6 +19,9 @@ class MemoryStore final : public RecordStore {
   Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override;
   Result<std::vector<TaggedProblem>> Problems(std::string_view tag) override;
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override;
+  Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) override;
+  Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) override;
+  Result<std::vector<std::pair<Network, int64_t>>> Networks() override;
   Status BeginSet(const MeasurementSet& set) override;
   Status Append(std::string_view set_id, std::span<const Trial> trials) override;
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override;
@@ -33,6 +36,7 @@ class MemoryStore final : public RecordStore {
     std::vector<ProblemIndex> order;
     std::map<ProblemIndex, int64_t> weights;
   };
+  using Lists = std::map<std::string, Tagging, std::less<>>;
   struct KeptSet {
     ProblemIndex problem = 0;
     RecordedSet recorded;
@@ -40,6 +44,9 @@ class MemoryStore final : public RecordStore {
   };
 
   ProblemIndex Intern(const Problem& problem);
+  void Add(Tagging& tagging, std::span<const TaggedProblem> problems);
+  // None if `lists` has none of that name.
+  std::vector<TaggedProblem> ProblemsIn(const Lists& lists, std::string_view name) const;
   // Gives the set at `index` the revision `last_revision_`.
   void MarkChanged(size_t index);
   bool Matches(const KeptSet& kept, const RecordQuery& query) const;
@@ -48,7 +55,8 @@ class MemoryStore final : public RecordStore {
   mutable std::mutex mutex_;
   std::vector<Problem> problems_;
   std::map<std::string, ProblemIndex> problem_by_text_;
-  std::map<std::string, Tagging, std::less<>> tags_;
+  Lists tags_;
+  Lists networks_;  // By Text.
   std::vector<KeptSet> sets_;
   std::map<std::string, size_t, std::less<>> set_by_id_;
   std::map<int64_t, size_t>

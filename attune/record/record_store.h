@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/record/network.h"
 #include "attune/record/record.h"
 
 namespace attune {
@@ -28,6 +29,7 @@ struct RecordQuery {
   std::optional<Problem> problem;
   std::optional<std::string> tag;      // Problems with that tag.
   std::optional<std::string> backend;  // Targets of that backend.
+  std::optional<int64_t> session_id;   // Sets that were measured in that session (Session::id).
   std::vector<TrialRole> roles;
   bool finished_only = false;
   bool with_samples = true;  // Without, Measurement::samples_ns is empty: quicker.
@@ -56,6 +58,13 @@ class RecordStore {
   virtual Result<std::vector<TaggedProblem>> Problems(std::string_view tag) = 0;
   // Every tag with its number of problems, sorted.
   virtual Result<std::vector<std::pair<std::string, int64_t>>> Tags() = 0;
+
+  // The same for the problems of a network, with how often it computes each.
+  virtual Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) = 0;
+  // None if there is no such network.
+  virtual Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) = 0;
+  // Every network with its number of problems, sorted by Text.
+  virtual Result<std::vector<std::pair<Network, int64_t>>> Networks() = 0;
 
   // A set is stored before its first trial. kInvalidArgument if the id exists with another content.
   virtual Status BeginSet(const MeasurementSet& set) = 0;

@@ -59,6 +59,17 @@ Status CheckTrial(const Trial& trial) {
   return measurement == nullptr ? Status::Ok() : CheckMeasurement(*measurement, trial);
 }
 
+Status CheckWeights(std::string_view kind, std::string_view name,
+                    std::span<const TaggedProblem> problems) {
+  for (const TaggedProblem& tagged : problems) {
+    if (tagged.weight < 1) {
+      return InvalidArgument(fmt::format("Weight {} of {} under {} '{}' is below 1.", tagged.weight,
+                                         Text(tagged.problem), kind, name));
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status ValidateTag(std::string_view tag) {
@@ -69,13 +80,16 @@ Status ValidateTag(std::string_view tag) {
 
 Status ValidateTagging(std::string_view tag, std::span<const TaggedProblem> problems) {
   ATTUNE_RETURN_IF_ERROR(ValidateTag(tag));
-  for (const TaggedProblem& tagged : problems) {
-    if (tagged.weight < 1) {
-      return InvalidArgument(fmt::format("Weight {} of {} under tag '{}' is below 1.",
-                                         tagged.weight, Text(tagged.problem), tag));
-    }
+  return CheckWeights("tag", tag, problems);
+}
+
+Status ValidateNetwork(const Network& network, std::span<const TaggedProblem> problems) {
+  const std::string text = Text(network);
+  if (network.model.empty() || text.size() > kMaxNetworkBytes) {
+    return InvalidArgument(
+        fmt::format("Network '{}' has no model, or more than {} bytes.", text, kMaxNetworkBytes));
   }
-  return Status::Ok();
+  return CheckWeights("network", text, problems);
 }
 
 Status ValidateSet(const MeasurementSet& set) {

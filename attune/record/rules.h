@@ -20,6 +20,9 @@ inline constexpr size_t kMaxMessageBytes = 16384;
 Status ValidateTag(std::string_view tag);
 // The tag is valid and every weight is at least 1.
 Status ValidateTagging(std::string_view tag, std::span<const TaggedProblem> problems);
+// The text of the network is no longer than kMaxNetworkBytes, it has a model, and every weight is
+// at least 1.
+Status ValidateNetwork(const Network& network, std::span<const TaggedProblem> problems);
 // The id is 32 lower-case hexadecimal digits and peaks are finite and not negative.
 Status ValidateSet(const MeasurementSet& set);
 // Times are finite and not negative, samples at most Measurement::kMaxSamples. The error names the

@@ -76,13 +76,6 @@ Result<ImportedLine> ParseLine(std::span<const Cell> row) {
 
 }  // namespace
 
-Result<bool> HasImports(Connection& connection) {
-  ATTUNE_ASSIGN_OR_RETURN(
-      const auto found,
-      connection.Texts("SELECT name FROM sqlite_master WHERE name = 'imported_line'"));
-  return !found.empty();
-}
-
 Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file) {
   ImportedFile begun = file;
   begun.id = transaction.TakeId();

@@ -13,9 +13,6 @@
 
 namespace attune::sql {
 
-// Whether the database has the tables: one that is only read may be older.
-Result<bool> HasImports(Connection& connection);
-
 // Under a new id, which is returned.
 Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& file);
 Status UpdateImport(WriteTransaction& transaction, const ImportedFile& file);

@@ -39,10 +39,11 @@ class SqlImportStore final : public ImportStore {
     ATTUNE_RETURN_IF_ERROR(ValidateName("target", file.target));
     ATTUNE_RETURN_IF_ERROR(ValidateName("name", file.name));
     int64_t id = 0;
-    ATTUNE_RETURN_IF_ERROR(database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
-      return Status::Ok();
-    }));
+    ATTUNE_RETURN_IF_ERROR(
+        database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
+          return Status::Ok();
+        }));
     return id;
   }
 
@@ -114,15 +115,16 @@ class SqlImportStore final : public ImportStore {
 
   // Nothing was ever imported into a database that has no tables for it.
   Status ReadIfAny(const std::function<Status(Connection&)>& body) {
-    return database_->Read([&](Session& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasImports(*session.connection));
+    return database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any,
+                              HasTable(*session.connection, ImportedLineTable()));
       return has_any ? body(*session.connection) : Status::Ok();
     });
   }
 
   Status Change(int64_t file_id,
                 const std::function<Status(WriteTransaction&, ImportedFile&)>& body) {
-    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(auto file, ReadImport(transaction.connection(), file_id));
       if (!file.has_value()) return Unknown(file_id);
       if (file->revision != 0) {

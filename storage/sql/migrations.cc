@@ -24,6 +24,13 @@ std::string TextTableSql(std::string_view name) {
       name);
 }
 
+std::string ListSql(std::string_view name) {
+  return fmt::format(
+      "CREATE TABLE {} (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count INTEGER "
+      "NOT NULL, checksum TEXT NOT NULL) STRICT",
+      name);
+}
+
 Migration ValuesMigration() {
   return {
       1,
@@ -36,9 +43,7 @@ Migration ValuesMigration() {
        "CREATE TABLE problem (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT "
        "NULL, "
        "set_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
-       TextTableSql("candidate"),
-       "CREATE TABLE tag (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count "
-       "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       TextTableSql("candidate"), ListSql("tag"),
        "CREATE TABLE problem_tag (id INTEGER PRIMARY KEY, tag_id INTEGER NOT NULL REFERENCES "
        "tag (id), problem_id INTEGER NOT NULL REFERENCES problem (id), weight INTEGER NOT NULL, "
        "checksum TEXT NOT NULL, UNIQUE (tag_id, problem_id)) STRICT"}};
@@ -151,6 +156,50 @@ Migration ImportsMigration() {
       BeginCountOfConditions};
 }
 
+// Sessions with their jobs, and the networks that problems come from.
+Migration SessionsMigration() {
+  return {
+      7,
+      "sessions",
+      {ListSql("network"),
+       "CREATE TABLE network_problem (id INTEGER PRIMARY KEY, network_id INTEGER NOT NULL "
+       "REFERENCES network (id), problem_id INTEGER NOT NULL REFERENCES problem (id), weight "
+       "INTEGER NOT NULL, checksum TEXT NOT NULL, UNIQUE (network_id, problem_id)) STRICT",
+       "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, reason TEXT NOT "
+       "NULL, backend TEXT NOT NULL, arch TEXT NOT NULL, created_by TEXT NOT NULL, created_unix_ns "
+       "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE session_state (id INTEGER PRIMARY KEY REFERENCES session (id), target_id "
+       "INTEGER REFERENCES target (id), environment_id INTEGER REFERENCES environment (id), "
+       "closed_by TEXT NOT NULL, closed_unix_ns INTEGER NOT NULL, generation INTEGER NOT NULL, "
+       "tag_count INTEGER NOT NULL, set_count INTEGER NOT NULL, job_count INTEGER NOT NULL, "
+       "checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE session_tag (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES "
+       "session (id), tag_id INTEGER NOT NULL REFERENCES tag (id), checksum TEXT NOT NULL, UNIQUE "
+       "(session_id, tag_id)) STRICT",
+       "CREATE TABLE session_set (id INTEGER PRIMARY KEY REFERENCES measurement_set (id), "
+       "session_id INTEGER NOT NULL REFERENCES session (id), checksum TEXT NOT NULL) STRICT",
+       "CREATE INDEX session_set_by_session ON session_set (session_id)",
+       "CREATE TABLE session_solver (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL "
+       "REFERENCES session (id), generation INTEGER NOT NULL, solver TEXT NOT NULL, operator TEXT "
+       "NOT NULL, dynamic INTEGER NOT NULL, tunable INTEGER NOT NULL, compiles INTEGER NOT NULL, "
+       "code TEXT NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE INDEX session_solver_by_session ON session_solver (session_id, generation)",
+       "CREATE TABLE applicability (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES "
+       "session (id), problem_id INTEGER NOT NULL REFERENCES problem (id), generation INTEGER NOT "
+       "NULL, solvers TEXT NOT NULL, checksum TEXT NOT NULL, UNIQUE (session_id, problem_id)) "
+       "STRICT",
+       "CREATE TABLE job (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session "
+       "(id), problem_id INTEGER NOT NULL REFERENCES problem (id), solver TEXT NOT NULL, step TEXT "
+       "NOT NULL, priority INTEGER NOT NULL, reason TEXT NOT NULL, loaded_by TEXT NOT NULL, "
+       "loaded_unix_ns INTEGER NOT NULL, state TEXT NOT NULL, ready INTEGER NOT NULL, attempts "
+       "INTEGER NOT NULL, lost INTEGER NOT NULL, owner TEXT NOT NULL, deadline_unix_ns INTEGER NOT "
+       "NULL, changed_unix_ns "
+       "INTEGER NOT NULL, entry_id INTEGER NOT NULL, set_key TEXT NOT NULL, error_kind TEXT NOT "
+       "NULL, error_text TEXT NOT NULL, checksum TEXT NOT NULL, UNIQUE (session_id, problem_id, "
+       "step, solver)) STRICT",
+       "CREATE INDEX job_by_state ON job (session_id, state, ready, step, priority DESC)"}};
+}
+
 int64_t NowUnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -246,7 +295,7 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
-       ConditionsMigration(), ImportsMigration()});
+       ConditionsMigration(), ImportsMigration(), SessionsMigration()});
   return *migrations;
 }
 

@@ -13,7 +13,7 @@
 #include "storage/sql/database_file.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_store.h"
-#include "storage/sql/tag_rows.h"
+#include "storage/sql/list_rows.h"
 #include "storage/sql/transaction.h"
 #include "tests/conformance/store/sample_records.h"
 #include "tests/conformance/store/temporary_folder.h"
@@ -46,7 +46,7 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
     const auto connection = Open();
     ASSERT_EQ(Migrate(*connection, first), Status::Ok());
     WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
-    ASSERT_EQ(TagProblems(transaction, "old", SampleProblems(3)), Status::Ok());
+    ASSERT_EQ(AddToList(transaction, TagLists(), "old", SampleProblems(3)), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
 
@@ -57,7 +57,7 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(
       Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-      ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports"));
+      ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports", "sessions"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -68,7 +68,7 @@ TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
     const auto connection = Open();
     ASSERT_EQ(Migrate(*connection, before), Status::Ok());
     WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
-    ASSERT_EQ(InsertSet(transaction, set), Status::Ok());
+    ASSERT_EQ(InsertSet(transaction, set).status(), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
 
@@ -91,7 +91,7 @@ TEST_F(MigrationsTest, SetsFromBeforeConditionsWereKeptHaveNoneAndMayGetSome) {
     const auto connection = Open();
     ASSERT_EQ(Migrate(*connection, before), Status::Ok());
     WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
-    ASSERT_EQ(InsertSet(transaction, old), Status::Ok());
+    ASSERT_EQ(InsertSet(transaction, old).status(), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
   SqlStoreOptions reading;
@@ -120,7 +120,7 @@ TEST_F(MigrationsTest, ASetWhoseWriterKnewNoConditionsHasNone) {
   ASSERT_EQ(store->BeginSet(SampleSet(1, 2, random)), Status::Ok());
   const auto connection = Open();
   WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
-  ASSERT_EQ(InsertSet(transaction, young), Status::Ok());
+  ASSERT_EQ(InsertSet(transaction, young).status(), Status::Ok());
   ASSERT_EQ(transaction.Commit(), Status::Ok());
 
   const auto sets = Collected(*store);
@@ -140,25 +140,25 @@ TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite
   const auto store = std::move(*OpenSqlStore(path_));
   const MeasurementSet set = SampleSet(1, 1, random);
   ASSERT_EQ(store->BeginSet(set), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (7, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (8, 'later', 1)");
 
   const Status status = store->FinishSet(set.id);
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 7"), HasSubstr("up to 6"),
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 8"), HasSubstr("up to 7"),
                                       HasSubstr("again with an attune that is as new")));
   EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (7, 'sessions', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (8, 'later', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 7 (\"sessions\")"), HasSubstr("up to 6 (\"imports\")")));
+              AllOf(HasSubstr("version 8 (\"later\")"), HasSubstr("up to 7 (\"sessions\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {

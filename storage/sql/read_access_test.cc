@@ -85,7 +85,7 @@ class ReadAccessTest : public ::testing::Test {
     ASSERT_EQ(sql::Migrate(*connection, migrations), Status::Ok());
     if (count < 2) return;
     auto transaction = std::move(*sql::WriteTransaction::Begin(*connection));
-    ASSERT_EQ(sql::InsertSet(transaction, SampleSet(1, 1, random_)), Status::Ok());
+    ASSERT_EQ(sql::InsertSet(transaction, SampleSet(1, 1, random_)).status(), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
 

@@ -147,14 +147,14 @@ Result<MeasurementSet> SetReader::Parse(Connection& connection, std::span<const 
   return set;
 }
 
-Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set) {
+Result<int64_t> InsertSet(WriteTransaction& transaction, const MeasurementSet& set) {
   ATTUNE_ASSIGN_OR_RETURN(const SetReferences ids, InternReferences(transaction, set));
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> present,
                           ReadSetRow(transaction.connection(), set.id));
   if (present.has_value()) {
     const Row same = SetRow((*present)[kId].integer, set, ids);
     if (ChecksumOf(MeasurementSetTable(), same) == ChecksumOf(MeasurementSetTable(), *present)) {
-      return Status::Ok();
+      return (*present)[kId].integer;
     }
     return InvalidArgument(
         fmt::format("Measurement set {} exists with another content; make a new id.", set.id));
@@ -162,7 +162,8 @@ Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set) {
   const int64_t id = transaction.TakeId();
   ATTUNE_RETURN_IF_ERROR(CountSet(transaction, ids.problem_id));
   ATTUNE_RETURN_IF_ERROR(transaction.Insert(MeasurementSetTable(), SetRow(id, set, ids)));
-  return transaction.Insert(SetProgressTable(), ProgressRow({id, false, {}}));
+  ATTUNE_RETURN_IF_ERROR(transaction.Insert(SetProgressTable(), ProgressRow({id, false, {}})));
+  return id;
 }
 
 Result<std::vector<Row>> ReadSetRows(Connection& connection, int64_t problem_id) {

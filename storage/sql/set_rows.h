@@ -35,9 +35,9 @@ class SetReader {
   ParsedTexts<Environment> environments_;
 };
 
-// Adds the set and its progress. Ok if the same set is there already, kInvalidArgument if another
-// one has its id.
-Status InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
+// Adds the set and its progress; the id of its row, also if the same set is there already.
+// kInvalidArgument if another one has its id.
+Result<int64_t> InsertSet(WriteTransaction& transaction, const MeasurementSet& set);
 
 // The rows of the sets of a problem, in order of their start. kDataLoss if there are not as many as
 // the problem says.

@@ -10,15 +10,15 @@
 namespace attune {
 
 using sql::Access;
+using sql::DatabaseSession;
 using sql::QueuedWrite;
-using sql::Session;
 using sql::WriteTransaction;
 using sql::WriteTurn;
 
 SqlDatabase::SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
                          std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t))
     : path_(std::move(path)), options_(options), on_write_lock_(on_write_lock), log_(path_) {
-  idle_.push_back(std::make_unique<Session>(std::move(first)));
+  idle_.push_back(std::make_unique<DatabaseSession>(std::move(first)));
 }
 
 Status SqlDatabase::Sync() {
@@ -26,25 +26,25 @@ Status SqlDatabase::Sync() {
   return options_.access == Access::kWrite ? synced : Status::Ok();
 }
 
-Result<std::unique_ptr<Session>> SqlDatabase::Borrow() {
+Result<std::unique_ptr<DatabaseSession>> SqlDatabase::Borrow() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      std::unique_ptr<Session> session = std::move(idle_.back());
+      std::unique_ptr<DatabaseSession> session = std::move(idle_.back());
       idle_.pop_back();
       return session;
     }
   }
   ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path_, options_));
-  return std::make_unique<Session>(std::move(connection));
+  return std::make_unique<DatabaseSession>(std::move(connection));
 }
 
-void SqlDatabase::GiveBack(std::unique_ptr<Session> session) {
+void SqlDatabase::GiveBack(std::unique_ptr<DatabaseSession> session) {
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
 }
 
-Status SqlDatabase::Write(const std::function<Status(Session&, WriteTransaction&)>& body) {
+Status SqlDatabase::Write(const std::function<Status(DatabaseSession&, WriteTransaction&)>& body) {
   if (options_.access != Access::kWrite) {
     return FailedPrecondition(
         fmt::format("Database '{}' was opened to be read only.", path_.string()));
@@ -62,8 +62,9 @@ Status SqlDatabase::Write(const std::function<Status(Session&, WriteTransaction&
   return Status::Ok();
 }
 
-Status SqlDatabase::CommitNow(const std::function<Status(Session&, WriteTransaction&)>& body) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
+Status SqlDatabase::CommitNow(
+    const std::function<Status(DatabaseSession&, WriteTransaction&)>& body) {
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<DatabaseSession> session, Borrow());
   ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
                           WriteTransaction::Begin(*session->connection));
   ATTUNE_RETURN_IF_ERROR(body(*session, transaction));
@@ -89,8 +90,8 @@ void SqlDatabase::TidyLog() {
   GiveBack(std::move(*session));
 }
 
-Status SqlDatabase::Read(const std::function<Status(Session&)>& body) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Borrow());
+Status SqlDatabase::Read(const std::function<Status(DatabaseSession&)>& body) {
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<DatabaseSession> session, Borrow());
   ATTUNE_RETURN_IF_ERROR(session->connection->BeginRead());
   ATTUNE_RETURN_IF_ERROR(body(*session));
   ATTUNE_RETURN_IF_ERROR(session->connection->Commit());

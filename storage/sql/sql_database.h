@@ -25,8 +25,8 @@ namespace attune {
 namespace sql {
 
 // A connection with what was read or written over it, so that they are forgotten together.
-struct Session {
-  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
+struct DatabaseSession {
+  explicit DatabaseSession(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {}
 
   std::unique_ptr<Connection> connection;
   InternedTexts candidates{CandidateTable()};
@@ -47,9 +47,9 @@ class SqlDatabase {
   // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok.
   // What `body` failed with is returned, and nothing of it is kept. kFailedPrecondition if the
   // database was opened to be read.
-  Status Write(const std::function<Status(sql::Session&, sql::WriteTransaction&)>& body);
+  Status Write(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // Runs `body` on one state of the database. It may call Read or Write again.
-  Status Read(const std::function<Status(sql::Session&)>& body);
+  Status Read(const std::function<Status(sql::DatabaseSession&)>& body);
   // What others have committed reaches the disk. Of a database that is only read this may fail, and
   // is not said.
   Status Sync();
@@ -59,11 +59,12 @@ class SqlDatabase {
   static constexpr int kTidiedLogPages = 1000;
   static constexpr int kLargeLogPages = 8000;
 
-  Result<std::unique_ptr<sql::Session>> Borrow();
+  Result<std::unique_ptr<sql::DatabaseSession>> Borrow();
   // After a failure a session is not given back but dropped, with what it remembers of a
   // transaction that never was.
-  void GiveBack(std::unique_ptr<sql::Session> session);
-  Status CommitNow(const std::function<Status(sql::Session&, sql::WriteTransaction&)>& body);
+  void GiveBack(std::unique_ptr<sql::DatabaseSession> session);
+  Status CommitNow(
+      const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // While others write, something always remains in the log and it grows; then the little that is
   // left is moved in a turn, so that the next writer starts the log anew.
   void TidyLog();
@@ -77,7 +78,7 @@ class SqlDatabase {
   std::atomic<int> tidy_at_pages_{kTidiedLogPages};
   sql::WriteQueue writes_;
   std::mutex mutex_;  // Guards idle_.
-  std::vector<std::unique_ptr<sql::Session>> idle_;
+  std::vector<std::unique_ptr<sql::DatabaseSession>> idle_;
 };
 
 }  // namespace attune

@@ -12,10 +12,11 @@
 #include "attune/record/rules.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/database_file.h"
+#include "storage/sql/list_rows.h"
 #include "storage/sql/revision_rows.h"
+#include "storage/sql/session_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_database.h"
-#include "storage/sql/tag_rows.h"
 #include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
 #include "storage/sql/trial_rows.h"
@@ -54,9 +55,13 @@ Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const Reco
 
 using Visitor = std::function<Status(const RecordedSet&)>;
 
-Status VisitSet(Session& session, const RecordQuery& query, std::span<const Cell> set_row,
+Status VisitSet(DatabaseSession& session, const RecordQuery& query, std::span<const Cell> set_row,
                 const Visitor& visit) {
   Connection& connection = *session.connection;
+  if (query.session_id.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto session_id, FindSessionOfSet(connection, SetIdOf(set_row)));
+    if (session_id != query.session_id) return Status::Ok();
+  }
   RecordedSet recorded;
   ATTUNE_ASSIGN_OR_RETURN(recorded.set, session.sets.Parse(connection, set_row));
   if (query.backend.has_value() && recorded.set.target.backend != *query.backend) {
@@ -78,8 +83,8 @@ struct VisitedProblem {
   const std::set<int64_t>* set_ids = nullptr;
 };
 
-Status VisitProblem(Session& session, const RecordQuery& query, const VisitedProblem& problem,
-                    const Visitor& visit) {
+Status VisitProblem(DatabaseSession& session, const RecordQuery& query,
+                    const VisitedProblem& problem, const Visitor& visit) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> set_rows,
                           ReadSetRows(*session.connection, problem.id));
   for (const Row& row : set_rows) {
@@ -89,7 +94,7 @@ Status VisitProblem(Session& session, const RecordQuery& query, const VisitedPro
   return Status::Ok();
 }
 
-Status VisitAll(Session& session, const RecordQuery& query, const Visitor& visit) {
+Status VisitAll(DatabaseSession& session, const RecordQuery& query, const Visitor& visit) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<int64_t> problem_ids,
                           MatchingProblems(*session.connection, query));
   for (const int64_t id : problem_ids) {
@@ -98,7 +103,7 @@ Status VisitAll(Session& session, const RecordQuery& query, const Visitor& visit
   return Status::Ok();
 }
 
-Status VisitChanged(Session& session, const RecordQuery& query, const Visitor& visit) {
+Status VisitChanged(DatabaseSession& session, const RecordQuery& query, const Visitor& visit) {
   ATTUNE_ASSIGN_OR_RETURN(const SetsOfProblems changed,
                           ReadChangedSets(*session.connection, query.after_revision));
   const bool any_problem = !query.problem.has_value() && !query.tag.has_value();
@@ -124,16 +129,17 @@ class SqlStore final : public RecordStore {
 
   Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
-    return database_->Write([&](Session&, WriteTransaction& transaction) {
-      return TagProblems(transaction, tag, problems);
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) {
+      return AddToList(transaction, TagLists(), tag, problems);
     });
   }
 
   Result<std::vector<TaggedProblem>> Problems(std::string_view tag) override {
     std::vector<TaggedProblem> problems;
-    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(problems, tag.empty() ? ReadAllProblems(*session.connection)
-                                                    : ReadTagged(*session.connection, tag));
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(problems, tag.empty()
+                                            ? ReadAllProblems(*session.connection)
+                                            : ReadList(*session.connection, TagLists(), tag));
       return Status::Ok();
     }));
     return problems;
@@ -141,33 +147,68 @@ class SqlStore final : public RecordStore {
 
   Result<std::vector<std::pair<std::string, int64_t>>> Tags() override {
     std::vector<std::pair<std::string, int64_t>> tags;
-    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(tags, ReadTags(*session.connection));
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(tags, ReadLabels(*session.connection, TagLists()));
       return Status::Ok();
     }));
     return tags;
   }
 
+  Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateNetwork(network, problems));
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) {
+      return AddToList(transaction, NetworkLists(), Text(network), problems);
+    });
+  }
+
+  Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) override {
+    std::vector<TaggedProblem> problems;
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, NetworkTable()));
+      if (!has_any) return Status::Ok();
+      ATTUNE_ASSIGN_OR_RETURN(problems,
+                              ReadList(*session.connection, NetworkLists(), Text(network)));
+      return Status::Ok();
+    }));
+    return problems;
+  }
+
+  Result<std::vector<std::pair<Network, int64_t>>> Networks() override {
+    std::vector<std::pair<Network, int64_t>> networks;
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, NetworkTable()));
+      if (!has_any) return Status::Ok();
+      ATTUNE_ASSIGN_OR_RETURN(const auto labels, ReadLabels(*session.connection, NetworkLists()));
+      for (const auto& [label, count] : labels) {
+        Result<Network> network = ParseNetwork(label);
+        if (!network.ok()) {
+          return DataLoss(fmt::format("Table network: {}", network.error().message()));
+        }
+        networks.emplace_back(std::move(*network), count);
+      }
+      return Status::Ok();
+    }));
+    return networks;
+  }
+
   Status BeginSet(const MeasurementSet& set) override {
     ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
-    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
-      ATTUNE_RETURN_IF_ERROR(InsertSet(transaction, set));
-      ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
-                              ReadProgressOf(transaction.connection(), set.id));
-      return InsertConditions(transaction, progress.set_id);
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const int64_t set_id, InsertSet(transaction, set));
+      return InsertConditions(transaction, set_id);
     });
   }
 
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
-    return database_->Write([&](Session& session, WriteTransaction& transaction) {
+    return database_->Write([&](DatabaseSession& session, WriteTransaction& transaction) {
       return AppendTrials(session, transaction, set_id, trials);
     });
   }
 
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
     ATTUNE_RETURN_IF_ERROR(Validate(conditions));
-    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(const SetProgress progress,
                               ReadProgressOf(transaction.connection(), set_id));
       if (progress.finished) return FinishedSet(set_id);
@@ -176,7 +217,7 @@ class SqlStore final : public RecordStore {
   }
 
   Status FinishSet(std::string_view set_id) override {
-    return database_->Write([&](Session&, WriteTransaction& transaction) -> Status {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(SetProgress progress,
                               ReadProgressOf(transaction.connection(), set_id));
       if (progress.finished) return Status::Ok();
@@ -190,7 +231,7 @@ class SqlStore final : public RecordStore {
     StoreState state;
     // Who keeps a revision must not outlive it: what others have committed reaches the disk first.
     ATTUNE_RETURN_IF_ERROR(database_->Sync());
-    ATTUNE_RETURN_IF_ERROR(database_->Read([&](Session& session) -> Status {
+    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(state, ReadState(*session.connection));
       return Status::Ok();
     }));
@@ -198,14 +239,18 @@ class SqlStore final : public RecordStore {
   }
 
   Status Visit(const RecordQuery& query, const Visitor& visit) override {
-    return database_->Read([&](Session& session) {
+    return database_->Read([&](DatabaseSession& session) -> Status {
+      if (query.session_id.has_value()) {
+        ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, SessionTable()));
+        if (!has_any) return Status::Ok();
+      }
       return query.after_revision > 0 ? VisitChanged(session, query, visit)
                                       : VisitAll(session, query, visit);
     });
   }
 
  private:
-  static Status AppendTrials(Session& session, WriteTransaction& transaction,
+  static Status AppendTrials(DatabaseSession& session, WriteTransaction& transaction,
                              std::string_view set_id, std::span<const Trial> trials) {
     ATTUNE_ASSIGN_OR_RETURN(SetProgress progress, ReadProgressOf(transaction.connection(), set_id));
     if (progress.finished) return FinishedSet(set_id);

@@ -55,6 +55,20 @@ Table MakeProblemTable() {
       {{"id", kInteger}, {"key", kText}, {"content", kText}, {"set_count", kInteger}, kChecksum});
 }
 
+// A table of lists of problems, and one that links such lists with problems.
+Table MakeLabelTable(std::string_view name) {
+  return MakeTable(name,
+                   {{"id", kInteger}, {"label", kText}, {"problem_count", kInteger}, kChecksum});
+}
+
+Table MakeLinkTable(std::string_view name, std::string_view label_id) {
+  return MakeTable(name, {{"id", kInteger},
+                          {label_id, kInteger},
+                          {"problem_id", kInteger},
+                          {"weight", kInteger},
+                          kChecksum});
+}
+
 // SQLite drops the sign of a zero.
 double WithoutSignOfZero(double value) { return value == 0 ? 0 : value; }
 
@@ -123,17 +137,22 @@ const Table& CandidateTable() {
 }
 
 const Table& TagTable() {
-  static const NeverDestroyed<Table> table(MakeTable(
-      "tag", {{"id", kInteger}, {"label", kText}, {"problem_count", kInteger}, kChecksum}));
+  static const NeverDestroyed<Table> table(MakeLabelTable("tag"));
   return *table;
 }
 
 const Table& ProblemTagTable() {
-  static const NeverDestroyed<Table> table(MakeTable("problem_tag", {{"id", kInteger},
-                                                                     {"tag_id", kInteger},
-                                                                     {"problem_id", kInteger},
-                                                                     {"weight", kInteger},
-                                                                     kChecksum}));
+  static const NeverDestroyed<Table> table(MakeLinkTable("problem_tag", "tag_id"));
+  return *table;
+}
+
+const Table& NetworkTable() {
+  static const NeverDestroyed<Table> table(MakeLabelTable("network"));
+  return *table;
+}
+
+const Table& NetworkProblemTable() {
+  static const NeverDestroyed<Table> table(MakeLinkTable("network_problem", "network_id"));
   return *table;
 }
 
@@ -267,13 +286,106 @@ const Table& ImportedLineTable() {
   return *table;
 }
 
+const Table& SessionTable() {
+  static const NeverDestroyed<Table> table(MakeTable("session", {{"id", kInteger},
+                                                                 {"name", kText},
+                                                                 {"reason", kText},
+                                                                 {"backend", kText},
+                                                                 {"arch", kText},
+                                                                 {"created_by", kText},
+                                                                 {"created_unix_ns", kInteger},
+                                                                 kChecksum}));
+  return *table;
+}
+
+const Table& SessionStateTable() {
+  constexpr Nullable kYes = Nullable::kYes;
+  static const NeverDestroyed<Table> table(
+      MakeTable("session_state", {{"id", kInteger},
+                                  {"target_id", kInteger, kYes},
+                                  {"environment_id", kInteger, kYes},
+                                  {"closed_by", kText},
+                                  {"closed_unix_ns", kInteger},
+                                  {"generation", kInteger},
+                                  {"tag_count", kInteger},
+                                  {"set_count", kInteger},
+                                  {"job_count", kInteger},
+                                  kChecksum}));
+  return *table;
+}
+
+const Table& SessionTagTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("session_tag",
+                {{"id", kInteger}, {"session_id", kInteger}, {"tag_id", kInteger}, kChecksum}));
+  return *table;
+}
+
+const Table& SessionSetTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("session_set", {{"id", kInteger}, {"session_id", kInteger}, kChecksum}));
+  return *table;
+}
+
+const Table& SessionSolverTable() {
+  static const NeverDestroyed<Table> table(MakeTable("session_solver", {{"id", kInteger},
+                                                                        {"session_id", kInteger},
+                                                                        {"generation", kInteger},
+                                                                        {"solver", kText},
+                                                                        {"operator", kText},
+                                                                        {"dynamic", kInteger},
+                                                                        {"tunable", kInteger},
+                                                                        {"compiles", kInteger},
+                                                                        {"code", kText},
+                                                                        kChecksum}));
+  return *table;
+}
+
+const Table& ApplicabilityTable() {
+  static const NeverDestroyed<Table> table(MakeTable("applicability", {{"id", kInteger},
+                                                                       {"session_id", kInteger},
+                                                                       {"problem_id", kInteger},
+                                                                       {"generation", kInteger},
+                                                                       {"solvers", kText},
+                                                                       kChecksum}));
+  return *table;
+}
+
+const Table& JobTable() {
+  static const NeverDestroyed<Table> table(MakeTable("job", {{"id", kInteger},
+                                                             {"session_id", kInteger},
+                                                             {"problem_id", kInteger},
+                                                             {"solver", kText},
+                                                             {"step", kText},
+                                                             {"priority", kInteger},
+                                                             {"reason", kText},
+                                                             {"loaded_by", kText},
+                                                             {"loaded_unix_ns", kInteger},
+                                                             {"state", kText},
+                                                             {"ready", kInteger},
+                                                             {"attempts", kInteger},
+                                                             {"lost", kInteger},
+                                                             {"owner", kText},
+                                                             {"deadline_unix_ns", kInteger},
+                                                             {"changed_unix_ns", kInteger},
+                                                             {"entry_id", kInteger},
+                                                             {"set_key", kText},
+                                                             {"error_kind", kText},
+                                                             {"error_text", kText},
+                                                             kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),        &CandidateTable(),      &TagTable(),
           &ProblemTagTable(),     &MeasurementSetTable(), &SetProgressTable(),
           &TrialTable(),          &StoreIdentityTable(),  &FinishedSetTable(),
           &BoundSamplesTable(),   &SetConditionsTable(),  &KeptConditionsTable(),
-          &ConditionCountTable(), &ImportedFileTable(),   &ImportedLineTable()};
+          &ConditionCountTable(), &ImportedFileTable(),   &ImportedLineTable(),
+          &NetworkTable(),        &NetworkProblemTable(), &SessionTable(),
+          &SessionStateTable(),   &SessionTagTable(),     &SessionSetTable(),
+          &SessionSolverTable(),  &ApplicabilityTable(),  &JobTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -52,6 +52,15 @@ const Table& KeptConditionsTable();  // One row.
 const Table& ConditionCountTable();  // One row, as kept_conditions has it.
 const Table& ImportedFileTable();
 const Table& ImportedLineTable();
+const Table& NetworkTable();         // As `tag`.
+const Table& NetworkProblemTable();  // As `problem_tag`.
+const Table& SessionTable();
+const Table& SessionStateTable();
+const Table& SessionTagTable();
+const Table& SessionSetTable();
+const Table& SessionSolverTable();
+const Table& ApplicabilityTable();
+const Table& JobTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

@@ -56,6 +56,13 @@ Status ReadRows(Connection& connection, const Selection& selection,
   }
 }
 
+Result<bool> HasTable(Connection& connection, const Table& table) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto found,
+                          connection.Texts(fmt::format(
+                              "SELECT name FROM sqlite_master WHERE name = '{}'", table.name)));
+  return !found.empty();
+}
+
 Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection) {
   std::optional<Row> result;
   ATTUNE_RETURN_IF_ERROR(ReadRows(connection, selection, [&](std::span<const Cell> row) -> Status {

@@ -26,6 +26,9 @@ struct Selection {
 Status ReadRows(Connection& connection, const Selection& selection,
                 const std::function<Status(std::span<const Cell>)>& visit);
 
+// Whether the database has `table`: one that is only read may be older.
+Result<bool> HasTable(Connection& connection, const Table& table);
+
 // The only row, or nothing. kDataLoss if there are several.
 Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection);
 

@@ -118,6 +118,60 @@ std::string ImportsText(ImportStore& imports) {
   return text;
 }
 
+std::string SessionText(const Session& session, SessionStore& sessions) {
+  const SessionTerms& terms = session.terms;
+  std::string text =
+      fmt::format("session {} ({}) by {} at {}, {} {} {}, sets={} closed={} {}\n", session.name,
+                  session.reason, session.created_by, session.created_unix_ns, terms.backend,
+                  terms.arch, terms.target ? Text(*terms.target) : "any", session.set_count,
+                  session.closed_by, session.closed_unix_ns);
+  for (const auto& [key, value] : terms.fixed) text += fmt::format("  {}={}\n", key, value);
+  const auto tags = sessions.Tags(session.id).value();
+  for (const std::string& tag : tags) text += fmt::format("  tag {}\n", tag);
+  const SolverTable table = sessions.Solvers(session.id).value();
+  for (const SolverEntry& entry : table.entries) {
+    text += fmt::format("  solver {} of generation {}: {} dynamic={} tunable={} compiles={}\n",
+                        Text(entry.solver), table.generation, entry.operator_name, entry.dynamic,
+                        entry.tunable, entry.compiles);
+    for (const auto& [key, value] : entry.code) text += fmt::format("    {}={}\n", key, value);
+  }
+  const auto problems = sessions.Applicability(session.id, table.generation).value();
+  for (const ProblemSolvers& problem : problems) {
+    text += fmt::format("  {}: {}\n", Text(problem.problem), fmt::join(problem.solvers, " "));
+  }
+  return text;
+}
+
+std::string JobText(const Job& job) {
+  return fmt::format(
+      "  job {} {} {} {} ({}) by {} at {}, priority={}: {} ready={} attempts={} lost={} owner={} "
+      "until {} since {} entry={} set={} {}: {}\n",
+      job.id, Text(job.step), job.solver, Text(job.problem), job.reason, job.loaded_by,
+      job.loaded_unix_ns, job.priority, Name(job.state), job.is_ready, job.attempts, job.lost,
+      job.owner, job.deadline_unix_ns, job.changed_unix_ns, job.entry_id, job.set_id,
+      job.error.kind, job.error.text);
+}
+
+std::string SessionsText(const std::shared_ptr<SqlDatabase>& database) {
+  const auto sessions = SessionsIn(database);
+  const auto jobs = JobsIn(database);
+  std::string text;
+  const auto networks = RecordsIn(database)->Networks();
+  EXPECT_TRUE(networks.ok()) << networks.status().message();
+  for (const auto& [network, count] : *networks) {
+    text += fmt::format("network {} with {}\n", Text(network), count);
+  }
+  const auto all = sessions->List();
+  EXPECT_TRUE(all.ok()) << all.status().message();
+  for (const Session& session : *all) {
+    text += SessionText(session, *sessions);
+    const auto of_session = jobs->List(session.id, {});
+    EXPECT_TRUE(of_session.ok()) << of_session.status().message();
+    for (const Job& job : *of_session) text += JobText(job);
+  }
+  return text;
+}
+
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
@@ -138,7 +192,7 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
     return Status::Ok();
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
-  return text + ImportsText(*ImportsIn(database));
+  return text + ImportsText(*ImportsIn(database)) + SessionsText(database);
 }
 
 // A database with everything in it, as the version of the schema that is the parameter wrote it.
@@ -169,7 +223,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
-                         ::testing::Values("v2", "v3", "v4", "v5", "v6"),
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

@@ -1,0 +1,108 @@
+// Keeps jobs and who works on them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/jobs/job.h"
+#include "attune/session/solver_table.h"
+
+namespace attune {
+
+// Jobs to load: each step for each solver of each problem.
+struct JobLoad {
+  std::vector<JobStep> steps;
+  int64_t priority = 0;
+  std::string reason;
+  std::string loaded_by;
+  // Solvers that compile nothing get no compile jobs.
+  std::vector<std::string> compiling_solvers;
+};
+
+struct LoadedJobs {
+  int64_t added = 0;
+  int64_t already_there = 0;  // Left as they are, whatever their state.
+};
+
+// Which jobs of a session. Empty fields do not restrict.
+struct JobFilter {
+  std::vector<JobStep> steps;
+  std::vector<JobState> states;
+  std::optional<Problem> problem;
+  std::string solver;
+  std::vector<int64_t> ids;
+};
+
+// Who leases, and for how long.
+struct LeaseTerms {
+  std::vector<JobStep> steps;  // The first that has a job gives it.
+  std::string owner;
+  int64_t now_unix_ns = 0;
+  int64_t lease_ns = 0;
+};
+
+// A lease: only its attempt may report.
+struct JobClaim {
+  int64_t job_id = 0;
+  int64_t attempt = 0;
+};
+
+struct JobReport {
+  JobClaim claim;
+  // kDone or kFailed, or kQueued to give it back untried.
+  JobState state = JobState::kDone;
+  int64_t entry_id = 0;
+  std::string set_id;
+  JobError error;
+};
+
+struct JobCounts {
+  using ByState = std::array<int64_t, kJobStates>;  // By JobState.
+  std::map<JobStep, ByState> steps;
+  std::map<std::string, int64_t> failures;  // Of those that are failed now, by JobError::kind.
+  int64_t ended_since = 0;  // That became done or failed after the moment asked for.
+
+  int64_t Of(JobState state) const;  // Over all steps.
+};
+
+// Thread-safe; several processes may use one. What is written is durable when a method returns Ok.
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // All or nothing. A measure job whose compile job is not done waits for that.
+  // kFailedPrecondition if the session is closed.
+  virtual Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
+                                  std::span<const ProblemSolvers> problems) = 0;
+  // The jobs of one step and one problem that nobody has and that wait for nothing, of the highest
+  // priority and the oldest first; empty if there are none. Leases that have expired are given back
+  // before, or fail their job ("abandoned") where kMostLostLeases have.
+  virtual Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) = 0;
+  // The leases of `owner` are over: for whoever knows that it is gone.
+  virtual Status ExpireLeasesOf(int64_t session_id, const std::string& owner) = 0;
+  // Puts off the deadlines of those that are still held; the number of them.
+  virtual Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) = 0;
+  // One transaction. Reports of leases that are no longer held change nothing; the number of those
+  // that did. What is done lets the measure job of the same search go on; what failed cancels it,
+  // with the cause ("compile").
+  virtual Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
+
+  // Of queued and leased ones; how many there were.
+  virtual Result<int64_t> Cancel(int64_t session_id, const JobFilter& filter,
+                                 const JobError& why) = 0;
+  // Queues those that ended, whatever came of them, as if they had never been tried; and what their
+  // failure had cancelled. How many there were of the first.
+  virtual Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) = 0;
+
+  // In the order in which they were loaded.
+  virtual Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) = 0;
+  virtual Result<JobCounts> Count(int64_t session_id, int64_t since_unix_ns) = 0;
+};
+
+}  // namespace attune

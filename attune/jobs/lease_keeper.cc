@@ -1,0 +1,51 @@
+#include "attune/jobs/lease_keeper.h"
+
+#include <chrono>
+#include <utility>
+
+namespace attune {
+
+int64_t UnixNowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+LeaseKeeper::LeaseKeeper(JobStore& jobs, int64_t lease_ns)
+    : jobs_(jobs), lease_ns_(lease_ns), thread_([this] { Work(); }) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LeaseKeeper::Hold(std::vector<JobClaim> claims) {
+  const std::lock_guard lock(mutex_);
+  claims_ = std::move(claims);
+}
+
+Status LeaseKeeper::status() {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void LeaseKeeper::Work() {
+  constexpr int kRenewals = 3;
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, std::chrono::nanoseconds(lease_ns_ / kRenewals),
+                            [&] { return is_ending_; })) {
+    if (claims_.empty()) continue;
+    const std::vector<JobClaim> claims = claims_;
+    lock.unlock();
+    // Those that ended meanwhile are no longer held, and renewing them changes nothing.
+    Status renewed = jobs_.Renew(claims, UnixNowNs() + lease_ns_).status();
+    lock.lock();
+    status_ = std::move(renewed);
+  }
+}
+
+}  // namespace attune

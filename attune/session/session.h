@@ -1,0 +1,68 @@
+// A tuning session: measurements of one kind of device under one set of library versions, and of
+// nothing else. docs/formats/sessions.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+
+namespace attune {
+
+// What decides which measurements belong to a session.
+struct SessionTerms {
+  std::string backend;  // "host", "cuda"
+  std::string arch;     // What is compiled for: "x86-64-v3", "sm_90".
+  // The kind of device and what was fixed with it (FixedPart); nothing until the first measurement
+  // in a session that was made for an architecture alone.
+  std::optional<Target> target;
+  Environment fixed;
+
+  friend bool operator==(const SessionTerms&, const SessionTerms&) = default;
+};
+
+struct Session {
+  int64_t id = 0;  // Given by the store.
+  std::string name;
+  std::string reason;      // Why it was made; may be empty.
+  std::string created_by;  // user@host
+  int64_t created_unix_ns = 0;
+  SessionTerms terms;
+  std::string closed_by;       // Empty while it is open.
+  int64_t closed_unix_ns = 0;  // 0 while it is open.
+  int64_t set_count = 0;       // Measurement sets that belong to it; given by the store.
+
+  bool is_closed() const { return closed_unix_ns != 0; }
+
+  friend bool operator==(const Session&, const Session&) = default;
+};
+
+inline constexpr size_t kMaxSessionNameBytes = 80;
+
+// 1 to kMaxSessionNameBytes printable ASCII characters, not blanks alone.
+Status ValidateSessionName(std::string_view name);
+
+// The part of `environment` that a session fixes: drivers, policies, and libraries but those of
+// which `is_own_code` (by the word behind "library.") says that they are code of solvers: that may
+// change within a session, which makes what rests on it stale and nothing else.
+Environment FixedPart(const Environment& environment,
+                      const std::function<bool(std::string_view)>& is_own_code);
+
+// What differs between what a session fixed and `here`, both as FixedPart gives them; a sentence
+// for each field: "library.openblas is 0.3.21 in the session and 0.3.26 here". A policy that is
+// "unknown" on one side differs from nothing.
+std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& target,
+                                       const Environment& here);
+
+// Ok if a measurement on (`target`, `environment`) belongs to the session; the environment is a
+// whole one, and of libraries only those that the session fixed are looked at.
+// kFailedPrecondition names the session, and each field that differs with both values; or says that
+// it is closed.
+Status CheckBelongs(const Session& session, const Target& target, const Environment& environment);
+
+}  // namespace attune

@@ -1,0 +1,64 @@
+// Keeps sessions: what they are for, what they are about, and which measurements are theirs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/session/session.h"
+#include "attune/session/solver_table.h"
+
+namespace attune {
+
+// Thread-safe. What is written is durable when a method returns Ok.
+class SessionStore {
+ public:
+  virtual ~SessionStore() = default;
+
+  // What the store gives does not count. kInvalidArgument for a name that is none
+  // (ValidateSessionName), kFailedPrecondition if there is a session of that name.
+  virtual Result<Session> Create(const Session& session) = 0;
+  // In order of their making.
+  virtual Result<std::vector<Session>> List() = 0;
+  // kNotFound names those that there are.
+  virtual Result<Session> Find(std::string_view name) = 0;
+  // Fixes the device of a session that was made for an architecture alone. kFailedPrecondition if
+  // it has another one by now, or if `target` is of another architecture.
+  virtual Result<Session> Bind(int64_t session_id, const Target& target,
+                               const Environment& fixed) = 0;
+  // Closing again changes nothing.
+  virtual Status Close(int64_t session_id, std::string_view closed_by) = 0;
+
+  // The problems of a session are those of its tags. kNotFound if there is no such tag,
+  // kFailedPrecondition if the session is closed.
+  virtual Status AddTag(int64_t session_id, std::string_view tag) = 0;
+  // In the order in which they were added.
+  virtual Result<std::vector<std::string>> Tags(int64_t session_id) = 0;
+  // Each once, in the order of the tags, with the sum of its weights over them.
+  virtual Result<std::vector<TaggedProblem>> Problems(int64_t session_id) = 0;
+
+  // As RecordStore::BeginSet, and the set belongs to the session. kFailedPrecondition if it does
+  // not (CheckBelongs): then nothing is kept.
+  virtual Status BeginSet(int64_t session_id, const MeasurementSet& set) = 0;
+
+  // The newest generation; an empty one if the table was never made.
+  virtual Result<SolverTable> Solvers(int64_t session_id) = 0;
+  // Every entry of every generation, in order of their ids.
+  virtual Result<std::vector<SolverEntry>> AllSolvers(int64_t session_id) = 0;
+  // A new generation if `entries` differ from the newest one in anything but ids.
+  virtual Result<SolverTable> UpdateSolvers(int64_t session_id,
+                                            std::span<const SolverEntry> entries) = 0;
+
+  // Replaces what was kept of these problems.
+  virtual Status SetApplicability(int64_t session_id, int64_t generation,
+                                  std::span<const ProblemSolvers> problems) = 0;
+  // Those that were found out under `generation`, in order of their first finding.
+  virtual Result<std::vector<ProblemSolvers>> Applicability(int64_t session_id,
+                                                            int64_t generation) = 0;
+};
+
+}  // namespace attune

@@ -1,0 +1,46 @@
+// Rows of `job`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/jobs/job.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/text_table.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+// A job with what its row refers to.
+struct JobRow {
+  Job job;  // Without its problem where nobody asked for that.
+  int64_t session_id = 0;
+  int64_t problem_id = 0;
+};
+
+// Under a new id; false, and nothing is added, if the session has the job already.
+Result<bool> InsertJob(WriteTransaction& transaction, const JobRow& row);
+Status UpdateJob(WriteTransaction& transaction, const JobRow& row);
+
+// Jobs for which `where` holds ("session_id = :p0 ORDER BY id"), without their problems.
+Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
+                const std::function<Status(JobRow)>& visit);
+// The job of a step for a solver on a problem; nothing if there is none.
+Result<std::optional<JobRow>> FindJob(Connection& connection, const JobRow& like,
+                                      const JobStep& step);
+
+// Reads the problems of jobs and remembers them. Not thread-safe.
+class JobProblems {
+ public:
+  JobProblems() : problems_(ProblemTable(), ParseProblem) {}
+  Status Fill(Connection& connection, JobRow& row);
+
+ private:
+  ParsedTexts<Problem> problems_;
+};
+
+}  // namespace attune::sql

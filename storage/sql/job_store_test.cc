@@ -1,0 +1,293 @@
+#include "attune/jobs/job_store.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/sql/connection.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/sample_records.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr JobStep kPerfCompile = {JobSearch::kPerf, JobWork::kCompile};
+constexpr JobStep kPerfMeasure = {JobSearch::kPerf, JobWork::kMeasure};
+constexpr JobStep kFindMeasure = {JobSearch::kFind, JobWork::kMeasure};
+constexpr int64_t kLeaseNs = 1000;
+
+// All steps, perf alone: the solver "k" compiles, "l" does not.
+JobLoad PerfLoad() {
+  JobLoad load;
+  load.steps = {kPerfCompile, kPerfMeasure};
+  load.loaded_by = "me@here";
+  load.compiling_solvers = {"k"};
+  return load;
+}
+
+LeaseTerms Terms(int64_t now, const std::string& owner = "w1") {
+  return {{kPerfCompile, kPerfMeasure}, owner, now, kLeaseNs};
+}
+
+JobReport ReportOf(const Job& job, JobState state, JobError error = {}) {
+  return {{job.id, job.attempts}, state, 5, state == JobState::kDone ? "set" : "", error};
+}
+
+class JobStoreTest : public ::testing::Test {
+ protected:
+  JobStoreTest() {
+    Session session;
+    session.name = "may";
+    session.terms.backend = "host";
+    session_id_ = sessions_->Create(session)->id;
+  }
+
+  LoadedJobs Load(const JobLoad& load, const std::vector<ProblemSolvers>& problems) {
+    const auto loaded = jobs_->Load(session_id_, load, problems);
+    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+    return *loaded;
+  }
+  std::vector<Job> Lease(const LeaseTerms& terms) {
+    const auto leased = jobs_->Lease(session_id_, terms);
+    EXPECT_TRUE(leased.ok()) << leased.status().message();
+    return *leased;
+  }
+  int64_t Report(const JobReport& report, int64_t now = 1) {
+    return *jobs_->Report(std::vector{report}, now);
+  }
+  // "k perf:compile queued" of each job.
+  std::vector<std::string> States(const JobFilter& filter = {}) {
+    std::vector<std::string> states;
+    const auto jobs = *jobs_->List(session_id_, filter);
+    for (const Job& job : jobs) {
+      states.push_back(job.solver + " " + Text(job.step) + " " + std::string(Name(job.state)));
+    }
+    return states;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() / "attune.db";
+  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
+  std::unique_ptr<SessionStore> sessions_ = SessionsIn(database_);
+  std::unique_ptr<JobStore> jobs_ = JobsIn(database_);
+  int64_t session_id_ = 0;
+};
+
+TEST_F(JobStoreTest, LoadingTwiceAddsNothing) {
+  const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k", "l"}}};
+  EXPECT_EQ(Load(PerfLoad(), problems).added, 3);
+  const LoadedJobs again = Load(PerfLoad(), problems);
+  EXPECT_EQ(again.added, 0);
+  EXPECT_EQ(again.already_there, 3);
+  EXPECT_THAT(States(), ElementsAre("k perf:compile queued", "k perf:measure queued",
+                                    "l perf:measure queued"));
+  const Job job = (*jobs_->List(session_id_, {}))[0];
+  EXPECT_EQ(job.problem, SampleProblem(1));
+  EXPECT_EQ(job.loaded_by, "me@here");
+}
+
+TEST_F(JobStoreTest, FindAndPerfOfOneSolverAreDifferentJobs) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  JobLoad find = PerfLoad();
+  find.steps = {kFindMeasure};
+  EXPECT_EQ(Load(find, {{SampleProblem(1), {"l"}}}).added, 1);
+}
+
+TEST_F(JobStoreTest, AMeasureJobWaitsForItsOwnCompileAndForNoOther) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k"}}, {SampleProblem(2), {"k"}}});
+  const auto first = Lease(Terms(1));
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].step, kPerfCompile);
+  EXPECT_EQ(first[0].problem, SampleProblem(1));
+  LeaseTerms measure = Terms(1);
+  measure.steps = {kPerfMeasure};
+  EXPECT_THAT(Lease(measure), IsEmpty());
+  EXPECT_EQ(Report(ReportOf(first[0], JobState::kDone)), 1);
+  const auto ready = Lease(measure);
+  ASSERT_THAT(ready, SizeIs(1));
+  EXPECT_EQ(ready[0].problem, SampleProblem(1));
+}
+
+TEST_F(JobStoreTest, AFailedCompileCancelsItsMeasureJobWithTheCause) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k", "l"}}});
+  const auto leased = Lease(Terms(1));
+  const std::string any_bytes("it's \0 :name \xff", 14);
+  EXPECT_EQ(Report(ReportOf(leased[0], JobState::kFailed, {"build_failed", any_bytes})), 1);
+  EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled",
+                                    "l perf:measure queued"));
+  const auto jobs = *jobs_->List(session_id_, {});
+  EXPECT_EQ(jobs[0].error, (JobError{"build_failed", any_bytes}));
+  EXPECT_EQ(jobs[1].error.kind, "compile");
+  EXPECT_THAT(jobs[1].error.text, HasSubstr(any_bytes));
+
+  JobFilter failed;
+  failed.states = {JobState::kFailed};
+  EXPECT_EQ(*jobs_->Requeue(session_id_, failed), 1);
+  EXPECT_THAT(States(), ElementsAre("k perf:compile queued", "k perf:measure queued",
+                                    "l perf:measure queued"));
+  LeaseTerms measure = Terms(1);
+  measure.steps = {kPerfMeasure};
+  const auto other = Lease(measure);
+  ASSERT_THAT(other, SizeIs(1));
+  EXPECT_EQ(other[0].solver, "l");
+}
+
+TEST_F(JobStoreTest, JobsOfOneProblemAreLeasedTogetherByPriority) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l", "m"}}});
+  JobLoad urgent = PerfLoad();
+  urgent.priority = 3;
+  Load(urgent, {{SampleProblem(2), {"m", "l"}}});
+  const auto first = Lease(Terms(1));
+  ASSERT_THAT(first, SizeIs(2));
+  EXPECT_EQ(first[0].problem, SampleProblem(2));
+  EXPECT_EQ(first[1].problem, SampleProblem(2));
+  EXPECT_EQ(first[0].owner, "w1");
+  EXPECT_EQ(Lease(Terms(1))[0].problem, SampleProblem(1));
+  EXPECT_THAT(Lease(Terms(1)), IsEmpty());
+}
+
+TEST_F(JobStoreTest, AnExpiredLeaseGoesBackAndItsReportCountsForNothing) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  const Job lost = Lease(Terms(1))[0];
+  EXPECT_THAT(Lease(Terms(1 + kLeaseNs, "w2")), IsEmpty());
+  const auto again = Lease(Terms(2 + kLeaseNs, "w2"));
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].attempts, 2);
+  EXPECT_EQ(Report(ReportOf(lost, JobState::kDone)), 0);
+  EXPECT_THAT(States(), ElementsAre("l perf:measure leased"));
+  EXPECT_EQ(Report(ReportOf(again[0], JobState::kDone)), 1);
+  EXPECT_EQ(Report(ReportOf(again[0], JobState::kFailed)), 0);
+  EXPECT_THAT(States(), ElementsAre("l perf:measure done"));
+}
+
+TEST_F(JobStoreTest, WhoIsGoneHoldsNothing) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  const Job gone = Lease(Terms(1, "gone"))[0];
+  const Job alive = Lease(Terms(1, "alive"))[0];
+  ASSERT_EQ(jobs_->ExpireLeasesOf(session_id_, "gone"), Status::Ok());
+  const auto again = Lease(Terms(1, "next"));
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].id, gone.id);
+  EXPECT_EQ(Report(ReportOf(gone, JobState::kDone)), 0);
+  EXPECT_EQ(Report(ReportOf(alive, JobState::kDone)), 1);
+}
+
+TEST_F(JobStoreTest, ARenewedLeaseDoesNotExpire) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  const Job job = Lease(Terms(1))[0];
+  const std::vector<JobClaim> claims = {{job.id, job.attempts}, {job.id, job.attempts + 1}};
+  EXPECT_EQ(*jobs_->Renew(claims, 10 * kLeaseNs), 1);
+  EXPECT_THAT(Lease(Terms(2 + kLeaseNs)), IsEmpty());
+  EXPECT_EQ(Report(ReportOf(job, JobState::kDone)), 1);
+}
+
+TEST_F(JobStoreTest, WhatIsLostAgainAndAgainHasFailed) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
+  int64_t now = 1;
+  for (int64_t i = 0; i < kMostLostLeases; ++i) {
+    ASSERT_THAT(Lease(Terms(now)), SizeIs(1));
+    now += kLeaseNs + 1;
+  }
+  EXPECT_THAT(Lease(Terms(now)), IsEmpty());
+  EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
+  EXPECT_EQ((*jobs_->List(session_id_, {}))[0].error.kind, "abandoned");
+}
+
+TEST_F(JobStoreTest, ALeaseThatWasCancelledCannotReportForTheNextOne) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  const Job first = Lease(Terms(1))[0];
+  EXPECT_EQ(*jobs_->Cancel(session_id_, {}, {"by hand", "enough"}), 1);
+  EXPECT_EQ(Report(ReportOf(first, JobState::kDone)), 0);
+  EXPECT_EQ(*jobs_->Cancel(session_id_, {}, {"by hand", "enough"}), 0);
+  EXPECT_EQ((*jobs_->List(session_id_, {}))[0].error.text, "enough");
+  EXPECT_EQ(*jobs_->Requeue(session_id_, {}), 1);
+  const Job second = Lease(Terms(1, "w2"))[0];
+  EXPECT_EQ(Report(ReportOf(first, JobState::kDone)), 0);
+  EXPECT_EQ(Report(ReportOf(second, JobState::kQueued)), 1);
+  EXPECT_THAT(States(), ElementsAre("l perf:measure queued"));
+}
+
+TEST_F(JobStoreTest, CountsAreOfStatesAndOfCauses) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k", "l", "m"}}});
+  const auto compile = Lease(Terms(1));
+  Report(ReportOf(compile[0], JobState::kDone), 10);
+  auto measure = Lease(Terms(1));
+  ASSERT_THAT(measure, SizeIs(3));
+  Report(ReportOf(measure[0], JobState::kFailed, {"wrong_result", ""}), 20);
+  Report(ReportOf(measure[1], JobState::kFailed, {"crashed", ""}), 30);
+  const JobCounts counts = *jobs_->Count(session_id_, 15);
+  EXPECT_THAT(counts.steps.at(kPerfCompile), ElementsAre(0, 0, 1, 0, 0));
+  EXPECT_THAT(counts.steps.at(kPerfMeasure), ElementsAre(0, 1, 0, 2, 0));
+  EXPECT_THAT(counts.failures, ElementsAre(std::pair("crashed", 1), std::pair("wrong_result", 1)));
+  EXPECT_EQ(counts.ended_since, 2);
+  EXPECT_EQ(counts.Of(JobState::kFailed), 2);
+}
+
+TEST_F(JobStoreTest, FiltersTakeJobsByEachOfTheirParts) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k", "l"}}, {SampleProblem(2), {"l"}}});
+  JobFilter filter;
+  filter.problem = SampleProblem(2);
+  EXPECT_THAT(States(filter), ElementsAre("l perf:measure queued"));
+  filter = {};
+  filter.solver = "k";
+  EXPECT_THAT(States(filter), SizeIs(2));
+  filter.steps = {kPerfCompile};
+  EXPECT_THAT(States(filter), ElementsAre("k perf:compile queued"));
+  filter.problem = SampleProblem(3);
+  EXPECT_THAT(States(filter), IsEmpty());
+}
+
+TEST_F(JobStoreTest, AClosedSessionTakesNoJobs) {
+  ASSERT_EQ(sessions_->Close(session_id_, "me"), Status::Ok());
+  const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
+  EXPECT_EQ(jobs_->Load(session_id_, PerfLoad(), problems).status().code(),
+            StatusCode::kFailedPrecondition);
+}
+
+TEST_F(JobStoreTest, JobsThatAreGoneAreMissed) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
+  {
+    auto connection = *sql::Connection::Open(path_, {});
+    ASSERT_EQ(connection->BeginWrite(), Status::Ok());
+    ASSERT_EQ(connection->Execute("DELETE FROM job WHERE step = 'perf:measure'"), Status::Ok());
+    ASSERT_EQ(connection->Commit(), Status::Ok());
+  }
+  EXPECT_EQ(jobs_->List(session_id_, {}).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
+  std::vector<ProblemSolvers> problems;
+  for (int64_t i = 0; i < 40; ++i) problems.push_back({SampleProblem(i), {"l"}});
+  Load(PerfLoad(), problems);
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> leased = 0;
+  std::atomic<int64_t> reported = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const auto jobs = JobsIn(*OpenSqlDatabase(path_));
+      for (;;) {
+        const auto mine = jobs->Lease(session_id_, Terms(1, std::to_string(i)));
+        if (!mine.ok() || mine->empty()) return;
+        leased += static_cast<int64_t>(mine->size());
+        reported += *jobs->Report(std::vector{ReportOf(mine->front(), JobState::kDone)}, 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(leased, 40);
+  EXPECT_EQ(reported, 40);
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,214 @@
+#include "storage/sql/list_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "storage/sql/free_text.h"
+#include "storage/sql/text_table.h"
+
+namespace attune::sql {
+namespace {
+
+enum LabelColumn : size_t { kLabelId, kLabel, kProblemCount };
+enum LinkColumn : size_t { kLinkId, kLinkLabelId, kLinkProblemId, kLinkWeight };
+
+Row LabelRow(const Table& labels, int64_t id, std::string_view label, int64_t problem_count) {
+  return RowWriter(labels).Integer(id).Text(label).Integer(problem_count).Checksum().Take();
+}
+
+// How often a list has a problem.
+struct Link {
+  int64_t label_id = 0;
+  int64_t problem_id = 0;
+  int64_t weight = 1;
+};
+
+Row LinkRow(const Table& links, int64_t id, const Link& link) {
+  return RowWriter(links)
+      .Integer(id)
+      .Integer(link.label_id)
+      .Integer(link.problem_id)
+      .Integer(link.weight)
+      .Checksum()
+      .Take();
+}
+
+Result<std::optional<Row>> ReadLabelRow(Connection& connection, const ListTables& lists,
+                                        std::string_view label) {
+  const Cell cell = TextCell(FreeText(label));
+  return ReadRow(connection, {lists.labels, "label = :p0", {&cell, 1}});
+}
+
+// The row of the label, which is added if it is new.
+Result<Row> InternLabel(WriteTransaction& transaction, const ListTables& lists,
+                        std::string_view label) {
+  ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> present,
+                          ReadLabelRow(transaction.connection(), lists, label));
+  if (present.has_value()) return std::move(*present);
+  Row row = LabelRow(lists.labels, transaction.TakeId(), FreeText(label), 0);
+  ATTUNE_RETURN_IF_ERROR(transaction.Insert(lists.labels, row));
+  return row;
+}
+
+Status ReplaceWeight(WriteTransaction& transaction, const ListTables& lists, const Link& link) {
+  const Cell keys[] = {IntegerCell(link.label_id), IntegerCell(link.problem_id)};
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::optional<Row> row,
+      ReadRow(transaction.connection(),
+              {lists.links, fmt::format("{} = :p0 AND problem_id = :p1", lists.label_id), keys}));
+  if (!row.has_value()) {
+    return DataLoss(
+        fmt::format("The index of table {} has {} {} with problem {}, but the table has not.",
+                    lists.links.name, lists.labels.name, link.label_id, link.problem_id));
+  }
+  if ((*row)[kLinkWeight].integer == link.weight) return Status::Ok();
+  return transaction.Update(lists.links, LinkRow(lists.links, (*row)[kLinkId].integer, link));
+}
+
+// Whether the problem is new in the list.
+Result<bool> AddLink(WriteTransaction& transaction, const ListTables& lists, const Link& link) {
+  const Row row = LinkRow(lists.links, transaction.TakeId(), link);
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
+                          transaction.InsertIfNew(lists.links, lists.unique_columns, row));
+  if (is_new) return true;
+  transaction.GiveBackId();
+  ATTUNE_RETURN_IF_ERROR(ReplaceWeight(transaction, lists, link));
+  return false;
+}
+
+// The rows that link `label` with problems, in order of their ids. Their number must be the
+// label's.
+Result<std::vector<Row>> ReadLinks(Connection& connection, const ListTables& lists,
+                                   std::string_view label) {
+  std::vector<Row> links;
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> label_row,
+                          ReadLabelRow(connection, lists, label));
+  if (!label_row.has_value()) return links;
+  const Cell label_id = (*label_row)[kLabelId];
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection,
+               {lists.links, fmt::format("{} = :p0 ORDER BY id", lists.label_id), {&label_id, 1}},
+               [&](std::span<const Cell> row) {
+                 links.emplace_back(row.begin(), row.end());
+                 return Status::Ok();
+               }));
+  const int64_t expected = (*label_row)[kProblemCount].integer;
+  if (static_cast<int64_t>(links.size()) == expected) return links;
+  return DataLoss(fmt::format(
+      "Row {} of table {}: column problem_count holds {}, but table {} has {} such rows.",
+      label_id.integer, lists.labels.name, expected, lists.links.name, links.size()));
+}
+
+Result<Problem> ParseProblemRow(int64_t id, std::string_view content) {
+  Result<Problem> problem = ParseProblem(content);
+  if (problem.ok()) return problem;
+  return DataLoss(
+      fmt::format("Row {} of table problem: column content: {}", id, problem.error().message()));
+}
+
+}  // namespace
+
+ListTables TagLists() { return {TagTable(), ProblemTagTable(), "tag_id", "tag_id, problem_id"}; }
+
+ListTables NetworkLists() {
+  return {NetworkTable(), NetworkProblemTable(), "network_id", "network_id, problem_id"};
+}
+
+Status AddToList(WriteTransaction& transaction, const ListTables& lists, std::string_view label,
+                 std::span<const TaggedProblem> problems) {
+  ATTUNE_ASSIGN_OR_RETURN(const Row label_row, InternLabel(transaction, lists, label));
+  Link link;
+  link.label_id = label_row[kLabelId].integer;
+  int64_t problem_count = label_row[kProblemCount].integer;
+  for (const TaggedProblem& tagged : problems) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        link.problem_id, InternText(transaction, ProblemTable(), ::attune::Text(tagged.problem)));
+    link.weight = tagged.weight;
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_new, AddLink(transaction, lists, link));
+    if (is_new) ++problem_count;
+  }
+  return transaction.Update(
+      lists.labels, LabelRow(lists.labels, link.label_id, label_row[kLabel].text, problem_count));
+}
+
+Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,
+                                            std::string_view label) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> links, ReadLinks(connection, lists, label));
+  std::vector<TaggedProblem> problems;
+  problems.reserve(links.size());
+  for (const Row& link : links) {
+    const int64_t id = link[kLinkProblemId].integer;
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, ProblemTable(), id));
+    ATTUNE_ASSIGN_OR_RETURN(Problem problem, ParseProblemRow(id, content));
+    problems.push_back({std::move(problem), link[kLinkWeight].integer});
+  }
+  return problems;
+}
+
+Result<std::vector<TaggedProblem>> ReadAllProblems(Connection& connection) {
+  std::unordered_map<int64_t, int64_t> weights;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection, {ProblemTagTable(), "id > 0", {}}, [&](std::span<const Cell> row) {
+        weights[row[kLinkProblemId].integer] += row[kLinkWeight].integer;
+        return Status::Ok();
+      }));
+  std::vector<TaggedProblem> problems;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection, {ProblemTable(), "id > 0 ORDER BY id", {}},
+               [&](std::span<const Cell> row) -> Status {
+                 const int64_t id = row[0].integer;
+                 ATTUNE_ASSIGN_OR_RETURN(Problem problem, ParseProblemRow(id, row[2].text));
+                 problems.push_back({std::move(problem), std::max<int64_t>(weights[id], 1)});
+                 return Status::Ok();
+               }));
+  return problems;
+}
+
+Result<std::vector<int64_t>> ReadTaggedIds(Connection& connection, std::string_view tag) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> links, ReadLinks(connection, TagLists(), tag));
+  std::vector<int64_t> ids;
+  for (const Row& link : links) ids.push_back(link[kLinkProblemId].integer);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<std::vector<std::pair<std::string, int64_t>>> ReadLabels(Connection& connection,
+                                                                const ListTables& lists) {
+  std::map<std::string, int64_t> labels;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection, {lists.labels, "id > 0", {}}, [&](std::span<const Cell> row) -> Status {
+        const std::optional<std::string> label = FromFreeText(row[kLabel].text);
+        if (!label.has_value()) {
+          return DamagedCell(lists.labels, row, kLabel, "which is no escaped text");
+        }
+        labels[*label] = row[kProblemCount].integer;
+        return Status::Ok();
+      }));
+  return std::vector<std::pair<std::string, int64_t>>(labels.begin(), labels.end());
+}
+
+Result<std::optional<int64_t>> FindLabel(Connection& connection, const ListTables& lists,
+                                         std::string_view label) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row, ReadLabelRow(connection, lists, label));
+  if (!row.has_value()) return std::optional<int64_t>();
+  return std::optional<int64_t>((*row)[kLabelId].integer);
+}
+
+Result<std::string> ReadLabel(Connection& connection, const ListTables& lists, int64_t id) {
+  const Cell cell = IntegerCell(id);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                          ReadRow(connection, {lists.labels, "id = :p0", {&cell, 1}}));
+  if (!row.has_value()) {
+    return DataLoss(fmt::format("Table {} has no row {}, but database '{}' refers to it.",
+                                lists.labels.name, id, connection.name()));
+  }
+  std::optional<std::string> label = FromFreeText((*row)[kLabel].text);
+  if (label.has_value()) return std::move(*label);
+  return DamagedCell(lists.labels, *row, kLabel, "which is no escaped text");
+}
+
+}  // namespace attune::sql

@@ -1,0 +1,48 @@
+// Rows of `session`, `session_state`, `session_tag` and `session_set`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/session/session.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/transaction.h"
+
+namespace attune::sql {
+
+// A session with what changes of it.
+struct SessionRow {
+  Session session;
+  int64_t generation = 0;  // The newest of its table of solvers; 0 for none.
+  int64_t tag_count = 0;
+  int64_t job_count = 0;
+};
+
+// Under a new id.
+Result<SessionRow> InsertSession(WriteTransaction& transaction, const Session& session);
+// Writes what changes of a session: terms, closing, counts.
+Status UpdateSession(WriteTransaction& transaction, const SessionRow& row);
+
+// Nothing if there is none of that name.
+Result<std::optional<SessionRow>> FindSession(Connection& connection, std::string_view name);
+// kNotFound if there is none with that id.
+Result<SessionRow> ReadSession(Connection& connection, int64_t id);
+// In order of their ids.
+Result<std::vector<SessionRow>> ReadSessions(Connection& connection);
+
+// Whether the tag is new in the session.
+Result<bool> InsertSessionTag(WriteTransaction& transaction, int64_t session_id, int64_t tag_id);
+// Ids of tags, in the order in which they were added. kDataLoss if there are not as many as the
+// session says.
+Result<std::vector<int64_t>> ReadSessionTags(Connection& connection, const SessionRow& row);
+
+// Gives a set to a session, if it is not given yet; kInvalidArgument if another one has it.
+// Whether it was.
+Result<bool> InsertSessionSet(WriteTransaction& transaction, int64_t session_id, int64_t set_id);
+// Nothing if it is of none.
+Result<std::optional<int64_t>> FindSessionOfSet(Connection& connection, int64_t set_id);
+
+}  // namespace attune::sql

@@ -1,0 +1,285 @@
+// The SessionStore over a database.
+#include "attune/session/session_store.h"
+
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/record/rules.h"
+#include "storage/sql/condition_rows.h"
+#include "storage/sql/list_rows.h"
+#include "storage/sql/session_rows.h"
+#include "storage/sql/set_rows.h"
+#include "storage/sql/solver_rows.h"
+#include "storage/sql/sql_database.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace sql {
+namespace {
+
+int64_t NowUnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Status UnknownSession(std::string_view name, const std::vector<SessionRow>& rows) {
+  std::string known;
+  for (const SessionRow& row : rows) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.session.name);
+  }
+  return NotFound(fmt::format(
+      "There is no session '{}'. {}", name,
+      known.empty()
+          ? "The database has none yet; 'attune session new NAME --device DEVICE' makes one."
+          : fmt::format("Sessions here: {}.", known)));
+}
+
+class SqlSessionStore final : public SessionStore {
+ public:
+  explicit SqlSessionStore(std::shared_ptr<SqlDatabase> database)
+      : database_(std::move(database)) {}
+
+  Result<Session> Create(const Session& session) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateSessionName(session.name));
+    Session created;
+    const Status ended =
+        database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const auto present,
+                                  FindSession(transaction.connection(), session.name));
+          if (present.has_value()) {
+            return FailedPrecondition(
+                fmt::format("There is a session '{}' already. Sessions are never made anew; choose "
+                            "another name.",
+                            session.name));
+          }
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, InsertSession(transaction, session));
+          created = row.session;
+          return Status::Ok();
+        });
+    if (!ended.ok()) return ended;
+    return created;
+  }
+
+  Result<std::vector<Session>> List() override {
+    std::vector<Session> sessions;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadSessions(connection));
+      for (const SessionRow& row : rows) sessions.push_back(row.session);
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return sessions;
+  }
+
+  Result<Session> Find(std::string_view name) override {
+    std::optional<SessionRow> found;
+    std::vector<SessionRow> all;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(found, FindSession(connection, name));
+      if (found.has_value()) return Status::Ok();
+      ATTUNE_ASSIGN_OR_RETURN(all, ReadSessions(connection));
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    if (found.has_value()) return std::move(found->session);
+    return UnknownSession(name, all);
+  }
+
+  Result<Session> Bind(int64_t session_id, const Target& target,
+                       const Environment& fixed) override {
+    Session bound;
+    const Status ended = Change(session_id, [&](WriteTransaction&, SessionRow& row) -> Status {
+      Session& session = row.session;
+      if (!session.terms.target.has_value()) {
+        ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, target, {}));
+        session.terms.target = target;
+        session.terms.fixed = fixed;
+      } else if (*session.terms.target != target || session.terms.fixed != fixed) {
+        return FailedPrecondition(
+            fmt::format("Session '{}' is for {} by now. Make a new session for {}.", session.name,
+                        ::attune::Text(*session.terms.target), ::attune::Text(target)));
+      }
+      bound = session;
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return bound;
+  }
+
+  Status Close(int64_t session_id, std::string_view closed_by) override {
+    return Change(session_id, [&](WriteTransaction&, SessionRow& row) {
+      if (row.session.is_closed()) return Status::Ok();
+      row.session.closed_by = closed_by;
+      row.session.closed_unix_ns = NowUnixNs();
+      return Status::Ok();
+    });
+  }
+
+  Status AddTag(int64_t session_id, std::string_view tag) override {
+    return Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
+      if (row.session.is_closed()) return Closed(row.session);
+      ATTUNE_ASSIGN_OR_RETURN(const auto tag_id,
+                              FindLabel(transaction.connection(), TagLists(), tag));
+      if (!tag_id.has_value()) {
+        return NotFound(
+            fmt::format("There is no tag '{}'. 'attune import FILE --tag {}' makes it.", tag, tag));
+      }
+      ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
+                              InsertSessionTag(transaction, session_id, *tag_id));
+      if (is_new) ++row.tag_count;
+      return Status::Ok();
+    });
+  }
+
+  Result<std::vector<std::string>> Tags(int64_t session_id) override {
+    std::vector<std::string> tags;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+      ATTUNE_ASSIGN_OR_RETURN(const auto tag_ids, ReadSessionTags(connection, row));
+      for (const int64_t tag_id : tag_ids) {
+        ATTUNE_ASSIGN_OR_RETURN(tags.emplace_back(), ReadLabel(connection, TagLists(), tag_id));
+      }
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return tags;
+  }
+
+  Result<std::vector<TaggedProblem>> Problems(int64_t session_id) override {
+    ATTUNE_ASSIGN_OR_RETURN(const auto tags, Tags(session_id));
+    std::vector<TaggedProblem> problems;
+    std::map<Fingerprint, size_t> positions;
+    for (const std::string& tag : tags) {
+      std::vector<TaggedProblem> tagged;
+      const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+        ATTUNE_ASSIGN_OR_RETURN(tagged, ReadList(connection, TagLists(), tag));
+        return Status::Ok();
+      });
+      if (!ended.ok()) return ended;
+      for (TaggedProblem& problem : tagged) {
+        const auto [position, is_new] = positions.emplace(KeyOf(problem.problem), problems.size());
+        if (is_new) {
+          problems.push_back(std::move(problem));
+        } else {
+          problems[position->second].weight += problem.weight;
+        }
+      }
+    }
+    return problems;
+  }
+
+  Status BeginSet(int64_t session_id, const MeasurementSet& set) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateSet(set));
+    return Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
+      ATTUNE_RETURN_IF_ERROR(CheckBelongs(row.session, set.target, set.environment));
+      ATTUNE_ASSIGN_OR_RETURN(const int64_t set_id, InsertSet(transaction, set));
+      ATTUNE_RETURN_IF_ERROR(InsertConditions(transaction, set_id));
+      ATTUNE_ASSIGN_OR_RETURN(const bool is_new, InsertSessionSet(transaction, session_id, set_id));
+      if (is_new) ++row.session.set_count;
+      return Status::Ok();
+    });
+  }
+
+  Result<SolverTable> Solvers(int64_t session_id) override {
+    SolverTable table;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+      return ReadNewest(connection, row, table);
+    });
+    if (!ended.ok()) return ended;
+    return table;
+  }
+
+  Result<std::vector<SolverEntry>> AllSolvers(int64_t session_id) override {
+    std::vector<SolverEntry> entries;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(entries, ReadSolvers(connection, session_id, 0));
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return entries;
+  }
+
+  Result<SolverTable> UpdateSolvers(int64_t session_id,
+                                    std::span<const SolverEntry> entries) override {
+    SolverTable table;
+    const Status ended =
+        Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
+          ATTUNE_RETURN_IF_ERROR(ReadNewest(transaction.connection(), row, table));
+          const bool is_same =
+              std::equal(entries.begin(), entries.end(), table.entries.begin(), table.entries.end(),
+                         [](const SolverEntry& a, const SolverEntry& b) { return a.SameAs(b); });
+          if (is_same && row.generation > 0) return Status::Ok();
+          table.generation = ++row.generation;
+          table.entries.assign(entries.begin(), entries.end());
+          return InsertSolvers(transaction, session_id, table.generation, table.entries);
+        });
+    if (!ended.ok()) return ended;
+    return table;
+  }
+
+  Status SetApplicability(int64_t session_id, int64_t generation,
+                          std::span<const ProblemSolvers> problems) override {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+      for (const ProblemSolvers& problem : problems) {
+        ATTUNE_RETURN_IF_ERROR(PutApplicability(transaction, session_id, generation, problem));
+      }
+      return Status::Ok();
+    });
+  }
+
+  Result<std::vector<ProblemSolvers>> Applicability(int64_t session_id,
+                                                    int64_t generation) override {
+    std::vector<ProblemSolvers> problems;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(problems, ReadApplicability(connection, session_id, generation));
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return problems;
+  }
+
+ private:
+  static Status Closed(const Session& session) {
+    return FailedPrecondition(fmt::format("Session '{}' is closed. Make a new one.", session.name));
+  }
+
+  static Status ReadNewest(Connection& connection, const SessionRow& row, SolverTable& table) {
+    table.generation = row.generation;
+    if (row.generation == 0) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(table.entries, ReadSolvers(connection, row.session.id, row.generation));
+    return Status::Ok();
+  }
+
+  // A database that is only read may be older than sessions: then there are none.
+  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
+    return database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, SessionTable()));
+      return has_any ? body(*session.connection) : Status::Ok();
+    });
+  }
+
+  Status Change(int64_t session_id,
+                const std::function<Status(WriteTransaction&, SessionRow&)>& body) {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(SessionRow row, ReadSession(transaction.connection(), session_id));
+      ATTUNE_RETURN_IF_ERROR(body(transaction, row));
+      return UpdateSession(transaction, row);
+    });
+  }
+
+  const std::shared_ptr<SqlDatabase> database_;
+};
+
+}  // namespace
+}  // namespace sql
+
+std::unique_ptr<SessionStore> SessionsIn(std::shared_ptr<SqlDatabase> database) {
+  return std::make_unique<sql::SqlSessionStore>(std::move(database));
+}
+
+}  // namespace attune
