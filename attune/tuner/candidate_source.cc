@@ -31,7 +31,8 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                                 std::vector<std::string>* notes) {
   CandidateSource source(options);
   for (const Solver* solver : solvers) {
-    auto space = solver->Space(problem, target);
+    auto space = options.only_configs.empty() ? solver->Space(problem, target)
+                                              : source.OnlyConfig(*solver, problem, target);
     if (!space.ok()) {
       notes->push_back(fmt::format("{} has no space for this problem: {}", Text(solver->id()),
                                    space.error().message()));
@@ -40,6 +41,14 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
     ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(*space), 1));
   }
   return source;
+}
+
+Result<ConfigSpace> CandidateSource::OnlyConfig(const Solver& solver, const Problem& problem,
+                                                const Target& target) const {
+  const auto found = options_.only_configs.find(solver.id().name);
+  if (found != options_.only_configs.end()) return ConfigSpace::FromConfigs({found->second});
+  ATTUNE_ASSIGN_OR_RETURN(const Config usual, solver.DefaultConfig(problem, target));
+  return ConfigSpace::FromConfigs({usual});
 }
 
 Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64_t head) {
@@ -54,7 +63,7 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
 }
 
 Status CandidateSource::AddListed(const SolverId& solver, const std::vector<Config>& configs) {
-  if (configs.empty()) return Status::Ok();
+  if (configs.empty() || !options_.only_configs.empty()) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(ConfigSpace space, ConfigSpace::FromConfigs(configs));
   return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()));
 }

@@ -30,6 +30,9 @@ class CandidateSource {
     std::string searcher = "local";  // For spaces above kExhaustiveSize.
     uint64_t seed = 1;
     bool drop_hopeless = true;  // Stop asking a solver that stays kHopelessRatio behind the best.
+    // By solver name, the one config that it is asked for; its default if others have one and it
+    // has none. Empty: whole spaces.
+    std::map<std::string, Config> only_configs = {};
   };
 
   // A solver whose space cannot be made is left out with a note. Fails if the searcher's name is
@@ -39,7 +42,8 @@ class CandidateSource {
                                         const Options& options, std::vector<std::string>* notes);
 
   // Further configs of `solver`, which the device listed, best guess first: the guesses are asked
-  // next. kInvalidArgument if the list is no space (ConfigSpace::FromConfigs); empty ones are none.
+  // next. kInvalidArgument if the list is no space (ConfigSpace::FromConfigs); empty ones are none,
+  // and so are all where only_configs says what is asked for.
   Status AddListed(const SolverId& solver, const std::vector<Config>& configs);
 
   // At most `max_count` candidates that were not asked before; empty when there is nothing more to
@@ -75,6 +79,9 @@ class CandidateSource {
   };
 
   explicit CandidateSource(Options options) : options_(std::move(options)) {}
+  // What is asked of `solver` where only_configs says so.
+  Result<ConfigSpace> OnlyConfig(const Solver& solver, const Problem& problem,
+                                 const Target& target) const;
   // Of the first `head` configs somebody thinks that they are good.
   Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head);
   bool IsHopeless(const Arm& arm) const;

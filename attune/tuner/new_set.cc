@@ -31,6 +31,7 @@ void NoteTerms(const TuneOptions& options, Environment& environment) {
   note("tuning.max_launches", options.limits.max_launches);
   note("tuning.max_time_ns", options.limits.max_time_ns);
   note("tuning.max_listed", options.max_listed);
+  if (!options.only_configs.empty()) environment[std::string(kSearchTerm)] = "find";
   if (terms.output_check.has_value()) {
     environment["tuning.output_check"] =
         fmt::format("{}_{}", terms.output_check->atol, terms.output_check->rtol);

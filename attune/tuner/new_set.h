@@ -12,6 +12,9 @@ namespace attune {
 // Of the environment that a set is recorded with: the time that its problem had, in nanoseconds.
 inline constexpr std::string_view kPerProblemTerm = "tuning.per_problem_ns";
 
+// Where each solver had one config (TuneOptions::only_configs), and nothing was searched: "find".
+inline constexpr std::string_view kSearchTerm = "tuning.search";
+
 // A set of `problem` that begins now: with a new id, here, under the terms of `options`, which
 // stand in its environment and decide nothing about where it is valid.
 MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const TuneOptions& options);

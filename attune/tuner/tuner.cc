@@ -103,6 +103,11 @@ Tuner::Applicability Tuner::FindSolvers(const Problem& problem) const {
   return result;
 }
 
+bool Tuner::IsWanted(const Solver& solver) const {
+  if (!options_.only_solvers.empty()) return options_.only_solvers.contains(solver.id().name);
+  return options_.solver_filter.empty() ? !solver.traits().last_resort : IsNamed(solver);
+}
+
 bool Tuner::IsNamed(const Solver& solver) const {
   const auto& filter = options_.solver_filter;
   return std::any_of(filter.begin(), filter.end(), [&](const std::string& part) {
@@ -123,12 +128,11 @@ Result<std::vector<const Solver*>> Tuner::FindParticipants(const Problem& proble
   const Solver& baseline = *found.solvers.front();
   std::vector<const Solver*> chosen = {&baseline};
   for (const Solver* solver : found.solvers) {
-    const bool wanted =
-        options_.solver_filter.empty() ? !solver->traits().last_resort : IsNamed(*solver);
-    if (wanted && solver != &baseline) chosen.push_back(solver);
+    if (solver != &baseline && IsWanted(*solver)) chosen.push_back(solver);
   }
   const Status choice = CheckLeavesAChoice(baseline);
-  if (choice.ok() || chosen.size() > 1 || IsNamed(baseline)) return chosen;
+  const bool is_asked_for = IsNamed(baseline) || options_.only_solvers.contains(baseline.id().name);
+  if (choice.ok() || chosen.size() > 1 || is_asked_for) return chosen;
   return Unsupported(fmt::format("{} It is timed all the same if the solver filter names it: {}.",
                                  choice.message(), baseline.id().name));
 }

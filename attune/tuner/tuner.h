@@ -32,6 +32,12 @@ struct TuneOptions {
   // Only solvers whose name contains one of these; empty means all. The default candidate always
   // takes part.
   std::vector<std::string> solver_filter;
+  // Only solvers of these names, and no part of them, last resorts too; empty means what the filter
+  // says. The default candidate always takes part.
+  std::set<std::string> only_solvers = {};
+  // Of each solver that takes part its one config here, or its default: nothing is searched. Empty:
+  // everything is.
+  std::map<std::string, Config> only_configs = {};
   // No solver that runs code of one of these takes part, not even for the default candidate: words
   // of solver names, by the rule of match_policy.h ("openblas", "conv-direct").
   std::set<std::string> excluded_libraries = {};
@@ -141,6 +147,8 @@ class Tuner {
   };
   Applicability FindSolvers(const Problem& problem) const;
   bool IsNamed(const Solver& solver) const;
+  // Whether it takes part beside the baseline.
+  bool IsWanted(const Solver& solver) const;
 
   TunerParts parts_;
   TuneOptions options_;

@@ -62,10 +62,8 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
   run_end_ns_ = bounds.end_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
-  CandidateSource::Options source_options;
-  source_options.searcher = options_.searcher;
-  source_options.seed = options_.seed;
-  source_options.drop_hopeless = options_.searcher != "exhaustive";
+  const CandidateSource::Options source_options = {
+      options_.searcher, options_.seed, options_.searcher != "exhaustive", options_.only_configs};
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateSource source,
       CandidateSource::Create(problem_, parts_.target, solvers, source_options, &report_.notes));

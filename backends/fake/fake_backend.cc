@@ -39,11 +39,12 @@ class FakeBackend final : public Backend {
     return reports;
   }
   std::vector<LibraryReport> Libraries() const override {
-    return {{"fakelib", true, "1.0", "fake-build", "", ""},
+    return {{"fakelib", true, script_.library_version(), "fake-build", "", ""},
             {"absentlib", false, "", "", "", "It does not exist; nothing brings it."}};
   }
   Environment DescribeEnvironment() const override {
-    Environment environment = {{"library.fakelib", "1.0"}, {"policy.fake_wait", "passive"}};
+    Environment environment = {{"library.fakelib", script_.library_version()},
+                               {"policy.fake_wait", "passive"}};
     if (!script_.tiled_version().empty()) {
       environment["library.tiled"] = script_.tiled_version();
     }

@@ -144,6 +144,10 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
     tiled_version_ = value;
     return Status::Ok();
   }
+  if (key == "library_version") {
+    library_version_ = value;
+    return Status::Ok();
+  }
   if (key == "gone_if") {
     gone_if_ = value;
     return Status::Ok();
@@ -153,7 +157,7 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   return InvalidArgument(
       fmt::format("The device has no setting '{}'; it has seed, drift, listed, count, broken, "
                   "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
-                  "clock_reasons, conditions, tiled_version, gone_if.",
+                  "clock_reasons, conditions, tiled_version, library_version, gone_if.",
                   key));
 }
 

@@ -70,8 +70,8 @@ struct FakeBehaviour {
 // (the number of one that cannot be opened), listed, how many configs the device lists for
 // fake.listed, a solver that is there if it lists any, and what the device says of itself: the
 // fields of DeviceConditions by their names, clock_reasons parted by commas or `none`, or
-// conditions=crash for a device that kills whoever asks; tiled_version is that of a library which
-// fake.tiled runs, unknown unless it is set; and gone_if names a file that is made when a candidate
+// conditions=crash for a device that kills whoever asks; tiled_version is that of code which
+// fake.tiled runs, unknown unless it is set; library_version that of the library; and gone_if names a file that is made when a candidate
 // loses the device, which no process can open as long as it is there.
 class FakeScript {
  public:
@@ -89,6 +89,7 @@ class FakeScript {
   const DeviceConditions& conditions() const { return conditions_; }
   bool asking_kills() const { return asking_kills_; }
   const std::string& tiled_version() const { return tiled_version_; }
+  const std::string& library_version() const { return library_version_; }
   const std::string& gone_if() const { return gone_if_; }
 
  private:
@@ -118,6 +119,7 @@ class FakeScript {
   DeviceConditions conditions_;
   bool asking_kills_ = false;
   std::string tiled_version_;
+  std::string library_version_ = "1.0";
   std::string gone_if_;
 };
 
