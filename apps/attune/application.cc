@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/attune/session/solver_survey.h"
 #include "attune/record/memory_store.h"
+#include "attune/session/session_records.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -16,6 +20,20 @@ std::string Joined(const std::vector<std::pair<std::string, int64_t>>& tags) {
   std::string text;
   for (const auto& [tag, count] : tags) text += fmt::format("{}{}", text.empty() ? "" : ", ", tag);
   return text;
+}
+
+// Each once, with the sum of its weights.
+void AddProblems(const std::vector<TaggedProblem>& some, std::vector<TaggedProblem>& problems) {
+  std::map<Fingerprint, size_t> positions;
+  for (size_t i = 0; i < problems.size(); ++i) positions.emplace(KeyOf(problems[i].problem), i);
+  for (const TaggedProblem& tagged : some) {
+    const auto [position, is_new] = positions.emplace(KeyOf(tagged.problem), problems.size());
+    if (is_new) {
+      problems.push_back(tagged);
+    } else {
+      problems[position->second].weight += tagged.weight;
+    }
+  }
 }
 
 // Zeros for what is not there.
@@ -44,15 +62,28 @@ const BackendList& Application::lazy_backends() {
   return lazy_backends_;
 }
 
+Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
+  auto records = RecordsIn(database);
+  auto sessions = SessionsIn(database);
+  if (!session_name_.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(session_, sessions->Find(session_name_));
+    session_records_ = RecordsOf(session_->id, *records, *sessions);
+  }
+  store_ = std::move(records);
+  sessions_ = std::move(sessions);
+  imports_ = ImportsIn(database);
+  jobs_ = JobsIn(std::move(database));
+  return Status::Ok();
+}
+
 Result<RecordStore*> Application::store() {
-  if (store_) return store_.get();
+  if (store_) return session_records_ ? session_records_.get() : store_.get();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path));
-  store_ = RecordsIn(database);
-  imports_ = ImportsIn(database);
+  ATTUNE_RETURN_IF_ERROR(TakeStores(database));
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   opened_ = IdentityOf(file);
-  return store_.get();
+  return store();
 }
 
 Status Application::CheckDatabaseIsKept() const {
@@ -66,24 +97,28 @@ Status Application::CheckDatabaseIsKept() const {
 }
 
 Result<RecordStore*> Application::StoreToRead() {
-  if (store_) return store_.get();
+  if (store_) return store();
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
-    store_ = RecordsIn(*opened);
-    imports_ = ImportsIn(*opened);
-  } else if (opened.error().code() != StatusCode::kNotFound) {
-    return opened.error();
-  } else if (database_.empty()) {
-    store_ = std::make_unique<MemoryStore>();
-  } else {
+    ATTUNE_RETURN_IF_ERROR(TakeStores(*opened));
+    return store();
+  }
+  if (opened.error().code() != StatusCode::kNotFound) return opened.error();
+  if (!database_.empty()) {
     return NotFound(
         fmt::format("{} Check the name after --db or in ATTUNE_DB; 'attune import FILE --tag TAG "
                     "--db {}' makes it.",
                     opened.error().message(), database_));
   }
+  if (!session_name_.empty()) {
+    return NotFound(fmt::format(
+        "There is no session '{}', nor anything else yet. 'attune session new {}' makes it.",
+        session_name_, session_name_));
+  }
+  store_ = std::make_unique<MemoryStore>();
   return store_.get();
 }
 
@@ -97,6 +132,17 @@ Result<ImportStore*> Application::ImportsToRead() {
   return imports_.get();
 }
 
+Result<std::string> Application::DeviceOf(const std::string& named) {
+  if (!named.empty()) return named;
+  if (session_name_.empty()) return std::string("cpu");
+  ATTUNE_RETURN_IF_ERROR(StoreToRead().status());
+  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace place, FindSessionPlace(*this, *session_));
+  if (place.has_device()) return place.device_spec;
+  return Unavailable(
+      fmt::format("The device of session '{}' is not here. 'attune devices' says what is missing.",
+                  session_->name));
+}
+
 Result<std::vector<TaggedProblem>> Application::ProblemsOf(const std::string& tag) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, store());
   ATTUNE_ASSIGN_OR_RETURN(const auto tags, records->Tags());
@@ -107,6 +153,39 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOf(const std::string& ta
       tags.empty() ? "The database has none yet; 'attune import FILE --tag TAG' makes one."
                    : fmt::format("Tags here: {}.", Joined(tags));
   return NotFound(fmt::format("There is no tag '{}'. {}", tag, known));
+}
+
+Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::string& model) {
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, store());
+  ATTUNE_ASSIGN_OR_RETURN(const Network wanted, NetworkOf(model, ""));
+  ATTUNE_ASSIGN_OR_RETURN(const auto networks, records->Networks());
+  std::vector<TaggedProblem> problems;
+  std::string known;
+  for (const auto& [network, count] : networks) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", Text(network));
+    const bool is_version =
+        wanted.model_version.empty() || wanted.model_version == network.model_version;
+    if (network.model != wanted.model || !is_version) continue;
+    ATTUNE_ASSIGN_OR_RETURN(const auto of_network, records->ProblemsOf(network));
+    AddProblems(of_network, problems);
+  }
+  if (!problems.empty()) return problems;
+  return NotFound(fmt::format(
+      "There is no network of model '{}'. {}", Printable(model),
+      known.empty()
+          ? "The database has none yet; 'attune import FILE --tag TAG --model NAME' makes "
+            "one."
+          : fmt::format("Networks here: {}.", known)));
+}
+
+Result<std::vector<TaggedProblem>> Application::ProblemsOfSession() {
+  ATTUNE_ASSIGN_OR_RETURN(auto problems, sessions_->Problems(session_->id));
+  if (!problems.empty()) return problems;
+  return FailedPrecondition(
+      fmt::format("Session '{0}' has no problems yet. 'attune import FILE --tag TAG --session {0}' "
+                  "brings some, "
+                  "and 'attune jobs load --session {0} --tag TAG' those of a tag that is there.",
+                  session_->name));
 }
 
 std::string_view ProgramVersion() { return "attune " ATTUNE_VERSION; }

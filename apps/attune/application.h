@@ -5,19 +5,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
+#include "attune/jobs/job_store.h"
 #include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 #include "attune/runtime/places.h"
+#include "attune/session/session_store.h"
 #include "attune/solver/backend.h"
 
 namespace attune {
+
+class SqlDatabase;
 
 // Exit statuses of the program.
 inline constexpr int kExitDone = 0;
@@ -49,6 +54,10 @@ class Application {
   // Set by --db, before or after the verb.
   void SetDatabase(std::string path) { database_ = std::move(path); }
 
+  // Set by --session, before the store is opened: from then on the records are those of the session
+  // alone, and what is measured is refused unless it belongs to it.
+  void UseSession(std::string name) { session_name_ = std::move(name); }
+
   const LoadedBackends& backends();
   // The same, each loaded when its devices are asked for, host first: for verbs that look at one
   // device and have to answer at once.
@@ -61,10 +70,19 @@ class Application {
   // kept yet it is an empty store; a database that --db names must exist. A verb uses this or
   // store(), not both.
   Result<RecordStore*> StoreToRead();
+  // Those of every session and of none, whatever --session names. REQUIRES: a store is open.
+  RecordStore& all_records() { return *store_; }
+  // The device that a verb works on: `named`; if that is empty that of the session, else "cpu".
+  Result<std::string> DeviceOf(const std::string& named);
   // What was imported of other programs, in the same database: of store(), or of StoreToRead(),
   // whichever the verb uses. Null where nothing was kept yet and nothing is to be written.
   Result<ImportStore*> imports();
   Result<ImportStore*> ImportsToRead();
+  // The sessions and their jobs, in the same way.
+  SessionStore* sessions() { return sessions_.get(); }
+  JobStore* jobs() { return jobs_.get(); }
+  // What --session names, once a store is open; nothing without that.
+  const std::optional<Session>& session() const { return session_; }
   // What store() opens: --db, else the default path.
   Result<std::string> DatabasePath() const;
   // kDataLoss if the database that store() opened was removed or replaced since: what was written
@@ -72,8 +90,16 @@ class Application {
   Status CheckDatabaseIsKept() const;
   // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
+  // The same for the networks of a model, MODEL or MODEL:VERSION, whatever the framework: their
+  // problems with the sum of their weights. kNotFound lists the networks that exist.
+  Result<std::vector<TaggedProblem>> ProblemsOfModel(const std::string& model);
+  // The problems of the session. kFailedPrecondition if it has none.
+  Result<std::vector<TaggedProblem>> ProblemsOfSession();
 
  private:
+  // All stores over `database`, or over none; with --session, the records of that.
+  Status TakeStores(std::shared_ptr<SqlDatabase> database);
+
   const int64_t begin_ns_;
   Output out_;
   Output err_;
@@ -82,7 +108,12 @@ class Application {
   BackendList lazy_backends_;
   std::unique_ptr<RecordStore> store_;
   std::unique_ptr<ImportStore> imports_;
-  FileIdentity opened_;  // Of the database, once store() opened it.
+  std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<JobStore> jobs_;
+  std::string session_name_;
+  std::optional<Session> session_;
+  std::unique_ptr<RecordStore> session_records_;  // Of session_, over store_.
+  FileIdentity opened_;                           // Of the database, once store() opened it.
 };
 
 // "attune 0.1.0".

@@ -196,7 +196,8 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
 Result<ChosenList> ChooseSelected(Application& application, const std::string& device,
                                   const ChoiceQuery& choices) {
   ChosenList list;
-  ATTUNE_ASSIGN_OR_RETURN(list.place, FindPlace(application.lazy_backends(), device));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string spec, application.DeviceOf(device));
+  ATTUNE_ASSIGN_OR_RETURN(list.place, FindPlace(application.lazy_backends(), spec));
   ATTUNE_ASSIGN_OR_RETURN(list.store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto selected, Resolve(application, choices.selection));
   ATTUNE_ASSIGN_OR_RETURN(list.problems, ChooseAll(*list.store, list.place, choices, selected));

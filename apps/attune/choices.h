@@ -75,7 +75,8 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);
 
-// What is best for the problems that were selected, on the device called `device`.
+// What is best for the problems that were selected, on the device that
+// Application::DeviceOf(`device`) names.
 struct ChosenList {
   Place place;
   RecordStore* store = nullptr;  // Of the application.

@@ -85,6 +85,11 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddTunableVerb(program, invocation);
   AddBuildVerb(program, invocation);
   AddMiopenVerb(program, invocation);
+  AddSessionVerb(program, invocation);
+  AddApplicabilityVerb(program, invocation);
+  AddJobsVerb(program, invocation);
+  AddStatusVerb(program, invocation);
+  AddNetworksVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =
@@ -149,6 +154,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return PrintUsageError(application.err(), program, error);
   }
+  application.UseSession(invocation.session);
   const Result<int> outcome = invocation.run(application);
   const Status written = application.out().Finish();
   if (!outcome.ok()) return PrintFailure(application.err(), program, outcome.error());

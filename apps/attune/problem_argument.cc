@@ -30,6 +30,11 @@ Result<std::vector<TaggedProblem>> Resolve(Application& application,
   std::vector<TaggedProblem> all;
   if (!selection.tag.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOf(selection.tag));
+  } else if (!selection.model.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOfModel(selection.model));
+  } else if (!selection.session.empty() && selection.problems.empty()) {
+    ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+    ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOfSession());
   }
   std::set<Fingerprint> seen;
   for (const TaggedProblem& tagged : all) seen.insert(KeyOf(tagged.problem));

@@ -18,13 +18,16 @@ Result<std::vector<Problem>> ParseProblemArgument(const std::string& text);
 // 4).
 Result<Problem> ParseOneProblem(const std::string& text);
 
-// --tag and --problem as several verbs take them.
+// --tag, --model, --session and --problem as several verbs take them.
 struct ProblemSelection {
   std::string tag;
+  std::string model;                  // MODEL or MODEL:VERSION.
+  std::string session;                // Its problems, where neither a tag nor a model is named.
   std::vector<std::string> problems;  // Arguments as in ParseProblemArgument.
 };
 
-// The problems of the tag, then those named, each once. REQUIRES: something is selected.
+// The problems of the tag, of the model, or else of the session, then those named, each once.
+// REQUIRES: something is selected.
 Result<std::vector<TaggedProblem>> Resolve(Application& application,
                                            const ProblemSelection& selection);
 

@@ -16,7 +16,7 @@ namespace {
 struct BestOptions {
   ChoiceQuery choices;
   std::string cache;
-  std::string device = "cpu";
+  std::string device;  // Application::DeviceOf.
   std::string target;  // Of imported databases, instead of a device.
   bool json = false;
 };
@@ -97,9 +97,9 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "best", "Show the best candidate of each problem, and on which evidence",
               "  attune best --tag resnet50\n"
               "  attune best --problem 'gemm@1{m=512,n=512,k=512}' --json");
-  AddSelectionOptions(*verb, options->choices.selection);
-  auto* device =
-      verb->add_option("--device", options->device, "Where it would run")->capture_default_str();
+  AddSelectionOptions(*verb, options->choices.selection, invocation);
+  auto* device = verb->add_option("--device", options->device, "Where it would run")
+                     ->default_str("cpu, or that of the session");
   verb->add_option("--target", options->target,
                    "A GPU that need not be here: what databases imported for it say")
       ->excludes(device)

@@ -396,7 +396,7 @@ void AddBuildVerb(CLI::App& program, Invocation& invocation) {
               "  attune build --target gfx90a --problem 'gemm@1{m=512,n=512,k=512}'\n"
               "  attune build --target sm_90 --tag resnet50 --json\n"
               "  attune build --target sm_90 --every-kernel --into /tmp/built");
-  CLI::Option_group* group = AddSelectionOptions(*verb, options->selection);
+  CLI::Option_group* group = AddSelectionOptions(*verb, options->selection, invocation);
   group
       ->add_flag("--every-kernel", options->every_kernel,
                  "All kernels that take any size, for what programs ask for most")

@@ -25,7 +25,8 @@ namespace {
 
 struct ExplainOptions {
   std::string problem;
-  std::string device = "cpu";
+  std::string device;  // Application::DeviceOf.
+  std::string session;
   std::string target;  // Of imported databases, instead of a device.
   bool json = false;
 };
@@ -302,13 +303,14 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
   PrintNotes("Notes", notes, out);
 }
 
-Result<int> RunExplain(Application& application, const ExplainOptions& options) {
+Result<int> RunExplain(Application& application, ExplainOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
   if (!options.target.empty()) {
     std::vector<TaggedProblem> asked;
     for (const Problem& problem : problems) asked.push_back({problem, 1});
     return miopen::PrintImportedBest(application, {options.target, true, options.json}, asked);
   }
+  ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
   ATTUNE_ASSIGN_OR_RETURN(const ProgramRuntime program,
                           ProgramRuntime::Make(options.device, application.named_database()));
   Json list = Json::array();
@@ -345,12 +347,13 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
           "direction, and --json prints an array")
       ->required();
   verb->add_option("--device", options->device, "Where it would run")
-      ->capture_default_str()
+      ->default_str("cpu, or that of the session")
       ->envname("ATTUNE_DEVICE");
   verb->add_option(
           "--target", options->target,
           "A GPU that need not be here: every candidate that databases imported for it have")
       ->type_name("TARGET");
+  AddSessionOption(*verb, options->session, invocation, "Records of this session alone");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

@@ -13,11 +13,11 @@ namespace attune {
 namespace {
 
 struct ExportOptions {
-  std::string tag;
+  ProblemSelection selection;
   std::string format;
   std::string file;
   std::string pytorch;  // Its version; empty: the file is for attune and for people.
-  std::string device = "cpu";
+  std::string device;   // Application::DeviceOf.
   bool json = false;
 };
 
@@ -25,7 +25,9 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
                  const std::vector<std::string>& skipped) {
   return {{"file", options.file},
           {"format", options.format},
-          {"tag", options.tag},
+          {"tag", options.selection.tag},
+          {"model", options.selection.model},
+          {"session", options.selection.session},
           {"problems", problems},
           {"left_out", skipped}};
 }
@@ -52,7 +54,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_RETURN_IF_ERROR(CheckPyTorch(options));
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
-                          ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
+                          ChooseSelected(application, options.device, {options.selection, {}}));
   std::vector<Choice> choices;
   std::vector<std::string> skipped;
   for (const ChosenProblem& problem : list.problems) {
@@ -90,7 +92,7 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
               "  attune export --tag llm --format tunableop -o tunableop_results0.csv\n"
               "  attune export --tag llm --device cuda:0 --format tunableop --pytorch 2.14.0 -o "
               "tunableop_results0.csv");
-  verb->add_option("--tag", options->tag, "The list")->required();
+  AddListOptions(*verb, options->selection, invocation)->require_option(1, 2);
   verb->add_option("--format", options->format, "json, csv, or a results file of TunableOp")
       ->required()
       ->check(CLI::IsMember({"json", "csv", "tunableop"}));
@@ -102,7 +104,8 @@ void AddExportVerb(CLI::App& program, Invocation& invocation) {
           "With tunableop: the version of the PyTorch that is to read the file, which gets "
           "its validators and the algorithms of cuBLASLt alone")
       ->type_name("VERSION");
-  verb->add_option("--device", options->device, "Where they would run")->capture_default_str();
+  verb->add_option("--device", options->device, "Where they would run")
+      ->default_str("cpu, or that of the session");
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

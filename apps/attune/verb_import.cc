@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,9 @@ constexpr const char* kStandardInput = "-";
 struct ImportOptions {
   std::string file;  // Or kStandardInput.
   std::string tag;
+  std::string model;  // MODEL or MODEL:VERSION; empty: of no network.
+  std::string framework;
+  std::string session;
   int64_t batch_size = 0;  // 0: as the list says.
   bool json = false;
 };
@@ -85,16 +89,30 @@ Result<ProblemList> ReadList(Application& application, const ImportOptions& opti
   return ReadProblemList(content, reading);
 }
 
+// Puts the problems under the tag, into the network and into the session, as far as these are
+// named.
+Status Keep(Application& application, const ImportOptions& options,
+            const std::optional<Network>& network, const ProblemList& list) {
+  std::vector<TaggedProblem> tagged;
+  tagged.reserve(list.problems.size());
+  for (const ListedProblem& listed : list.problems) {
+    tagged.push_back({listed.problem, static_cast<int64_t>(listed.count)});
+  }
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  ATTUNE_RETURN_IF_ERROR(store->AddProblems(options.tag, tagged));
+  if (network.has_value()) ATTUNE_RETURN_IF_ERROR(store->AddNetwork(*network, tagged));
+  if (options.session.empty()) return Status::Ok();
+  return application.sessions()->AddTag(application.session()->id, options.tag);
+}
+
 Result<int> RunImport(Application& application, const ImportOptions& options) {
+  std::optional<Network> network;
+  if (!options.model.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(network, NetworkOf(options.model, options.framework));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const ProblemList list, ReadList(application, options));
   if (!list.problems.empty()) {
-    std::vector<TaggedProblem> tagged;
-    tagged.reserve(list.problems.size());
-    for (const ListedProblem& listed : list.problems) {
-      tagged.push_back({listed.problem, static_cast<int64_t>(listed.count)});
-    }
-    ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
-    ATTUNE_RETURN_IF_ERROR(store->AddProblems(options.tag, tagged));
+    ATTUNE_RETURN_IF_ERROR(Keep(application, options, network, list));
   }
   if (options.json) {
     application.out().Print(Dump(ImportJson(list)));
@@ -123,6 +141,9 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       "Read problems: MIOpenDriver commands, TunableOp CSVs, canonical texts, mixed at will",
       "  attune import tests/data/driver/resnet50.txt --tag resnet50\n"
       "  attune import tests/data/driver/resnet50.txt --tag resnet50-b4 --batch-size 4\n"
+      "  attune import tests/data/driver/resnet50.txt --tag resnet50 --model Resnet50:1 "
+      "--framework "
+      "Pytorch:1\n"
       "  attune import tests/data/tunableop/untuned.csv --tag llm --json\n"
       "  grep -rh MIOpenDriver logs | attune import - --tag logs\n\n"
       "Exit status: 0 if every line was read, 3 if some or all were rejected, 1 if there was no "
@@ -137,6 +158,15 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
         if (has_text && Printable(tag) == tag) return "";
         return "A tag has to be seen and typed: no control characters, and not blanks alone.";
       });
+  CLI::Option* model =
+      verb->add_option("--model", options->model,
+                       "The network that the list is of, as NAME or NAME:VERSION: how often a line "
+                       "occurs is how often the network computes it")
+          ->type_name("MODEL");
+  verb->add_option("--framework", options->framework, "What runs it, as NAME or NAME:VERSION")
+      ->needs(model)
+      ->type_name("FRAMEWORK");
+  AddSessionOption(*verb, options->session, invocation, "The tag becomes one of this session");
   verb->add_option("--batch-size", options->batch_size,
                    "Batch size of every problem that has one, instead of what the list says")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))

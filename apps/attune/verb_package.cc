@@ -113,8 +113,10 @@ class NewFolder {
 
 Result<int> RunCreate(Application& application, const PackageOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto folder, NewFolder::Make(options.folder));
+  ChoiceQuery choices;
+  choices.selection.tag = options.tag;
   ATTUNE_ASSIGN_OR_RETURN(const ChosenList list,
-                          ChooseSelected(application, options.device, {{options.tag, {}}, {}}));
+                          ChooseSelected(application, options.device, choices));
   const Place& place = list.place;
   ATTUNE_RETURN_IF_ERROR(WritePackagedIndex(*list.store, options.tag, place.target,
                                             SelectionAt(place), options.folder));

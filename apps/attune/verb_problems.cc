@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kShownReasons = 10;
 
 struct ProblemsOptions {
-  std::string tag;
+  ProblemSelection selection;
   bool json = false;
 };
 
@@ -62,10 +62,11 @@ void PrintProblems(const std::vector<TaggedProblem>& problems, const SupportChec
 Result<int> RunProblems(Application& application, const ProblemsOptions& options) {
   std::vector<TaggedProblem> problems;
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  if (options.tag.empty()) {
+  const ProblemSelection& selection = options.selection;
+  if (selection.tag.empty() && selection.model.empty() && selection.session.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(problems, store->Problems(""));
   } else {
-    ATTUNE_ASSIGN_OR_RETURN(problems, application.ProblemsOf(options.tag));
+    ATTUNE_ASSIGN_OR_RETURN(problems, Resolve(application, selection));
   }
   const SupportCheck support(application.backends().list);
   if (options.json) {
@@ -86,7 +87,7 @@ void AddProblemsVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb = AddVerb(program, "problems", "List problems in the order of their import",
                            "  attune problems --tag resnet50\n"
                            "  attune problems --json");
-  verb->add_option("--tag", options->tag, "Only problems with this tag");
+  AddListOptions(*verb, options->selection, invocation);
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

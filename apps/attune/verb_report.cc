@@ -13,9 +13,9 @@ namespace attune {
 namespace {
 
 struct ReportOptions {
-  std::string tag;
+  ProblemSelection selection;
   std::string file;
-  std::string device = "cpu";
+  std::string device;  // Application::DeviceOf.
   bool json = false;
 };
 
@@ -25,7 +25,9 @@ Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t by
         return problem.chosen.choice && problem.chosen.choice->provenance != Provenance::kUntuned;
       });
   return {{"file", options.file},
-          {"tag", options.tag},
+          {"tag", options.selection.tag},
+          {"model", options.selection.model},
+          {"session", options.selection.session},
           {"problems", data.problems.size()},
           {"tuned", measured},
           {"sets", data.sets},
@@ -34,14 +36,19 @@ Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t by
           {"bytes", bytes}};
 }
 
+ReportSubject SubjectOf(const ProblemSelection& selection) {
+  if (!selection.tag.empty()) return {selection.tag, selection.tag};
+  return {selection.model.empty() ? selection.session : selection.model, ""};
+}
+
 Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlace(application.lazy_backends(), options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string device, application.DeviceOf(options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(application.lazy_backends(), device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
-  ATTUNE_ASSIGN_OR_RETURN(const auto problems, application.ProblemsOf(options.tag));
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
-                          GatherReport(*store, place, options.tag, problems));
+                          GatherReport(*store, place, SubjectOf(options.selection), problems));
   const std::string page = RenderPage(data);
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, page));
   if (options.json) {
@@ -59,12 +66,14 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
 void AddReportVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = AddVerb(program, "report", "Write a self-contained HTML page with plots",
-                           "  attune report --tag resnet50 -o report.html");
-  verb->add_option("--tag", options->tag, "The list")->required();
+                           "  attune report --tag resnet50 -o report.html\n"
+                           "  attune report --model Resnet50:1 -o network.html");
+  AddListOptions(*verb, options->selection, invocation)->require_option(1, 2);
   verb->add_option("-o,--output", options->file, "The file, or - for standard output")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--device", options->device, "Where it was tuned")->capture_default_str();
+  verb->add_option("--device", options->device, "Where it was tuned")
+      ->default_str("cpu, or that of the session");
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

@@ -1,7 +1,6 @@
 // attune tune: measures the candidates of every problem that has no valid measurement yet.
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -16,6 +15,9 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
+#include "apps/attune/run_summary.h"
+#include "apps/attune/session/job_run.h"
+#include "apps/attune/session/solver_survey.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/wait_notice.h"
 #include "apps/attune/winner_table.h"
@@ -33,167 +35,18 @@ namespace {
 
 constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
 constexpr int64_t kMaxIterations = 1'000'000'000;
-constexpr int64_t kWorthSayingNs = 1'000'000'000;
 
 struct TuneVerbOptions {
   ProblemSelection selection;
-  std::string device = "cpu";
+  std::string device;              // Application::DeviceOf.
+  std::vector<std::string> steps;  // Of the jobs of a session.
+  bool stale = false;
   TuneOptions tune;
   RunOptions run;
   std::string cache = "warm";
   WorkshopLimits limits;
   bool json = false;
 };
-
-using Kind = ProblemOutcome::Kind;
-
-int64_t WaitedNs(const RunSummary& summary) {
-  int64_t waited_ns = 0;
-  for (const ProblemOutcome& outcome : summary.outcomes) waited_ns += outcome.report.waited_ns;
-  return waited_ns;
-}
-
-Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
-  Json json = {{"problem", Text(outcome.problem)},
-               {"outcome", Name(outcome.kind)},
-               {"message", outcome.message}};
-  if (outcome.kind != Kind::kTuned) return json;
-  const TuneReport& report = outcome.report;
-  json["set_id"] = report.set_id;
-  json["choice"] = report.choice ? ToJson(*report.choice) : Json(nullptr);
-  json["roofline_note"] =
-      report.choice ? RooflineNote(outcome.problem, report.choice->roofline_fraction, peaks) : "";
-  json["considered"] = report.considered;
-  json["qualified"] = report.qualified;
-  json["timed"] = report.timed;
-  json["quarantined"] = report.quarantined;
-  json["failures"] = Json::object();
-  for (const auto& [kind, count] : report.failures) {
-    json["failures"][std::string(Name(kind))] = count;
-  }
-  json["wall_ns"] = report.wall_ns;
-  json["busy_ns"] = report.busy_ns;
-  json["waited_ns"] = report.waited_ns;
-  json["is_steady"] = report.is_steady;
-  json["throttled"] = report.held_back_by;
-  json["stop_reason"] = report.stop_reason;
-  json["notes"] = report.notes;
-  return json;
-}
-
-Json SummaryJson(const RunSummary& summary, const Peaks& peaks) {
-  const OutcomeCounts counts = CountOutcomes(summary);
-  Json json;
-  for (const Kind kind : OutcomeCounts::kKinds) json[std::string(Name(kind))] = counts.Of(kind);
-  json["wall_ns"] = summary.wall_ns;
-  json["busy_ns"] = summary.busy_ns;
-  json["waited_ns"] = WaitedNs(summary);
-  json["useful_share"] = BusyShare(summary.busy_ns, summary.wall_ns);
-  json["problems"] = Json::array();
-  for (const ProblemOutcome& outcome : summary.outcomes) {
-    json["problems"].push_back(OutcomeJson(outcome, peaks));
-  }
-  return json;
-}
-
-// What went wrong, one line each, bounded: a run of thousands may fail for one reason.
-void PrintTroubles(const RunSummary& summary, Output& err) {
-  constexpr int kShown = 20;
-  for (const Kind kind : {Kind::kFailed, Kind::kUnsupported, Kind::kNotReached}) {
-    int shown = 0;
-    for (const ProblemOutcome& outcome : summary.outcomes) {
-      const bool is_silent = kind == Kind::kNotReached && outcome.message.empty();
-      if (outcome.kind != kind || is_silent || ++shown > kShown) continue;
-      err.Print(fmt::format("{}: {}: {}\n", Name(kind), Text(outcome.problem),
-                            Printable(outcome.message)));
-    }
-    if (shown > kShown) err.Print(fmt::format("... and {} more.\n", shown - kShown));
-  }
-}
-
-// The times of problems on which the machine, or a tiny --per-problem, left no trust.
-void PrintIfUnsteady(const RunSummary& summary, Output& err) {
-  const auto count =
-      std::count_if(summary.outcomes.begin(), summary.outcomes.end(),
-                    [](const ProblemOutcome& outcome) { return !outcome.report.is_steady; });
-  if (count == 0) return;
-  err.Print(fmt::format(
-      "attune tune: The machine seems busy: the default or the winner of {} of {} problems tuned "
-      "has an interval wider than ±{:.0f} %. With --retune, on an idle machine or with a longer "
-      "--per-problem, they are measured again.\n",
-      count, CountOutcomes(summary).Of(Kind::kTuned), 100 * kMostSteadySpread));
-}
-
-std::string CandidateLine(const RunSummary& summary) {
-  int64_t considered = 0;
-  int64_t quarantined = 0;
-  std::map<FailureKind, int64_t> failures;
-  for (const ProblemOutcome& outcome : summary.outcomes) {
-    considered += outcome.report.considered;
-    quarantined += outcome.report.quarantined;
-    for (const auto& [kind, count] : outcome.report.failures) failures[kind] += count;
-  }
-  if (considered == 0) return "";
-  std::string text = fmt::format("{} candidates tried", considered);
-  for (const auto& [kind, count] : failures) text += fmt::format(", {} {}", count, Name(kind));
-  if (quarantined > 0) {
-    text += fmt::format(
-        ", {} left out because they crashed or hung before "
-        "(--retry-quarantined tries them again)",
-        quarantined);
-  }
-  return text + ".\n";
-}
-
-// Problems that were tuned before, in less time.
-std::string AgainLine(const RunSummary& summary) {
-  const auto again = std::count_if(
-      summary.outcomes.begin(), summary.outcomes.end(), [](const ProblemOutcome& outcome) {
-        return outcome.kind == Kind::kTuned && !outcome.message.empty();
-      });
-  if (again == 0) return "";
-  return fmt::format("Measured again, because they had less time before: {}.\n", again);
-}
-
-// Problems that were measured again, and whose earlier evidence is better.
-std::string KeptLine(const RunSummary& summary) {
-  const auto kept = std::count_if(
-      summary.outcomes.begin(), summary.outcomes.end(), [](const ProblemOutcome& outcome) {
-        const TuneReport& report = outcome.report;
-        return report.choice.has_value() && report.choice->set_id != report.set_id;
-      });
-  if (kept == 0) return "";
-  return fmt::format(
-      "{} of them keep what was measured before: the new evidence is worse. A longer --per-problem "
-      "makes it better.\n",
-      kept);
-}
-
-std::string SummaryLines(const RunSummary& summary) {
-  const OutcomeCounts counts = CountOutcomes(summary);
-  std::string text = fmt::format("\n{} in {}", Text(counts), FormatWait(summary.wall_ns));
-  if (counts.Of(Kind::kTuned) > 0) {
-    text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
-                        100 * BusyShare(summary.busy_ns, summary.wall_ns));
-  }
-  if (const int64_t waited_ns = WaitedNs(summary); waited_ns >= kWorthSayingNs) {
-    text += fmt::format(", {} of it waiting for others to measure", FormatWait(waited_ns));
-  }
-  return text + ".\n" + AgainLine(summary) + KeptLine(summary) + CandidateLine(summary);
-}
-
-// Whether another run gets further than this one: it would begin with what exceeds a run, too, and
-// go on behind that only if something is tuned by now.
-bool GoesOn(const RunSummary& summary) {
-  const auto is_open = [](const ProblemOutcome& outcome) {
-    return outcome.kind == Kind::kNotReached && !outcome.exceeds_run;
-  };
-  const auto& outcomes = summary.outcomes;
-  const bool is_blocked = std::any_of(outcomes.begin(), outcomes.end(),
-                                      [](const auto& outcome) { return outcome.exceeds_run; });
-  return std::any_of(outcomes.begin(), outcomes.end(), is_open) &&
-         (!is_blocked || CountOutcomes(summary).Of(Kind::kTuned) > 0);
-}
 
 void PrintWinners(const std::vector<ChosenProblem>& chosen, RunSummary summary,
                   Application& application) {
@@ -207,20 +60,11 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen, RunSummary summary,
   PrintTroubles(summary, application.err());
   for (const ChosenProblem& problem : chosen) PrintNotes(problem, application.err());
   PrintIfThrottled(chosen, application.err());
-  if (CountOutcomes(summary).Of(Kind::kNotReached) > 0) {
+  if (CountOutcomes(summary).Of(ProblemOutcome::Kind::kNotReached) > 0) {
     application.err().Print(
         fmt::format("The run ended before every problem was reached.{}\n",
                     GoesOn(summary) ? " The same command goes on from here." : ""));
   }
-}
-
-// Said with --json too, because the exit status alone does not explain itself.
-void PrintInVain(const RunSummary& summary, Output& err) {
-  const OutcomeCounts counts = CountOutcomes(summary);
-  if (!counts.IsInVain()) return;
-  err.Print(
-      fmt::format("attune tune: None of {} problems could be tuned: {} unsupported, {} failed.\n",
-                  counts.all(), counts.Of(Kind::kUnsupported), counts.Of(Kind::kFailed)));
 }
 
 // A candidate above the peak of arithmetic proves that the peak was measured under load: it is
@@ -279,10 +123,10 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   FlightTurns turns(database, application.err());
   run.turns = &turns;
-  IndexKeeper index(store, IndexPathOf(database), clock, application.err());
+  IndexKeeper index(application.all_records(), IndexPathOf(database), clock, application.err());
   Result<RunSummary> summary = TuneAll(tuner, problems, run, [&](const RunProgress& state) {
     progress.Show(state);
-    if (state.finished == nullptr || state.finished->kind != Kind::kTuned) return;
+    if (state.finished == nullptr || state.finished->kind != ProblemOutcome::Kind::kTuned) return;
     index.NoteTuned();
     peaks.Note(state.finished->report, [&] { return !interruption.requested(); });
   });
@@ -405,15 +249,95 @@ Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& o
   return ExitStatusOf(CountOutcomes(summary));
 }
 
+// --step and --stale are about the jobs of a session, all of them.
+Status CheckJobOptions(const TuneVerbOptions& options) {
+  const ProblemSelection& selection = options.selection;
+  const bool is_whole = !selection.session.empty() && selection.tag.empty() &&
+                        selection.model.empty() && selection.problems.empty();
+  if ((options.steps.empty() && !options.stale) || is_whole) return Status::Ok();
+  return InvalidArgument(
+      "--step and --stale are about the jobs of a session: give --session, and no problems beside "
+      "it.");
+}
+
+// Whether the jobs of a session are to be done: it has some, and no problems are named.
+Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) {
+  const ProblemSelection& selection = options.selection;
+  const bool names_problems =
+      !selection.tag.empty() || !selection.model.empty() || !selection.problems.empty();
+  if (selection.session.empty() || names_problems) return false;
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(application.session()->id, {}));
+  if (jobs.empty() && (options.stale || !options.steps.empty())) {
+    return FailedPrecondition(
+        fmt::format("Session '{0}' has no jobs. 'attune jobs load --session {0} --tag TAG --steps "
+                    "perf:compile,perf:measure' queues some.",
+                    selection.session));
+  }
+  return !jobs.empty();
+}
+
+// Where the jobs of a session are done, with what measures them if the device is here.
+struct JobPlace {
+  SessionPlace place;
+  std::unique_ptr<Workshop> workshop;
+};
+
+Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& options) {
+  JobPlace opened;
+  ATTUNE_ASSIGN_OR_RETURN(opened.place, FindSessionPlace(application, *application.session()));
+  if (!opened.place.has_device() && options.device.empty()) return opened;
+  const std::string& device = options.device.empty() ? opened.place.device_spec : options.device;
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
+  ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
+  opened.place.backend = place.backend;
+  opened.place.device_spec = place.device_spec;
+  opened.place.target = place.target;
+  opened.place.environment = place.environment;
+  ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options));
+  PrintIfThereAreNoPeaks(*opened.workshop, application.err());
+  PrintIfThereAreNoTurns(*opened.workshop, application.err());
+  return opened;
+}
+
+Result<int> TuneJobs(Application& application, const TuneVerbOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const JobPlace opened, OpenJobPlace(application, options));
+  const OrderlyInterruption interruption;
+  JobRunOptions run;
+  for (const std::string& step : options.steps) {
+    ATTUNE_ASSIGN_OR_RETURN(run.steps.emplace_back(), ParseJobStep(step));
+  }
+  run.stale = options.stale;
+  run.tune = options.tune;
+  if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
+  run.stop_requested = [&] { return interruption.requested(); };
+  ATTUNE_ASSIGN_OR_RETURN(const JobRunSummary summary,
+                          RunJobs(application, opened.place, opened.workshop.get(), run));
+  application.out().Print(options.json ? Dump(ToJson(summary)) : Text(summary));
+  application.out().Flush();
+  constexpr size_t kShown = 20;
+  for (size_t i = 0; i < std::min(kShown, summary.troubles.size()); ++i) {
+    application.err().Print(fmt::format("failed: {}\n", Printable(summary.troubles[i])));
+  }
+  ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
+  return ExitStatusOf(summary);
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_jobs, IsOfJobs(application, options));
+  if (has_jobs) return TuneJobs(application, options);
+  if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  if (application.session()) ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(application, place, options));
   PrintIfThereAreNoPeaks(*workshop, application.err());
@@ -438,12 +362,21 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   return ExitStatusOf(CountOutcomes(summary));
 }
 
-void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options) {
-  AddSelectionOptions(verb, options.selection);
+void AddJobOptions(CLI::App& verb, TuneVerbOptions& options) {
+  verb.add_option("--step", options.steps,
+                  "Of a session's jobs only those of this step, as perf:compile; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("STEP");
+  verb.add_flag("--stale", options.stale,
+                "Of a session's jobs also those again whose solver has changed since");
+}
+
+void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invocation) {
+  AddSelectionOptions(verb, options.selection, invocation);
   verb.add_option("--device", options.device,
                   "Where candidates run, as 'attune devices' lists it; BACKEND:all is every device "
                   "of one, at the same time")
-      ->capture_default_str();
+      ->default_str("cpu, or that of the session");
   AddDurationOption(verb, "--budget", options.run.budget_ns,
                     "Time for the whole run. A problem that was begun is finished, which takes "
                     "--per-problem, unless its reference would take longer, or nothing of it is "
@@ -502,11 +435,13 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "  attune tune --tag resnet50 --budget 3m\n"
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
       "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n"
-      "  attune tune --tag resnet50 --device cuda:all\n\n"
+      "  attune tune --tag resnet50 --device cuda:all\n"
+      "  attune tune --session may --step perf:compile\n\n"
       "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "
       "not "
       "reached,\n1 if none could be tuned.");
-  AddTuneOptions(*verb, *options);
+  AddTuneOptions(*verb, *options, invocation);
+  AddJobOptions(*verb, *options);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunTune(application, *options); };
   });

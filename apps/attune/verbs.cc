@@ -31,15 +31,39 @@ Status CheckJsonHasRoom(bool json, const std::string& file) {
       "--json prints on standard output, where '-o -' puts the file. Name a file after -o.");
 }
 
-CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection) {
-  auto* group = verb.add_option_group("problems", "What to work on, at least one of");
-  group->add_option("--tag", selection.tag, "Problems with this tag");
+CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& invocation,
+                              const std::string& description) {
+  const auto take = [&name, &invocation](const std::string& given) {
+    name = given;
+    invocation.session = given;
+  };
+  return verb.add_option_function<std::string>("--session", take, description)->type_name("NAME");
+}
+
+CLI::Option_group* AddListOptions(CLI::App& verb, ProblemSelection& selection,
+                                  Invocation& invocation) {
+  auto* group = verb.add_option_group("problems", "What to work on");
+  CLI::Option* tag = group->add_option("--tag", selection.tag, "Problems with this tag");
+  group
+      ->add_option("--model", selection.model,
+                   "Problems of this network, as MODEL or MODEL:VERSION")
+      ->type_name("MODEL")
+      ->excludes(tag);
+  AddSessionOption(*group, selection.session, invocation,
+                   "Records of this session alone, and its problems where no others are named");
+  return group;
+}
+
+CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection,
+                                       Invocation& invocation) {
+  auto* group = AddListOptions(verb, selection, invocation);
+  group->description("What to work on, at least one of");
   group
       ->add_option("--problem", selection.problems,
                    "A canonical problem text or a MIOpenDriver command line; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PROBLEM");
-  group->require_option(1, 2);
+  group->require_option(1, 3);
   return group;
 }
 

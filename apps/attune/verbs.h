@@ -17,6 +17,7 @@ namespace attune {
 // What the command line asked for: set by the verb that was given, run by main() after parsing. The
 // result is an exit status; a Status is printed as a sentence.
 struct Invocation {
+  std::string session;  // Of --session: what the application is told before it runs.
   std::function<Result<int>(Application&)> run;
 };
 
@@ -36,6 +37,11 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation);
 void AddTunableVerb(CLI::App& program, Invocation& invocation);
 void AddBuildVerb(CLI::App& program, Invocation& invocation);
 void AddMiopenVerb(CLI::App& program, Invocation& invocation);
+void AddSessionVerb(CLI::App& program, Invocation& invocation);
+void AddApplicabilityVerb(CLI::App& program, Invocation& invocation);
+void AddJobsVerb(CLI::App& program, Invocation& invocation);
+void AddStatusVerb(CLI::App& program, Invocation& invocation);
+void AddNetworksVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,
@@ -49,9 +55,19 @@ void AddJsonFlag(CLI::App& verb, bool& json,
 // standard output.
 Status CheckJsonHasRoom(bool json, const std::string& file);
 
-// --tag and --problem (repeatable), at least one of which must be given. Returns their group, which
-// other ways to name problems may be added to.
-CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection);
+// --tag or --model, --session, and --problem (repeatable), at least one of which must be given.
+// Returns their group, which other ways to name problems may be added to. --session is told to the
+// application of `invocation` before the verb runs.
+CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection,
+                                       Invocation& invocation);
+
+// The same without --problem, for verbs that work on lists; none of them has to be given.
+CLI::Option_group* AddListOptions(CLI::App& verb, ProblemSelection& selection,
+                                  Invocation& invocation);
+
+// --session alone, into `name`, and told in the same way.
+CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& invocation,
+                              const std::string& description);
 
 // Writes `content` to `file` so that a crash leaves the old file or the new one; "-" is standard
 // output.

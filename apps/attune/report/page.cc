@@ -225,7 +225,7 @@ std::string RenderPage(const ReportData& data) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>attune: {0}</title>\n<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n"
       "<p class=\"soft\">Tuned on {2} ({3}, {4} units). Report of {5}.</p>\n",
-      HtmlEscaped(data.tag), ReportStyle(), HtmlEscaped(data.place.target.device),
+      HtmlEscaped(data.title), ReportStyle(), HtmlEscaped(data.place.target.device),
       HtmlEscaped(data.place.target.arch), data.place.target.compute_units,
       FormatMoment(data.made_unix_ns));
   html += Tiles(data);

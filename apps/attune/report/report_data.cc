@@ -120,25 +120,34 @@ class Gatherer {
 
 }  // namespace
 
-Result<ReportData> GatherReport(RecordStore& store, const Place& place, const std::string& tag,
+Result<ReportData> GatherReport(RecordStore& store, const Place& place,
+                                const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems) {
   ReportData data;
-  data.tag = tag;
+  data.title = subject.title;
   data.place = place;
   data.made_unix_ns = NowUnixNs();
   ChoiceQuery choices;
-  choices.selection.tag = tag;
+  choices.selection.tag = subject.tag;
   ATTUNE_ASSIGN_OR_RETURN(auto chosen, ChooseAll(store, place, choices, problems));
   for (ChosenProblem& problem : chosen) data.problems.push_back({std::move(problem), {}, {}});
   Gatherer gatherer(data);
   RecordQuery query;
-  query.tag = tag;
   query.backend = std::string(place.backend->name());
   query.with_samples = false;
-  ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& set) {
+  const auto add = [&](const RecordedSet& set) {
     gatherer.Add(set);
     return Status::Ok();
-  }));
+  };
+  if (!subject.tag.empty()) {
+    query.tag = subject.tag;
+    ATTUNE_RETURN_IF_ERROR(store.Visit(query, add));
+  } else {
+    for (const TaggedProblem& tagged : problems) {
+      query.problem = tagged.problem;
+      ATTUNE_RETURN_IF_ERROR(store.Visit(query, add));
+    }
+  }
   gatherer.Finish();
   return data;
 }

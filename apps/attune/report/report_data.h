@@ -38,7 +38,7 @@ struct FailureCount {
 };
 
 struct ReportData {
-  std::string tag;
+  std::string title;
   Place place;
   int64_t made_unix_ns = 0;
   std::vector<ReportProblem> problems;
@@ -49,8 +49,15 @@ struct ReportData {
   int64_t trials = 0;
 };
 
+// What a page is about.
+struct ReportSubject {
+  std::string title;
+  std::string tag;  // If the problems are those of one: read at once, then.
+};
+
 // Reads everything that the store has of `problems` on the backend of `place`.
-Result<ReportData> GatherReport(RecordStore& store, const Place& place, const std::string& tag,
+Result<ReportData> GatherReport(RecordStore& store, const Place& place,
+                                const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems);
 
 }  // namespace attune

@@ -1,0 +1,27 @@
+// What records say of the solvers that jobs are of.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/jobs/job.h"
+#include "attune/record/record_store.h"
+#include "attune/space/config.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// For each of `jobs`, in order, an empty error if a candidate of its solver was built and verified
+// in the set `set_id` of `records`; else what became of the last that was tried, or "budget" if
+// none was.
+Result<std::vector<JobError>> OutcomesIn(RecordStore& records, const std::string& set_id,
+                                         const std::vector<Job>& jobs);
+
+// For each of `solvers` the config that was the fastest in the newest set in which its space was
+// searched, in the final if it came that far; nothing for one of which none is recorded.
+Result<std::map<std::string, Config>> RecordedConfigs(RecordStore& records, const Problem& problem,
+                                                      const std::vector<SolverId>& solvers);
+
+}  // namespace attune

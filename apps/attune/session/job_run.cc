@@ -1,0 +1,436 @@
+#include "apps/attune/session/job_run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/attune/index_keeper.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/progress.h"
+#include "apps/attune/session/job_outcomes.h"
+#include "apps/attune/session/stale_jobs.h"
+#include "attune/base/steady_time.h"
+#include "attune/base/user_at_host.h"
+#include "attune/compile/builder.h"
+#include "attune/compile/default_kernel_cache.h"
+#include "attune/index/index_writer.h"
+#include "attune/jobs/lease_keeper.h"
+#include "attune/tuner/candidate_source.h"
+#include "attune/verify/parallel_for.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kLeaseNs = 60'000'000'000;
+// Nobody can be evaluated on a machine where so many problems in a row could not.
+constexpr int kMostFailuresInARow = 3;
+
+std::string Owner() { return fmt::format("{}:{}", UserAtHost(), ::getpid()); }
+
+// Whether `owner` was a process of this user on this machine, and is none now.
+bool IsGone(const std::string& owner) {
+  const std::string here = UserAtHost() + ":";
+  if (!owner.starts_with(here)) return false;
+  pid_t process = 0;
+  const char* const end = owner.data() + owner.size();
+  const auto [rest, error] = std::from_chars(owner.data() + here.size(), end, process);
+  return error == std::errc() && rest == end && process > 0 && ::kill(process, 0) != 0 &&
+         errno == ESRCH;
+}
+
+// A config of a job that is compiled.
+struct Build {
+  size_t job = 0;
+  const Solver* solver = nullptr;
+  Config config;
+  BuildOutcome outcome;
+};
+
+class JobRunner {
+ public:
+  JobRunner(Application& application, const SessionPlace& place, Workshop* workshop,
+            const JobRunOptions& options, RecordStore& records)
+      : application_(application),
+        jobs_(*application.jobs()),
+        session_id_(application.session()->id),
+        place_(place),
+        workshop_(workshop),
+        options_(options),
+        records_(records),
+        keeper_(jobs_, kLeaseNs),
+        progress_(application.err(), clock_) {}
+
+  Status Prepare();
+  Status RunAll(IndexKeeper& index);
+  Result<JobRunSummary> Finish();
+
+ private:
+  bool IsOver() const {
+    return options_.stop_requested() || (options_.end_ns > 0 && SteadyNowNs() >= options_.end_ns);
+  }
+  // Those of `steps` that can be done here.
+  Result<std::vector<JobStep>> PossibleSteps() const;
+  // Whoever was killed on this machine holds its jobs for up to a minute more.
+  Status TakeFromTheDead();
+  Status RequeueStale();
+  Result<std::vector<JobReport>> Do(const std::vector<Job>& jobs);
+  Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
+  Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
+  Result<std::vector<JobReport>> Measure(const std::vector<Job>& jobs);
+  Result<TuneReport> Tune(const std::vector<Job>& jobs);
+  Result<std::map<std::string, Config>> ConfigsOf(const std::vector<Job>& jobs);
+  // Null if it is gone.
+  const Solver* SolverOf(const Job& job) const;
+  Status CheckApplies(const Job& job) const;
+  // One for each job, with the entry of its solver.
+  std::vector<JobReport> ReportsOf(const std::vector<Job>& jobs, const JobError& error) const;
+  Status Take(const std::vector<Job>& jobs, std::vector<JobReport> reports);
+  void Show(const Problem& problem, const TuneProgress& tune);
+
+  Application& application_;
+  JobStore& jobs_;
+  const int64_t session_id_;
+  const SessionPlace& place_;
+  Workshop* const workshop_;
+  const JobRunOptions& options_;
+  RecordStore& records_;
+  LeaseKeeper keeper_;
+  SteadyClock clock_;
+  ProgressReporter progress_;
+  SolverTable table_;
+  std::vector<JobStep> steps_;
+  JobRunSummary summary_;
+  int64_t total_ = 0;
+  int failures_in_a_row_ = 0;
+  const int64_t begin_ns_ = SteadyNowNs();
+};
+
+Result<std::vector<JobStep>> JobRunner::PossibleSteps() const {
+  const auto& wanted = options_.steps.empty() ? AllJobSteps() : options_.steps;
+  std::vector<JobStep> possible;
+  for (const JobStep& step : wanted) {
+    if (workshop_ != nullptr || step.work == JobWork::kCompile) possible.push_back(step);
+  }
+  if (!possible.empty()) return possible;
+  return Unavailable(
+      "The device of this session is not here, and what was asked for has to be measured on it. "
+      "'attune devices' says what is missing; --step perf:compile needs no device.");
+}
+
+Status JobRunner::Prepare() {
+  ATTUNE_ASSIGN_OR_RETURN(steps_, PossibleSteps());
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, application_.sessions()->Problems(session_id_));
+  ATTUNE_ASSIGN_OR_RETURN(SolverSurvey survey,
+                          SurveySolvers(application_, *application_.session(), place_, problems));
+  table_ = std::move(survey.table);
+  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead());
+  if (options_.stale) ATTUNE_RETURN_IF_ERROR(RequeueStale());
+  ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
+  for (const JobStep& step : steps_) {
+    const auto found = counts.steps.find(step);
+    if (found == counts.steps.end()) continue;
+    total_ += found->second[static_cast<size_t>(JobState::kQueued)];
+  }
+  return Status::Ok();
+}
+
+Status JobRunner::TakeFromTheDead() {
+  JobFilter leased;
+  leased.states = {JobState::kLeased};
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, leased));
+  std::set<std::string> owners;
+  for (const Job& job : jobs) owners.insert(job.owner);
+  for (const std::string& owner : owners) {
+    if (IsGone(owner)) ATTUNE_RETURN_IF_ERROR(jobs_.ExpireLeasesOf(session_id_, owner));
+  }
+  return Status::Ok();
+}
+
+Status JobRunner::RequeueStale() {
+  ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
+                          StaleJobs::Of(*application_.sessions(), session_id_));
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
+  JobFilter outdated;
+  outdated.steps = steps_;
+  for (const Job& job : jobs) {
+    // Who is gone cannot be asked again.
+    const bool exists = FindEntry(table_, job.solver) != nullptr;
+    if (exists && !stale.Reason(job).empty()) outdated.ids.push_back(job.id);
+  }
+  if (outdated.ids.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(summary_.requeued, jobs_.Requeue(session_id_, outdated));
+  return Status::Ok();
+}
+
+Status JobRunner::RunAll(IndexKeeper& index) {
+  while (!IsOver() && failures_in_a_row_ < kMostFailuresInARow) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto jobs,
+                            jobs_.Lease(session_id_, {steps_, Owner(), UnixNowNs(), kLeaseNs}));
+    if (jobs.empty()) return Status::Ok();
+    std::vector<JobClaim> claims;
+    for (const Job& job : jobs) claims.push_back({job.id, job.attempts});
+    keeper_.Hold(claims);
+    auto reports = Do(jobs);
+    keeper_.Hold({});
+    if (!reports.ok()) {
+      std::vector<JobReport> back = ReportsOf(jobs, {});
+      for (JobReport& report : back) report.state = JobState::kQueued;
+      ATTUNE_RETURN_IF_ERROR(Take(jobs, std::move(back)));
+      return reports.error();
+    }
+    const bool was_measured =
+        jobs.front().step.work == JobWork::kMeasure && reports->front().set_id != "";
+    ATTUNE_RETURN_IF_ERROR(Take(jobs, std::move(*reports)));
+    if (was_measured) index.NoteTuned();
+    ATTUNE_RETURN_IF_ERROR(keeper_.status());
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<JobReport>> JobRunner::Do(const std::vector<Job>& jobs) {
+  Show(jobs.front().problem, {});
+  return jobs.front().step.work == JobWork::kCompile ? Compile(jobs) : Measure(jobs);
+}
+
+const Solver* JobRunner::SolverOf(const Job& job) const {
+  const SolverEntry* const entry = FindEntry(table_, job.solver);
+  return entry == nullptr ? nullptr : FindSolver(place_.backend->solvers(), entry->solver);
+}
+
+Status JobRunner::CheckApplies(const Job& job) const {
+  const Solver* const solver = SolverOf(job);
+  if (solver == nullptr) {
+    return NotFound(fmt::format("There is no solver {} any more.", job.solver));
+  }
+  return solver->IsApplicable(job.problem, place_.target);
+}
+
+std::vector<JobReport> JobRunner::ReportsOf(const std::vector<Job>& jobs,
+                                            const JobError& error) const {
+  std::vector<JobReport> reports;
+  for (const Job& job : jobs) {
+    JobReport& report = reports.emplace_back();
+    report.claim = {job.id, job.attempts};
+    report.state = error.kind.empty() ? JobState::kDone : JobState::kFailed;
+    report.error = error;
+    if (const SolverEntry* entry = FindEntry(table_, job.solver)) report.entry_id = entry->id;
+  }
+  return reports;
+}
+
+Result<std::map<std::string, Config>> JobRunner::ConfigsOf(const std::vector<Job>& jobs) {
+  std::vector<SolverId> solvers;
+  for (const Job& job : jobs) {
+    if (const SolverEntry* entry = FindEntry(table_, job.solver)) solvers.push_back(entry->solver);
+  }
+  return RecordedConfigs(records_, jobs.front().problem, solvers);
+}
+
+Result<std::vector<Build>> JobRunner::BuildsOf(const std::vector<Job>& jobs) {
+  const Problem& problem = jobs.front().problem;
+  std::map<std::string, Config> recorded;
+  if (jobs.front().step.search == JobSearch::kFind) {
+    ATTUNE_ASSIGN_OR_RETURN(recorded, ConfigsOf(jobs));
+  }
+  std::vector<Build> builds;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (!CheckApplies(jobs[i]).ok()) continue;
+    const Solver* const solver = SolverOf(jobs[i]);
+    CandidateSource::Options asking;
+    asking.searcher = options_.tune.searcher;
+    asking.seed = options_.tune.seed;
+    if (jobs[i].step.search == JobSearch::kFind) {
+      const auto found = recorded.find(jobs[i].solver);
+      if (found != recorded.end()) asking.only_configs.insert(*found);
+    }
+    std::vector<std::string> notes;
+    ATTUNE_ASSIGN_OR_RETURN(
+        CandidateSource source,
+        CandidateSource::Create(problem, place_.target, {solver}, asking, &notes));
+    std::vector<Candidate> candidates = source.Ask(1);
+    if (jobs[i].step.search == JobSearch::kPerf) {
+      for (Candidate& candidate : source.Ask(kExhaustiveSize)) {
+        candidates.push_back(std::move(candidate));
+      }
+    }
+    for (Candidate& candidate : candidates) {
+      builds.push_back({i, solver, std::move(candidate.config), {}});
+    }
+  }
+  return builds;
+}
+
+Result<std::vector<JobReport>> JobRunner::Compile(const std::vector<Job>& jobs) {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Build> builds, BuildsOf(jobs));
+  const OpenedKernelCache cache = OpenDefaultKernelCache();
+  ATTUNE_RETURN_IF_ERROR(cache.kept);
+  Builder builder(*cache.cache);
+  const Problem& problem = jobs.front().problem;
+  ParallelFor(std::ssize(builds), [&](int64_t i) {
+    Build& build = builds[static_cast<size_t>(i)];
+    build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
+  });
+  auto reports = ReportsOf(jobs, {"not_applicable", "Its solver is gone, or does not apply."});
+  std::set<size_t> told;  // Jobs of which one config is built, or the first has failed.
+  for (const Build& build : builds) {
+    JobReport& report = reports[build.job];
+    if (const Failure* failure = build.outcome.failure()) {
+      if (!told.insert(build.job).second) continue;
+      report.error = {std::string(Name(failure->kind)),
+                      fmt::format("{}: {}", Text(Candidate{build.solver->id(), build.config}),
+                                  failure->message)};
+      continue;
+    }
+    // One that is built is something to measure, whatever became of the others.
+    told.insert(build.job);
+    report.state = JobState::kDone;
+    report.error = {};
+  }
+  return reports;
+}
+
+Result<TuneReport> JobRunner::Tune(const std::vector<Job>& jobs) {
+  TuneOptions tune = options_.tune;
+  for (const Job& job : jobs) tune.only_solvers.insert(job.solver);
+  if (jobs.front().step.search == JobSearch::kFind) {
+    ATTUNE_ASSIGN_OR_RETURN(tune.only_configs, ConfigsOf(jobs));
+    // The default of a solver without a recorded one; an empty map would search everything.
+    for (const Job& job : jobs) {
+      const Solver* const solver = SolverOf(job);
+      if (solver == nullptr || tune.only_configs.contains(job.solver)) continue;
+      auto usual = solver->DefaultConfig(job.problem, place_.target);
+      if (usual.ok()) tune.only_configs.emplace(job.solver, std::move(*usual));
+    }
+  }
+  TuneBounds bounds;
+  bounds.stop_requested = options_.stop_requested;
+  bounds.end_ns = options_.end_ns;
+  Tuner tuner(workshop_->PartsFor(records_), tune);
+  return tuner.Tune(
+      jobs.front().problem,
+      [&](const TuneProgress& progress) { Show(jobs.front().problem, progress); }, bounds);
+}
+
+Result<std::vector<JobReport>> JobRunner::Measure(const std::vector<Job>& jobs) {
+  const Result<TuneReport> tuned = Tune(jobs);
+  if (tuned.ok()) {
+    failures_in_a_row_ = 0;
+    ATTUNE_ASSIGN_OR_RETURN(const auto errors, OutcomesIn(records_, tuned->set_id, jobs));
+    auto reports = ReportsOf(jobs, {});
+    for (size_t i = 0; i < reports.size(); ++i) {
+      reports[i].set_id = tuned->set_id;
+      reports[i].error = errors[i];
+      if (errors[i].kind.empty()) continue;
+      reports[i].state = JobState::kFailed;
+      const Status applies = CheckApplies(jobs[i]);
+      if (!applies.ok()) reports[i].error = {"not_applicable", applies.message()};
+    }
+    return reports;
+  }
+  switch (tuned.error().code()) {
+    case StatusCode::kUnsupported:
+      return ReportsOf(jobs, {"not_applicable", tuned.error().message()});
+    case StatusCode::kInternal:
+      ++failures_in_a_row_;
+      return ReportsOf(jobs, {"internal", tuned.error().message()});
+    case StatusCode::kDeadlineExceeded: {
+      if (!IsOver()) return ReportsOf(jobs, {"budget", tuned.error().message()});
+      auto reports = ReportsOf(jobs, {});
+      for (JobReport& report : reports) report.state = JobState::kQueued;
+      return reports;
+    }
+    default:
+      return tuned.error();
+  }
+}
+
+Status JobRunner::Take(const std::vector<Job>& jobs, std::vector<JobReport> reports) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t taken, jobs_.Report(reports, UnixNowNs()));
+  summary_.lost += std::ssize(reports) - taken;
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const JobReport& report = reports[i];
+    if (report.state == JobState::kDone) ++summary_.done;
+    if (report.state == JobState::kQueued) ++summary_.given_back;
+    if (report.state != JobState::kFailed) continue;
+    ++summary_.failed;
+    ++summary_.failures[report.error.kind];
+    summary_.troubles.push_back(fmt::format("{} {} of {}: {}: {}", Text(jobs[i].step),
+                                            jobs[i].solver, Label(jobs[i].problem),
+                                            report.error.kind, report.error.text));
+  }
+  return Status::Ok();
+}
+
+void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
+  RunProgress progress;
+  progress.problem_index = static_cast<size_t>(summary_.done + summary_.failed);
+  progress.problem_count = std::max(static_cast<size_t>(total_), progress.problem_index + 1);
+  progress.problem = &problem;
+  progress.tune = tune;
+  progress.elapsed_ns = SteadyNowNs() - begin_ns_;
+  if (progress.problem_index > 0) {
+    progress.eta_ns = progress.elapsed_ns / static_cast<int64_t>(progress.problem_index) *
+                      static_cast<int64_t>(progress.problem_count - progress.problem_index);
+  }
+  progress_.Show(progress);
+}
+
+Result<JobRunSummary> JobRunner::Finish() {
+  ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
+  summary_.left = counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased);
+  progress_.Clear();
+  return std::move(summary_);
+}
+
+}  // namespace
+
+Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
+                              Workshop* workshop, const JobRunOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, application.store());
+  ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
+  SteadyClock clock;
+  IndexKeeper index(application.all_records(), IndexPathOf(database), clock, application.err());
+  JobRunner runner(application, place, workshop, options, *records);
+  ATTUNE_RETURN_IF_ERROR(runner.Prepare());
+  const Status ran = runner.RunAll(index);
+  index.Finish();
+  ATTUNE_RETURN_IF_ERROR(ran);
+  return runner.Finish();
+}
+
+Json ToJson(const JobRunSummary& summary) {
+  return {{"requeued", summary.requeued}, {"done", summary.done},
+          {"failed", summary.failed},     {"given_back", summary.given_back},
+          {"lost", summary.lost},         {"left", summary.left},
+          {"failures", summary.failures}, {"troubles", summary.troubles}};
+}
+
+std::string Text(const JobRunSummary& summary) {
+  std::string text;
+  if (summary.requeued > 0) {
+    text += fmt::format("{} jobs were stale and are done again.\n", summary.requeued);
+  }
+  text += fmt::format("{} jobs done, {} failed", summary.done, summary.failed);
+  if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
+  if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
+  text += fmt::format(", {} left.\n", summary.left);
+  for (const auto& [kind, count] : summary.failures) {
+    text += fmt::format("{} failed: {}\n", count, kind);
+  }
+  return text;
+}
+
+int ExitStatusOf(const JobRunSummary& summary) {
+  if (summary.failed == 0 && summary.left == 0) return kExitDone;
+  return summary.done == 0 && summary.failed > 0 ? kExitFailed : kExitPartly;
+}
+
+}  // namespace attune

@@ -1,0 +1,51 @@
+// Does the jobs of a session on this machine, those of one problem at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/session/solver_survey.h"
+#include "apps/attune/workshop.h"
+#include "attune/base/status.h"
+#include "attune/jobs/job.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+struct JobRunOptions {
+  std::vector<JobStep> steps;  // Empty: all.
+  bool stale = false;          // First queue again what rests on a solver that has changed.
+  TuneOptions tune;
+  int64_t end_ns = 0;  // When the run should be over, by the steady clock; 0: never.
+  std::function<bool()> stop_requested;
+};
+
+struct JobRunSummary {
+  int64_t requeued = 0;  // Of --stale.
+  int64_t done = 0;
+  int64_t failed = 0;
+  int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
+  int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
+  int64_t left = 0;        // That are still to be done, by whoever.
+  std::map<std::string, int64_t> failures;  // By JobError::kind.
+  std::vector<std::string> troubles;        // One sentence for each job that failed.
+};
+
+// Leases, does and reports until nothing is left that can be done here. `workshop` is null where
+// the device is not: then jobs are only compiled, and kUnavailable says so if others were asked
+// for. Every result is stored as soon as it is there. Fails as the stores do; what was leased is
+// given back before.
+Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
+                              Workshop* workshop, const JobRunOptions& options);
+
+Json ToJson(const JobRunSummary& summary);
+std::string Text(const JobRunSummary& summary);
+// 0 if everything is done, 3 if something failed or is left, 1 if all that was tried failed.
+int ExitStatusOf(const JobRunSummary& summary);
+
+}  // namespace attune

@@ -1,0 +1,162 @@
+#include "apps/attune/session/solver_survey.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "attune/runtime/compile_place.h"
+#include "attune/verify/problem_data.h"
+
+namespace attune {
+namespace {
+
+// Kernel files report themselves so: their code is a solver's, not a library's.
+constexpr std::string_view kKernelReport = "kernel ";
+
+bool Fits(const SessionTerms& terms, const Target& target) {
+  return terms.target.has_value() ? *terms.target == target
+                                  : terms.backend == target.backend && terms.arch == target.arch;
+}
+
+// Whether there is more than one config of `solver` for `problem`.
+bool HasChoice(const Solver& solver, const Problem& problem, const Target& target) {
+  if (solver.traits().listed_on_device) return true;
+  const auto space = solver.Space(problem, target);
+  return space.ok() && space->size() > 1;
+}
+
+struct Findings {
+  std::vector<ProblemSolvers> problems;
+  std::map<const Solver*, const Problem*> first;  // That each applies to.
+};
+
+Findings AskSolvers(const SessionPlace& place, const std::vector<TaggedProblem>& problems) {
+  Findings findings;
+  for (const TaggedProblem& tagged : problems) {
+    ProblemSolvers& found = findings.problems.emplace_back();
+    found.problem = tagged.problem;
+    if (!ProblemData::CheckMemory(tagged.problem).ok()) continue;
+    const std::string_view name = OperatorName(tagged.problem);
+    for (const auto& solver : place.backend->solvers()) {
+      const SolverTraits& traits = solver->traits();
+      if (traits.operator_name != name || traits.last_resort) continue;
+      if (!solver->IsApplicable(tagged.problem, place.target).ok()) continue;
+      found.solvers.push_back(solver->id().name);
+      findings.first.emplace(solver.get(), &tagged.problem);
+    }
+  }
+  return findings;
+}
+
+std::vector<SolverEntry> EntriesOf(const SessionPlace& place, const SolverTable& before,
+                                   const Findings& findings) {
+  std::vector<SolverEntry> entries;
+  for (const auto& solver : place.backend->solvers()) {
+    const SolverTraits& traits = solver->traits();
+    if (traits.last_resort) continue;
+    SolverEntry& entry = entries.emplace_back();
+    entry.solver = solver->id();
+    entry.operator_name = traits.operator_name;
+    entry.dynamic = traits.dynamic;
+    entry.compiles = traits.compiles;
+    entry.code = CodeOf(entry.solver.name, place.environment);
+    const SolverEntry* const known = FindEntry(before, entry.solver.name);
+    const auto first = findings.first.find(solver.get());
+    if (known != nullptr && known->tunable && ReasonStale(*known, &entry).empty()) {
+      entry.tunable = true;
+    } else if (first != findings.first.end()) {
+      entry.tunable = HasChoice(*solver, *first->second, place.target);
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+Result<SessionPlace> FindSessionPlace(Application& application, const Session& session) {
+  SessionPlace place;
+  const BackendList& backends = application.backends().list;
+  for (const auto& backend : backends) {
+    if (backend->name() != session.terms.backend) continue;
+    for (const DeviceReport& report : backend->Devices()) {
+      if (!report.reason.empty() || !Fits(session.terms, report.target)) continue;
+      ATTUNE_ASSIGN_OR_RETURN(const Place found, FindPlace(backends, report.spec));
+      place.backend = found.backend;
+      place.device_spec = found.device_spec;
+      place.target = found.target;
+      place.environment = found.environment;
+      return place;
+    }
+  }
+  auto compile_place = FindCompilePlace(session.terms.arch);
+  if (!compile_place.ok()) {
+    return NotFound(fmt::format(
+        "Nothing here is of session '{}', which is for {} of {}. 'attune devices' lists what there "
+        "is. {}",
+        session.name, session.terms.arch, session.terms.backend, compile_place.error().message()));
+  }
+  place.owned = std::move(compile_place->backend);
+  place.backend = place.owned.get();
+  place.target = session.terms.target.value_or(compile_place->target);
+  place.environment = place.backend->DescribeEnvironment();
+  return place;
+}
+
+Environment FixedHere(const Backend& backend, const Environment& environment) {
+  std::set<std::string, std::less<>> libraries;
+  for (const LibraryReport& report : backend.Libraries()) {
+    if (!report.name.starts_with(kKernelReport)) libraries.insert(report.name);
+  }
+  return FixedPart(environment,
+                   [&](std::string_view library) { return !libraries.contains(library); });
+}
+
+Status EnterSession(Application& application, const Place& place) {
+  const Session& session = *application.session();
+  const Environment fixed = FixedHere(*place.backend, place.environment);
+  ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, place.target, place.environment));
+  const auto differences = DifferencesOf(session.terms, place.target, fixed);
+  if (!differences.empty()) {
+    return FailedPrecondition(fmt::format(
+        "Nothing was measured in session '{}', which is for another environment: {}. Restore what "
+        "it was made for, or make a new session.",
+        session.name, fmt::join(differences, "; ")));
+  }
+  if (session.terms.target.has_value()) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(application.sessions()->Bind(session.id, place.target, fixed).status());
+  application.err().Print(
+      fmt::format("Session '{}' is for {} from now on.\n", session.name, Text(place.target)));
+  return Status::Ok();
+}
+
+Result<SolverSurvey> SurveySolvers(Application& application, const Session& session,
+                                   const SessionPlace& place,
+                                   const std::vector<TaggedProblem>& problems) {
+  SessionStore& sessions = *application.sessions();
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable before, sessions.Solvers(session.id));
+  Findings findings = AskSolvers(place, problems);
+  SolverSurvey survey;
+  ATTUNE_ASSIGN_OR_RETURN(survey.table,
+                          sessions.UpdateSolvers(session.id, EntriesOf(place, before, findings)));
+  ATTUNE_ASSIGN_OR_RETURN(const auto known,
+                          sessions.Applicability(session.id, survey.table.generation));
+  std::map<Fingerprint, const ProblemSolvers*> by_problem;
+  for (const ProblemSolvers& problem : known) by_problem.emplace(KeyOf(problem.problem), &problem);
+  std::vector<ProblemSolvers> changed;
+  for (const ProblemSolvers& problem : findings.problems) {
+    const auto found = by_problem.find(KeyOf(problem.problem));
+    if (found == by_problem.end() || *found->second != problem) changed.push_back(problem);
+  }
+  survey.changed = changed.size();
+  if (!changed.empty()) {
+    ATTUNE_RETURN_IF_ERROR(sessions.SetApplicability(session.id, survey.table.generation, changed));
+  }
+  survey.problems = std::move(findings.problems);
+  return survey;
+}
+
+}  // namespace attune

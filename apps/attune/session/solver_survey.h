@@ -1,0 +1,52 @@
+// What the verbs of sessions share: their place, and their table of solvers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "attune/base/status.h"
+#include "attune/runtime/places.h"
+#include "attune/session/session.h"
+#include "attune/session/solver_table.h"
+
+namespace attune {
+
+// Where the solvers of a session are asked: the device itself, or, where that is not here, what
+// compiles for its architecture.
+struct SessionPlace {
+  const Backend* backend = nullptr;
+  std::unique_ptr<const Backend> owned;  // Of a place that only compiles.
+  std::string device_spec;               // Empty for a place that only compiles.
+  Target target;
+  Environment environment;
+
+  bool has_device() const { return !device_spec.empty(); }
+};
+
+// kNotFound if nothing here is of the session's architecture.
+Result<SessionPlace> FindSessionPlace(Application& application, const Session& session);
+
+// What a session fixes of the environment of `backend` (FixedPart): code of solvers is what
+// Backend::Libraries() does not report as somebody's library.
+Environment FixedHere(const Backend& backend, const Environment& environment);
+
+// Lets the session of the application measure at `place`: binds one that was made for an
+// architecture alone, and says so. kFailedPrecondition names everything that differs.
+Status EnterSession(Application& application, const Place& place);
+
+// The solvers of the session as they are now.
+struct SolverSurvey {
+  SolverTable table;
+  std::vector<ProblemSolvers> problems;  // Those that were asked about, in order.
+  size_t changed = 0;                    // Of them, those of which the session knew something else.
+};
+
+// Asks the solvers at `place` which of them apply to `problems`, and brings the session's tables up
+// to that. Last resorts are left out.
+Result<SolverSurvey> SurveySolvers(Application& application, const Session& session,
+                                   const SessionPlace& place,
+                                   const std::vector<TaggedProblem>& problems);
+
+}  // namespace attune

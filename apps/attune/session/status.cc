@@ -1,0 +1,164 @@
+// attune status: how far a session is.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/interrupt.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/session/stale_jobs.h"
+#include "apps/attune/table.h"
+#include "apps/attune/verbs.h"
+#include "attune/jobs/lease_keeper.h"
+
+namespace attune {
+namespace {
+
+// What ended so recently makes the rate.
+constexpr int64_t kRateWindowNs = 600'000'000'000;
+constexpr auto kWatchInterval = std::chrono::seconds(1);
+
+struct StatusOptions {
+  std::string session;
+  bool watch = false;
+  bool json = false;
+};
+
+struct SessionState {
+  JobCounts counts;
+  int64_t stale = 0;
+  int64_t sets = 0;
+  bool is_closed = false;
+  double per_second = 0;  // Jobs that ended, over the time of the window in which some did.
+  int64_t eta_ns = 0;     // 0: nothing is left, or nobody knows.
+
+  int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
+};
+
+Result<SessionState> StateOf(Application& application) {
+  SessionState state;
+  // Again, because a watched one changes.
+  ATTUNE_ASSIGN_OR_RETURN(const Session session,
+                          application.sessions()->Find(application.session()->name));
+  state.sets = session.set_count;
+  state.is_closed = session.is_closed();
+  const int64_t now = UnixNowNs();
+  ATTUNE_ASSIGN_OR_RETURN(state.counts, application.jobs()->Count(session.id, now - kRateWindowNs));
+  ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
+                          StaleJobs::Of(*application.sessions(), session.id));
+  JobFilter ended;
+  ended.states = {JobState::kDone, JobState::kFailed};
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, ended));
+  int64_t first_ns = now;
+  for (const Job& job : jobs) {
+    state.stale += stale.Reason(job).empty() ? 0 : 1;
+    if (job.changed_unix_ns > now - kRateWindowNs) {
+      first_ns = std::min(first_ns, job.changed_unix_ns);
+    }
+  }
+  if (state.counts.ended_since > 1 && now > first_ns) {
+    state.per_second =
+        static_cast<double>(state.counts.ended_since) * 1e9 / static_cast<double>(now - first_ns);
+    state.eta_ns = static_cast<int64_t>(static_cast<double>(state.open()) / state.per_second * 1e9);
+  }
+  return state;
+}
+
+Json StateJson(const std::string& name, const SessionState& state) {
+  Json steps = Json::object();
+  for (const auto& [step, by_state] : state.counts.steps) {
+    for (int i = 0; i < kJobStates; ++i) {
+      steps[Text(step)][std::string(Name(static_cast<JobState>(i)))] =
+          by_state[static_cast<size_t>(i)];
+    }
+  }
+  return {{"session", name},
+          {"closed", state.is_closed},
+          {"sets", state.sets},
+          {"steps", std::move(steps)},
+          {"failures", state.counts.failures},
+          {"stale", state.stale},
+          {"jobs_per_second", state.per_second},
+          {"eta_ns", state.eta_ns}};
+}
+
+std::string StateText(const std::string& name, const SessionState& state, const Output& out) {
+  std::vector<Column> columns = {{"step"}};
+  for (int i = 0; i < kJobStates; ++i) {
+    columns.push_back({std::string(Name(static_cast<JobState>(i))), Column::Align::kRight});
+  }
+  Table table(std::move(columns));
+  for (const auto& [step, by_state] : state.counts.steps) {
+    std::vector<std::string> cells = {Text(step)};
+    for (const int64_t count : by_state) cells.push_back(fmt::format("{}", count));
+    table.AddRow(std::move(cells));
+  }
+  std::string text = fmt::format("Session '{}'{}, {} measurement sets.\n", Printable(name),
+                                 state.is_closed ? ", closed" : "", state.sets);
+  if (table.empty()) return text + "It has no jobs; 'attune jobs load' queues some.\n";
+  text += table.Render(out.screen(), out.width());
+  for (const auto& [kind, count] : state.counts.failures) {
+    text += fmt::format("{} failed: {}\n", count, Printable(kind));
+  }
+  if (state.stale > 0) {
+    text += fmt::format(
+        "{} are stale, because their solvers have changed; 'attune tune --session "
+        "{} --stale' does them again.\n",
+        state.stale, Printable(name));
+  }
+  if (state.per_second > 0) {
+    text += fmt::format("{:.2f} jobs/s", state.per_second);
+    text += state.open() == 0
+                ? ", nothing is left.\n"
+                : fmt::format(", {} left, about {}.\n", state.open(), FormatWait(state.eta_ns));
+  }
+  return text;
+}
+
+// Exit status: 0 if nothing failed and nothing is left.
+int ExitStatusOf(const SessionState& state) {
+  return state.counts.Of(JobState::kFailed) == 0 && state.open() == 0 ? kExitDone : kExitPartly;
+}
+
+Result<int> RunStatus(Application& application, const StatusOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+  const std::string name = application.session()->name;
+  Output& out = application.out();
+  const OrderlyInterruption interruption;
+  for (;;) {
+    ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application));
+    // From the top of the screen, and nothing below what is printed.
+    if (options.watch && out.screen().is_terminal) out.Print("\x1b[H\x1b[J");
+    out.Print(options.json ? Dump(StateJson(name, state)) : StateText(name, state, out));
+    out.Flush();
+    if (!options.watch || state.open() == 0 || interruption.requested()) {
+      return ExitStatusOf(state);
+    }
+    std::this_thread::sleep_for(kWatchInterval);
+  }
+}
+
+}  // namespace
+
+void AddStatusVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* verb = AddVerb(
+      program, "status", "Say how far a session is: jobs by state, rate, time left, failures",
+      "  attune status --session may\n"
+      "  attune status --session may --watch\n\n"
+      "Exit status: 0 if nothing failed and nothing is left to do, 3 otherwise.");
+  AddSessionOption(*verb, options->session, invocation, "The session")->required();
+  verb->add_flag("--watch", options->watch, "Again each second, until nothing is left or Ctrl-C");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunStatus(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

@@ -1,0 +1,192 @@
+"""Sessions of the program: what they refuse, their jobs through every state, killed workers, stale
+results, two networks; each silent mistake of known book-keeping, shown to be none here."""
+
+import json
+import os
+import signal
+import time
+
+import program
+
+DB = ("--db", "s.db")
+PER = ("--per-problem", "100ms")
+
+
+def jobs(attune, session="may", *words, **settings):
+    return attune.json("jobs", "list", "--session", session, *words, *DB, **settings)
+
+
+def states(attune, *words):
+    return sorted((job["solver"], job["step"], job["state"]) for job in jobs(attune, "may", *words))
+
+
+def problem(order):
+    return f"gemm@1{{m={order},n={order},k=8}}"
+
+
+def whole_cycle(attune):
+    """A session from its making to its report, with compile and measure jobs."""
+    attune.run("session", "new", "may", "--device", "fake", "--reason", "first", *DB)
+    attune.run("import", attune.write_problems(2), "--tag", "t", "--session", "may",
+               "--model", "Net:1", "--framework", "Fw:2", *DB)
+    survey = attune.json("applicability", "--session", "may", *DB)
+    solvers = {entry["solver"]: entry for entry in survey["solvers"]}
+    program.check(solvers["fake.tiled@1"]["compiles"] and solvers["fake.tiled@1"]["tunable"],
+                  solvers)
+    loaded = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
+                         "perf:compile,perf:measure", *DB)
+    program.check(loaded == {"added": 8, "already_there": 0, "problems": 2}, loaded)
+    again = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
+                        "perf:compile,perf:measure", *DB)
+    program.check(again["added"] == 0 and again["already_there"] == 8, again)
+
+    status = attune.json("status", "--session", "may", *DB, status=3)
+    program.check(status["steps"]["perf:measure"]["queued"] == 6, status)
+    done = attune.json("tune", "--session", "may", "--step", "perf:compile", *PER, *DB, status=3)
+    program.check(done["done"] == 2 and done["left"] == 6, done)
+    done = attune.json("tune", "--session", "may", *PER, *DB)
+    program.check(done["done"] == 6 and done["left"] == 0 and done["failed"] == 0, done)
+    program.check(all(job["set_id"] for job in jobs(attune) if job["step"] == "perf:measure"),
+                  "A measure job names no set.")
+    status = attune.json("status", "--session", "may", *DB)
+    program.check(status["sets"] == 2, "Solvers of one problem are measured in one set.")
+    best = attune.json("best", "--session", "may", *DB)
+    program.check([entry["provenance"] != "untuned" for entry in best] == [True] * 2, best)
+
+
+def fastest(recorded, solver):
+    """The candidate of a solver that a set found to be the fastest: finals before screens."""
+    timed = [trial for trial in recorded["trials"]
+             if trial["candidate"].startswith(solver) and "measurement" in trial]
+    finals = [trial for trial in timed if trial["role"] == "final"]
+    return min(finals or timed, key=lambda trial: trial["measurement"]["median_ns"])["candidate"]
+
+
+def find_measures_what_perf_found(attune):
+    attune.run("jobs", "load", "--session", "may", "--tag", "t", "--steps", "find:measure",
+               "--tunable-only", *DB)
+    done = attune.json("tune", "--session", "may", *PER, *DB)
+    program.check(done["done"] == 4, done)
+    for entry in attune.json("best", "--session", "may", *DB):
+        told = attune.json("explain", entry["problem"], "--session", "may", *DB)
+        perf, find = told["sets"]
+        program.check(find["environment"]["tuning.search"] == "find", find["environment"])
+        program.check("tuning.search" not in perf["environment"], perf["environment"])
+        tried = {trial["candidate"] for trial in find["trials"]
+                 if trial["candidate"].startswith("fake.tiled")}
+        # What stands from before is challenged in every set.
+        program.check(fastest(perf, "fake.tiled") in tried, tried)
+        program.check(tried <= {fastest(perf, "fake.tiled"), entry["candidate"]}, tried)
+
+
+def another_environment_is_refused(attune):
+    """Rows 2 and 3 of the list of silent mistakes: another library, another device."""
+    out, err = attune.run("tune", "--session", "may", "--tag", "t", "--retune", *PER, *DB, status=1,
+                          ATTUNE_FAKE_SCRIPT="device library_version=9.9")
+    program.check("library.fakelib is 1.0 in the session and 9.9 here" in err, err)
+    out, err = attune.run("tune", "--session", "may", "--tag", "t", "--device", "cpu", *PER, *DB,
+                          status=1)
+    program.check("device" in err and "fake" in err, err)
+    program.check(attune.json("status", "--session", "may", *DB)["sets"] == 4, "Something was stored.")
+
+
+def other_code_makes_results_stale(attune):
+    """The solver is mended within the session: nothing is refused, and what rests on it is told."""
+    newer = {"ATTUNE_FAKE_SCRIPT": "device tiled_version=2.0"}
+    before = attune.json("jobs", "list", "--session", "may", "--stale", *DB)
+    program.check(before == [], before)
+    attune.run("applicability", "--session", "may", *DB, **newer)
+    stale = jobs(attune, "may", "--stale")
+    program.check({job["solver"] for job in stale} == {"fake.tiled"} and len(stale) == 6, stale)
+    program.check("library.tiled of fake.tiled was missing and is 2.0 now." == stale[0]["stale"],
+                  stale[0])
+    program.check(attune.json("status", "--session", "may", *DB)["stale"] == 6, "status")
+    done = attune.json("tune", "--session", "may", "--stale", *PER, *DB, **newer)
+    program.check(done["requeued"] == 6 and done["done"] == 6, done)
+    program.check(jobs(attune, "may", "--stale") == [], "They are done, and stale all the same.")
+
+
+def a_crash_is_no_success(attune):
+    """Row 1: a compiler that fails, a candidate that crashes."""
+    attune.run("session", "new", "faults", "--device", "fake", *DB)
+    load = ("jobs", "load", "--session", "faults", "--problem", problem(40), "--steps",
+            "perf:compile,perf:measure", "--solvers", "fake.tiled", *DB)
+    attune.run(*load)
+    done = attune.json("tune", "--session", "faults", *PER, *DB, status=1,
+                       ATTUNE_FAKE_SCRIPT="fake.tiled fault=build_fails")
+    program.check(done["failed"] == 1 and done["failures"] == {"build_failed": 1}, done)
+    listed = {job["step"]: job for job in jobs(attune, "faults")}
+    program.check(listed["perf:compile"]["state"] == "failed", listed)
+    program.check(listed["perf:measure"]["state"] == "cancelled" and
+                  listed["perf:measure"]["error_class"] == "compile", listed)
+    attune.run("status", "--session", "faults", *DB, status=3)
+
+    attune.run("jobs", "retry", "--session", "faults", *DB)
+    done = attune.json("tune", "--session", "faults", *PER, *DB, status=3,
+                       ATTUNE_FAKE_SCRIPT="fake.tiled fault=crash")
+    program.check(done["done"] == 1 and done["failures"] == {"crashed": 1}, done)
+    attune.run("jobs", "retry", "--session", "faults", *DB)
+    done = attune.json("tune", "--session", "faults", *PER, "--retry-quarantined", *DB)
+    program.check(done["done"] == 1 and done["failed"] == 0, done)
+
+
+def a_dead_worker_loses_nothing(attune):
+    attune.run("session", "new", "killed", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "killed", "--problem", problem(50), "--problem",
+               problem(51), "--steps", "perf:measure", "--solvers", "fake.library", *DB)
+    run = attune.start("tune", "--session", "killed", "--per-problem", "60s", *DB,
+                       ATTUNE_FAKE_SCRIPT="* fault=hang")
+    deadline = time.monotonic() + 60
+    while not any(job["state"] == "leased" for job in jobs(attune, "killed")):
+        program.check(time.monotonic() < deadline and run.poll() is None, "Nothing was leased.")
+        time.sleep(0.1)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    run.communicate()
+    # Its lease is over at once for whoever sees that the process is gone.
+    done = attune.json("tune", "--session", "killed", *PER, *DB)
+    program.check(done["done"] == 2 and done["left"] == 0, done)
+
+
+def an_interrupted_run_gives_back(attune):
+    attune.run("session", "new", "stopped", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "stopped", "--problem", problem(60), "--steps",
+               "perf:measure", "--solvers", "fake.library", *DB)
+    done = attune.json("tune", "--session", "stopped", "--budget", "1ms", *PER, *DB, status=3)
+    program.check(done["left"] == 1 and done["failed"] == 0, done)
+    program.check(jobs(attune, "stopped")[0]["state"] == "queued", "It was not given back.")
+
+
+def closed_and_unknown(attune):
+    attune.run("session", "close", "stopped", *DB)
+    _, err = attune.run("tune", "--session", "stopped", *PER, *DB, status=1)
+    program.check("closed" in err, err)
+    _, err = attune.run("tune", "--session", "nobody", *DB, status=1)
+    program.check("may" in err, err)
+    _, err = attune.run("tune", "--session", "may", "--tag", "t", "--stale", *DB, status=2)
+    program.check("--stale" in err, err)
+
+
+def networks(attune):
+    listed = attune.json("networks", *DB)
+    program.check(listed == [{"model": "Net", "model_version": "1", "framework": "Fw",
+                              "framework_version": "2", "problems": 2}], listed)
+    (attune.folder / "twice.txt").write_text((problem(8) + "\n") * 3)
+    attune.run("import", "twice.txt", "--tag", "u", "--model", "Net:2", *DB)
+    weights = [entry["weight"] for entry in attune.json("problems", "--model", "Net", *DB)]
+    program.check(weights == [4, 1], weights)
+    written = attune.json("report", "--model", "Net:1", "--session", "may", "-o", "r.html", *DB)
+    program.check(written["problems"] == 2 and written["tuned"] == 2, written)
+
+
+def test(attune):
+    for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
+                 other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
+                 closed_and_unknown, networks):
+        part(attune)
+        print(f"{part.__name__}: as it should be", flush=True)
+    diff = attune.json("session", "diff", "may", "faults", *DB)
+    program.check({entry["change"] for entry in diff["problems"]} == {"gone", "new"}, diff)
+
+
+program.main(test)
