@@ -122,15 +122,15 @@ void Rounds::RunRound() {
 }
 
 bool Rounds::AtLimit() const {
-  const auto [max_launches, max_time_ns] = options_.limits;
+  const auto& limits = options_.limits;
   return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
     if (!lane.running || lane.samples_ns.empty()) return false;
     const auto blocks = static_cast<int64_t>(lane.samples_ns.size());
     const double spent_ns =
         lane.launches * std::accumulate(lane.samples_ns.begin(), lane.samples_ns.end(), 0.0);
     const double next_ns = spent_ns / static_cast<double>(blocks);
-    return (max_launches > 0 && (blocks + 1) * lane.launches > max_launches) ||
-           (max_time_ns > 0 && spent_ns + next_ns > static_cast<double>(max_time_ns));
+    return (limits.max_launches > 0 && (blocks + 1) * lane.launches > limits.max_launches) ||
+           (limits.max_time_ns > 0 && spent_ns + next_ns > static_cast<double>(limits.max_time_ns));
   });
 }
 
