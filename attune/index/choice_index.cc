@@ -48,11 +48,15 @@ class SharedTexts {
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 
-Result<RankedCandidate> ReadRanked(const IndexFile& file, uint64_t number) {
+// With bounds that every such row keeps.
+Result<RankRow> RankAt(const IndexFile& file, uint64_t number) {
   ATTUNE_ASSIGN_OR_RETURN(const RankRow row, file.At<RankRow>(number));
-  if (!IsPositive(row.median_ns) || row.workspace_bytes < 0) {
-    return file.Damaged(Section::kRanks, number, "a number in it is out of bounds");
-  }
+  if (IsPositive(row.median_ns) && row.workspace_bytes >= 0) return row;
+  return file.Damaged(Section::kRanks, number, "a number in it is out of bounds");
+}
+
+Result<RankedCandidate> ReadRanked(const IndexFile& file, uint64_t number) {
+  ATTUNE_ASSIGN_OR_RETURN(const RankRow row, RankAt(file, number));
   ATTUNE_ASSIGN_OR_RETURN(const std::string_view text,
                           file.TextAt(Section::kCandidates, row.candidate));
   Result<Candidate> candidate = ParseCandidate(text);
@@ -61,6 +65,16 @@ Result<RankedCandidate> ReadRanked(const IndexFile& file, uint64_t number) {
   }
   return RankedCandidate{std::move(*candidate), row.median_ns, row.workspace_bytes, row.build_ns,
                          row.load_ns};
+}
+
+Result<std::optional<ProblemRow>> FindRow(const IndexFile& file, const Problem& problem) {
+  const std::string text = Text(problem);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<ProblemRow> row,
+                          file.FindProblem(FingerprintOf(text)));
+  if (!row.has_value()) return row;
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view found,
+                          file.TextAt(row->text_offset, row->text_bytes));
+  return found == text ? row : std::nullopt;
 }
 
 Result<Problem> ReadProblemOf(const IndexFile& file, uint32_t number) {
@@ -123,20 +137,25 @@ Result<std::unique_ptr<ChoiceIndex>> ChoiceIndex::Over(std::string bytes) {
 }
 
 Result<std::vector<IndexedChoice>> ChoiceIndex::Find(const Problem& problem) const {
-  const std::string text = Text(problem);
   std::vector<IndexedChoice> choices;
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<ProblemRow> row,
-                          file_->FindProblem(FingerprintOf(text)));
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<ProblemRow> row, FindRow(*file_, problem));
   if (!row.has_value()) return choices;
-  ATTUNE_ASSIGN_OR_RETURN(const std::string_view found,
-                          file_->TextAt(row->text_offset, row->text_bytes));
-  if (found != text) return choices;
   for (uint64_t i = 0; i < row->choice_count; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(IndexedChoice choice,
                             places_->ReadChoice(*file_, row->first_choice + i));
     choices.push_back(std::move(choice));
   }
   return choices;
+}
+
+Result<std::optional<RankedText>> ChoiceIndex::FindBest(const Problem& problem) const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<ProblemRow> row, FindRow(*file_, problem));
+  if (!row.has_value()) return std::optional<RankedText>();
+  ATTUNE_ASSIGN_OR_RETURN(const ChoiceRow choice, file_->ChoiceAt(row->first_choice));
+  ATTUNE_ASSIGN_OR_RETURN(const RankRow best, RankAt(*file_, choice.first_rank));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view candidate,
+                          file_->TextAt(Section::kCandidates, best.candidate));
+  return std::optional(RankedText{candidate, best.median_ns, best.workspace_bytes});
 }
 
 Result<std::vector<Neighbour>> ChoiceIndex::Nearest(const Problem& problem, size_t limit,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,13 @@ struct IndexIdentity {
   int64_t last_revision = 0;  // Every set that was finished up to this one is in it.
 
   friend bool operator==(const IndexIdentity&, const IndexIdentity&) = default;
+};
+
+// A candidate as the file has it. Lives as long as the index.
+struct RankedText {
+  std::string_view candidate;
+  double median_ns = 0;
+  int64_t workspace_bytes = 0;
 };
 
 // Immutable; a newer index is another file under the same name, and this one stays readable.
@@ -39,6 +47,8 @@ class ChoiceIndex final : public ChoiceSource {
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
   int64_t problem_count() const override;
+  // The first candidate of the newest choice, unparsed, or nothing: for who only names it.
+  Result<std::optional<RankedText>> FindBest(const Problem& problem) const;
 
   // For who makes the next index.
   const IndexFile& file() const { return *file_; }

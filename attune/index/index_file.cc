@@ -14,7 +14,7 @@ namespace attune {
 namespace {
 
 constexpr const char* kAdvice =
-    "It is derived from the database beside it; the next 'attune tune' makes it anew.";
+    "It is derived from the database beside it, and the next refresh makes it anew.";
 
 Status CannotRead(const std::filesystem::path& path, int error) {
   const std::string message =

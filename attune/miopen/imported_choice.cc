@@ -41,10 +41,8 @@ Result<std::vector<PerfItem>> ParametersOf(ImportStore& imports, std::string_vie
   ATTUNE_ASSIGN_OR_RETURN(const auto found,
                           NewestLine(imports, kPerfDbKind, target, ParametersLookupKey(*key)));
   if (!found.has_value()) return std::vector<PerfItem>();
-  Findings ignored;
-  PerfDb db = ReadPerfDb(found->second.text, ignored);
-  if (db.records.size() != 1) return Damaged(found->first, found->second);
-  return std::move(db.records.front().items);
+  ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(found->first, found->second));
+  return std::move(record.items);
 }
 
 std::string ParamsFor(const std::vector<PerfItem>& parameters, std::string_view solver) {
@@ -64,6 +62,45 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
 
 }  // namespace
 
+Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line) {
+  Findings ignored;
+  FindDb db = ReadFindDb(line.text, ignored);
+  if (db.records.size() != 1) return Damaged(file, line);
+  FindRecord& record = db.records.front();
+  record.line = static_cast<uint64_t>(line.number);
+  return std::move(record);
+}
+
+Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line) {
+  Findings ignored;
+  PerfDb db = ReadPerfDb(line.text, ignored);
+  if (db.records.size() != 1) return Damaged(file, line);
+  PerfRecord& record = db.records.front();
+  record.line = static_cast<uint64_t>(line.number);
+  return std::move(record);
+}
+
+ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
+                        const std::vector<PerfItem>& parameters) {
+  ImportedAnswer answer;
+  answer.file = file.name;
+  answer.line = static_cast<int64_t>(record.line);
+  answer.imported_unix_ns = file.imported_unix_ns;
+  for (const FindItem& item : Converted(record, Generation::kSolvers).items) {
+    if (const SolverFacts* solver = FindSolver(item.solver);
+        solver == nullptr || solver->is_removed) {
+      answer.notes.push_back(
+          fmt::format("{} ({} ms) is passed over: MIOpen {}.", item.solver, item.time,
+                      solver == nullptr ? "never had it for convolutions" : "has it no more"));
+      continue;
+    }
+    answer.ranking.push_back({{item.solver, ParamsFor(parameters, item.solver)},
+                              item.time_ms * 1e6,
+                              item.workspace_bytes});
+  }
+  return answer;
+}
+
 Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, imports.Files());
   std::set<std::string> targets;
@@ -80,25 +117,9 @@ Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::stri
     return std::optional<ImportedAnswer>();
   }
   const auto& [file, line] = *found;
-  Findings ignored;
-  const FindDb db = ReadFindDb(line.text, ignored);
-  if (db.records.size() != 1) return Damaged(file, line);
-  const FindRecord record = Converted(db.records.front(), Generation::kSolvers);
+  ATTUNE_ASSIGN_OR_RETURN(const FindRecord record, FindRecordOf(file, line));
   ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(imports, target, record.key));
-  ImportedAnswer answer{{}, file.name, line.number, {}};
-  for (const FindItem& item : record.items) {
-    if (const SolverFacts* solver = FindSolver(item.solver);
-        solver == nullptr || solver->is_removed) {
-      answer.notes.push_back(
-          fmt::format("{} ({} ms) is passed over: MIOpen {}.", item.solver, item.time,
-                      solver == nullptr ? "never had it for convolutions" : "has it no more"));
-      continue;
-    }
-    answer.ranking.push_back({{item.solver, ParamsFor(parameters, item.solver)},
-                              item.time_ms * 1e6,
-                              item.workspace_bytes});
-  }
-  return std::optional(std::move(answer));
+  return std::optional(AnswerOf(file, record, parameters));
 }
 
 }  // namespace attune::miopen

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/miopen/find_db.h"
+#include "attune/miopen/perf_db.h"
 #include "attune/miopen/solver_candidate.h"
 #include "attune/problem/problem.h"
 #include "attune/record/import_store.h"
@@ -24,12 +26,21 @@ struct ImportedAnswer {
   std::vector<ImportedCandidate> ranking;  // Quickest first; may be empty.
   std::string file;                        // That has the times, and on which line.
   int64_t line = 0;
+  int64_t imported_unix_ns = 0;    // As of the file.
   std::vector<std::string> notes;  // What was passed over and why, a sentence each.
 };
 
-// Of the newest find-db of `target` that has the problem; nothing if none has. Solvers that MIOpen
-// does not have any more are passed over, as MIOpen does. kNotFound if nothing was imported for
-// `target`, with the targets that there are.
+// What `record`, a line of `file`, says with the parameters that a perf-db has for its problem.
+// Solvers that MIOpen does not have any more are passed over, as MIOpen does.
+ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
+                        const std::vector<PerfItem>& parameters);
+
+// The record that is kept as `line`, with its number. kDataLoss if it is none.
+Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line);
+Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line);
+
+// By the newest find-db of `target` that has the problem, and the newest perf-db; nothing if none
+// has the problem. kNotFound if nothing was imported for `target`, with the targets that there are.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);
 
