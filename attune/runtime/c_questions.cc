@@ -21,15 +21,18 @@ static_assert(static_cast<int>(Origin::kDefault) == ATTUNE_FROM_DEFAULT);
 static_assert(static_cast<int>(ServerEvent::kSkipped) == ATTUNE_EVENT_SKIPPED);
 static_assert(static_cast<int>(MissReason::kFailed) == ATTUNE_MISS_FAILED);
 
-attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
-                           const Option& option) {
-  attune_solution solution{};
-  std::string text = Text(option.candidate);
+void SetCandidate(std::string text, attune_solution& solution) {
   if (text.size() >= sizeof solution.candidate) {
     text.resize(sizeof solution.candidate - 4);
     text += "...";
   }
   std::memcpy(solution.candidate, text.c_str(), text.size() + 1);
+}
+
+attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
+                           const Option& option) {
+  attune_solution solution{};
+  SetCandidate(Text(option.candidate), solution);
   solution.provenance = static_cast<int32_t>(option.origin);
   solution.is_measured = option.median_ns > 0 ? 1 : 0;
   solution.time_ns = option.best_guess_ns();
@@ -39,6 +42,25 @@ attune_solution SolutionOf(const Dispatcher& dispatcher, const Problem& problem,
   solution.is_ready = dispatcher.IsReady(problem, option) ? 1 : 0;
   solution.is_workspace_known = option.workspace_bytes >= 0 ? 1 : 0;
   return solution;
+}
+
+attune_solution SolutionOf(const ImportedBest& best) {
+  attune_solution solution{};
+  SetCandidate(best.candidate, solution);
+  solution.provenance = ATTUNE_FROM_IMPORT;
+  solution.is_measured = 1;
+  solution.time_ns = best.median_ns;
+  solution.workspace_bytes = static_cast<uint64_t>(best.workspace_bytes);
+  solution.is_workspace_known = 1;
+  return solution;
+}
+
+// To a caller's struct of `size` bytes, which may be of an older release and smaller, or of a later
+// one and larger. It keeps its size, because the caller may bring it again.
+void CopySolution(attune_solution solution, void* to, size_t size) {
+  solution.struct_size = size;
+  std::memset(to, 0, size);
+  std::memcpy(to, &solution, std::min(size, sizeof solution));
 }
 
 Status CheckSolutionSize(size_t struct_size) {
@@ -84,16 +106,12 @@ Status CopySolutions(attune_runtime& owner, const Problem& problem, uint64_t wor
   OrderByTime(decision.options);
   *out.count = decision.options.size();
   if (out.capacity == 0) return Status::Ok();
-  // The caller's structs may be of an older release and smaller, or of a later one and larger.
   const size_t stride = out.first->struct_size;
   ATTUNE_RETURN_IF_ERROR(CheckSolutionSize(stride));
   auto* bytes = reinterpret_cast<std::byte*>(out.first);
   for (size_t i = 0; i < std::min(out.capacity, *out.count); ++i) {
-    attune_solution solution = SolutionOf(server.dispatcher(), problem, decision.options[i]);
-    // The caller's, who may bring the same array again.
-    solution.struct_size = stride;
-    std::memset(bytes + i * stride, 0, stride);
-    std::memcpy(bytes + i * stride, &solution, std::min(stride, sizeof solution));
+    CopySolution(SolutionOf(server.dispatcher(), problem, decision.options[i]), bytes + i * stride,
+                 stride);
   }
   return Status::Ok();
 }
@@ -184,6 +202,41 @@ attune_code attune_explain_within(attune_runtime* runtime, const char* text,
     ATTUNE_ASSIGN_OR_RETURN(const attune::Explanation explanation,
                             attune::Explain(*here, problem, workspace_limit_bytes));
     return attune::CopyOut(attune::ExplanationJson(*here, explanation), json);
+  });
+}
+
+attune_code attune_explain_for(attune_runtime* runtime, const char* target, const char* text,
+                               char** json) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (!runtime || !target || !text || !json) return attune::NullArgument("attune_explain_for");
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(text));
+    ATTUNE_ASSIGN_OR_RETURN(attune::Runtime * here, runtime->here());
+    ATTUNE_ASSIGN_OR_RETURN(const std::string explained,
+                            attune::ImportExplanationJson(*here, target, problem));
+    return attune::CopyOut(explained, json);
+  });
+}
+
+attune_code attune_conv_best_for(attune_runtime* runtime, const char* target,
+                                 const attune_conv* conv, attune_solution* best) {
+  return attune::Caught([&]() -> attune::Status {
+    if (!runtime || !target || !conv || !best) return attune::NullArgument("attune_conv_best_for");
+    ATTUNE_RETURN_IF_ERROR(attune::CheckSolutionSize(best->struct_size));
+    // Keys of MIOpen's tell of no alignment: what is left open is that of any allocation.
+    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {.wide = 1}));
+    attune::Runtime* here = runtime->current();
+    if (here == nullptr) [[unlikely]] {
+      // A child of a fork() makes its own, which may write.
+      const attune::FileSizeSignalHeld held;
+      ATTUNE_ASSIGN_OR_RETURN(here, runtime->here());
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const auto found, here->imports().FindBest(target, problem));
+    if (found.has_value()) {
+      attune::CopySolution(attune::SolutionOf(*found), best, best->struct_size);
+      return attune::Status::Ok();
+    }
+    return attune::NotFound(
+        fmt::format("No database that was imported for {} has {}.", target, attune::Text(problem)));
   });
 }
 

@@ -78,10 +78,9 @@ attune_code Fail(const Status& status);
 inline attune_code CodeOf(const Status& status) { return status.ok() ? ATTUNE_OK : Fail(status); }
 
 // `body` returns a Status; what a library throws becomes a code, because nothing may unwind into C.
+// For what writes nowhere and has to be quick.
 template <class Body>
-attune_code Guarded(const Body& body) {
-  // Whatever is written on the way, into databases and caches, is not the program's.
-  const FileSizeSignalHeld held;
+attune_code Caught(const Body& body) {
   try {
     return CodeOf(body());
   } catch (const std::bad_alloc&) {
@@ -91,6 +90,13 @@ attune_code Guarded(const Body& body) {
   } catch (...) {
     return Fail(Internal("A library threw something that is no exception."));
   }
+}
+
+template <class Body>
+attune_code Guarded(const Body& body) {
+  // Whatever is written on the way, into databases and caches, is not the program's.
+  const FileSizeSignalHeld held;
+  return Caught(body);
 }
 
 // For a C function that was called with a null where it needs something.

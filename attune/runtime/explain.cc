@@ -2,8 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "attune/index/import_index.h"
+
 namespace attune {
 namespace {
+
+constexpr const char* kImported = "imported";
 
 nlohmann::json ToJson(const Dispatcher& dispatcher, const Problem& problem, const Option& option,
                       double best_ns) {
@@ -21,6 +25,10 @@ nlohmann::json ToJson(const Dispatcher& dispatcher, const Problem& problem, cons
   const double guess_ns = option.best_guess_ns();
   add_if_known("slower_by", best_ns > 0 && guess_ns > 0 ? guess_ns / best_ns : 0);
   return json;
+}
+
+std::string Dumped(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -56,7 +64,35 @@ std::string ExplanationJson(const Runtime& runtime, const Explanation& explanati
   if (explanation.serves.has_value()) json["serves"] = Text(explanation.serves->candidate);
   const std::string preferred = Text(explanation.preferred().candidate);
   if (json["serves"] != preferred) json["better"] = preferred;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Dumped(json);
+}
+
+Result<std::string> ImportExplanationJson(const Runtime& runtime, std::string_view target,
+                                          const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto choice, runtime.imports().Find(target, problem));
+  nlohmann::json json = {{"problem", Text(problem)},
+                         {"target", Text(ImportTargetOf(target))},
+                         {"is_tuned", false},
+                         {"provenance", choice.has_value() ? kImported : "unknown"},
+                         {"file", nullptr},
+                         {"options", nlohmann::json::array()},
+                         {"skipped", nlohmann::json::array()},
+                         {"notes", runtime.imports().notes()},
+                         {"serves", nullptr},
+                         {"better", nullptr}};
+  if (!choice.has_value()) return Dumped(json);
+  json["file"] = ImportedFileOf(*choice);
+  for (const RankedCandidate& each : choice->ranking) {
+    json["options"].push_back({{"candidate", Text(each.candidate)},
+                               {"provenance", kImported},
+                               {"because", choice->because},
+                               {"is_ready", false},
+                               {"median_ns", each.median_ns},
+                               {"expected_ns", nullptr},
+                               {"workspace_bytes", each.workspace_bytes},
+                               {"slower_by", each.median_ns / choice->best().median_ns}});
+  }
+  return Dumped(json);
 }
 
 }  // namespace attune

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -31,5 +32,12 @@ Result<Explanation> Explain(const Runtime& runtime, const Problem& problem,
 // slower_by), `skipped` (records that cannot be used here, and why) and `notes`. `better` names
 // what is known to be quicker than what serves, if something is.
 std::string ExplanationJson(const Runtime& runtime, const Explanation& explanation);
+
+// What imported databases say of a problem for another GPU, `target` ("gfx906_60"), in the same
+// form: `provenance` is "imported" or "unknown", `file` the name of the database that says it (null
+// if none does), `serves` and `better` are null, because nothing of it serves. Fails as
+// ImportsView::Find.
+Result<std::string> ImportExplanationJson(const Runtime& runtime, std::string_view target,
+                                          const Problem& problem);
 
 }  // namespace attune

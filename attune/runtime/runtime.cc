@@ -134,6 +134,7 @@ Status Runtime::MakeServer() {
                           ForcedChoices::Parse(options_.force, place_.backend->solvers()));
   records_ = std::make_unique<RecordsView>(RecordsLocation{options_.database, packages_},
                                            SelectionAt(place_));
+  imports_ = std::make_unique<ImportsView>(options_.database);
   DispatchParts parts;
   parts.solvers = &place_.backend->solvers();
   parts.device = device_.get();
@@ -372,6 +373,7 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
     // What cannot be read now is tried again; what is known serves on.
     const Result<bool> changed = records_->Update();
     if (changed.ok() && *changed) server_->Refresh();
+    imports_->Update();
     FollowTunable();
     // The library of the database makes static objects when it is used first.
     if (!has_looked_) StopAtExit::Renew();
@@ -390,6 +392,8 @@ Status Runtime::recorded() const {
 
 std::vector<std::string> Runtime::notes() const {
   std::vector<std::string> notes = records_->notes();
+  const std::vector<std::string> of_imports = imports_->notes();
+  notes.insert(notes.end(), of_imports.begin(), of_imports.end());
   const std::lock_guard<std::mutex> lock(notes_mutex_);
   notes.insert(notes.begin(), notes_.begin(), notes_.end());
   return notes;

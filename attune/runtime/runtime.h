@@ -23,6 +23,7 @@
 #include "attune/dispatch/fallback.h"
 #include "attune/dispatch/plan_server.h"
 #include "attune/package/package_folder.h"
+#include "attune/runtime/imports_view.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/records_view.h"
 #include "attune/runtime/stop_at_exit.h"
@@ -65,6 +66,8 @@ class Runtime {
   const Place& place() const { return place_; }
   // Returns when everything that was launched on the device is complete.
   Status Synchronize() { return device_->Synchronize(); }
+  // What imported databases say for other GPUs; nothing of it serves.
+  ImportsView& imports() const { return *imports_; }
   // Results, switches and files of TunableOp's kind: a layer above the records while switched on.
   TunableContext& tunable() { return *tunable_; }
   // Says that sizes of `problem` change from call to call: what is found or tuned for it is kept as
@@ -124,6 +127,7 @@ class Runtime {
   mutable std::mutex notes_mutex_;                             // Guards notes_.
   std::vector<std::string> notes_;
   std::unique_ptr<RecordsView> records_;
+  std::unique_ptr<ImportsView> imports_;
   std::unique_ptr<TunerClient> tuner_;
   std::unique_ptr<TunableContext> tunable_;
   std::unique_ptr<PlanServer> server_;

@@ -20,6 +20,7 @@
 
 #include "attune/attune.h"
 #include "attune/error.hpp"
+#include "attune/options.hpp"
 #include "attune/problem.hpp"
 
 namespace attune {
@@ -42,22 +43,6 @@ struct Arguments {
     return {sizeof(attune_arguments), a,    b, bias, c, alpha, beta, workspace,
             workspace_bytes,          queue};
   }
-};
-
-struct Options {
-  std::string device;    // Empty: ATTUNE_DEVICE, else "cpu".
-  std::string database;  // Empty: ATTUNE_DB, else the user's; "none" for no database.
-  std::string packages;  // Empty: ATTUNE_PACKAGES.
-  std::string preset;    // Empty: ATTUNE_PRESET.
-  std::string record_tag;
-  attune_policy policy = ATTUNE_POLICY_DEFAULT;
-  attune_scope scope = ATTUNE_SCOPE_DEFAULT;
-  std::int64_t max_plans = 0;
-  std::chrono::milliseconds tuning_budget{0};
-  std::chrono::milliseconds per_problem{0};
-  double tuning_cpu_share = 0;
-  bool deterministic = false;
-  bool known_only = false;  // As attune_options has it.
 };
 
 // A problem bound once. It must not outlive its run time. Movable.
@@ -88,23 +73,7 @@ using ConvPlan = Plan;
 class Runtime {
  public:
   explicit Runtime(const Options& options = {}) {
-    const auto text = [](const std::string& value) {
-      return value.empty() ? nullptr : value.c_str();
-    };
-    attune_options c = ATTUNE_OPTIONS_INIT;
-    c.device = text(options.device);
-    c.database = options.database == "none" ? "" : text(options.database);
-    c.packages = text(options.packages);
-    c.preset = text(options.preset);
-    c.record_tag = text(options.record_tag);
-    c.policy = options.policy;
-    c.scope = options.scope;
-    c.max_plans = options.max_plans;
-    c.tuning_budget_ms = options.tuning_budget.count();
-    c.per_problem_ms = options.per_problem.count();
-    c.tuning_cpu_share = options.tuning_cpu_share;
-    c.deterministic = options.deterministic ? 1 : 0;
-    c.known_only = options.known_only ? 1 : 0;
+    const attune_options c = options.ToC();
     attune_runtime* runtime = nullptr;
     Check(attune_runtime_create(&c, &runtime));
     runtime_.reset(runtime);
@@ -185,6 +154,27 @@ class Runtime {
   std::string Explain(const ConvProblem& conv,
                       std::uint64_t workspace_limit_bytes = ATTUNE_NO_LIMIT) const {
     return Explain(TextOf(conv), workspace_limit_bytes);
+  }
+
+  // JSON: what imported databases say for a GPU that need not be here ("gfx906_60"), and which file
+  // it came from. Nothing of it serves. Throws ATTUNE_NOT_FOUND if nothing was imported for it.
+  std::string ExplainFor(const std::string& target, const std::string& problem) const {
+    char* json = nullptr;
+    Check(attune_explain_for(get(), target.c_str(), problem.c_str(), &json));
+    return Taken(json);
+  }
+  // An alignment that is left open is 64 bytes, that of any allocation.
+  std::string ExplainFor(const std::string& target, ConvProblem conv) const {
+    if (conv.alignment_bytes == 0) conv.alignment_bytes = 64;
+    return ExplainFor(target, TextOf(conv));
+  }
+  // The quickest that they have; throws ATTUNE_NOT_FOUND if they have none.
+  Solution BestFor(const std::string& target, const ConvProblem& conv) const {
+    const attune_conv problem = conv.ToC();
+    Solution best{};
+    best.struct_size = sizeof best;
+    Check(attune_conv_best_for(get(), target.c_str(), &problem, &best));
+    return best;
   }
 
   // Why a call would wait; empty if it would not. A call whose operands all start at multiples of

@@ -15,7 +15,8 @@ typedef enum attune_provenance {
   ATTUNE_FROM_COMPATIBLE = 2, /* Measured on a compatible target. */
   ATTUNE_FROM_NEIGHBOUR = 3,  /* The choice of the nearest tuned shape. */
   ATTUNE_FROM_PREDICTION = 4,
-  ATTUNE_FROM_DEFAULT = 5
+  ATTUNE_FROM_DEFAULT = 5,
+  ATTUNE_FROM_IMPORT = 6 /* An imported database's, of another GPU: it never serves. */
 } attune_provenance;
 
 typedef struct attune_solution {
@@ -69,6 +70,16 @@ ATTUNE_API attune_code attune_explain_within(attune_runtime* runtime, const char
                                              uint64_t workspace_limit_bytes, char** json);
 ATTUNE_API attune_code attune_would_stall_within(attune_runtime* runtime, const char* problem,
                                                  uint64_t workspace_limit_bytes, int* stalls);
+/* What imported databases say for a GPU that need not be here, `target` as `attune miopen import`
+ * named it ("gfx906_60"): JSON in the form of attune_explain, with the name of the file it came
+ * from, or the quickest candidate alone, in less than a microsecond once a first question has
+ * mapped the index. Nothing of it ever serves. ATTUNE_NOT_FOUND if nothing was imported for
+ * `target`, and of the second function also if no database has the problem. An alignment that
+ * `conv` leaves open is 64 bytes. Set struct_size of `best`. */
+ATTUNE_API attune_code attune_explain_for(attune_runtime* runtime, const char* target,
+                                          const char* problem, char** json);
+ATTUNE_API attune_code attune_conv_best_for(attune_runtime* runtime, const char* target,
+                                            const attune_conv* conv, attune_solution* best);
 /* The canonical text of a problem; to be given back with attune_free. */
 ATTUNE_API attune_code attune_gemm_text(const attune_gemm* gemm, int alpha_class, int beta_class,
                                         char** text);

@@ -1,0 +1,183 @@
+#include "attune/runtime/imports_view.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file_size_signal.h"
+#include "attune/index/import_index.h"
+#include "attune/miopen/imported_choice.h"
+#include "attune/record/import_store.h"
+#include "attune/record/record_store.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+std::string Because(std::string_view target, const IndexedChoice& choice) {
+  return fmt::format("Imported for {} from '{}'.", target, ImportedFileOf(choice));
+}
+
+std::optional<IndexedChoice> Explained(std::string_view target,
+                                       std::vector<IndexedChoice> choices) {
+  if (choices.empty()) return std::nullopt;
+  IndexedChoice choice = std::move(choices.front());
+  choice.because = Because(target, choice);
+  return choice;
+}
+
+}  // namespace
+
+// As it is now. Opened for each use: whoever asks out of mapped indexes needs it seldom, and a path
+// may have come to mean another file.
+struct ImportsView::Database {
+  std::unique_ptr<ImportStore> imports;
+  std::string id;
+  std::vector<ImportedFile> files;
+
+  IndexIdentity IdentityOf(std::string_view target) const {
+    return {id, ImportRevisionOf(files, target)};
+  }
+};
+
+ImportsView::ImportsView(std::string database) : database_(std::move(database)) {}
+
+Result<ImportsView::Database> ImportsView::Open() const {
+  if (database_.empty()) {
+    return FailedPrecondition(
+        "This run time has no database that anything could be imported into; ATTUNE_DB or the "
+        "option names one.");
+  }
+  SqlStoreOptions options;
+  options.use = StoreUse::kRead;
+  ATTUNE_ASSIGN_OR_RETURN(const auto opened, OpenSqlDatabase(database_, options));
+  Database database;
+  ATTUNE_ASSIGN_OR_RETURN(const StoreState state, RecordsIn(opened)->State());
+  database.id = state.database_id;
+  database.imports = ImportsIn(opened);
+  ATTUNE_ASSIGN_OR_RETURN(database.files, database.imports->Files());
+  return database;
+}
+
+std::shared_ptr<const ChoiceIndex> ImportsView::Mapped(std::string_view target) const {
+  const std::shared_lock lock(mutex_);
+  const auto entry = entries_.find(target);
+  return entry == entries_.end() ? nullptr : entry->second.index;
+}
+
+std::shared_ptr<const ChoiceIndex> ImportsView::MapIndex(std::string_view target,
+                                                         const IndexIdentity& identity) const {
+  auto index = ChoiceIndex::Open(ImportIndexPathOf(database_, target));
+  // One that is not there, damaged or of something else is made anew by the next update.
+  if (!index.ok() || (*index)->identity() != identity) return nullptr;
+  return std::move(*index);
+}
+
+void ImportsView::Put(std::string_view target, std::shared_ptr<const ChoiceIndex> index) {
+  const std::unique_lock lock(mutex_);
+  entries_[std::string(target)].index = std::move(index);
+}
+
+Result<std::optional<IndexedChoice>> ImportsView::Find(std::string_view target,
+                                                       const Problem& problem) {
+  if (const auto index = Mapped(target)) {
+    auto found = index->Find(problem);
+    if (found.ok()) return Explained(target, std::move(*found));
+    Put(target, nullptr);
+  }
+  return Ask(target, problem);
+}
+
+Result<std::optional<ImportedBest>> ImportsView::FindBest(std::string_view target,
+                                                          const Problem& problem) {
+  if (const auto index = Mapped(target)) {
+    const auto found = index->FindBest(problem);
+    if (found.ok() && !found->has_value()) return std::optional<ImportedBest>();
+    if (found.ok()) {
+      const RankedText& best = **found;
+      return std::optional(
+          ImportedBest{std::string(best.candidate), best.median_ns, best.workspace_bytes});
+    }
+    Put(target, nullptr);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto choice, Ask(target, problem));
+  if (!choice.has_value()) return std::optional<ImportedBest>();
+  const RankedCandidate& best = choice->best();
+  return std::optional(ImportedBest{Text(best.candidate), best.median_ns, best.workspace_bytes});
+}
+
+Result<std::optional<IndexedChoice>> ImportsView::Ask(std::string_view target,
+                                                      const Problem& problem) {
+  // A reader of a database may have to write beside it.
+  const FileSizeSignalHeld held;
+  ATTUNE_ASSIGN_OR_RETURN(const Database database, Open());
+  const IndexIdentity identity = database.IdentityOf(target);
+  if (identity.last_revision > 0) {
+    const auto index = MapIndex(target, identity);
+    // Null, too: the next update makes one.
+    Put(target, index);
+    if (index != nullptr) {
+      auto found = index->Find(problem);
+      if (found.ok()) return Explained(target, std::move(*found));
+      Put(target, nullptr);
+    }
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto answer,
+                          miopen::AskImports(*database.imports, target, problem));
+  if (!answer.has_value() || answer->ranking.empty()) return std::optional<IndexedChoice>();
+  IndexedChoice choice = ChoiceOf(*answer);
+  choice.target = std::make_shared<const Target>(ImportTargetOf(target));
+  return Explained(target, {std::move(choice)});
+}
+
+void ImportsView::Update() {
+  const std::lock_guard<std::mutex> update(update_mutex_);
+  std::vector<std::string> targets;
+  {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [target, entry] : entries_) targets.push_back(target);
+  }
+  if (targets.empty()) return;
+  auto database = Open();
+  // A database that cannot be read now is tried again; what is mapped answers on.
+  if (!database.ok()) return;
+  for (const std::string& target : targets) Refresh(*database, target);
+}
+
+void ImportsView::Refresh(Database& database, const std::string& target) {
+  const IndexIdentity identity = database.IdentityOf(target);
+  {
+    const std::unique_lock lock(mutex_);
+    if (identity.last_revision == 0) {
+      // The path means another database now, which has nothing of it.
+      entries_.erase(target);
+      return;
+    }
+    const Entry& entry = entries_.at(target);
+    if (entry.index != nullptr && entry.index->identity() == identity) return;
+    if (entry.tried == identity) return;
+  }
+  Entry entry;
+  const auto refreshed = RefreshImportIndex(*database.imports, {database.id, target},
+                                            ImportIndexPathOf(database_, target));
+  if (refreshed.ok()) entry.index = MapIndex(target, refreshed->identity);
+  if (entry.index == nullptr) {
+    entry.tried = identity;
+    entry.note = fmt::format(
+        "There is no index of what was imported for {}, so that the database answers: {}", target,
+        refreshed.ok() ? "it cannot be read." : refreshed.error().message());
+  }
+  const std::unique_lock lock(mutex_);
+  entries_[target] = std::move(entry);
+}
+
+std::vector<std::string> ImportsView::notes() const {
+  std::vector<std::string> notes;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [target, entry] : entries_) {
+    if (!entry.note.empty()) notes.push_back(entry.note);
+  }
+  return notes;
+}
+
+}  // namespace attune

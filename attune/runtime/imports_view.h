@@ -1,0 +1,75 @@
+// What imported databases say for GPUs that need not be here, as a run time is asked: out of
+// mapped indexes, one for each GPU that was asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/choice/choice_source.h"
+#include "attune/index/choice_index.h"
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+struct ImportedBest {
+  std::string candidate;  // Its text.
+  double median_ns = 0;
+  int64_t workspace_bytes = 0;
+};
+
+// Thread-safe. Nothing of it is a ChoiceSource: what it knows is of other devices, and never
+// serves.
+class ImportsView {
+ public:
+  // `database` is a path; empty for none. Opens nothing: programs that never ask pay nothing.
+  explicit ImportsView(std::string database);
+
+  // What the newest database of `target` ("gfx906_60") that has `problem` says, with the name of
+  // its file in `because`; nothing if none has it. kNotFound if nothing was imported for `target`,
+  // with what was; kFailedPrecondition without a database. The first question of a target, and
+  // those before the next Update if its index is not up to date, are answered by the database: they
+  // take milliseconds.
+  Result<std::optional<IndexedChoice>> Find(std::string_view target, const Problem& problem);
+  // The first of the ranking that Find gives, out of a mapped index in less than a microsecond.
+  Result<std::optional<ImportedBest>> FindBest(std::string_view target, const Problem& problem);
+
+  // In the background: makes and maps the indexes of the targets that were asked for, where
+  // something newer was imported or they cannot be read. What fails is in notes(), and is not tried
+  // again before something newer is there.
+  void Update();
+  // Why there is no index, a sentence each.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Database;
+  struct Entry {
+    std::shared_ptr<const ChoiceIndex> index;  // Null if none is up to date.
+    IndexIdentity tried;                       // What could not be indexed.
+    std::string note;
+  };
+
+  Result<Database> Open() const;
+  std::shared_ptr<const ChoiceIndex> Mapped(std::string_view target) const;
+  // The index of `target`, if the one that there is is `identity`.
+  std::shared_ptr<const ChoiceIndex> MapIndex(std::string_view target,
+                                              const IndexIdentity& identity) const;
+  // Out of the database, or out of an index that it says is up to date.
+  Result<std::optional<IndexedChoice>> Ask(std::string_view target, const Problem& problem);
+  void Put(std::string_view target, std::shared_ptr<const ChoiceIndex> index);
+  void Refresh(Database& database, const std::string& target);
+
+  const std::string database_;
+  mutable std::shared_mutex mutex_;                    // Guards entries_.
+  std::map<std::string, Entry, std::less<>> entries_;  // Of targets that something is imported of.
+  std::mutex update_mutex_;                            // One update at a time.
+};
+
+}  // namespace attune
