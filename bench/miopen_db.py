@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Databases of MIOpen's through `attune`: import, export, questions, lint; whole processes.
 
-  miopen_db.py --attune PROGRAM --data FOLDER [--runs N] [--json]
+  miopen_db.py --attune PROGRAM --data FOLDER [--imported PROGRAM] [--runs N] [--json]
 
 FOLDER has databases under their own names, each plain or with .bz2 behind it. For each file: the
 time of an import into a new database, and what its export in the same form differs by. For each
-GPU with a find-db: `best` for one problem that it has, from a cold process, the median of N. And
+GPU with a find-db: `best` for one problem that it has, from a cold process, the median of N; with
+--imported, which names the bench of that name, what a run time answers from its index. And
 `lint` of all files together, whose zero times are compared with those in the text.
 """
 
@@ -61,6 +62,14 @@ class Attune:
         if done.returncode not in (0, 3):
             sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
         return seconds, json.loads(done.stdout)
+
+    def ask_runtime(self, bench, target):
+        """Figures of a run time that is asked for `target`."""
+        command = [bench, "--db", str(self.database), "--target", target, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
+        return json.loads(done.stdout)["summary"]
 
     def forget(self):
         for path in self.database.parent.glob("attune.db*"):
@@ -123,6 +132,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attune", required=True)
     parser.add_argument("--data", required=True, type=pathlib.Path)
+    parser.add_argument("--imported")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -147,6 +157,12 @@ def main():
                 sys.exit(f"{path.name}: {problem} is not answered")
             best_ms.append(1e3 * statistics.median(seconds for seconds, _ in times))
 
+        answers = {}
+        for path in files:
+            if options.imported is not None and path.name.endswith(".fdb.txt"):
+                target = target_of(path)
+                answers[target] = attune.ask_runtime(options.imported, target)
+
         lint_s, lint = attune.run("miopen", "lint", *files)
         zeros = sum(len(re.findall(r"[:,]0(?:\.0*)?,\d+,miopen", path.read_text()))
                     for path in files if path.name.endswith(".fdb.txt"))
@@ -154,7 +170,7 @@ def main():
                     for each in lint)
     summary = {"files": len(files), "import_of_all_s": together_s, "lint_s": lint_s,
                "best_cold_ms": max(best_ms, default=None), "zero_times_in_text": zeros,
-               "zero_times_found": found}
+               "zero_times_found": found, "answers": answers}
     if options.json:
         print(json.dumps({"summary": summary, "rows": rows}, indent=2))
         return
@@ -162,6 +178,9 @@ def main():
         same = "byte for byte" if row["identical"] else f"{row['changed']} differ {row['causes']}"
         print(f"{row['file']:28} {row['records']:>8} records  import {row['import_s']:6.2f} s  "
               f"export {row['export_s']:6.2f} s  {same}")
+    for target, figures in summary.pop("answers").items():
+        print(f"{target:28} " + "  ".join(f"{word} {value:.6g}" for word, value in figures.items()
+                                          if isinstance(value, (int, float))))
     for word, value in summary.items():
         print(f"{word:20} {value:.2f}" if isinstance(value, float) else f"{word:20} {value}")
 

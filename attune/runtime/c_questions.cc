@@ -222,21 +222,24 @@ attune_code attune_conv_best_for(attune_runtime* runtime, const char* target,
   return attune::Caught([&]() -> attune::Status {
     if (!runtime || !target || !conv || !best) return attune::NullArgument("attune_conv_best_for");
     ATTUNE_RETURN_IF_ERROR(attune::CheckSolutionSize(best->struct_size));
-    // Keys of MIOpen's tell of no alignment: what is left open is that of any allocation.
-    ATTUNE_ASSIGN_OR_RETURN(const attune::Problem problem, attune::ProblemOf(*conv, {.wide = 1}));
     attune::Runtime* here = runtime->current();
     if (here == nullptr) [[unlikely]] {
       // A child of a fork() makes its own, which may write.
       const attune::FileSizeSignalHeld held;
       ATTUNE_ASSIGN_OR_RETURN(here, runtime->here());
     }
-    ATTUNE_ASSIGN_OR_RETURN(const auto found, here->imports().FindBest(target, problem));
+    // Keys of MIOpen's tell of no alignment: what is left open is that of any allocation.
+    constexpr attune::CallClasses kClasses = {.wide = 1};
+    const auto problem = [conv] { return attune::ProblemOf(*conv, kClasses); };
+    ATTUNE_ASSIGN_OR_RETURN(
+        const auto found,
+        here->imports().FindBest(target, attune::KeyOfCall(*conv, kClasses, 0), problem));
     if (found.has_value()) {
       attune::CopySolution(attune::SolutionOf(*found), best, best->struct_size);
       return attune::Status::Ok();
     }
-    return attune::NotFound(
-        fmt::format("No database that was imported for {} has {}.", target, attune::Text(problem)));
+    return attune::NotFound(fmt::format("No database that was imported for {} has {}.", target,
+                                        attune::Text(*problem())));
   });
 }
 

@@ -75,7 +75,9 @@ std::shared_ptr<const ChoiceIndex> ImportsView::MapIndex(std::string_view target
 
 void ImportsView::Put(std::string_view target, std::shared_ptr<const ChoiceIndex> index) {
   const std::unique_lock lock(mutex_);
-  entries_[std::string(target)].index = std::move(index);
+  Entry& entry = entries_[std::string(target)];
+  entry.index = std::move(index);
+  entry.answers.clear();
 }
 
 Result<std::optional<IndexedChoice>> ImportsView::Find(std::string_view target,
@@ -88,15 +90,27 @@ Result<std::optional<IndexedChoice>> ImportsView::Find(std::string_view target,
   return Ask(target, problem);
 }
 
-Result<std::optional<ImportedBest>> ImportsView::FindBest(std::string_view target,
-                                                          const Problem& problem) {
-  if (const auto index = Mapped(target)) {
+Result<std::optional<ImportedBest>> ImportsView::FindBest(
+    std::string_view target, const PlanKey& call, const std::function<Result<Problem>()>& make) {
+  std::shared_ptr<const ChoiceIndex> index;
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto entry = entries_.find(target); entry != entries_.end()) {
+      const auto known = entry->second.answers.find(call);
+      if (known != entry->second.answers.end()) return known->second;
+      index = entry->second.index;
+    }
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, make());
+  if (index != nullptr) {
     const auto found = index->FindBest(problem);
-    if (found.ok() && !found->has_value()) return std::optional<ImportedBest>();
     if (found.ok()) {
-      const RankedText& best = **found;
-      return std::optional(
-          ImportedBest{std::string(best.candidate), best.median_ns, best.workspace_bytes});
+      std::optional<ImportedBest> best;
+      if (found->has_value()) {
+        best = {std::string((*found)->candidate), (*found)->median_ns, (*found)->workspace_bytes};
+      }
+      Remember(target, *index, call, best);
+      return best;
     }
     Put(target, nullptr);
   }
@@ -104,6 +118,16 @@ Result<std::optional<ImportedBest>> ImportsView::FindBest(std::string_view targe
   if (!choice.has_value()) return std::optional<ImportedBest>();
   const RankedCandidate& best = choice->best();
   return std::optional(ImportedBest{Text(best.candidate), best.median_ns, best.workspace_bytes});
+}
+
+void ImportsView::Remember(std::string_view target, const ChoiceIndex& index, const PlanKey& call,
+                           const std::optional<ImportedBest>& best) {
+  const std::unique_lock lock(mutex_);
+  const auto entry = entries_.find(target);
+  if (entry == entries_.end() || entry->second.index.get() != &index) return;
+  auto& answers = entry->second.answers;
+  if (answers.size() >= kMaxAnswers) answers.clear();
+  answers.insert_or_assign(call, best);
 }
 
 Result<std::optional<IndexedChoice>> ImportsView::Ask(std::string_view target,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,10 +11,12 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/choice/choice_source.h"
+#include "attune/dispatch/plan_key.h"
 #include "attune/index/choice_index.h"
 #include "attune/problem/problem.h"
 
@@ -38,8 +41,10 @@ class ImportsView {
   // those before the next Update if its index is not up to date, are answered by the database: they
   // take milliseconds.
   Result<std::optional<IndexedChoice>> Find(std::string_view target, const Problem& problem);
-  // The first of the ranking that Find gives, out of a mapped index in less than a microsecond.
-  Result<std::optional<ImportedBest>> FindBest(std::string_view target, const Problem& problem);
+  // The first of the ranking that Find gives, for the problem that `make` makes of `call`; it is
+  // not asked where the mapped index was asked for the same call lately, a tenth of a microsecond.
+  Result<std::optional<ImportedBest>> FindBest(std::string_view target, const PlanKey& call,
+                                               const std::function<Result<Problem>()>& make);
 
   // In the background: makes and maps the indexes of the targets that were asked for, where
   // something newer was imported or they cannot be read. What fails is in notes(), and is not tried
@@ -49,10 +54,16 @@ class ImportsView {
   std::vector<std::string> notes() const;
 
  private:
+  static constexpr size_t kMaxAnswers = 4096;
   struct Database;
+  struct CallHash {
+    size_t operator()(const PlanKey& call) const { return HashOf(call); }
+  };
   struct Entry {
     std::shared_ptr<const ChoiceIndex> index;  // Null if none is up to date.
-    IndexIdentity tried;                       // What could not be indexed.
+    // Answers of `index`: up to kMaxAnswers, then they begin anew.
+    std::unordered_map<PlanKey, std::optional<ImportedBest>, CallHash> answers;
+    IndexIdentity tried;  // What could not be indexed.
     std::string note;
   };
 
@@ -64,6 +75,9 @@ class ImportsView {
   // Out of the database, or out of an index that it says is up to date.
   Result<std::optional<IndexedChoice>> Ask(std::string_view target, const Problem& problem);
   void Put(std::string_view target, std::shared_ptr<const ChoiceIndex> index);
+  // What `index` answered, unless the target has another one by now.
+  void Remember(std::string_view target, const ChoiceIndex& index, const PlanKey& call,
+                const std::optional<ImportedBest>& best);
   void Refresh(Database& database, const std::string& target);
 
   const std::string database_;

@@ -6,6 +6,7 @@
 #include "attune/base/file.h"
 #include "attune/index/import_index.h"
 #include "attune/miopen/import_lines.h"
+#include "attune/runtime/request.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
 
@@ -47,9 +48,14 @@ class ImportsViewTest : public ::testing::Test {
     ASSERT_EQ(imports->Finish(id), Status::Ok());
   }
 
+  static Result<std::optional<ImportedBest>> BestIn(ImportsView& view, std::string_view target,
+                                                    const Problem& problem) {
+    return view.FindBest(target, KeyOfProblem(problem, 0),
+                         [&problem]() -> Result<Problem> { return problem; });
+  }
   // "miopen.conv@1{...}", or why there is none.
   std::string Best(const Problem& problem) {
-    const auto best = view_.FindBest(kTarget, problem);
+    const auto best = BestIn(view_, kTarget, problem);
     if (!best.ok()) return best.status().message();
     return best->has_value() ? (*best)->candidate : "unknown";
   }
@@ -106,10 +112,30 @@ TEST_F(ImportsViewTest, AnIndexOfBeforeIsMappedByTheFirstQuestion) {
   view_.Update();
   ImportsView later(database_);
 
-  EXPECT_TRUE((*later.FindBest(kTarget, Known())).has_value());
+  EXPECT_TRUE((*BestIn(later, kTarget, Known())).has_value());
 
   HideDatabase();
-  EXPECT_TRUE((*later.FindBest(kTarget, Known())).has_value());
+  EXPECT_TRUE((*BestIn(later, kTarget, Known())).has_value());
+}
+
+TEST_F(ImportsViewTest, ACallThatWasAnsweredIsNotLookedUpAgain) {
+  Import("a.HIP.fdb.txt", kRecord);
+  Best(Known());
+  view_.Update();
+  int made = 0;
+  const auto ask = [&](const Problem& problem) {
+    return *view_.FindBest(kTarget, KeyOfProblem(problem, 0), [&]() -> Result<Problem> {
+      ++made;
+      return problem;
+    });
+  };
+
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask(Known())->candidate, kAsm);
+    EXPECT_FALSE(ask(Unknown()).has_value());
+  }
+
+  EXPECT_EQ(made, 2);
 }
 
 TEST_F(ImportsViewTest, ANewerImportIsSeenAfterTheNextUpdate) {
@@ -133,7 +159,7 @@ TEST_F(ImportsViewTest, AnOldIndexDoesNotAnswerTheFirstQuestion) {
   Import("b.HIP.fdb.txt", kNewer);
   ImportsView later(database_);
 
-  const auto best = later.FindBest(kTarget, Known());
+  const auto best = BestIn(later, kTarget, Known());
 
   ASSERT_TRUE(best.ok() && best->has_value());
   EXPECT_EQ((*best)->candidate, kGemm);
@@ -150,7 +176,7 @@ TEST_F(ImportsViewTest, ADamagedIndexIsPassedOverAndMadeAnew) {
   ASSERT_EQ(WriteFileAtomically(index_, damaged), Status::Ok());
   ImportsView later(database_);
 
-  const auto best = later.FindBest(kTarget, Known());
+  const auto best = BestIn(later, kTarget, Known());
   later.Update();
 
   ASSERT_TRUE(best.ok() && best->has_value()) << best.status().message();
@@ -173,7 +199,7 @@ TEST_F(ImportsViewTest, WithoutAPlaceForTheIndexTheDatabaseAnswersAndANoteSaysWh
 TEST_F(ImportsViewTest, WhatWasNeverImportedIsNotFound) {
   Import("a.HIP.fdb.txt", kRecord);
 
-  const auto best = view_.FindBest("gfx90a68", Known());
+  const auto best = BestIn(view_, "gfx90a68", Known());
 
   EXPECT_EQ(best.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(best.status().message(), HasSubstr("imported databases: gfx906_60"));
@@ -194,7 +220,7 @@ TEST_F(ImportsViewTest, AnotherDatabaseUnderThePathIsAnotherAnswer) {
 TEST_F(ImportsViewTest, WithoutADatabaseTheAnswerSaysSo) {
   ImportsView none("");
 
-  EXPECT_EQ(none.FindBest(kTarget, Known()).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(BestIn(none, kTarget, Known()).status().code(), StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
