@@ -1,12 +1,14 @@
 #include "attune/miopen/consistency.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "attune/miopen/conv_keys.h"
+#include "attune/miopen/kernel_source.h"
 #include "attune/miopen/solver_catalogue.h"
 #include "attune/problem/text_error.h"
 
@@ -51,6 +53,23 @@ class PerfLookup {
   std::unordered_map<std::string, Entry> entries_;
 };
 
+// What MIOpen would take: the quickest item whose solver it still has. Null if there is none.
+const FindItem* QuickestOf(const FindRecord& record) {
+  const FindItem* quickest = nullptr;
+  for (const FindItem& item : record.items) {
+    const SolverFacts* const solver = FindSolver(item.solver);
+    if (solver == nullptr || solver->is_removed) continue;
+    if (quickest == nullptr || item.time_ms < quickest->time_ms) quickest = &item;
+  }
+  return quickest;
+}
+
+// "conv3x3.s" of "conv3x3.s.o".
+std::string_view SourceOf(std::string_view kernel) {
+  if (kernel.ends_with(".o")) kernel.remove_suffix(2);
+  return kernel;
+}
+
 }  // namespace
 
 void CheckParameters(const FindDb& find_db, const PerfDb& perf_db, PairFindings findings) {
@@ -70,6 +89,33 @@ void CheckParameters(const FindDb& find_db, const PerfDb& perf_db, PairFindings 
     for (const PerfItem& item : record.items) {
       findings.of_perf_db.Add(FindingKind::kNoFindRecord, record.line,
                               fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
+    }
+  }
+}
+
+void CheckKernels(std::span<const CheckedFindDb> find_dbs, std::span<const NamedKernel> kernels,
+                  Findings& of_kernels) {
+  std::set<std::string_view> sources;
+  for (const NamedKernel& kernel : kernels) sources.insert(SourceOf(kernel.name));
+  std::set<std::string_view> used;
+  for (const CheckedFindDb& each : find_dbs) {
+    for (const FindRecord& record : each.db.records) {
+      for (const FindItem& item : record.items) used.insert(KernelSourceOf(item.solver));
+      const FindItem* const quickest = QuickestOf(record);
+      if (quickest == nullptr) continue;
+      const std::string_view source = KernelSourceOf(quickest->solver);
+      if (source.empty() || sources.contains(source)) continue;
+      each.findings.Add(
+          FindingKind::kNoKernel, record.line,
+          fmt::format("{} of '{}' needs one of {}.", quickest->solver, record.key, source));
+    }
+  }
+  for (const NamedKernel& kernel : kernels) {
+    const std::string_view source = SourceOf(kernel.name);
+    for (const KernelSource& known : KnownKernelSources()) {
+      if (known.file != source || used.contains(source)) continue;
+      of_kernels.Add(FindingKind::kOrphanedKernel, kernel.id,
+                     fmt::format("{} is of {}.", Quoted(kernel.name), known.solver));
     }
   }
 }

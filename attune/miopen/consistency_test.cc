@@ -1,10 +1,15 @@
 #include "attune/miopen/consistency.h"
 
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/miopen/kernel_source.h"
+#include "attune/miopen/solver_catalogue.h"
 #include "attune/miopen/test_findings.h"
 
 namespace attune::miopen {
@@ -72,6 +77,81 @@ TEST(ConsistencyTest, TheOldestTextIsComparedByItsOwnKeys) {
 
   EXPECT_THAT(PlacesOf(checked.of_find_db), ElementsAre("1 no_perf_row"));
   EXPECT_THAT(PlacesOf(checked.of_perf_db), ElementsAre("1 no_find_record"));
+}
+
+// Findings of kernels with these names, in rows 1, 2 and so on, and of a find-db.
+struct CheckedKernels {
+  Findings of_find_db;
+  Findings of_kernels;
+};
+
+CheckedKernels CheckNames(const std::string& find_db, const std::vector<std::string>& names) {
+  Findings ignored;
+  const FindDb db = ReadFindDb(find_db, ignored);
+  std::vector<NamedKernel> kernels;
+  for (const std::string& name : names) kernels.push_back({name, kernels.size() + 1});
+  CheckedKernels checked;
+  const CheckedFindDb find_dbs[] = {{db, checked.of_find_db}};
+  CheckKernels(find_dbs, kernels, checked.of_kernels);
+  return checked;
+}
+
+TEST(ConsistencyTest, AKernelOfTheQuickestSolverIsEnough) {
+  const CheckedKernels checked = CheckNames(kRecord, {"conv3x3.s.o", "MIOpenUtilKernels3.cl.o"});
+
+  EXPECT_THAT(PlacesOf(checked.of_find_db), IsEmpty());
+  EXPECT_THAT(PlacesOf(checked.of_kernels), IsEmpty());
+}
+
+TEST(ConsistencyTest, AQuickestSolverWithoutAKernelIsAFindingOfTheFindDb) {
+  const CheckedKernels checked = CheckNames("\n" + kRecord, {"conv3x3wrw.s", "naive_conv.cpp.o"});
+
+  EXPECT_THAT(PlacesOf(checked.of_find_db), ElementsAre("2 no_kernel"));
+  EXPECT_EQ(checked.of_find_db.kept()[0].reason,
+            "ConvAsm3x3U of '" + kKey + "' needs one of conv3x3.s.");
+}
+
+TEST(ConsistencyTest, SlowerSolversNeedNoKernelAndKeepTheirs) {
+  const std::string record = kKey +
+                             "=GemmFwdRest:1,0,miopenConvolutionFwdAlgoGEMM;"
+                             "ConvAsm3x3U:2,0,miopenConvolutionFwdAlgoDirect\n";
+
+  EXPECT_THAT(PlacesOf(CheckNames(record, {}).of_find_db), IsEmpty());
+  EXPECT_THAT(PlacesOf(CheckNames(record, {"conv3x3.s.o"}).of_kernels), IsEmpty());
+}
+
+TEST(ConsistencyTest, WhatMiopenPassesOverIsNotTheQuickest) {
+  const std::string record = kKey +
+                             "=ConvHipImplicitGemmV4Fwd:0.5,0,miopenConvolutionFwdAlgoImplicitGEMM;"
+                             "ConvAsm3x3U:2,0,miopenConvolutionFwdAlgoDirect\n";
+
+  EXPECT_THAT(PlacesOf(CheckNames(record, {}).of_find_db), ElementsAre("1 no_kernel"));
+}
+
+TEST(ConsistencyTest, AKernelWhoseSolverNoRecordNamesIsAFindingOfTheKernelDb) {
+  const CheckedKernels checked = CheckNames(kRecord, {"conv3x3.s.o", "conv1x1u.s.o"});
+
+  EXPECT_THAT(PlacesOf(checked.of_kernels), ElementsAre("2 orphaned_kernel"));
+  EXPECT_EQ(checked.of_kernels.kept()[0].reason, "'conv1x1u.s.o' is of ConvAsm1x1U.");
+}
+
+TEST(ConsistencyTest, KernelsOfWhomIsNotCertainAreNobodysFinding) {
+  const CheckedKernels checked = CheckNames(
+      kRecord, {"conv3x3.s.o", "Conv_Winograd_v21_1_3.s.o", "conv1x1u_bias_activ.s.o", ".o", ""});
+
+  EXPECT_THAT(PlacesOf(checked.of_kernels), IsEmpty());
+}
+
+TEST(KernelSourceTest, EverySolverIsOneOfMiopensAndHasASourceOfItsOwn) {
+  std::set<std::string_view> files;
+  for (const KernelSource& known : KnownKernelSources()) {
+    const SolverFacts* const solver = FindSolver(known.solver);
+    ASSERT_NE(solver, nullptr) << known.solver;
+    EXPECT_FALSE(solver->is_removed) << known.solver;
+    EXPECT_TRUE(files.insert(known.file).second) << known.file;
+    EXPECT_EQ(KernelSourceOf(known.solver), known.file);
+  }
+  EXPECT_EQ(KernelSourceOf("ConvBinWinogradRxSf2x3"), "");
 }
 
 }  // namespace

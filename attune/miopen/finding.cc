@@ -31,6 +31,8 @@ constexpr std::array<Words, kFindingKinds> kWords = {{
     {"no_perf_row", "tunable solvers without parameters in the perf-db"},
     {"no_find_record", "parameters for what the find-db does not have"},
     {"unused_config", "configurations without parameters"},
+    {"no_kernel", "records whose quickest solver has no kernel in the kernel db"},
+    {"orphaned_kernel", "kernels of solvers that the find-db does not name"},
 }};
 
 }  // namespace

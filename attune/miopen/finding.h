@@ -32,8 +32,10 @@ enum class FindingKind : uint8_t {
   kNoPerfRow,          // A tunable solver of a find-db that the perf-db has no parameters for.
   kNoFindRecord,       // Parameters for what the find-db does not name.
   kUnusedConfig,       // A perf-db configuration without parameters.
+  kNoKernel,           // A record whose quickest solver has no kernel in the kernel db.
+  kOrphanedKernel,     // A kernel of a solver that no record of a find-db names.
 };
-inline constexpr size_t kFindingKinds = 19;
+inline constexpr size_t kFindingKinds = 21;
 
 // "bad_line" and so on: the words of --json.
 std::string_view Name(FindingKind kind);

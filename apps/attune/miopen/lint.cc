@@ -45,6 +45,29 @@ void CheckPairs(std::vector<Database>& databases) {
   }
 }
 
+// Whether kernels for `kernels`, a GPU or a whole architecture, are for a GPU of `target`, too.
+bool AreFor(std::string_view target, std::string_view kernels) {
+  const auto gpu = ParseTargetName(target);
+  return target == kernels || (gpu.ok() && gpu->arch == kernels);
+}
+
+void CheckKernelDbs(std::vector<Database>& databases) {
+  for (Database& database : databases) {
+    if (database.kernels() == nullptr) continue;
+    std::vector<CheckedFindDb> find_dbs;
+    for (Database& other : databases) {
+      if (other.find_db() == nullptr || !AreFor(other.name.target, database.name.target)) continue;
+      find_dbs.push_back({*other.find_db(), other.findings});
+    }
+    if (find_dbs.empty()) continue;
+    std::vector<NamedKernel> kernels;
+    for (const KernelEntry& kernel : *database.kernels()) {
+      kernels.push_back({kernel.name, kernel.id});
+    }
+    CheckKernels(find_dbs, kernels, database.findings);
+  }
+}
+
 Json LintJson(const std::vector<Database>& databases) {
   Json list = Json::array();
   for (const Database& database : databases) {
@@ -63,6 +86,7 @@ Result<int> RunLint(Application& application, const LintOptions& options) {
     ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
   }
   CheckPairs(databases);
+  CheckKernelDbs(databases);
   uint64_t total = 0;
   for (const Database& database : databases) total += database.findings.total();
   if (options.json) {
