@@ -26,6 +26,32 @@ std::optional<IndexedChoice> Explained(std::string_view target,
   return choice;
 }
 
+// What was imported, to be read until a flag is set.
+class StoppableImports final : public ImportStore {
+ public:
+  StoppableImports(ImportStore& imports, const std::atomic<bool>& is_stopped)
+      : imports_(imports), is_stopped_(is_stopped) {}
+
+  Result<int64_t> Begin(const ImportedFile&) override { return Refuse(); }
+  Status Append(int64_t, std::span<const ImportedLine>) override { return Refuse(); }
+  Status Finish(int64_t) override { return Refuse(); }
+  Result<std::vector<ImportedFile>> Files() override { return imports_.Files(); }
+  Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
+    return imports_.Visit(file_id, [&](const ImportedLine& line) {
+      return is_stopped_ ? Unavailable("The run time is being closed.") : visit(line);
+    });
+  }
+  Result<std::vector<std::pair<ImportedFile, ImportedLine>>> Find(const Fingerprint& key) override {
+    return imports_.Find(key);
+  }
+
+ private:
+  static Status Refuse() { return Unsupported("What was imported is only read here."); }
+
+  ImportStore& imports_;
+  const std::atomic<bool>& is_stopped_;
+};
+
 }  // namespace
 
 // As it is now. Opened for each use: whoever asks out of mapped indexes needs it seldom, and a path
@@ -161,7 +187,7 @@ void ImportsView::Update() {
     const std::shared_lock lock(mutex_);
     for (const auto& [target, entry] : entries_) targets.push_back(target);
   }
-  if (targets.empty()) return;
+  if (targets.empty() || is_stopped_) return;
   auto database = Open();
   // A database that cannot be read now is tried again; what is mapped answers on.
   if (!database.ok()) return;
@@ -182,8 +208,10 @@ void ImportsView::Refresh(Database& database, const std::string& target) {
     if (entry.tried == identity) return;
   }
   Entry entry;
-  const auto refreshed = RefreshImportIndex(*database.imports, {database.id, target},
-                                            ImportIndexPathOf(database_, target));
+  StoppableImports imports(*database.imports, is_stopped_);
+  const auto refreshed =
+      RefreshImportIndex(imports, {database.id, target}, ImportIndexPathOf(database_, target));
+  if (is_stopped_ && !refreshed.ok()) return;
   if (refreshed.ok()) entry.index = MapIndex(target, refreshed->identity);
   if (entry.index == nullptr) {
     entry.tried = identity;

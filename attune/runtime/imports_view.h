@@ -2,6 +2,7 @@
 // mapped indexes, one for each GPU that was asked for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -50,6 +51,9 @@ class ImportsView {
   // something newer was imported or they cannot be read. What fails is in notes(), and is not tried
   // again before something newer is there.
   void Update();
+  // An update that goes on ends soon, without its index, and none begins any more: it takes
+  // seconds, for which no program should have to wait at its end. Questions are answered on.
+  void StopUpdates() { is_stopped_ = true; }
   // Why there is no index, a sentence each.
   std::vector<std::string> notes() const;
 
@@ -84,6 +88,7 @@ class ImportsView {
   mutable std::shared_mutex mutex_;                    // Guards entries_.
   std::map<std::string, Entry, std::less<>> entries_;  // Of targets that something is imported of.
   std::mutex update_mutex_;                            // One update at a time.
+  std::atomic<bool> is_stopped_{false};
 };
 
 }  // namespace attune

@@ -196,6 +196,18 @@ TEST_F(ImportsViewTest, WithoutAPlaceForTheIndexTheDatabaseAnswersAndANoteSaysWh
   EXPECT_THAT(view_.notes(), ElementsAre(HasSubstr("no index of what was imported for gfx906_60")));
 }
 
+TEST_F(ImportsViewTest, AViewThatWasStoppedMakesNoIndexAndAnswersOn) {
+  Import("a.HIP.fdb.txt", kRecord);
+  Best(Known());
+  view_.StopUpdates();
+
+  view_.Update();
+
+  EXPECT_FALSE(std::filesystem::exists(index_));
+  EXPECT_EQ(Best(Known()), kAsm);
+  EXPECT_THAT(view_.notes(), IsEmpty());
+}
+
 TEST_F(ImportsViewTest, WhatWasNeverImportedIsNotFound) {
   Import("a.HIP.fdb.txt", kRecord);
 

@@ -213,6 +213,7 @@ bool Runtime::StopBackground(std::chrono::nanoseconds timeout) {
     tuner = tuner_.get();
   }
   watch_changed_.notify_all();
+  if (imports_ != nullptr) imports_->StopUpdates();
   // First, for whoever waits for it; from here on nobody can make another one.
   if (tuner != nullptr) tuner->Stop();
   const auto left = [&] {
