@@ -72,7 +72,8 @@ Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
   store_ = std::move(records);
   sessions_ = std::move(sessions);
   imports_ = ImportsIn(database);
-  jobs_ = JobsIn(std::move(database));
+  jobs_ = JobsIn(database);
+  golden_ = GoldenIn(std::move(database));
   return Status::Ok();
 }
 

@@ -17,6 +17,7 @@
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
 #include "attune/runtime/places.h"
+#include "attune/session/golden_store.h"
 #include "attune/session/session_store.h"
 #include "attune/solver/backend.h"
 
@@ -81,6 +82,7 @@ class Application {
   // The sessions and their jobs, in the same way.
   SessionStore* sessions() { return sessions_.get(); }
   JobStore* jobs() { return jobs_.get(); }
+  GoldenStore* golden() { return golden_.get(); }
   // What --session names, once a store is open; nothing without that.
   const std::optional<Session>& session() const { return session_; }
   // What store() opens: --db, else the default path.
@@ -110,6 +112,7 @@ class Application {
   std::unique_ptr<ImportStore> imports_;
   std::unique_ptr<SessionStore> sessions_;
   std::unique_ptr<JobStore> jobs_;
+  std::unique_ptr<GoldenStore> golden_;
   std::string session_name_;
   std::optional<Session> session_;
   std::unique_ptr<RecordStore> session_records_;  // Of session_, over store_.

@@ -89,6 +89,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddApplicabilityVerb(program, invocation);
   AddJobsVerb(program, invocation);
   AddStatusVerb(program, invocation);
+  AddGoldenVerb(program, invocation);
   AddNetworksVerb(program, invocation);
 }
 

@@ -41,6 +41,7 @@ void AddSessionVerb(CLI::App& program, Invocation& invocation);
 void AddApplicabilityVerb(CLI::App& program, Invocation& invocation);
 void AddJobsVerb(CLI::App& program, Invocation& invocation);
 void AddStatusVerb(CLI::App& program, Invocation& invocation);
+void AddGoldenVerb(CLI::App& program, Invocation& invocation);
 void AddNetworksVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).

@@ -167,7 +167,7 @@ Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target
                           const SelectOptions& select, const fs::path& folder) {
   MemoryStore packed;
   RecordQuery query;
-  query.tag = std::string(tag);
+  if (!tag.empty()) query.tag = std::string(tag);
   query.backend = target.backend;
   query.finished_only = true;
   const Status copied = store.Visit(query, [&](const RecordedSet& recorded) {
@@ -177,6 +177,9 @@ Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target
   const auto index = RefreshIndex(packed, folder / kIndexName, select);
   if (!index.ok()) return index.error();
   if (index->problems > 0) return Status::Ok();
+  if (tag.empty()) {
+    return NotFound(fmt::format("Nothing of what was to be packed was tuned on {}.", Text(target)));
+  }
   return NotFound(fmt::format(
       "Nothing of tag '{0}' was tuned on {1}; run 'attune tune --tag {0}' with that --device.", tag,
       Text(target)));

@@ -52,8 +52,8 @@ Result<OpenedPackage> OpenPackage(const PackageReference& reference,
 // damaged or not in the manifest.
 Status VerifyPackage(const PackageReference& reference);
 
-// Makes the index of a package: the finished sets of `store` with `tag`, on targets equal to
-// `target`, with the records of what was measured last and best.
+// Makes the index of a package: the finished sets of `store` with `tag`, all if that is empty, on
+// targets equal to `target`, with the records of what was measured last and best.
 Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
                           const SelectOptions& select, const std::filesystem::path& folder);
 

@@ -200,6 +200,26 @@ Migration SessionsMigration() {
        "CREATE INDEX job_by_state ON job (session_id, state, ready, step, priority DESC)"}};
 }
 
+// Versions of results that were looked at and approved.
+Migration GoldenMigration() {
+  return {8,
+          "golden",
+          {"CREATE TABLE golden (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, base_id INTEGER "
+           "REFERENCES golden (id), created_by TEXT NOT NULL, created_unix_ns INTEGER NOT NULL, "
+           "checksum TEXT NOT NULL) STRICT",
+           "CREATE TABLE golden_state (id INTEGER PRIMARY KEY REFERENCES golden (id), approved_by "
+           "TEXT NOT NULL, approved_unix_ns INTEGER NOT NULL, withdrawn_by TEXT NOT NULL, "
+           "withdrawn_unix_ns INTEGER NOT NULL, withdrawn_because TEXT NOT NULL, entry_count "
+           "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+           "CREATE TABLE golden_entry (id INTEGER PRIMARY KEY, golden_id INTEGER NOT NULL "
+           "REFERENCES golden (id), problem_id INTEGER NOT NULL REFERENCES problem (id), target_id "
+           "INTEGER NOT NULL REFERENCES target (id), candidate_id INTEGER NOT NULL REFERENCES "
+           "candidate (id), set_key TEXT NOT NULL, session TEXT NOT NULL, median_ns REAL NOT NULL, "
+           "low_ns REAL NOT NULL, high_ns REAL NOT NULL, reason TEXT NOT NULL, added_by TEXT NOT "
+           "NULL, added_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+           "CREATE INDEX golden_entry_by_version ON golden_entry (golden_id)"}};
+}
+
 int64_t NowUnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -295,7 +315,7 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
-       ConditionsMigration(), ImportsMigration(), SessionsMigration()});
+       ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration()});
   return *migrations;
 }
 

@@ -12,6 +12,7 @@
 #include "attune/jobs/job_store.h"
 #include "attune/record/import_store.h"
 #include "attune/record/record_store.h"
+#include "attune/session/golden_store.h"
 #include "attune/session/session_store.h"
 
 namespace attune {
@@ -61,6 +62,7 @@ std::unique_ptr<RecordStore> RecordsIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<ImportStore> ImportsIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<SessionStore> SessionsIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<JobStore> JobsIn(std::shared_ptr<SqlDatabase> database);
+std::unique_ptr<GoldenStore> GoldenIn(std::shared_ptr<SqlDatabase> database);
 
 // The records of a database that nothing else is wanted of.
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,

@@ -376,6 +376,48 @@ const Table& JobTable() {
   return *table;
 }
 
+const Table& GoldenTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("golden", {{"id", kInteger},
+                           {"name", kText},
+                           {"base_id", kInteger, Nullable::kYes},
+                           {"created_by", kText},
+                           {"created_unix_ns", kInteger},
+                           kChecksum}));
+  return *table;
+}
+
+const Table& GoldenStateTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("golden_state", {{"id", kInteger},
+                                 {"approved_by", kText},
+                                 {"approved_unix_ns", kInteger},
+                                 {"withdrawn_by", kText},
+                                 {"withdrawn_unix_ns", kInteger},
+                                 {"withdrawn_because", kText},
+                                 {"entry_count", kInteger},
+                                 kChecksum}));
+  return *table;
+}
+
+const Table& GoldenEntryTable() {
+  static const NeverDestroyed<Table> table(MakeTable("golden_entry", {{"id", kInteger},
+                                                                      {"golden_id", kInteger},
+                                                                      {"problem_id", kInteger},
+                                                                      {"target_id", kInteger},
+                                                                      {"candidate_id", kInteger},
+                                                                      {"set_key", kText},
+                                                                      {"session", kText},
+                                                                      {"median_ns", kReal},
+                                                                      {"low_ns", kReal},
+                                                                      {"high_ns", kReal},
+                                                                      {"reason", kText},
+                                                                      {"added_by", kText},
+                                                                      {"added_unix_ns", kInteger},
+                                                                      kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),        &CandidateTable(),      &TagTable(),
@@ -385,7 +427,8 @@ std::vector<const Table*> AllTables() {
           &ConditionCountTable(), &ImportedFileTable(),   &ImportedLineTable(),
           &NetworkTable(),        &NetworkProblemTable(), &SessionTable(),
           &SessionStateTable(),   &SessionTagTable(),     &SessionSetTable(),
-          &SessionSolverTable(),  &ApplicabilityTable(),  &JobTable()};
+          &SessionSolverTable(),  &ApplicabilityTable(),  &JobTable(),
+          &GoldenTable(),         &GoldenStateTable(),    &GoldenEntryTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -61,6 +61,9 @@ const Table& SessionSetTable();
 const Table& SessionSolverTable();
 const Table& ApplicabilityTable();
 const Table& JobTable();
+const Table& GoldenTable();
+const Table& GoldenStateTable();
+const Table& GoldenEntryTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

@@ -9,8 +9,11 @@ import program
 
 # Those of blas and cublas need scripts of a user's own; tests/blas runs such. That of `miopen merge`
 # needs a user's own databases.
-VERBS = ("import", "devices", "solvers", "problems", "tune", "best", "explain", "run", "export",
-         "report", "miopen", "miopen lint", "miopen convert", "miopen diff")
+VERBS = ("import", "session new", "session", "jobs load", "applicability", "jobs", "devices",
+         "solvers", "problems", "networks", "tune", "status", "best", "explain", "run", "export",
+         "report", "golden", "golden diff", "golden show", "golden list", "golden export",
+         "golden rollback", "jobs list", "jobs cancel", "jobs retry", "session list", "session show",
+         "session diff", "session close", "miopen", "miopen lint", "miopen convert", "miopen diff")
 # Options that say how long, and how long is enough here.
 TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
 
@@ -56,13 +59,16 @@ def test(attune):
     settings = {**attune.environment, "PATH": f"{attune.binary.parent}:/usr/bin:/bin"}
     for command in (line for verb in VERBS for line in examples(attune, verb)):
         lacking = missing_program(command) or missing_device(command, usable)
+        # A watch ends when its session does.
+        if "--watch" in command:
+            continue
         if lacking:
             print(f"skipped, without {lacking}: {command}")
             continue
-        # A list with a line that is refused, a budget that ends early, a choice without a trial, a
-        # database with a time of zero.
+        # A list with a line that is refused, a budget that ends early, a choice without a trial, jobs
+        # that are left, a database with a time of zero.
         in_part = any(f"attune {verb} " in command
-                      for verb in ("import", "tune", "export", "miopen"))
+                      for verb in ("import", "tune", "export", "status", "miopen"))
         allowed = (0, 3) if in_part else (0,)
         done = subprocess.run(["sh", "-c", hurried(command)], cwd=attune.folder, env=settings,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,

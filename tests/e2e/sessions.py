@@ -179,10 +179,50 @@ def networks(attune):
     program.check(written["problems"] == 2 and written["tuned"] == 2, written)
 
 
+def golden_versions(attune):
+    """Row 11: a slower result never replaces a faster one, but by force, which is recorded."""
+    attune.run("golden", "create", "1", *DB)
+    added = attune.json("golden", "add", "1", "--session", "may", *DB)
+    program.check(added["taken"] == {"new": 2}, added)
+    again = attune.json("golden", "add", "1", "--session", "may", *DB)
+    program.check(again["taken"] == {} and again["same"] == 2, again)
+    attune.run("golden", "approve", "1", *DB)
+    _, err = attune.run("golden", "add", "1", "--session", "faults", *DB, status=1)
+    program.check("approved" in err, err)
+    _, err = attune.run("golden", "create", "2", *DB, status=1)
+    program.check("--base" in err, err)
+    attune.run("golden", "create", "2", "--base", "1", *DB)
+
+    attune.run("session", "new", "slow", "--device", "fake", *DB)
+    attune.run("tune", "--session", "slow", "--tag", "t", *PER, *DB,
+               ATTUNE_FAKE_SCRIPT="* time_ns=50000")
+    slower = attune.json("golden", "add", "2", "--session", "slow", *DB)
+    program.check(slower["taken"] == {} and slower["kept"] == 2, slower)
+    program.check({change["change"] for change in attune.json("golden", "diff", "1", "2", *DB)} ==
+                  {"same"}, "A slower result has replaced a faster one.")
+    forced = attune.json("golden", "add", "2", "--session", "slow", "--force", *DB)
+    program.check(forced["taken"] == {"forced": 2}, forced)
+    program.check({change["change"] for change in attune.json("golden", "diff", "1", "2", *DB)} ==
+                  {"slower"}, "Nobody says that it is slower.")
+    shown = attune.json("golden", "show", "2", *DB)["entries"]
+    program.check({(entry["reason"], entry["session"]) for entry in shown} == {("forced", "slow")},
+                  shown)
+
+    written = attune.json("golden", "export", "1", "--with-kernels", "-o", "package", *DB)
+    program.check(written["problems"] == 2 and written["approved"] and written["kernels"] > 0,
+                  written)
+    attune.run("package", "verify", "package")
+    packed = attune.json("package", "create", "--session", "may", "-o", "of_session", *DB)
+    program.check(packed["problems"] == 2, packed)
+    attune.run("golden", "rollback", "1", "--reason", "too slow", *DB)
+    _, err = attune.run("golden", "export", "1", "-o", "again", *DB, status=1)
+    program.check("too slow" in err, err)
+
+
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 closed_and_unknown, networks):
+                 closed_and_unknown, networks, golden_versions):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

@@ -172,6 +172,27 @@ std::string SessionsText(const std::shared_ptr<SqlDatabase>& database) {
   return text;
 }
 
+std::string GoldenVersionsText(GoldenStore& golden) {
+  std::string text;
+  const auto versions = golden.List();
+  EXPECT_TRUE(versions.ok()) << versions.status().message();
+  for (const GoldenVersion& version : *versions) {
+    text += fmt::format("golden {} from '{}' by {} at {}, approved {} {}, withdrawn {} {} {}\n",
+                        version.name, version.base, version.created_by, version.created_unix_ns,
+                        version.approved_by, version.approved_unix_ns, version.withdrawn_by,
+                        version.withdrawn_unix_ns, version.withdrawn_because);
+    const auto entries = golden.Entries(version.id).value();
+    for (const GoldenEntry& entry : entries) {
+      text += fmt::format("  {} {} on {}: {} {} [{}, {}] of {} in {}, {} by {} at {}\n", entry.id,
+                          Text(entry.problem), Text(entry.target), Text(entry.candidate),
+                          entry.median_ns, entry.low_ns, entry.high_ns, entry.set_id,
+                          entry.session, Name(entry.reason), entry.added_by,
+                          entry.added_unix_ns);
+    }
+  }
+  return text;
+}
+
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
@@ -192,7 +213,8 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
     return Status::Ok();
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
-  return text + ImportsText(*ImportsIn(database)) + SessionsText(database);
+  return text + ImportsText(*ImportsIn(database)) + SessionsText(database) +
+         GoldenVersionsText(*GoldenIn(database));
 }
 
 // A database with everything in it, as the version of the schema that is the parameter wrote it.
@@ -223,7 +245,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
-                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7"),
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

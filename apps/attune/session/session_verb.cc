@@ -240,10 +240,10 @@ void AddSessionVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "session",
               "Tuning sessions: measurements of one device with its libraries, and of "
               "nothing else",
-              "  attune session new may --device cpu\n"
+              "  attune session new june --device cpu\n"
               "  attune import tests/data/driver/resnet50.txt --tag resnet50 --session "
-              "may\n"
-              "  attune tune --session may --budget 2m\n"
+              "june\n"
+              "  attune tune --session june --budget 2m\n"
               "  attune session list");
   verb->require_subcommand(1);
   AddSessionNewVerb(*verb, invocation);

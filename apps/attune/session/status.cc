@@ -129,11 +129,15 @@ Result<int> RunStatus(Application& application, const StatusOptions& options) {
   const std::string name = application.session()->name;
   Output& out = application.out();
   const OrderlyInterruption interruption;
+  std::string shown;
   for (;;) {
     ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application));
-    // From the top of the screen, and nothing below what is printed.
+    const std::string text =
+        options.json ? Dump(StateJson(name, state)) : StateText(name, state, out);
+    // From the top of the screen, and nothing below what is printed; a log gets what is news.
     if (options.watch && out.screen().is_terminal) out.Print("\x1b[H\x1b[J");
-    out.Print(options.json ? Dump(StateJson(name, state)) : StateText(name, state, out));
+    if (out.screen().is_terminal || text != shown) out.Print(text);
+    shown = text;
     out.Flush();
     if (!options.watch || state.open() == 0 || interruption.requested()) {
       return ExitStatusOf(state);

@@ -1,0 +1,37 @@
+// Writes packages: choices, and compiled kernels for them and for what was never tuned.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/runtime/places.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// What a package is made of.
+struct PackageContent {
+  RecordStore& records;  // Of which those on the target of `place`, with `tag`, are packed.
+  std::string tag;       // Empty: all.
+  const Place& place;    // Whose solvers compile; its device need not be here.
+  std::vector<std::pair<Problem, Candidate>> winners;  // Whose kernels are packed.
+  // For which the default kernel of every solver is packed that serves any size with one build.
+  std::vector<Problem> problems;
+};
+
+struct WrittenPackage {
+  size_t kernels = 0;
+  std::string sha256;  // Of the manifest.
+};
+
+// Makes the package in the new or empty folder `folder`; a failure leaves that as it was.
+Result<WrittenPackage> WritePackage(const PackageContent& content,
+                                    const std::filesystem::path& folder);
+
+}  // namespace attune

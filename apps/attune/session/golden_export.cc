@@ -1,0 +1,115 @@
+// attune golden export: a version as a package that run times open.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/package_writer.h"
+#include "apps/attune/session/golden_verbs.h"
+#include "apps/attune/session/solver_survey.h"
+#include "attune/session/golden_records.h"
+
+namespace attune {
+namespace {
+
+struct ExportOptions {
+  std::string name;
+  std::string target;
+  std::string folder;
+  bool with_kernels = false;
+  bool json = false;
+};
+
+// Whether `target` is what `wanted` names: its whole text, its device or its architecture.
+bool IsMeant(const Target& target, const std::string& wanted) {
+  return wanted == Text(target) || wanted == target.device || wanted == target.arch;
+}
+
+// The only target of the entries that is meant. kInvalidArgument lists those that there are.
+Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::string& wanted) {
+  std::vector<Target> meant;
+  std::string known;
+  std::vector<Target> seen;
+  for (const GoldenEntry& entry : entries) {
+    if (std::find(seen.begin(), seen.end(), entry.target) != seen.end()) continue;
+    seen.push_back(entry.target);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", Text(entry.target));
+    if (wanted.empty() || IsMeant(entry.target, wanted)) meant.push_back(entry.target);
+  }
+  if (meant.size() == 1) return meant.front();
+  return InvalidArgument(fmt::format(
+      "{} of the targets of this version {} meant; it has {}. Name one with --target, by its text, "
+      "its device or its architecture.",
+      meant.empty() ? "None" : "Several", meant.empty() ? "is" : "are",
+      known.empty() ? "none" : known));
+}
+
+Result<int> RunExport(Application& application, const ExportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  if (golden.version.is_withdrawn()) {
+    return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
+                                          golden.version.name, golden.version.withdrawn_because));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(golden.entries, options.target));
+  Session asked;
+  asked.name = golden.version.name;
+  asked.terms = {target.backend, target.arch, target, {}};
+  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace found, FindSessionPlace(application, asked));
+  Place place;
+  place.backend = found.backend;
+  place.target = target;
+  place.environment = found.environment;
+  std::vector<GoldenEntry> entries = golden.entries;
+  std::erase_if(entries, [&](const GoldenEntry& entry) { return entry.target != target; });
+  const auto records = RecordsOf(entries, application.all_records());
+  PackageContent content{*records, "", place, {}, {}};
+  if (options.with_kernels) {
+    for (const GoldenEntry& entry : entries) {
+      content.winners.emplace_back(entry.problem, entry.candidate);
+      content.problems.push_back(entry.problem);
+    }
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
+  const bool is_draft = !golden.version.is_approved();
+  if (options.json) {
+    application.out().Print(Dump({{"folder", options.folder},
+                                  {"version", golden.version.name},
+                                  {"approved", !is_draft},
+                                  {"target", Text(target)},
+                                  {"problems", entries.size()},
+                                  {"kernels", written.kernels},
+                                  {"sha256", written.sha256}}));
+  } else {
+    application.out().Print(
+        fmt::format("{}: {} problems of golden version '{}'{}, {} kernels, sha256 {}\n",
+                    Printable(options.folder), entries.size(), golden.version.name,
+                    is_draft ? " (a draft)" : "", written.kernels, written.sha256));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* verb =
+      AddVerb(golden, "export", "Write the read-only package that run times open",
+              "  attune golden export 1 --with-kernels -o golden-1-kernels");
+  verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
+  verb->add_option(
+          "--target", options->target,
+          "Which of its targets, by text, device or architecture; needed if it has several")
+      ->type_name("TARGET");
+  verb->add_flag("--with-kernels", options->with_kernels,
+                 "Also every winner's compiled kernel, and every one that serves any size");
+  verb->add_option("-o,--output", options->folder, "A new folder")->required()->type_name("FOLDER");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunExport(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

@@ -1,0 +1,404 @@
+// attune golden: versions of results that were looked at and approved.
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "apps/attune/duration.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
+#include "apps/attune/session/golden_verbs.h"
+#include "apps/attune/table.h"
+#include "attune/base/user_at_host.h"
+#include "attune/jobs/lease_keeper.h"
+#include "attune/session/session_records.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kShownChanges = 40;
+
+struct GoldenOptions {
+  std::string name;
+  std::string other;  // --base, or the second version of diff.
+  std::vector<std::string> sessions;
+  std::string reason;
+  bool force = false;
+  bool all = false;
+  bool json = false;
+};
+
+std::string_view StateOf(const GoldenVersion& version) {
+  if (version.is_withdrawn()) return "rolled back";
+  return version.is_approved() ? "approved" : "draft";
+}
+
+Json VersionJson(const GoldenVersion& version) {
+  return {{"name", version.name},
+          {"state", StateOf(version)},
+          {"base", version.base},
+          {"created_by", version.created_by},
+          {"created_unix_ns", version.created_unix_ns},
+          {"approved_by", version.approved_by},
+          {"approved_unix_ns", version.approved_unix_ns},
+          {"withdrawn_by", version.withdrawn_by},
+          {"withdrawn_unix_ns", version.withdrawn_unix_ns},
+          {"withdrawn_because", version.withdrawn_because}};
+}
+
+Result<int> RunCreate(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version,
+                          application.golden()->Create(options.name, options.other, UserAtHost()));
+  application.out().Print(
+      fmt::format("Golden version '{}' is a draft{}.\n", version.name,
+                  version.base.empty() ? "" : fmt::format(" with all of '{}'", version.base)));
+  return kExitDone;
+}
+
+Result<int> RunList(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+  std::vector<GoldenVersion> versions;
+  if (application.golden() != nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(versions, application.golden()->List());
+  }
+  Output& out = application.out();
+  if (options.json) {
+    Json list = Json::array();
+    for (const GoldenVersion& version : versions) list.push_back(VersionJson(version));
+    out.Print(Dump(list));
+    return kExitDone;
+  }
+  if (versions.empty()) {
+    out.Print("There are no golden versions yet. 'attune golden create NAME' makes one.\n");
+    return kExitDone;
+  }
+  Table table({{"version"}, {"base"}, {"state"}, {"made"}, {"by"}, {"remark"}});
+  for (const GoldenVersion& version : versions) {
+    table.AddRow({version.name, version.base, std::string(StateOf(version)),
+                  FormatMoment(version.created_unix_ns), Printable(version.created_by),
+                  Printable(version.withdrawn_because)},
+                 version.is_withdrawn() ? Colour::kDim : Colour::kPlain);
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+  return kExitDone;
+}
+
+Json EntryJson(const GoldenEntry& entry) {
+  return {{"problem", Text(entry.problem)},
+          {"target", Text(entry.target)},
+          {"candidate", Text(entry.candidate)},
+          {"median_ns", entry.median_ns},
+          {"low_ns", entry.low_ns},
+          {"high_ns", entry.high_ns},
+          {"session", entry.session},
+          {"set_id", entry.set_id},
+          {"reason", Name(entry.reason)},
+          {"added_by", entry.added_by},
+          {"added_unix_ns", entry.added_unix_ns}};
+}
+
+Result<int> RunShow(Application& application, const GoldenOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  Output& out = application.out();
+  if (options.json) {
+    Json json = VersionJson(golden.version);
+    json["entries"] = Json::array();
+    for (const GoldenEntry& entry : golden.entries) json["entries"].push_back(EntryJson(entry));
+    out.Print(Dump(json));
+    return kExitDone;
+  }
+  Table table({{"problem", Column::Align::kLeft, Column::Fit::kCut},
+               {"candidate", Column::Align::kLeft, Column::Fit::kCut},
+               {"time", Column::Align::kRight},
+               {"why"},
+               {"session"},
+               {"target", Column::Align::kLeft, Column::Fit::kCut}});
+  for (const GoldenEntry& entry : golden.entries) {
+    table.AddRow({Label(entry.problem), Text(entry.candidate), FormatTime(entry.median_ns),
+                  std::string(Name(entry.reason)), Printable(entry.session), Text(entry.target)});
+  }
+  out.Print(fmt::format("{}, {}, {} entries\n", Printable(golden.version.name),
+                        StateOf(golden.version), golden.entries.size()));
+  if (!table.empty()) out.Print(table.Render(out.screen(), out.width()));
+  return kExitDone;
+}
+
+// What became of the results of a session.
+struct Additions {
+  std::map<std::string, int64_t> taken;  // By Name(GoldenReason).
+  int64_t same = 0;
+  int64_t kept = 0;   // What stood stays.
+  int64_t stale = 0;  // Its solver has changed since it was measured.
+};
+
+// The decisions of a session, newest last where a problem has several.
+Result<std::map<std::string, Choice>> ChoicesOf(const Session& session, RecordStore& records,
+                                                SessionStore& sessions) {
+  const auto own = RecordsOf(session.id, records, sessions);
+  RecordQuery query;
+  query.finished_only = true;
+  query.roles = {TrialRole::kFinal};
+  std::map<std::string, Choice> choices;
+  const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
+    if (auto choice = SelectWithin(recorded, {})) {
+      choices.insert_or_assign(Text(recorded.set.problem), std::move(*choice));
+    }
+    return Status::Ok();
+  });
+  if (!visited.ok()) return visited;
+  return choices;
+}
+
+// Whether the newest table of a session has the solver as it is in `candidate`; a session without a
+// table says nothing against anybody.
+bool IsCurrent(const SolverTable& table, const Candidate& candidate) {
+  const SolverEntry* const entry = FindEntry(table, candidate.solver.name);
+  return table.generation == 0 || (entry != nullptr && entry->solver == candidate.solver);
+}
+
+GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason reason) {
+  GoldenEntry entry;
+  entry.problem = choice.problem;
+  entry.target = choice.target;
+  entry.candidate = choice.candidate;
+  entry.set_id = choice.set_id;
+  entry.session = session.name;
+  entry.median_ns = choice.measurement.median_ns;
+  entry.low_ns = choice.measurement.low_ns;
+  entry.high_ns = choice.measurement.high_ns;
+  entry.reason = reason;
+  entry.added_by = UserAtHost();
+  entry.added_unix_ns = UnixNowNs();
+  return entry;
+}
+
+Status AddSession(Application& application, const GoldenOptions& options, const std::string& name,
+                  Additions& additions) {
+  SessionStore& sessions = *application.sessions();
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  ATTUNE_ASSIGN_OR_RETURN(const Session session, sessions.Find(name));
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
+  ATTUNE_ASSIGN_OR_RETURN(const auto choices,
+                          ChoicesOf(session, application.all_records(), sessions));
+  std::map<std::pair<std::string, std::string>, const GoldenEntry*> standing;
+  for (const GoldenEntry& entry : golden.entries) {
+    standing[{Text(entry.target), Text(entry.problem)}] = &entry;
+  }
+  std::vector<GoldenEntry> taken;
+  for (const auto& [problem, choice] : choices) {
+    if (!IsCurrent(table, choice.candidate)) {
+      ++additions.stale;
+      continue;
+    }
+    const auto found = standing.find({Text(choice.target), problem});
+    const GoldenEntry* const stands = found == standing.end() ? nullptr : found->second;
+    const bool is_valid = stands == nullptr || IsCurrent(table, stands->candidate);
+    const GoldenDecision decision = Decide(stands, is_valid, choice, options.force, {});
+    additions.same += decision.verdict == GoldenVerdict::kSame ? 1 : 0;
+    additions.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
+    if (decision.verdict != GoldenVerdict::kTake) continue;
+    taken.push_back(EntryOf(choice, session, decision.reason));
+    ++additions.taken[std::string(Name(decision.reason))];
+  }
+  return application.golden()->Add(golden.version.id, taken);
+}
+
+Result<int> RunAdd(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  Additions additions;
+  for (const std::string& session : options.sessions) {
+    ATTUNE_RETURN_IF_ERROR(AddSession(application, options, session, additions));
+  }
+  if (options.json) {
+    application.out().Print(Dump({{"taken", additions.taken},
+                                  {"same", additions.same},
+                                  {"kept", additions.kept},
+                                  {"stale", additions.stale}}));
+    return kExitDone;
+  }
+  std::string text;
+  for (const auto& [reason, count] : additions.taken) {
+    text += fmt::format("{} taken ({}), ", count, reason);
+  }
+  text += fmt::format("{} the same, {} not significantly faster than what stands", additions.same,
+                      additions.kept);
+  if (additions.stale > 0) {
+    text += fmt::format(", {} left out because their solvers have changed since", additions.stale);
+  }
+  application.out().Print(text + ".\n");
+  return kExitDone;
+}
+
+Result<int> RunApprove(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
+  ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(version.id, UserAtHost()));
+  application.out().Print(
+      fmt::format("Golden version '{}' is approved and never changes.\n", version.name));
+  return kExitDone;
+}
+
+Result<int> RunRollback(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
+  ATTUNE_RETURN_IF_ERROR(application.golden()->Withdraw(version.id, UserAtHost(), options.reason));
+  application.out().Print(fmt::format(
+      "Golden version '{}' is rolled back: it stays readable, and nothing begins from it. What it "
+      "began from{} is as it was.\n",
+      version.name, version.base.empty() ? "" : fmt::format(", '{}',", version.base)));
+  return kExitDone;
+}
+
+Result<int> RunDiff(Application& application, const GoldenOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden before, OpenGolden(application, options.name));
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden after, OpenGolden(application, options.other));
+  const auto changes = DiffGolden(before.entries, after.entries);
+  Output& out = application.out();
+  if (options.json) {
+    Json list = Json::array();
+    const auto json = [](const GoldenEntry* entry) {
+      return entry != nullptr ? EntryJson(*entry) : Json(nullptr);
+    };
+    for (const GoldenChange& change : changes) {
+      list.push_back({{"change", change.word},
+                      {"before", json(change.before)},
+                      {"after", json(change.after)}});
+    }
+    out.Print(Dump(list));
+    return kExitDone;
+  }
+  Table table({{"change"},
+               {"before", Column::Align::kRight},
+               {"after", Column::Align::kRight},
+               {"problem", Column::Align::kLeft, Column::Fit::kCut},
+               {"candidate", Column::Align::kLeft, Column::Fit::kCut}});
+  std::map<std::string_view, int64_t> counts;
+  size_t shown = 0;
+  const auto time = [](const GoldenEntry* entry) {
+    return entry != nullptr ? FormatTime(entry->median_ns) : std::string("-");
+  };
+  for (const GoldenChange& change : changes) {
+    ++counts[change.word];
+    if (change.word == "same" || (!options.all && ++shown > kShownChanges)) continue;
+    const GoldenEntry& known = change.after != nullptr ? *change.after : *change.before;
+    table.AddRow(
+        {std::string(change.word), time(change.before), time(change.after), Label(known.problem),
+         Text(known.candidate)},
+        change.word == "slower" || change.word == "gone" ? Colour::kYellow : Colour::kPlain);
+  }
+  if (!table.empty()) out.Print(table.Render(out.screen(), out.width()));
+  std::string text;
+  for (const auto& [word, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  }
+  out.Print((text.empty() ? "Both are empty" : text) + ".\n");
+  if (!options.all && shown > kShownChanges) {
+    out.Print(fmt::format("{} changes are not shown: --all does.\n", shown - kShownChanges));
+  }
+  return kExitDone;
+}
+
+using Run = Result<int> (*)(Application&, const GoldenOptions&);
+
+// A verb about one version.
+CLI::App* AddGoldenSubverb(CLI::App* verb, Invocation& invocation, Run run,
+                           const std::shared_ptr<GoldenOptions>& options) {
+  verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
+  verb->callback([options, run, &invocation] {
+    invocation.run = [options, run](Application& application) {
+      return run(application, *options);
+    };
+  });
+  return verb;
+}
+
+void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
+  auto created = std::make_shared<GoldenOptions>();
+  AddGoldenSubverb(AddVerb(golden, "create", "Begin a draft, with all of an approved version",
+                           "  attune golden create 1\n  attune golden create 2 --base 1"),
+                   invocation, RunCreate, created)
+      ->add_option("--base", created->other,
+                   "The version that it begins from; needed once any exists")
+      ->type_name("VERSION");
+
+  auto added = std::make_shared<GoldenOptions>();
+  CLI::App* add = AddGoldenSubverb(
+      AddVerb(golden, "add",
+              "Take what sessions found: what is new, significantly faster than what stands, or in "
+              "place of what is no longer valid",
+              "  attune golden add 1 --session may --session june"),
+      invocation, RunAdd, added);
+  add->add_option("--session", added->sessions, "A session; may be repeated")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  add->add_flag("--force", added->force, "Take everything, also what is slower; that is recorded");
+  AddJsonFlag(*add, added->json);
+
+  AddGoldenSubverb(AddVerb(golden, "approve", "Freeze a draft: it never changes after that",
+                           "  attune golden approve 1"),
+                   invocation, RunApprove, std::make_shared<GoldenOptions>());
+
+  auto withdrawn = std::make_shared<GoldenOptions>();
+  AddGoldenSubverb(
+      AddVerb(golden, "rollback", "Take an approved version back: nothing begins from it any more",
+              "  attune golden rollback 1 --reason 'slower with the new driver'"),
+      invocation, RunRollback, withdrawn)
+      ->add_option("--reason", withdrawn->reason, "Why, for people")
+      ->required()
+      ->type_name("TEXT");
+}
+
+void AddReadingVerbs(CLI::App& golden, Invocation& invocation) {
+  auto listed = std::make_shared<GoldenOptions>();
+  CLI::App* list = AddVerb(golden, "list", "List the versions", "  attune golden list");
+  AddJsonFlag(*list, listed->json);
+  list->callback([listed, &invocation] {
+    invocation.run = [listed](Application& application) { return RunList(application, *listed); };
+  });
+
+  auto shown = std::make_shared<GoldenOptions>();
+  CLI::App* show = AddGoldenSubverb(
+      AddVerb(golden, "show", "List what a version says, and why", "  attune golden show 1"),
+      invocation, RunShow, shown);
+  AddJsonFlag(*show, shown->json);
+
+  auto compared = std::make_shared<GoldenOptions>();
+  CLI::App* diff = AddGoldenSubverb(
+      AddVerb(golden, "diff", "Say what is faster, slower, new or gone in a second version",
+              "  attune golden diff 1 1"),
+      invocation, RunDiff, compared);
+  diff->add_option("second", compared->other, "Another version")->required()->type_name("VERSION");
+  diff->add_flag("--all", compared->all, "Every change, not the first 40");
+  AddJsonFlag(*diff, compared->json);
+}
+
+}  // namespace
+
+Result<OpenedGolden> OpenGolden(Application& application, const std::string& name) {
+  OpenedGolden opened;
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+  if (application.golden() == nullptr) {
+    return NotFound("There are no golden versions yet. 'attune golden create NAME' makes one.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(opened.version, application.golden()->Find(name));
+  ATTUNE_ASSIGN_OR_RETURN(opened.entries, application.golden()->Entries(opened.version.id));
+  return opened;
+}
+
+void AddGoldenVerb(CLI::App& program, Invocation& invocation) {
+  CLI::App* verb = AddVerb(program, "golden",
+                           "Versions of results that are approved and never change after that",
+                           "  attune golden create 1\n"
+                           "  attune golden add 1 --session may\n"
+                           "  attune golden approve 1\n"
+                           "  attune golden export 1 -o golden-1");
+  verb->require_subcommand(1);
+  AddWritingVerbs(*verb, invocation);
+  AddReadingVerbs(*verb, invocation);
+  AddGoldenExportVerb(*verb, invocation);
+}
+
+}  // namespace attune

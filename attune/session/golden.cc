@@ -1,0 +1,80 @@
+#include "attune/session/golden.h"
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/session/session.h"
+
+namespace attune {
+namespace {
+
+constexpr std::array<std::pair<GoldenReason, std::string_view>, 4> kReasons = {{
+    {GoldenReason::kNew, "new"},
+    {GoldenReason::kFaster, "faster"},
+    {GoldenReason::kInvalid, "invalid"},
+    {GoldenReason::kForced, "forced"},
+}};
+
+std::string_view WordFor(const GoldenEntry* before, const GoldenEntry* after) {
+  if (before == nullptr) return "new";
+  if (after == nullptr) return "gone";
+  if (before->set_id == after->set_id && before->candidate == after->candidate) return "same";
+  if (after->high_ns < before->low_ns) return "faster";
+  if (after->low_ns > before->high_ns) return "slower";
+  return "changed";
+}
+
+}  // namespace
+
+std::string_view Name(GoldenReason reason) { return kReasons[static_cast<size_t>(reason)].second; }
+
+Result<GoldenReason> ParseGoldenReason(std::string_view name) {
+  for (const auto& [reason, its_name] : kReasons) {
+    if (its_name == name) return reason;
+  }
+  return InvalidArgument(fmt::format("'{}' is no reason of a golden entry.", name));
+}
+
+Status ValidateGoldenName(std::string_view name) {
+  if (ValidateSessionName(name).ok()) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "A golden version's name has 1 to {} printable ASCII characters, not blanks alone; "
+      "this one has {} bytes.",
+      kMaxSessionNameBytes, name.size()));
+}
+
+GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& fresh, bool force,
+                      const SelectOptions& options) {
+  if (standing == nullptr) return {GoldenVerdict::kTake, GoldenReason::kNew};
+  if (standing->set_id == fresh.set_id && standing->candidate == fresh.candidate) {
+    return {GoldenVerdict::kSame, standing->reason};
+  }
+  if (!is_valid) return {GoldenVerdict::kTake, GoldenReason::kInvalid};
+  if (fresh.measurement.high_ns < standing->low_ns * (1 - options.margin)) {
+    return {GoldenVerdict::kTake, GoldenReason::kFaster};
+  }
+  if (force) return {GoldenVerdict::kTake, GoldenReason::kForced};
+  return {GoldenVerdict::kKeep, standing->reason};
+}
+
+std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,
+                                     std::span<const GoldenEntry> after) {
+  std::map<std::pair<std::string, std::string>, GoldenChange> changes;
+  for (const GoldenEntry& entry : before) {
+    changes[{Text(entry.target), Text(entry.problem)}].before = &entry;
+  }
+  for (const GoldenEntry& entry : after) {
+    changes[{Text(entry.target), Text(entry.problem)}].after = &entry;
+  }
+  std::vector<GoldenChange> list;
+  for (auto& [place, change] : changes) {
+    change.word = WordFor(change.before, change.after);
+    list.push_back(change);
+  }
+  return list;
+}
+
+}  // namespace attune

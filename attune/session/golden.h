@@ -1,0 +1,99 @@
+// Golden versions: results that were looked at and approved, and never change after that.
+// docs/formats/sessions.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/record/select.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+struct GoldenVersion {
+  int64_t id = 0;  // Given by the store.
+  std::string name;
+  std::string base;  // The name of the version that it begins from; empty for the first.
+  std::string created_by;
+  int64_t created_unix_ns = 0;
+  std::string approved_by;        // Empty while it is a draft.
+  int64_t approved_unix_ns = 0;   // 0 while it is a draft.
+  std::string withdrawn_by;       // Empty unless it was rolled back.
+  int64_t withdrawn_unix_ns = 0;  // 0 unless it was rolled back.
+  std::string withdrawn_because;
+
+  bool is_approved() const { return approved_unix_ns != 0; }
+  bool is_withdrawn() const { return withdrawn_unix_ns != 0; }
+
+  friend bool operator==(const GoldenVersion&, const GoldenVersion&) = default;
+};
+
+// Why an entry is there.
+enum class GoldenReason {
+  kNew,      // Nothing stood for its problem on its target.
+  kFaster,   // Significantly faster than what stood.
+  kInvalid,  // What stood rests on a solver that has changed.
+  kForced,   // By somebody's wish, whatever stood.
+};
+std::string_view Name(GoldenReason reason);
+Result<GoldenReason> ParseGoldenReason(std::string_view name);
+
+// What is best for a problem on a target. An entry is never changed: a later one of the same
+// version takes its place, and one of a later version that of its base.
+struct GoldenEntry {
+  int64_t id = 0;  // Given by the store.
+  Problem problem;
+  Target target;
+  Candidate candidate;
+  std::string set_id;   // The evidence, in the same database.
+  std::string session;  // By name, that measured it.
+  double median_ns = 0;
+  double low_ns = 0;  // Confidence interval of the median.
+  double high_ns = 0;
+  GoldenReason reason = GoldenReason::kNew;
+  std::string added_by;
+  int64_t added_unix_ns = 0;
+
+  friend bool operator==(const GoldenEntry&, const GoldenEntry&) = default;
+};
+
+// 1 to kMaxSessionNameBytes printable ASCII characters, not blanks alone.
+Status ValidateGoldenName(std::string_view name);
+
+// What a fresh result is to the entry that stands.
+enum class GoldenVerdict {
+  kTake,  // It becomes an entry, for `reason`.
+  kSame,  // It is what stands.
+  kKeep,  // What stands stays: the fresh result is not significantly faster.
+};
+struct GoldenDecision {
+  GoldenVerdict verdict = GoldenVerdict::kTake;
+  GoldenReason reason = GoldenReason::kNew;
+};
+
+// `standing` is null if there is none; `is_valid` whether its solver is still what it was. Two days
+// of one machine differ by more than two candidates do, so faster is who stays so when the whole
+// intervals are compared, beyond the margin.
+GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& fresh, bool force,
+                      const SelectOptions& options);
+
+// How an entry of one version compares with that of another for the same problem and target.
+struct GoldenChange {
+  const GoldenEntry* before = nullptr;  // Null: new.
+  const GoldenEntry* after = nullptr;   // Null: gone.
+  // "new", "gone", "faster", "slower", by intervals that do not touch, "changed" (another candidate
+  // or other evidence), or "same".
+  std::string_view word;
+};
+
+// One for each problem and target of either version, in order of their texts. Borrows both.
+std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,
+                                     std::span<const GoldenEntry> after);
+
+}  // namespace attune

@@ -1,0 +1,43 @@
+// Keeps golden versions. Nothing in them is ever overwritten.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/session/golden.h"
+
+namespace attune {
+
+// Thread-safe. What is written is durable when a method returns Ok.
+class GoldenStore {
+ public:
+  virtual ~GoldenStore() = default;
+
+  // A draft with all of its base. kInvalidArgument for a name that is none; kFailedPrecondition if
+  // the name is taken, if there is a version that was not rolled back and no base is named, or if
+  // the base is a draft or was rolled back; kNotFound if there is no such base.
+  virtual Result<GoldenVersion> Create(std::string_view name, std::string_view base,
+                                       std::string_view created_by) = 0;
+  // In order of their making.
+  virtual Result<std::vector<GoldenVersion>> List() = 0;
+  // kNotFound names those that there are.
+  virtual Result<GoldenVersion> Find(std::string_view name) = 0;
+
+  // All or nothing. kFailedPrecondition if the version is approved.
+  virtual Status Add(int64_t version_id, std::span<const GoldenEntry> entries) = 0;
+  // From then on nothing is added. kFailedPrecondition if it holds nothing.
+  virtual Status Approve(int64_t version_id, std::string_view approved_by) = 0;
+  // It is no base and no answer any more, and stays readable. kFailedPrecondition for a draft.
+  virtual Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
+                          std::string_view because) = 0;
+
+  // What the version says: for each target and problem its own last entry, else that of its base.
+  // In order of their ids.
+  virtual Result<std::vector<GoldenEntry>> Entries(int64_t version_id) = 0;
+};
+
+}  // namespace attune

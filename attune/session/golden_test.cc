@@ -1,0 +1,93 @@
+#include "attune/session/golden.h"
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+GoldenEntry Standing(double low, double high) {
+  GoldenEntry entry;
+  entry.set_id = "old";
+  entry.candidate = {{"host.a", 1}, {}};
+  entry.low_ns = low;
+  entry.median_ns = (low + high) / 2;
+  entry.high_ns = high;
+  return entry;
+}
+
+Choice Fresh(double low, double high) {
+  Choice choice;
+  choice.set_id = "new";
+  choice.candidate = {{"host.b", 1}, {}};
+  choice.measurement.low_ns = low;
+  choice.measurement.median_ns = (low + high) / 2;
+  choice.measurement.high_ns = high;
+  return choice;
+}
+
+TEST(GoldenTest, WhatIsNewIsTaken) {
+  const GoldenDecision decision = Decide(nullptr, true, Fresh(1, 2), false, {});
+  EXPECT_EQ(decision.verdict, GoldenVerdict::kTake);
+  EXPECT_EQ(decision.reason, GoldenReason::kNew);
+}
+
+TEST(GoldenTest, OnlyTheSignificantlyFasterTakesAPlace) {
+  const GoldenEntry standing = Standing(100, 110);
+  EXPECT_EQ(Decide(&standing, true, Fresh(90, 98), false, {}).verdict, GoldenVerdict::kTake);
+  EXPECT_EQ(Decide(&standing, true, Fresh(90, 98), false, {}).reason, GoldenReason::kFaster);
+  // Its interval ends within the margin, touches, or is of a slower one.
+  EXPECT_EQ(Decide(&standing, true, Fresh(90, 99.5), false, {}).verdict, GoldenVerdict::kKeep);
+  EXPECT_EQ(Decide(&standing, true, Fresh(90, 105), false, {}).verdict, GoldenVerdict::kKeep);
+  EXPECT_EQ(Decide(&standing, true, Fresh(120, 130), false, {}).verdict, GoldenVerdict::kKeep);
+}
+
+TEST(GoldenTest, ASlowerOneReplacesOnlyByForceOrWhatIsInvalid) {
+  const GoldenEntry standing = Standing(100, 110);
+  EXPECT_EQ(Decide(&standing, true, Fresh(120, 130), true, {}).reason, GoldenReason::kForced);
+  EXPECT_EQ(Decide(&standing, true, Fresh(120, 130), true, {}).verdict, GoldenVerdict::kTake);
+  EXPECT_EQ(Decide(&standing, false, Fresh(120, 130), false, {}).reason, GoldenReason::kInvalid);
+  EXPECT_EQ(Decide(&standing, false, Fresh(120, 130), false, {}).verdict, GoldenVerdict::kTake);
+}
+
+TEST(GoldenTest, TheSameEvidenceIsAddedOnce) {
+  const GoldenEntry standing = Standing(100, 110);
+  Choice same = Fresh(100, 110);
+  same.set_id = standing.set_id;
+  same.candidate = standing.candidate;
+  EXPECT_EQ(Decide(&standing, true, same, true, {}).verdict, GoldenVerdict::kSame);
+}
+
+GoldenEntry On(const char* device, int64_t order, double low, double high) {
+  GoldenEntry entry = Standing(low, high);
+  entry.target.backend = "host";
+  entry.target.device = device;
+  Gemm gemm;
+  gemm.m = gemm.n = gemm.k = order;
+  entry.problem = Normalized(gemm);
+  return entry;
+}
+
+TEST(GoldenTest, DiffTellsEachKindOfChange) {
+  const std::vector<GoldenEntry> before = {On("a", 1, 10, 11), On("a", 2, 10, 11),
+                                           On("a", 3, 10, 11), On("a", 4, 10, 11),
+                                           On("a", 5, 10, 11)};
+  std::vector<GoldenEntry> after = {On("a", 2, 10, 11), On("a", 3, 8, 9), On("a", 4, 12, 13),
+                                    On("a", 5, 10.5, 12), On("b", 1, 10, 11)};
+  for (size_t i = 1; i < 4; ++i) after[i].set_id = "new";
+  std::vector<std::string_view> words;
+  for (const GoldenChange& change : DiffGolden(before, after)) words.push_back(change.word);
+  EXPECT_EQ(words,
+            (std::vector<std::string_view>{"gone", "same", "faster", "slower", "changed", "new"}));
+}
+
+TEST(GoldenTest, ReasonsAreReadAsTheyAreWritten) {
+  for (const GoldenReason reason :
+       {GoldenReason::kNew, GoldenReason::kFaster, GoldenReason::kInvalid, GoldenReason::kForced}) {
+    ASSERT_TRUE(ParseGoldenReason(Name(reason)).ok());
+    EXPECT_EQ(*ParseGoldenReason(Name(reason)), reason);
+  }
+  EXPECT_FALSE(ParseGoldenReason("slower").ok());
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,234 @@
+// The GoldenStore over a database.
+#include "attune/session/golden_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "storage/sql/golden_rows.h"
+#include "storage/sql/sql_database.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace sql {
+namespace {
+
+int64_t NowUnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+const GoldenRow* FindNamed(const std::vector<GoldenRow>& rows, std::string_view name) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const GoldenRow& row) { return row.version.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Status Unknown(std::string_view name, const std::vector<GoldenRow>& rows) {
+  std::string known;
+  for (const GoldenRow& row : rows) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.version.name);
+  }
+  return NotFound(fmt::format(
+      "There is no golden version '{}'. {}", name,
+      known.empty() ? "The database has none yet; 'attune golden create NAME' makes one."
+                    : fmt::format("Versions here: {}.", known)));
+}
+
+// The row of the base of a new version; nothing for the first of all.
+Result<std::optional<int64_t>> FindBase(const std::vector<GoldenRow>& rows, std::string_view name,
+                                        std::string_view base) {
+  if (base.empty()) {
+    // Where all were rolled back there is nothing to begin from.
+    const bool is_first = std::all_of(
+        rows.begin(), rows.end(), [](const GoldenRow& row) { return row.version.is_withdrawn(); });
+    if (is_first) return std::optional<int64_t>();
+    return FailedPrecondition(fmt::format(
+        "There are golden versions already, the last is '{}': '{}' has to begin from one of them. "
+        "Name it with --base.",
+        rows.back().version.name, name));
+  }
+  const GoldenRow* const found = FindNamed(rows, base);
+  if (found == nullptr) return Unknown(base, rows);
+  if (found->version.is_approved() && !found->version.is_withdrawn()) {
+    return std::optional<int64_t>(found->version.id);
+  }
+  return FailedPrecondition(fmt::format(
+      "Golden version '{}' is no base: it {}.", base,
+      found->version.is_withdrawn() ? "was rolled back" : "is a draft, which may change"));
+}
+
+Status ValidateEntry(const GoldenEntry& entry) {
+  for (const double time : {entry.median_ns, entry.low_ns, entry.high_ns}) {
+    if (std::isfinite(time) && time > 0) continue;
+    return InvalidArgument(
+        fmt::format("A time of {} for {} is {} ns; it must be finite and above 0.",
+                    Text(entry.candidate), Text(entry.problem), time));
+  }
+  return Status::Ok();
+}
+
+class SqlGoldenStore final : public GoldenStore {
+ public:
+  explicit SqlGoldenStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
+
+  Result<GoldenVersion> Create(std::string_view name, std::string_view base,
+                               std::string_view created_by) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateGoldenName(name));
+    GoldenVersion created;
+    const Status ended =
+        database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
+          if (FindNamed(rows, name) != nullptr) {
+            return FailedPrecondition(
+                fmt::format("There is a golden version '{}' already. Choose another name.", name));
+          }
+          GoldenRow row;
+          ATTUNE_ASSIGN_OR_RETURN(row.base_id, FindBase(rows, name, base));
+          row.version.name = name;
+          row.version.created_by = created_by;
+          row.version.created_unix_ns = NowUnixNs();
+          ATTUNE_ASSIGN_OR_RETURN(row, InsertGolden(transaction, row));
+          created = std::move(row.version);
+          created.base = base;
+          return Status::Ok();
+        });
+    if (!ended.ok()) return ended;
+    return created;
+  }
+
+  Result<std::vector<GoldenVersion>> List() override {
+    std::vector<GoldenVersion> versions;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(auto rows, ReadGolden(connection));
+      for (GoldenRow& row : rows) versions.push_back(std::move(row.version));
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    return versions;
+  }
+
+  Result<GoldenVersion> Find(std::string_view name) override {
+    std::vector<GoldenRow> rows;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(rows, ReadGolden(connection));
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    const GoldenRow* const found = FindNamed(rows, name);
+    if (found == nullptr) return Unknown(name, rows);
+    return found->version;
+  }
+
+  Status Add(int64_t version_id, std::span<const GoldenEntry> entries) override {
+    for (const GoldenEntry& entry : entries) ATTUNE_RETURN_IF_ERROR(ValidateEntry(entry));
+    return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
+      if (row.version.is_approved()) {
+        return FailedPrecondition(
+            fmt::format("Golden version '{0}' is approved and never changes. 'attune golden create "
+                        "NAME --base {0}' begins the next one.",
+                        row.version.name));
+      }
+      for (const GoldenEntry& entry : entries) {
+        ATTUNE_RETURN_IF_ERROR(InsertGoldenEntry(transaction, version_id, entry));
+      }
+      row.entry_count += static_cast<int64_t>(entries.size());
+      return Status::Ok();
+    });
+  }
+
+  Status Approve(int64_t version_id, std::string_view approved_by) override {
+    ATTUNE_ASSIGN_OR_RETURN(const auto entries, Entries(version_id));
+    return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
+      if (row.version.is_approved()) return Status::Ok();
+      if (entries.empty()) {
+        return FailedPrecondition(fmt::format(
+            "Golden version '{0}' holds nothing. 'attune golden add {0} --session NAME' "
+            "fills it.",
+            row.version.name));
+      }
+      row.version.approved_by = approved_by;
+      row.version.approved_unix_ns = NowUnixNs();
+      return Status::Ok();
+    });
+  }
+
+  Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
+                  std::string_view because) override {
+    return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
+      if (!row.version.is_approved()) {
+        return FailedPrecondition(fmt::format(
+            "Golden version '{}' is a draft: nobody builds on it, and it need not be approved.",
+            row.version.name));
+      }
+      if (row.version.is_withdrawn()) return Status::Ok();
+      row.version.withdrawn_by = withdrawn_by;
+      row.version.withdrawn_unix_ns = NowUnixNs();
+      row.version.withdrawn_because = because;
+      return Status::Ok();
+    });
+  }
+
+  Result<std::vector<GoldenEntry>> Entries(int64_t version_id) override {
+    // By target and problem; whoever comes first in this order has the word.
+    std::map<std::pair<std::string, std::string>, GoldenEntry> effective;
+    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+      std::optional<int64_t> id = version_id;
+      while (id.has_value()) {
+        ATTUNE_ASSIGN_OR_RETURN(const GoldenRow row, ReadGoldenById(connection, *id));
+        ATTUNE_ASSIGN_OR_RETURN(auto entries, ReadGoldenEntries(connection, row));
+        for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+          effective.try_emplace({::attune::Text(entry->target), ::attune::Text(entry->problem)},
+                                std::move(*entry));
+        }
+        // A base is older than what begins from it, so that a damaged one cannot make a circle.
+        if (row.base_id.has_value() && *row.base_id >= *id) {
+          return DataLoss(
+              fmt::format("Row {} of table golden: column base_id holds {}.", *id, *row.base_id));
+        }
+        id = row.base_id;
+      }
+      return Status::Ok();
+    });
+    if (!ended.ok()) return ended;
+    std::vector<GoldenEntry> list;
+    for (auto& [place, entry] : effective) list.push_back(std::move(entry));
+    std::sort(list.begin(), list.end(),
+              [](const GoldenEntry& a, const GoldenEntry& b) { return a.id < b.id; });
+    return list;
+  }
+
+ private:
+  // A database that is only read may be older than golden versions: then there are none.
+  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
+    return database_->Read([&](DatabaseSession& session) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, GoldenTable()));
+      return has_any ? body(*session.connection) : Status::Ok();
+    });
+  }
+
+  Status Change(int64_t version_id,
+                const std::function<Status(WriteTransaction&, GoldenRow&)>& body) {
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(GoldenRow row, ReadGoldenById(transaction.connection(), version_id));
+      ATTUNE_RETURN_IF_ERROR(body(transaction, row));
+      return UpdateGolden(transaction, row);
+    });
+  }
+
+  const std::shared_ptr<SqlDatabase> database_;
+};
+
+}  // namespace
+}  // namespace sql
+
+std::unique_ptr<GoldenStore> GoldenIn(std::shared_ptr<SqlDatabase> database) {
+  return std::make_unique<sql::SqlGoldenStore>(std::move(database));
+}
+
+}  // namespace attune
