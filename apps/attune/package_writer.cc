@@ -105,12 +105,20 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
                                     const std::filesystem::path& folder) {
   ATTUNE_ASSIGN_OR_RETURN(const auto made, NewFolder::Make(folder));
   const Place& place = content.place;
-  ATTUNE_RETURN_IF_ERROR(
+  WrittenPackage written;
+  ATTUNE_ASSIGN_OR_RETURN(
+      written.problems,
       WritePackagedIndex(content.records, content.tag, place.target, SelectionAt(place), folder));
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, FolderKernelCache::Open(folder / "kernels"));
   const OpenedKernelCache own = OpenDefaultKernelCache();
   KernelPacker packer(place, *own.cache, *kernels);
   for (const auto& [problem, candidate] : content.winners) {
+    if (FindSolver(place.backend->solvers(), candidate.solver) == nullptr) {
+      written.left_out.push_back(
+          fmt::format("{} for {} is not served: there is no such solver here.", Text(candidate),
+                      Text(problem)));
+      continue;
+    }
     ATTUNE_RETURN_IF_ERROR(packer.Pack(problem, candidate));
   }
   for (const Problem& problem : content.problems) {
@@ -122,7 +130,6 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
       "{:%Y-%m-%dT%H:%M:%SZ}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   manifest.target = Text(place.target);
-  WrittenPackage written;
   ATTUNE_ASSIGN_OR_RETURN(written.sha256, SealPackage(folder, manifest));
   written.kernels = packer.count();
   made->Keep();

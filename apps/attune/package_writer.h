@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,8 +27,10 @@ struct PackageContent {
 };
 
 struct WrittenPackage {
+  int64_t problems = 0;
   size_t kernels = 0;
-  std::string sha256;  // Of the manifest.
+  std::vector<std::string> left_out;  // A sentence for each winner whose solver is not here.
+  std::string sha256;                 // Of the manifest.
 };
 
 // Makes the package in the new or empty folder `folder`; a failure leaves that as it was.

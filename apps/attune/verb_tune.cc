@@ -267,14 +267,27 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
       !selection.tag.empty() || !selection.model.empty() || !selection.problems.empty();
   if (selection.session.empty() || names_problems) return false;
   ATTUNE_RETURN_IF_ERROR(application.store().status());
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(application.session()->id, {}));
-  if (jobs.empty() && (options.stale || !options.steps.empty())) {
+  const bool has_jobs = application.session()->job_count > 0;
+  if (!has_jobs && (options.stale || !options.steps.empty())) {
     return FailedPrecondition(
         fmt::format("Session '{0}' has no jobs. 'attune jobs load --session {0} --tag TAG --steps "
                     "perf:compile,perf:measure' queues some.",
                     selection.session));
   }
-  return !jobs.empty();
+  if (!has_jobs) return false;
+  if (MeansEveryDevice(options.device)) {
+    return InvalidArgument(fmt::format(
+        "Session '{}' has jobs, which every process takes from one queue: start one 'attune tune "
+        "--session' for each device.",
+        selection.session));
+  }
+  if (!options.tune.solver_filter.empty() || options.run.retune) {
+    return InvalidArgument(
+        "The jobs of a session say which solvers are measured, and when again: --solver and "
+        "--retune "
+        "do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' do.");
+  }
+  return true;
 }
 
 // Where the jobs of a session are done, with what measures them if the device is here.
@@ -283,10 +296,13 @@ struct JobPlace {
   std::unique_ptr<Workshop> workshop;
 };
 
-Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& options) {
+// What is only compiled is bound to the architecture alone, and waits for no turn at the device.
+Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& options,
+                              bool measures) {
   JobPlace opened;
   ATTUNE_ASSIGN_OR_RETURN(opened.place, FindSessionPlace(application, *application.session()));
-  if (!opened.place.has_device() && options.device.empty()) return opened;
+  const bool has_device = opened.place.has_device() || !options.device.empty();
+  if (!has_device || !measures) return opened;
   const std::string& device = options.device.empty() ? opened.place.device_spec : options.device;
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
   ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
@@ -301,12 +317,16 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
 }
 
 Result<int> TuneJobs(Application& application, const TuneVerbOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const JobPlace opened, OpenJobPlace(application, options));
-  const OrderlyInterruption interruption;
   JobRunOptions run;
   for (const std::string& step : options.steps) {
     ATTUNE_ASSIGN_OR_RETURN(run.steps.emplace_back(), ParseJobStep(step));
   }
+  const bool measures =
+      run.steps.empty() || std::any_of(run.steps.begin(), run.steps.end(), [](const JobStep& step) {
+        return step.work == JobWork::kMeasure;
+      });
+  ATTUNE_ASSIGN_OR_RETURN(const JobPlace opened, OpenJobPlace(application, options, measures));
+  const OrderlyInterruption interruption;
   run.stale = options.stale;
   run.tune = options.tune;
   if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
@@ -328,17 +348,26 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
-  if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   ATTUNE_ASSIGN_OR_RETURN(const bool has_jobs, IsOfJobs(application, options));
   if (has_jobs) return TuneJobs(application, options);
+  if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
-  if (application.session()) ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
+  if (application.session()) {
+    ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
+    SessionPlace surveyed;
+    surveyed.backend = place.backend;
+    surveyed.device_spec = place.device_spec;
+    surveyed.target = place.target;
+    surveyed.environment = place.environment;
+    ATTUNE_RETURN_IF_ERROR(
+        SurveySolvers(application, *application.session(), surveyed, problems).status());
+  }
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(application, place, options));
   PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfThereAreNoTurns(*workshop, application.err());

@@ -66,18 +66,23 @@ struct JobCounts {
   using ByState = std::array<int64_t, kJobStates>;  // By JobState.
   std::map<JobStep, ByState> steps;
   std::map<std::string, int64_t> failures;  // Of those that are failed now, by JobError::kind.
-  int64_t ended_since = 0;  // That became done or failed after the moment asked for.
+  int64_t ended_since = 0;          // That became done or failed after the moment asked for...
+  int64_t first_ended_unix_ns = 0;  // ...and when the first of these did; 0 for none.
+  std::map<int64_t, int64_t> ended_by_entry;  // Done or failed, by Job::entry_id.
 
   int64_t Of(JobState state) const;  // Over all steps.
 };
 
 // Thread-safe; several processes may use one. What is written is durable when a method returns Ok.
+//
+// A measure job follows the compile job of its search, whenever either of them changes: it is ready
+// if that is done, or if there is none; it is cancelled, with the cause ("compile"), if that failed
+// or was cancelled, and queued again with it.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // All or nothing. A measure job whose compile job is not done waits for that.
-  // kFailedPrecondition if the session is closed.
+  // All or nothing. kFailedPrecondition if the session is closed.
   virtual Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                                   std::span<const ProblemSolvers> problems) = 0;
   // The jobs of one step and one problem that nobody has and that wait for nothing, of the highest
@@ -89,15 +94,14 @@ class JobStore {
   // Puts off the deadlines of those that are still held; the number of them.
   virtual Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) = 0;
   // One transaction. Reports of leases that are no longer held change nothing; the number of those
-  // that did. What is done lets the measure job of the same search go on; what failed cancels it,
-  // with the cause ("compile").
+  // that did.
   virtual Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
 
   // Of queued and leased ones; how many there were.
   virtual Result<int64_t> Cancel(int64_t session_id, const JobFilter& filter,
                                  const JobError& why) = 0;
-  // Queues those that ended, whatever came of them, as if they had never been tried; and what their
-  // failure had cancelled. How many there were of the first.
+  // Queues those that ended, whatever came of them, as if they had never been tried; how many there
+  // were.
   virtual Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) = 0;
 
   // In the order in which they were loaded.

@@ -163,8 +163,8 @@ Status VerifyPackage(const PackageReference& reference) {
   return Status::Ok();
 }
 
-Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
-                          const SelectOptions& select, const fs::path& folder) {
+Result<int64_t> WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
+                                   const SelectOptions& select, const fs::path& folder) {
   MemoryStore packed;
   RecordQuery query;
   if (!tag.empty()) query.tag = std::string(tag);
@@ -176,7 +176,7 @@ Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target
   if (!copied.ok()) return copied;
   const auto index = RefreshIndex(packed, folder / kIndexName, select);
   if (!index.ok()) return index.error();
-  if (index->problems > 0) return Status::Ok();
+  if (index->problems > 0) return index->problems;
   if (tag.empty()) {
     return NotFound(fmt::format("Nothing of what was to be packed was tuned on {}.", Text(target)));
   }

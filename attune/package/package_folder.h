@@ -54,8 +54,9 @@ Status VerifyPackage(const PackageReference& reference);
 
 // Makes the index of a package: the finished sets of `store` with `tag`, all if that is empty, on
 // targets equal to `target`, with the records of what was measured last and best.
-Status WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
-                          const SelectOptions& select, const std::filesystem::path& folder);
+Result<int64_t> WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
+                                   const SelectOptions& select,
+                                   const std::filesystem::path& folder);
 
 // Gives the files below `folder` modes for everybody to read, and writes the manifest over them;
 // its hash.

@@ -60,6 +60,19 @@ GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& 
   return {GoldenVerdict::kKeep, standing->reason};
 }
 
+const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
+                                   const GoldenVersion& version) {
+  std::string name = version.name;
+  // A version begins from an older one, so that the way back ends.
+  for (size_t i = versions.size(); i > 0; --i) {
+    const GoldenVersion& earlier = versions[i - 1];
+    if (earlier.name != name) continue;
+    if (earlier.is_withdrawn()) return &earlier;
+    name = earlier.base;
+  }
+  return nullptr;
+}
+
 std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,
                                      std::span<const GoldenEntry> after) {
   std::map<std::pair<std::string, std::string>, GoldenChange> changes;

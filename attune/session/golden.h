@@ -83,6 +83,11 @@ struct GoldenDecision {
 GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& fresh, bool force,
                       const SelectOptions& options);
 
+// The version that was rolled back among `version` and those that it begins from, the nearest one;
+// null if there is none.
+const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
+                                   const GoldenVersion& version);
+
 // How an entry of one version compares with that of another for the same problem and target.
 struct GoldenChange {
   const GoldenEntry* before = nullptr;  // Null: new.

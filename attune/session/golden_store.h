@@ -27,11 +27,14 @@ class GoldenStore {
   // kNotFound names those that there are.
   virtual Result<GoldenVersion> Find(std::string_view name) = 0;
 
-  // All or nothing. kFailedPrecondition if the version is approved.
-  virtual Status Add(int64_t version_id, std::span<const GoldenEntry> entries) = 0;
-  // From then on nothing is added. kFailedPrecondition if it holds nothing.
+  // All or nothing. `seen` is the highest id of an entry of this version that the decision rests
+  // on, 0 for none. kFailedPrecondition if the version is approved; kUnavailable if somebody has
+  // added entries since, which may be better.
+  virtual Status Add(int64_t version_id, std::span<const GoldenEntry> entries, int64_t seen) = 0;
+  // From then on nothing is added. kFailedPrecondition if it holds nothing, or if it begins from a
+  // version that was rolled back.
   virtual Status Approve(int64_t version_id, std::string_view approved_by) = 0;
-  // It is no base and no answer any more, and stays readable. kFailedPrecondition for a draft.
+  // It is no base and no answer any more, nor is what begins from it, and stays readable.
   virtual Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
                           std::string_view because) = 0;
 

@@ -80,6 +80,20 @@ TEST(GoldenTest, DiffTellsEachKindOfChange) {
             (std::vector<std::string_view>{"gone", "same", "faster", "slower", "changed", "new"}));
 }
 
+TEST(GoldenTest, WhatBeginsFromAWithdrawnVersionIsFound) {
+  std::vector<GoldenVersion> versions(3);
+  versions[0].name = "1";
+  versions[1].name = "2";
+  versions[1].base = "1";
+  versions[2].name = "3";
+  versions[2].base = "2";
+  EXPECT_EQ(FindWithdrawn(versions, versions[2]), nullptr);
+  versions[0].withdrawn_unix_ns = 1;
+  EXPECT_EQ(FindWithdrawn(versions, versions[2]), &versions[0]);
+  versions[1].withdrawn_unix_ns = 1;
+  EXPECT_EQ(FindWithdrawn(versions, versions[2]), &versions[1]);
+}
+
 TEST(GoldenTest, ReasonsAreReadAsTheyAreWritten) {
   for (const GoldenReason reason :
        {GoldenReason::kNew, GoldenReason::kFaster, GoldenReason::kInvalid, GoldenReason::kForced}) {

@@ -36,6 +36,7 @@ struct Session {
   std::string closed_by;       // Empty while it is open.
   int64_t closed_unix_ns = 0;  // 0 while it is open.
   int64_t set_count = 0;       // Measurement sets that belong to it; given by the store.
+  int64_t job_count = 0;       // The same of jobs.
 
   bool is_closed() const { return closed_unix_ns != 0; }
 

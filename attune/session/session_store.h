@@ -49,7 +49,8 @@ class SessionStore {
   virtual Result<SolverTable> Solvers(int64_t session_id) = 0;
   // Every entry of every generation, in order of their ids.
   virtual Result<std::vector<SolverEntry>> AllSolvers(int64_t session_id) = 0;
-  // A new generation if `entries` differ from the newest one in anything but ids.
+  // A new generation if `entries` differ from the newest one in anything but ids;
+  // kFailedPrecondition if the session is closed then.
   virtual Result<SolverTable> UpdateSolvers(int64_t session_id,
                                             std::span<const SolverEntry> entries) = 0;
 

@@ -26,12 +26,15 @@ const SolverEntry* FindEntry(const SolverTable& table, std::string_view name) {
   return found == table.entries.end() ? nullptr : &*found;
 }
 
+Environment UnknownCode() { return {{"unknown", ""}}; }
+
 std::string ReasonStale(const SolverEntry& then, const SolverEntry* now) {
   if (now == nullptr) return fmt::format("There is no solver {} any more.", then.solver.name);
   if (then.solver.version != now->solver.version) {
     return fmt::format("{} had version {} and has {} now.", then.solver.name, then.solver.version,
                        now->solver.version);
   }
+  if (then.code == UnknownCode() || now->code == UnknownCode()) return "";
   for (const auto& [field, value] : then.code) {
     const auto found = now->code.find(field);
     if (found != now->code.end() && found->second == value) continue;

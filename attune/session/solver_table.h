@@ -21,7 +21,8 @@ struct SolverEntry {
   bool dynamic = false;       // One build serves every size.
   bool tunable = false;       // Has more than one config for the first problem that it applies to.
   bool compiles = false;
-  Environment code;  // Fields "library.*" of the environment that are of code which it runs.
+  // Fields "library.*" of the environment that are of code which it runs, or UnknownCode().
+  Environment code;
 
   // Whether results of both are worth the same: everything but the id.
   bool SameAs(const SolverEntry& other) const;
@@ -34,6 +35,10 @@ struct SolverTable {
 };
 
 const SolverEntry* FindEntry(const SolverTable& table, std::string_view name);
+
+// The code of a solver where nobody can tell it, because its device is elsewhere. It differs from
+// nothing.
+Environment UnknownCode();
 
 // Why what was made with `then` is stale where the solver is `now` (null: gone), a sentence; empty
 // if it is not.

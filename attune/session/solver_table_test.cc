@@ -37,6 +37,16 @@ TEST(SolverTableTest, OtherCodeIsTheReason) {
             "library.packed.build_id of host.packed-gemm was missing and is b now.");
 }
 
+TEST(SolverTableTest, CodeThatNobodyCouldTellDiffersFromNothing) {
+  SolverEntry elsewhere = Packed(3, "a");
+  elsewhere.code = UnknownCode();
+  const SolverEntry here = Packed(3, "b");
+  EXPECT_EQ(ReasonStale(elsewhere, &here), "");
+  EXPECT_EQ(ReasonStale(here, &elsewhere), "");
+  elsewhere.solver.version = 4;
+  EXPECT_NE(ReasonStale(here, &elsewhere), "");
+}
+
 TEST(SolverTableTest, ASolverThatIsGoneIsTheReason) {
   EXPECT_EQ(ReasonStale(Packed(3, "a"), nullptr), "There is no solver host.packed-gemm any more.");
 }

@@ -125,13 +125,20 @@ class SqlGoldenStore final : public GoldenStore {
     return found->version;
   }
 
-  Status Add(int64_t version_id, std::span<const GoldenEntry> entries) override {
+  Status Add(int64_t version_id, std::span<const GoldenEntry> entries, int64_t seen) override {
     for (const GoldenEntry& entry : entries) ATTUNE_RETURN_IF_ERROR(ValidateEntry(entry));
     return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
       if (row.version.is_approved()) {
         return FailedPrecondition(
             fmt::format("Golden version '{0}' is approved and never changes. 'attune golden create "
                         "NAME --base {0}' begins the next one.",
+                        row.version.name));
+      }
+      ATTUNE_ASSIGN_OR_RETURN(const auto present, ReadGoldenEntries(transaction.connection(), row));
+      if (!present.empty() && present.back().id > seen) {
+        return Unavailable(
+            fmt::format("Somebody has added to golden version '{}' meanwhile, so that nothing was "
+                        "added. The same command compares again.",
                         row.version.name));
       }
       for (const GoldenEntry& entry : entries) {
@@ -144,8 +151,17 @@ class SqlGoldenStore final : public GoldenStore {
 
   Status Approve(int64_t version_id, std::string_view approved_by) override {
     ATTUNE_ASSIGN_OR_RETURN(const auto entries, Entries(version_id));
+    ATTUNE_ASSIGN_OR_RETURN(const auto versions, List());
     return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
       if (row.version.is_approved()) return Status::Ok();
+      for (const GoldenVersion& version : versions) {
+        if (version.id != version_id) continue;
+        if (const GoldenVersion* withdrawn = FindWithdrawn(versions, version)) {
+          return FailedPrecondition(
+              fmt::format("Golden version '{}' cannot be approved: '{}' was rolled back: {}",
+                          version.name, withdrawn->name, withdrawn->withdrawn_because));
+        }
+      }
       if (entries.empty()) {
         return FailedPrecondition(fmt::format(
             "Golden version '{0}' holds nothing. 'attune golden add {0} --session NAME' "
@@ -161,11 +177,6 @@ class SqlGoldenStore final : public GoldenStore {
   Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
                   std::string_view because) override {
     return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
-      if (!row.version.is_approved()) {
-        return FailedPrecondition(fmt::format(
-            "Golden version '{}' is a draft: nobody builds on it, and it need not be approved.",
-            row.version.name));
-      }
       if (row.version.is_withdrawn()) return Status::Ok();
       row.version.withdrawn_by = withdrawn_by;
       row.version.withdrawn_unix_ns = NowUnixNs();

@@ -53,7 +53,8 @@ class GoldenStoreTest : public ::testing::Test {
     return sets;
   }
   Status Add(const GoldenVersion& version, const GoldenEntry& entry) {
-    return golden_->Add(version.id, std::vector{entry});
+    const auto entries = *golden_->Entries(version.id);
+    return golden_->Add(version.id, std::vector{entry}, entries.empty() ? 0 : entries.back().id);
   }
 
   TemporaryFolder folder_;
@@ -118,7 +119,6 @@ TEST_F(GoldenStoreTest, ALaterEntryHasTheWordAndTheEarlierStays) {
 
 TEST_F(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
   const GoldenVersion first = Make("1");
-  EXPECT_EQ(golden_->Withdraw(first.id, "me", "why").code(), StatusCode::kFailedPrecondition);
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
   ASSERT_EQ(golden_->Withdraw(first.id, "me", "slower in June"), Status::Ok());
@@ -126,6 +126,32 @@ TEST_F(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
   EXPECT_EQ(golden_->Create("2", "1", "me").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Sets(first), ElementsAre("a"));
   EXPECT_EQ(Make("2").base, "");
+}
+
+TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
+  ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
+  const GoldenVersion second = Make("2", "1");
+  ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
+  const Status refused = golden_->Approve(second.id, "me");
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("wrong driver"));
+}
+
+TEST_F(GoldenStoreTest, ADraftCanBeRolledBackAndBegunAnew) {
+  const GoldenVersion draft = Make("1");
+  ASSERT_EQ(Add(draft, Entry(1, "a", 100)), Status::Ok());
+  ASSERT_EQ(golden_->Withdraw(draft.id, "me", "a mistake"), Status::Ok());
+  EXPECT_EQ(Make("2").base, "");
+}
+
+TEST_F(GoldenStoreTest, WhoDidNotSeeWhatStandsAddsNothing) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(golden_->Add(first.id, std::vector{Entry(1, "a", 100)}, 0), Status::Ok());
+  EXPECT_EQ(golden_->Add(first.id, std::vector{Entry(1, "b", 200)}, 0).code(),
+            StatusCode::kUnavailable);
+  EXPECT_THAT(Sets(first), ElementsAre("a"));
 }
 
 TEST_F(GoldenStoreTest, ImpossibleTimesAreRefused) {

@@ -101,14 +101,15 @@ Result<JobRow> Parse(std::span<const Cell> cells) {
 
 }  // namespace
 
-Result<bool> InsertJob(WriteTransaction& transaction, const JobRow& row) {
+Result<std::optional<int64_t>> InsertJob(WriteTransaction& transaction, const JobRow& row) {
   JobRow added = row;
   added.job.id = transaction.TakeId();
   ATTUNE_ASSIGN_OR_RETURN(
       const bool is_new,
       transaction.InsertIfNew(JobTable(), "session_id, problem_id, step, solver", CellsOf(added)));
-  if (!is_new) transaction.GiveBackId();
-  return is_new;
+  if (is_new) return std::optional<int64_t>(added.job.id);
+  transaction.GiveBackId();
+  return std::optional<int64_t>();
 }
 
 Status UpdateJob(WriteTransaction& transaction, const JobRow& row) {

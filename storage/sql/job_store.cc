@@ -25,11 +25,9 @@ bool IsAmong(const std::vector<T>& some, const T& one) {
   return some.empty() || std::find(some.begin(), some.end(), one) != some.end();
 }
 
-bool Matches(const JobFilter& filter, const Job& job, const std::optional<int64_t>& problem_id,
-             int64_t its_problem_id) {
+bool Matches(const JobFilter& filter, const Job& job) {
   return IsAmong(filter.steps, job.step) && IsAmong(filter.states, job.state) &&
-         IsAmong(filter.ids, job.id) && (filter.solver.empty() || filter.solver == job.solver) &&
-         (!problem_id.has_value() || *problem_id == its_problem_id);
+         (filter.solver.empty() || filter.solver == job.solver);
 }
 
 // The jobs of a session that match, in order of their ids. kDataLoss if the session says that it
@@ -44,18 +42,21 @@ Result<std::vector<JobRow>> ReadMatching(Connection& connection, int64_t session
                             FindText(connection, ProblemTable(), ::attune::Text(*filter.problem)));
     if (!problem_id.has_value()) return rows;
   }
+  const std::set<int64_t> ids(filter.ids.begin(), filter.ids.end());
   const Cell key = IntegerCell(session_id);
   int64_t count = 0;
   ATTUNE_RETURN_IF_ERROR(
       ReadJobs(connection, "session_id = :p0 ORDER BY id", {&key, 1}, [&](JobRow row) {
         ++count;
-        if (Matches(filter, row.job, problem_id, row.problem_id)) rows.push_back(std::move(row));
+        const bool is_its_problem = !problem_id.has_value() || *problem_id == row.problem_id;
+        const bool is_listed = ids.empty() || ids.contains(row.job.id);
+        if (is_its_problem && is_listed && Matches(filter, row.job)) rows.push_back(std::move(row));
         return Status::Ok();
       }));
-  if (count == session.job_count) return rows;
+  if (count == session.session.job_count) return rows;
   return DataLoss(fmt::format(
       "Row {} of table session_state: column job_count holds {}, but table job has {} such rows.",
-      session_id, session.job_count, count));
+      session_id, session.session.job_count, count));
 }
 
 void End(Job& job, JobState state, int64_t now_unix_ns) {
@@ -64,28 +65,42 @@ void End(Job& job, JobState state, int64_t now_unix_ns) {
   job.changed_unix_ns = now_unix_ns;
 }
 
-// What the end of a compile job means for the measure job of the same search.
-Status TellMeasureJob(WriteTransaction& transaction, const JobRow& compile, int64_t now_unix_ns) {
-  if (compile.job.step.work != JobWork::kCompile) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(auto measure, FindJob(transaction.connection(), compile,
-                                                {compile.job.step.search, JobWork::kMeasure}));
-  if (!measure.has_value()) return Status::Ok();
-  Job& job = measure->job;
-  if (compile.job.state == JobState::kDone) {
-    job.is_ready = true;
-  } else if (compile.job.state == JobState::kFailed && job.state == JobState::kQueued) {
-    End(job, JobState::kCancelled, now_unix_ns);
-    job.error = {std::string(kCompileFailed),
-                 fmt::format("Job {}, which compiles it, failed ({}): {}", compile.job.id,
-                             compile.job.error.kind, compile.job.error.text)};
-  } else if (compile.job.state == JobState::kQueued) {
-    // It is tried again, and so is what its failure had cancelled.
-    job.is_ready = false;
-    if (job.state == JobState::kCancelled && job.error.kind == kCompileFailed) {
-      End(job, JobState::kQueued, now_unix_ns);
-      job.error = {};
-    }
+// Brings a queued measure job, or one that its compile job had cancelled, to what the state of that
+// compile job allows: `compile` is null if there is none.
+void Follow(const Job* compile, int64_t now_unix_ns, Job& measure) {
+  const bool was_cancelled_by_it =
+      measure.state == JobState::kCancelled && measure.error.kind == kCompileFailed;
+  if (measure.state != JobState::kQueued && !was_cancelled_by_it) return;
+  const bool is_over = compile != nullptr && (compile->state == JobState::kFailed ||
+                                              compile->state == JobState::kCancelled);
+  measure.is_ready = compile == nullptr || compile->state == JobState::kDone;
+  if (!is_over) {
+    if (!was_cancelled_by_it) return;
+    End(measure, JobState::kQueued, now_unix_ns);
+    measure.error = {};
+    return;
   }
+  End(measure, JobState::kCancelled, now_unix_ns);
+  measure.error = {std::string(kCompileFailed),
+                   fmt::format("Job {}, which compiles it, is {} ({}): {}", compile->id,
+                               Name(compile->state), compile->error.kind, compile->error.text)};
+}
+
+// What became of a job, told to the one that depends on it, or asked of the one that it depends on.
+// Called after every change of a state.
+Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
+  Connection& connection = transaction.connection();
+  const JobSearch search = row.job.step.search;
+  if (row.job.step.work == JobWork::kMeasure) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto compile,
+                            FindJob(connection, row, {search, JobWork::kCompile}));
+    Follow(compile.has_value() ? &compile->job : nullptr, now_unix_ns, row.job);
+    return UpdateJob(transaction, row);
+  }
+  ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
+  ATTUNE_ASSIGN_OR_RETURN(auto measure, FindJob(connection, row, {search, JobWork::kMeasure}));
+  if (!measure.has_value()) return Status::Ok();
+  Follow(&row.job, now_unix_ns, measure->job);
   return UpdateJob(transaction, *measure);
 }
 
@@ -107,10 +122,7 @@ Status GiveBackExpired(WriteTransaction& transaction, int64_t session_id, int64_
                                  row.job.owner, ++row.job.lost, row.job.attempts)};
     End(row.job, row.job.lost >= kMostLostLeases ? JobState::kFailed : JobState::kQueued,
         now_unix_ns);
-    ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
-    if (row.job.state == JobState::kFailed) {
-      ATTUNE_RETURN_IF_ERROR(TellMeasureJob(transaction, row, now_unix_ns));
-    }
+    ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
   }
   return Status::Ok();
 }
@@ -156,22 +168,17 @@ struct Loading {
   const JobLoad& load;
   int64_t session_id = 0;
   int64_t now_unix_ns = 0;
-  bool session_has_jobs = false;
+  bool has_compile_jobs = false;  // Of this load, or perhaps of an earlier one.
   LoadedJobs loaded = {};
 };
 
 Status LoadOne(WriteTransaction& transaction, JobRow row, const JobStep& step, Loading& loading) {
   row.job.step = step;
-  const JobStep compile = {step.search, JobWork::kCompile};
-  const bool waits_for_new = IsAmong(loading.load.steps, compile) && !loading.load.steps.empty();
-  if (step.work == JobWork::kMeasure && (waits_for_new || loading.session_has_jobs)) {
-    ATTUNE_ASSIGN_OR_RETURN(const auto its_compile,
-                            FindJob(transaction.connection(), row, compile));
-    if (its_compile.has_value()) row.job.is_ready = its_compile->job.state == JobState::kDone;
-  }
-  ATTUNE_ASSIGN_OR_RETURN(const bool is_new, InsertJob(transaction, row));
-  ++(is_new ? loading.loaded.added : loading.loaded.already_there);
-  return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> id, InsertJob(transaction, row));
+  ++(id.has_value() ? loading.loaded.added : loading.loaded.already_there);
+  if (!id.has_value() || !loading.has_compile_jobs) return Status::Ok();
+  row.job.id = *id;
+  return Settle(transaction, row, loading.now_unix_ns);
 }
 
 Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem, Loading& loading) {
@@ -216,11 +223,15 @@ class SqlJobStore final : public JobStore {
             return FailedPrecondition(
                 fmt::format("Session '{}' is closed. Make a new one.", session.session.name));
           }
-          loading.session_has_jobs = session.job_count > 0;
+          loading.has_compile_jobs =
+              session.session.job_count > 0 ||
+              (!load.compiling_solvers.empty() &&
+               std::any_of(load.steps.begin(), load.steps.end(),
+                           [](const JobStep& step) { return step.work == JobWork::kCompile; }));
           for (const ProblemSolvers& problem : problems) {
             ATTUNE_RETURN_IF_ERROR(LoadProblem(transaction, problem, loading));
           }
-          session.job_count += loading.loaded.added;
+          session.session.job_count += loading.loaded.added;
           return UpdateSession(transaction, session);
         });
     if (!ended.ok()) return ended;
@@ -315,25 +326,21 @@ class SqlJobStore final : public JobStore {
     const auto is_open = [](JobState state) {
       return state == JobState::kQueued || state == JobState::kLeased;
     };
-    return ChangeMatching(session_id, filter, is_open,
-                          [&](WriteTransaction&, JobRow& row, int64_t now_unix_ns) {
-                            End(row.job, JobState::kCancelled, now_unix_ns);
-                            row.job.error = why;
-                            return Status::Ok();
-                          });
+    return ChangeMatching(session_id, filter, is_open, [&](Job& job) {
+      job.state = JobState::kCancelled;
+      job.error = why;
+    });
   }
 
   Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) override {
     const auto has_ended = [](JobState state) {
       return state != JobState::kQueued && state != JobState::kLeased;
     };
-    return ChangeMatching(session_id, filter, has_ended,
-                          [](WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
-                            End(row.job, JobState::kQueued, now_unix_ns);
-                            row.job.lost = 0;
-                            row.job.error = {};
-                            return TellMeasureJob(transaction, row, now_unix_ns);
-                          });
+    return ChangeMatching(session_id, filter, has_ended, [](Job& job) {
+      job.state = JobState::kQueued;
+      job.lost = 0;
+      job.error = {};
+    });
   }
 
   Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) override {
@@ -359,8 +366,11 @@ class SqlJobStore final : public JobStore {
         const Job& job = row.job;
         ++counts.steps[job.step][static_cast<size_t>(job.state)];
         if (job.state == JobState::kFailed) ++counts.failures[job.error.kind];
-        const bool has_ended = job.state == JobState::kDone || job.state == JobState::kFailed;
-        if (has_ended && job.changed_unix_ns > since_unix_ns) ++counts.ended_since;
+        if (job.state != JobState::kDone && job.state != JobState::kFailed) continue;
+        ++counts.ended_by_entry[job.entry_id];
+        if (job.changed_unix_ns <= since_unix_ns) continue;
+        if (counts.ended_since++ == 0) counts.first_ended_unix_ns = job.changed_unix_ns;
+        counts.first_ended_unix_ns = std::min(counts.first_ended_unix_ns, job.changed_unix_ns);
       }
       return Status::Ok();
     });
@@ -373,27 +383,33 @@ class SqlJobStore final : public JobStore {
                      JobRow& row) {
     End(row.job, report.state, now_unix_ns);
     row.job.error = report.error;
-    if (report.state == JobState::kQueued) return UpdateJob(transaction, row);
-    row.job.entry_id = report.entry_id;
-    row.job.set_id = report.set_id;
-    ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
-    return TellMeasureJob(transaction, row, now_unix_ns);
+    // Whoever reports was not lost.
+    row.job.lost = 0;
+    if (report.state != JobState::kQueued) {
+      row.job.entry_id = report.entry_id;
+      row.job.set_id = report.set_id;
+    }
+    return Settle(transaction, row, now_unix_ns);
   }
 
-  Result<int64_t> ChangeMatching(
-      int64_t session_id, const JobFilter& filter, const std::function<bool(JobState)>& is_meant,
-      const std::function<Status(WriteTransaction&, JobRow&, int64_t)>& change) {
+  Result<int64_t> ChangeMatching(int64_t session_id, const JobFilter& filter,
+                                 const std::function<bool(JobState)>& is_meant,
+                                 const std::function<void(Job&)>& change) {
     int64_t changed = 0;
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           changed = 0;
-          ATTUNE_ASSIGN_OR_RETURN(auto rows,
-                                  ReadMatching(transaction.connection(), session_id, filter));
+          Connection& connection = transaction.connection();
+          ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadMatching(connection, session_id, filter));
           const int64_t now_unix_ns = UnixNowNs();
-          for (JobRow& row : rows) {
-            if (!is_meant(row.job.state)) continue;
-            ATTUNE_RETURN_IF_ERROR(change(transaction, row, now_unix_ns));
-            ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
+          for (const JobRow& matching : rows) {
+            if (!is_meant(matching.job.state)) continue;
+            // As it is now: an earlier one of them may have changed it.
+            ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(connection, matching, matching.job.step));
+            if (!row.has_value()) continue;
+            change(row->job);
+            End(row->job, row->job.state, now_unix_ns);
+            ATTUNE_RETURN_IF_ERROR(Settle(transaction, *row, now_unix_ns));
             ++changed;
           }
           return Status::Ok();

@@ -143,6 +143,77 @@ TEST_F(JobStoreTest, AFailedCompileCancelsItsMeasureJobWithTheCause) {
   EXPECT_EQ(other[0].solver, "l");
 }
 
+TEST_F(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
+  const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
+  Load(PerfLoad(), problems);
+  LeaseTerms measure = Terms(1);
+  measure.steps = {kPerfMeasure};
+  JobFilter compile;
+  compile.steps = {kPerfCompile};
+
+  // Cancelled with it, and queued again with it.
+  EXPECT_EQ(*jobs_->Cancel(session_id_, compile, {"by hand", "not now"}), 1);
+  EXPECT_THAT(States(), ElementsAre("k perf:compile cancelled", "k perf:measure cancelled"));
+  EXPECT_EQ(*jobs_->Requeue(session_id_, compile), 1);
+  EXPECT_THAT(States(), ElementsAre("k perf:compile queued", "k perf:measure queued"));
+  EXPECT_THAT(Lease(measure), IsEmpty());
+
+  // Both done, both queued again: it waits once more.
+  Report(ReportOf(Lease(Terms(1))[0], JobState::kDone));
+  Report(ReportOf(Lease(measure)[0], JobState::kDone));
+  EXPECT_EQ(*jobs_->Requeue(session_id_, {}), 2);
+  EXPECT_THAT(Lease(measure), IsEmpty());
+
+  // While it is measured its compile fails; when it is given back that counts.
+  Report(ReportOf(Lease(Terms(1))[0], JobState::kDone));
+  const Job leased = Lease(measure)[0];
+  EXPECT_EQ(*jobs_->Requeue(session_id_, compile), 1);
+  Report(ReportOf(Lease(Terms(1))[0], JobState::kFailed, {"build_failed", "why"}));
+  EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure leased"));
+  Report(ReportOf(leased, JobState::kQueued));
+  EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
+
+  // Whoever asks for it alone hears why it cannot be had.
+  JobFilter alone;
+  alone.steps = {kPerfMeasure};
+  jobs_->Requeue(session_id_, alone).value();
+  EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
+}
+
+TEST_F(JobStoreTest, JobsThatAreLoadedLaterFollow) {
+  const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
+  JobLoad measure_only = PerfLoad();
+  measure_only.steps = {kPerfMeasure};
+  JobLoad compile_only = PerfLoad();
+  compile_only.steps = {kPerfCompile};
+  Load(measure_only, problems);
+  Load(compile_only, problems);
+  LeaseTerms measure = Terms(1);
+  measure.steps = {kPerfMeasure};
+  EXPECT_THAT(Lease(measure), IsEmpty());
+
+  const std::vector<ProblemSolvers> others = {{SampleProblem(2), {"k"}}};
+  Report(ReportOf(Lease(Terms(1))[0], JobState::kDone));
+  Load(compile_only, others);
+  Report(ReportOf(Lease(Terms(1))[0], JobState::kFailed, {"build_failed", "why"}));
+  Load(measure_only, others);
+  EXPECT_THAT(States(), ElementsAre("k perf:measure queued", "k perf:compile done",
+                                    "k perf:compile failed", "k perf:measure cancelled"));
+}
+
+TEST_F(JobStoreTest, LostLeasesCountInARow) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
+  int64_t now = 1;
+  for (int64_t i = 1; i < kMostLostLeases; ++i) {
+    Lease(Terms(now));
+    now += kLeaseNs + 1;
+  }
+  Report(ReportOf(Lease(Terms(now))[0], JobState::kQueued), now);
+  Lease(Terms(now));
+  now += kLeaseNs + 1;
+  EXPECT_THAT(Lease(Terms(now)), SizeIs(1));
+}
+
 TEST_F(JobStoreTest, JobsOfOneProblemAreLeasedTogetherByPriority) {
   Load(PerfLoad(), {{SampleProblem(1), {"l", "m"}}});
   JobLoad urgent = PerfLoad();

@@ -172,6 +172,7 @@ Migration SessionsMigration() {
        "INTEGER REFERENCES target (id), environment_id INTEGER REFERENCES environment (id), "
        "closed_by TEXT NOT NULL, closed_unix_ns INTEGER NOT NULL, generation INTEGER NOT NULL, "
        "tag_count INTEGER NOT NULL, set_count INTEGER NOT NULL, job_count INTEGER NOT NULL, "
+       "solver_count INTEGER NOT NULL, applicability_count INTEGER NOT NULL, "
        "checksum TEXT NOT NULL) STRICT",
        "CREATE TABLE session_tag (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES "
        "session (id), tag_id INTEGER NOT NULL REFERENCES tag (id), checksum TEXT NOT NULL, UNIQUE "
@@ -202,22 +203,23 @@ Migration SessionsMigration() {
 
 // Versions of results that were looked at and approved.
 Migration GoldenMigration() {
-  return {8,
-          "golden",
-          {"CREATE TABLE golden (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, base_id INTEGER "
-           "REFERENCES golden (id), created_by TEXT NOT NULL, created_unix_ns INTEGER NOT NULL, "
-           "checksum TEXT NOT NULL) STRICT",
-           "CREATE TABLE golden_state (id INTEGER PRIMARY KEY REFERENCES golden (id), approved_by "
-           "TEXT NOT NULL, approved_unix_ns INTEGER NOT NULL, withdrawn_by TEXT NOT NULL, "
-           "withdrawn_unix_ns INTEGER NOT NULL, withdrawn_because TEXT NOT NULL, entry_count "
-           "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
-           "CREATE TABLE golden_entry (id INTEGER PRIMARY KEY, golden_id INTEGER NOT NULL "
-           "REFERENCES golden (id), problem_id INTEGER NOT NULL REFERENCES problem (id), target_id "
-           "INTEGER NOT NULL REFERENCES target (id), candidate_id INTEGER NOT NULL REFERENCES "
-           "candidate (id), set_key TEXT NOT NULL, session TEXT NOT NULL, median_ns REAL NOT NULL, "
-           "low_ns REAL NOT NULL, high_ns REAL NOT NULL, reason TEXT NOT NULL, added_by TEXT NOT "
-           "NULL, added_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
-           "CREATE INDEX golden_entry_by_version ON golden_entry (golden_id)"}};
+  return {
+      8,
+      "golden",
+      {"CREATE TABLE golden (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, base_id INTEGER "
+       "REFERENCES golden (id), created_by TEXT NOT NULL, created_unix_ns INTEGER NOT NULL, "
+       "checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE golden_state (id INTEGER PRIMARY KEY REFERENCES golden (id), approved_by "
+       "TEXT NOT NULL, approved_unix_ns INTEGER NOT NULL, withdrawn_by TEXT NOT NULL, "
+       "withdrawn_unix_ns INTEGER NOT NULL, withdrawn_because TEXT NOT NULL, entry_count "
+       "INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE golden_entry (id INTEGER PRIMARY KEY, golden_id INTEGER NOT NULL "
+       "REFERENCES golden (id), problem_id INTEGER NOT NULL REFERENCES problem (id), target_id "
+       "INTEGER NOT NULL REFERENCES target (id), candidate_id INTEGER NOT NULL REFERENCES "
+       "candidate (id), set_key TEXT NOT NULL, session TEXT NOT NULL, median_ns REAL NOT NULL, "
+       "low_ns REAL NOT NULL, high_ns REAL NOT NULL, reason TEXT NOT NULL, added_by TEXT NOT "
+       "NULL, added_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE INDEX golden_entry_by_version ON golden_entry (golden_id)"}};
 }
 
 int64_t NowUnixNs() {

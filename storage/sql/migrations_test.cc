@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "storage/sql/database_file.h"
+#include "storage/sql/list_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_store.h"
-#include "storage/sql/list_rows.h"
 #include "storage/sql/transaction.h"
 #include "tests/conformance/store/sample_records.h"
 #include "tests/conformance/store/temporary_folder.h"
@@ -55,9 +55,9 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->Problems("old").value(), SampleProblems(3));
   Random random(1);
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
-  EXPECT_THAT(
-      Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
-      ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports", "sessions", "golden"));
+  EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
+              ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports",
+                          "sessions", "golden"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {

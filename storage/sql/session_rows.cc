@@ -32,6 +32,8 @@ enum StateColumn : size_t {
   kTagCount,
   kSetCount,
   kJobCount,
+  kSolverCount,
+  kApplicabilityCount,
 };
 enum TagColumn : size_t { kLinkId, kLinkSession, kLinkTag };
 enum SetColumn : size_t { kSetId, kSetSession };
@@ -69,7 +71,9 @@ Result<Row> StateRow(WriteTransaction& transaction, const SessionRow& row) {
       .Integer(row.generation)
       .Integer(row.tag_count)
       .Integer(session.set_count)
-      .Integer(row.job_count)
+      .Integer(row.session.job_count)
+      .Integer(row.solver_count)
+      .Integer(row.applicability_count)
       .Checksum()
       .Take();
 }
@@ -103,7 +107,9 @@ Status AddState(Connection& connection, SessionRow& row) {
   row.generation = cells[kGeneration].integer;
   row.tag_count = cells[kTagCount].integer;
   row.session.set_count = cells[kSetCount].integer;
-  row.job_count = cells[kJobCount].integer;
+  row.session.job_count = cells[kJobCount].integer;
+  row.solver_count = cells[kSolverCount].integer;
+  row.applicability_count = cells[kApplicabilityCount].integer;
   return Status::Ok();
 }
 
@@ -130,7 +136,7 @@ Result<SessionRow> InsertSession(WriteTransaction& transaction, const Session& s
   SessionRow row;
   row.session = session;
   row.session.id = transaction.TakeId();
-  row.session.set_count = 0;
+  row.session.set_count = row.session.job_count = 0;
   ATTUNE_RETURN_IF_ERROR(transaction.Insert(SessionTable(), ImmutableRow(row.session)));
   ATTUNE_ASSIGN_OR_RETURN(const Row state, StateRow(transaction, row));
   ATTUNE_RETURN_IF_ERROR(transaction.Insert(SessionStateTable(), state));
@@ -213,6 +219,22 @@ Result<bool> InsertSessionSet(WriteTransaction& transaction, int64_t session_id,
       SessionSetTable(),
       RowWriter(SessionSetTable()).Integer(set_id).Integer(session_id).Checksum().Take()));
   return true;
+}
+
+Result<std::vector<int64_t>> ReadSetsOfSession(Connection& connection, const SessionRow& row) {
+  std::vector<int64_t> set_ids;
+  const Cell id = IntegerCell(row.session.id);
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection,
+                                  {SessionSetTable(), "session_id = :p0 ORDER BY id", {&id, 1}},
+                                  [&](std::span<const Cell> cells) {
+                                    set_ids.push_back(cells[kSetId].integer);
+                                    return Status::Ok();
+                                  }));
+  if (static_cast<int64_t>(set_ids.size()) == row.session.set_count) return set_ids;
+  return DataLoss(fmt::format(
+      "Row {} of table session_state: column set_count holds {}, but table session_set has {} such "
+      "rows.",
+      row.session.id, row.session.set_count, set_ids.size()));
 }
 
 Result<std::optional<int64_t>> FindSessionOfSet(Connection& connection, int64_t set_id) {

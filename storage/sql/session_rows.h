@@ -18,7 +18,8 @@ struct SessionRow {
   Session session;
   int64_t generation = 0;  // The newest of its table of solvers; 0 for none.
   int64_t tag_count = 0;
-  int64_t job_count = 0;
+  int64_t solver_count = 0;  // Of all generations.
+  int64_t applicability_count = 0;
 };
 
 // Under a new id.
@@ -42,6 +43,8 @@ Result<std::vector<int64_t>> ReadSessionTags(Connection& connection, const Sessi
 // Gives a set to a session, if it is not given yet; kInvalidArgument if another one has it.
 // Whether it was.
 Result<bool> InsertSessionSet(WriteTransaction& transaction, int64_t session_id, int64_t set_id);
+// Row numbers of its sets, ascending. kDataLoss if there are not as many as the session says.
+Result<std::vector<int64_t>> ReadSetsOfSession(Connection& connection, const SessionRow& row);
 // Nothing if it is of none.
 Result<std::optional<int64_t>> FindSessionOfSet(Connection& connection, int64_t set_id);
 

@@ -98,7 +98,7 @@ class SqlSessionStore final : public SessionStore {
         ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, target, {}));
         session.terms.target = target;
         session.terms.fixed = fixed;
-      } else if (*session.terms.target != target || session.terms.fixed != fixed) {
+      } else if (!DifferencesOf(session.terms, target, fixed).empty()) {
         return FailedPrecondition(
             fmt::format("Session '{}' is for {} by now. Make a new session for {}.", session.name,
                         ::attune::Text(*session.terms.target), ::attune::Text(target)));
@@ -197,7 +197,8 @@ class SqlSessionStore final : public SessionStore {
   Result<std::vector<SolverEntry>> AllSolvers(int64_t session_id) override {
     std::vector<SolverEntry> entries;
     const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(entries, ReadSolvers(connection, session_id, 0));
+      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+      ATTUNE_ASSIGN_OR_RETURN(entries, ReadSolvers(connection, row, 0));
       return Status::Ok();
     });
     if (!ended.ok()) return ended;
@@ -214,8 +215,10 @@ class SqlSessionStore final : public SessionStore {
               std::equal(entries.begin(), entries.end(), table.entries.begin(), table.entries.end(),
                          [](const SolverEntry& a, const SolverEntry& b) { return a.SameAs(b); });
           if (is_same && row.generation > 0) return Status::Ok();
+          if (row.session.is_closed()) return Closed(row.session);
           table.generation = ++row.generation;
           table.entries.assign(entries.begin(), entries.end());
+          row.solver_count += std::ssize(entries);
           return InsertSolvers(transaction, session_id, table.generation, table.entries);
         });
     if (!ended.ok()) return ended;
@@ -224,9 +227,12 @@ class SqlSessionStore final : public SessionStore {
 
   Status SetApplicability(int64_t session_id, int64_t generation,
                           std::span<const ProblemSolvers> problems) override {
-    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+    return Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
+      if (row.session.is_closed()) return Closed(row.session);
       for (const ProblemSolvers& problem : problems) {
-        ATTUNE_RETURN_IF_ERROR(PutApplicability(transaction, session_id, generation, problem));
+        ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
+                                PutApplicability(transaction, session_id, generation, problem));
+        if (is_new) ++row.applicability_count;
       }
       return Status::Ok();
     });
@@ -236,7 +242,8 @@ class SqlSessionStore final : public SessionStore {
                                                     int64_t generation) override {
     std::vector<ProblemSolvers> problems;
     const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(problems, ReadApplicability(connection, session_id, generation));
+      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+      ATTUNE_ASSIGN_OR_RETURN(problems, ReadApplicability(connection, row, generation));
       return Status::Ok();
     });
     if (!ended.ok()) return ended;
@@ -251,7 +258,7 @@ class SqlSessionStore final : public SessionStore {
   static Status ReadNewest(Connection& connection, const SessionRow& row, SolverTable& table) {
     table.generation = row.generation;
     if (row.generation == 0) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(table.entries, ReadSolvers(connection, row.session.id, row.generation));
+    ATTUNE_ASSIGN_OR_RETURN(table.entries, ReadSolvers(connection, row, row.generation));
     return Status::Ok();
   }
 

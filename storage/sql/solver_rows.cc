@@ -54,6 +54,20 @@ Result<SolverEntry> ParseEntry(std::span<const Cell> row) {
   return entry;
 }
 
+// How many rows of a session there should be, by a column of `session_state`, and are.
+struct Counted {
+  std::string_view column;
+  int64_t expected = 0;
+  int64_t found = 0;
+};
+
+Status CheckCount(const SessionRow& session, const Table& table, const Counted& counted) {
+  if (counted.found == counted.expected) return Status::Ok();
+  return DataLoss(fmt::format(
+      "Row {} of table session_state: column {} holds {}, but table {} has {} such rows.",
+      session.session.id, counted.column, counted.expected, table.name, counted.found));
+}
+
 std::vector<std::string> WordsOf(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
@@ -99,23 +113,28 @@ Status InsertSolvers(WriteTransaction& transaction, int64_t session_id, int64_t 
   return Status::Ok();
 }
 
-Result<std::vector<SolverEntry>> ReadSolvers(Connection& connection, int64_t session_id,
+Result<std::vector<SolverEntry>> ReadSolvers(Connection& connection, const SessionRow& session,
                                              int64_t generation) {
-  const Cell keys[] = {IntegerCell(session_id), IntegerCell(generation)};
+  const Cell key = IntegerCell(session.session.id);
   std::vector<SolverEntry> entries;
+  int64_t count = 0;
   ATTUNE_RETURN_IF_ERROR(
-      ReadRows(connection,
-               {SessionSolverTable(),
-                "session_id = :p0 AND (generation = :p1 OR :p1 = 0) ORDER BY id", keys},
+      ReadRows(connection, {SessionSolverTable(), "session_id = :p0 ORDER BY id", {&key, 1}},
                [&](std::span<const Cell> row) -> Status {
+                 ++count;
+                 if (generation != 0 && row[kGeneration].integer != generation) {
+                   return Status::Ok();
+                 }
                  ATTUNE_ASSIGN_OR_RETURN(entries.emplace_back(), ParseEntry(row));
                  return Status::Ok();
                }));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckCount(session, SessionSolverTable(), {"solver_count", session.solver_count, count}));
   return entries;
 }
 
-Status PutApplicability(WriteTransaction& transaction, int64_t session_id, int64_t generation,
-                        const ProblemSolvers& problem) {
+Result<bool> PutApplicability(WriteTransaction& transaction, int64_t session_id, int64_t generation,
+                              const ProblemSolvers& problem) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t problem_id,
                           InternText(transaction, ProblemTable(), ::attune::Text(problem.problem)));
   const int64_t id = transaction.TakeId();
@@ -123,7 +142,7 @@ Status PutApplicability(WriteTransaction& transaction, int64_t session_id, int64
       const bool is_new,
       transaction.InsertIfNew(ApplicabilityTable(), "session_id, problem_id",
                               ApplicabilityRow(id, session_id, problem_id, generation, problem)));
-  if (is_new) return Status::Ok();
+  if (is_new) return true;
   transaction.GiveBackId();
   const Cell keys[] = {IntegerCell(session_id), IntegerCell(problem_id)};
   ATTUNE_ASSIGN_OR_RETURN(
@@ -136,24 +155,31 @@ Status PutApplicability(WriteTransaction& transaction, int64_t session_id, int64
         session_id, problem_id));
   }
   const int64_t present_id = (*present)[kRowId].integer;
-  return transaction.Update(
+  ATTUNE_RETURN_IF_ERROR(transaction.Update(
       ApplicabilityTable(),
-      ApplicabilityRow(present_id, session_id, problem_id, generation, problem));
+      ApplicabilityRow(present_id, session_id, problem_id, generation, problem)));
+  return false;
 }
 
-Result<std::vector<ProblemSolvers>> ReadApplicability(Connection& connection, int64_t session_id,
+Result<std::vector<ProblemSolvers>> ReadApplicability(Connection& connection,
+                                                      const SessionRow& session,
                                                       int64_t generation) {
-  const Cell keys[] = {IntegerCell(session_id), IntegerCell(generation)};
+  const Cell key = IntegerCell(session.session.id);
   std::vector<ProblemSolvers> problems;
+  int64_t count = 0;
   ParsedTexts<Problem> texts(ProblemTable(), ParseProblem);
   ATTUNE_RETURN_IF_ERROR(ReadRows(
-      connection, {ApplicabilityTable(), "session_id = :p0 AND generation = :p1 ORDER BY id", keys},
+      connection, {ApplicabilityTable(), "session_id = :p0 ORDER BY id", {&key, 1}},
       [&](std::span<const Cell> row) -> Status {
+        ++count;
+        if (row[kRowGeneration].integer != generation) return Status::Ok();
         ProblemSolvers& problem = problems.emplace_back();
         problem.solvers = WordsOf(row[kSolvers].text);
         ATTUNE_ASSIGN_OR_RETURN(problem.problem, texts.At(connection, row[kProblemId].integer));
         return Status::Ok();
       }));
+  ATTUNE_RETURN_IF_ERROR(CheckCount(session, ApplicabilityTable(),
+                                    {"applicability_count", session.applicability_count, count}));
   return problems;
 }
 

@@ -103,6 +103,22 @@ Status VisitAll(DatabaseSession& session, const RecordQuery& query, const Visito
   return Status::Ok();
 }
 
+// The sets of a session, problem by problem.
+Status VisitSession(DatabaseSession& session, const RecordQuery& query, const Visitor& visit) {
+  Connection& connection = *session.connection;
+  ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, *query.session_id));
+  ATTUNE_ASSIGN_OR_RETURN(const auto set_ids, ReadSetsOfSession(connection, row));
+  SetsOfProblems sets;
+  for (const int64_t set_id : set_ids) {
+    ATTUNE_ASSIGN_OR_RETURN(const Row set_row, ReadSetRowById(connection, set_id));
+    sets[ProblemIdOf(set_row)].insert(set_id);
+  }
+  for (const auto& [problem_id, of_problem] : sets) {
+    ATTUNE_RETURN_IF_ERROR(VisitProblem(session, query, {problem_id, &of_problem}, visit));
+  }
+  return Status::Ok();
+}
+
 Status VisitChanged(DatabaseSession& session, const RecordQuery& query, const Visitor& visit) {
   ATTUNE_ASSIGN_OR_RETURN(const SetsOfProblems changed,
                           ReadChangedSets(*session.connection, query.after_revision));
@@ -243,6 +259,9 @@ class SqlStore final : public RecordStore {
       if (query.session_id.has_value()) {
         ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, SessionTable()));
         if (!has_any) return Status::Ok();
+        const bool is_whole =
+            !query.problem.has_value() && !query.tag.has_value() && query.after_revision == 0;
+        if (is_whole) return VisitSession(session, query, visit);
       }
       return query.after_revision > 0 ? VisitChanged(session, query, visit)
                                       : VisitAll(session, query, visit);

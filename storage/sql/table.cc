@@ -310,6 +310,8 @@ const Table& SessionStateTable() {
                                   {"tag_count", kInteger},
                                   {"set_count", kInteger},
                                   {"job_count", kInteger},
+                                  {"solver_count", kInteger},
+                                  {"applicability_count", kInteger},
                                   kChecksum}));
   return *table;
 }

@@ -12,6 +12,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/random.h"
+#include "attune/session/session_records.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
 #include "storage/sql/table.h"
@@ -26,20 +27,83 @@ using ::testing::HasSubstr;
 
 constexpr int kChanges = 1000;
 
-// All that the interface gives.
+// All of one session.
+struct SessionContent {
+  Session session;
+  std::vector<std::string> tags;
+  std::vector<TaggedProblem> problems;
+  std::vector<std::string> solvers;  // Texts of all entries.
+  std::vector<ProblemSolvers> applicability;
+  std::vector<Job> jobs;
+  std::vector<RecordedSet> sets;
+
+  friend bool operator==(const SessionContent&, const SessionContent&) = default;
+};
+
+// All that the interfaces give.
 struct Content {
   std::vector<std::pair<std::string, int64_t>> tags;
   std::vector<std::vector<TaggedProblem>> problems;
   std::vector<RecordedSet> sets;
   StoreState state;
   std::vector<RecordedSet> changed_sets;
+  std::vector<std::pair<Network, int64_t>> networks;
+  std::vector<std::vector<TaggedProblem>> problems_of_networks;
+  std::vector<SessionContent> sessions;
+  std::vector<GoldenVersion> golden;
+  std::vector<std::vector<GoldenEntry>> golden_entries;
 
   friend bool operator==(const Content&, const Content&) = default;
 };
 
+std::string TextOf(const SolverEntry& entry) {
+  return fmt::format("{} {} {} {} {} {} {}", entry.id, Text(entry.solver), entry.operator_name,
+                     entry.dynamic, entry.tunable, entry.compiles, Text(entry.code));
+}
+
+Result<SessionContent> ReadSession(const Session& session, RecordStore& records,
+                                   SessionStore& sessions, JobStore& jobs) {
+  SessionContent content;
+  content.session = session;
+  ATTUNE_ASSIGN_OR_RETURN(content.tags, sessions.Tags(session.id));
+  ATTUNE_ASSIGN_OR_RETURN(content.problems, sessions.Problems(session.id));
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
+  ATTUNE_ASSIGN_OR_RETURN(const auto solvers, sessions.AllSolvers(session.id));
+  for (const SolverEntry& entry : solvers) content.solvers.push_back(TextOf(entry));
+  ATTUNE_ASSIGN_OR_RETURN(content.applicability,
+                          sessions.Applicability(session.id, table.generation));
+  ATTUNE_ASSIGN_OR_RETURN(content.jobs, jobs.List(session.id, {}));
+  ATTUNE_ASSIGN_OR_RETURN(content.sets, Collected(*RecordsOf(session.id, records, sessions)));
+  return content;
+}
+
+Status ReadSessions(const std::shared_ptr<SqlDatabase>& database, Content& content) {
+  const auto records = RecordsIn(database);
+  const auto sessions = SessionsIn(database);
+  const auto jobs = JobsIn(database);
+  ATTUNE_ASSIGN_OR_RETURN(content.networks, records->Networks());
+  for (const auto& [network, count] : content.networks) {
+    ATTUNE_ASSIGN_OR_RETURN(content.problems_of_networks.emplace_back(),
+                            records->ProblemsOf(network));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto all, sessions->List());
+  for (const Session& session : all) {
+    ATTUNE_ASSIGN_OR_RETURN(content.sessions.emplace_back(),
+                            ReadSession(session, *records, *sessions, *jobs));
+  }
+  const auto golden = GoldenIn(database);
+  ATTUNE_ASSIGN_OR_RETURN(content.golden, golden->List());
+  for (const GoldenVersion& version : content.golden) {
+    ATTUNE_ASSIGN_OR_RETURN(content.golden_entries.emplace_back(), golden->Entries(version.id));
+  }
+  return Status::Ok();
+}
+
 Result<Content> ReadAll(const std::string& path) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto store, OpenSqlStore(path));
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path));
+  const auto store = RecordsIn(database);
   Content content;
+  ATTUNE_RETURN_IF_ERROR(ReadSessions(database, content));
   ATTUNE_ASSIGN_OR_RETURN(content.tags, store->Tags());
   for (const std::string tag : {"", "resnet50", "vgg16"}) {
     ATTUNE_ASSIGN_OR_RETURN(auto problems, store->Problems(tag));
@@ -57,6 +121,7 @@ class StoreDamageTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Fill();
+    FillSessions();
     original_ = ReadAll(path_).value();
     bytes_ = ReadFile(path_).value();
   }
@@ -77,6 +142,63 @@ class StoreDamageTest : public ::testing::Test {
         ASSERT_EQ(store->FinishSet(set.id), Status::Ok());
       }
     }
+  }
+
+  // Two sessions with networks, solvers, jobs and sets, and two golden versions of what they found.
+  void FillSessions() {
+    Random random(5);
+    const auto database = *OpenSqlDatabase(path_);
+    const auto records = RecordsIn(database);
+    const auto sessions = SessionsIn(database);
+    const auto jobs = JobsIn(database);
+    ASSERT_EQ(records->AddNetwork({"Resnet50", "1", "Pytorch", "2"}, SampleProblems(5)),
+              Status::Ok());
+    for (const std::string name : {"may", "june"}) {
+      Session session;
+      session.name = name;
+      session.reason = "for a test of damage";
+      session.created_by = "me@here";
+      session.created_unix_ns = 7;
+      session.terms = {SampleTarget().backend, SampleTarget().arch, SampleTarget(), {}};
+      const int64_t id = sessions->Create(session)->id;
+      ASSERT_EQ(sessions->AddTag(id, "resnet50"), Status::Ok());
+      ASSERT_EQ(sessions->AddTag(id, "vgg16"), Status::Ok());
+      SolverEntry entry;
+      entry.solver = {"host.packed-gemm", 3};
+      entry.operator_name = "gemm";
+      entry.code = {{"library.packed.build_id", "1"}};
+      ASSERT_TRUE(sessions->UpdateSolvers(id, std::vector{entry}).ok());
+      std::vector<ProblemSolvers> problems;
+      for (int64_t i = 0; i < 12; ++i) problems.push_back({SampleProblem(i), {"host.packed-gemm"}});
+      ASSERT_EQ(sessions->SetApplicability(id, 1, problems), Status::Ok());
+      JobLoad load;
+      load.steps = {{JobSearch::kPerf, JobWork::kMeasure}, {JobSearch::kFind, JobWork::kMeasure}};
+      load.loaded_by = "me@here";
+      ASSERT_TRUE(jobs->Load(id, load, problems).ok());
+      const MeasurementSet set = SampleSet(2, 20, random);
+      ASSERT_EQ(sessions->BeginSet(id, set), Status::Ok());
+      ASSERT_EQ(records->Append(set.id, SampleTrials(10, random)), Status::Ok());
+    }
+    FillGolden(*GoldenIn(database));
+  }
+
+  static void FillGolden(GoldenStore& golden) {
+    const GoldenVersion first = *golden.Create("1", "", "me@here");
+    std::vector<GoldenEntry> entries;
+    for (int64_t i = 0; i < 8; ++i) {
+      GoldenEntry& entry = entries.emplace_back();
+      entry.problem = SampleProblem(i);
+      entry.target = SampleTarget();
+      entry.candidate = {{"host.packed-gemm", 3}, {}};
+      entry.set_id = "set";
+      entry.session = "may";
+      entry.low_ns = entry.median_ns = entry.high_ns = 100.0 + static_cast<double>(i);
+      entry.added_by = "me@here";
+    }
+    ASSERT_EQ(golden.Add(first.id, entries, 0), Status::Ok());
+    ASSERT_EQ(golden.Approve(first.id, "me@here"), Status::Ok());
+    ASSERT_EQ(golden.Add(golden.Create("2", "1", "me@here")->id, std::span(entries).first(3), 0),
+              Status::Ok());
   }
 
   // Makes the file `bytes`, with nothing left of what was beside it.

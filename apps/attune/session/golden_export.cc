@@ -47,9 +47,10 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  if (golden.version.is_withdrawn()) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
+  if (const GoldenVersion* withdrawn = FindWithdrawn(versions, golden.version)) {
     return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
-                                          golden.version.name, golden.version.withdrawn_because));
+                                          withdrawn->name, withdrawn->withdrawn_because));
   }
   ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(golden.entries, options.target));
   Session asked;
@@ -77,7 +78,8 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
                                   {"version", golden.version.name},
                                   {"approved", !is_draft},
                                   {"target", Text(target)},
-                                  {"problems", entries.size()},
+                                  {"problems", written.problems},
+                                  {"left_out", written.left_out},
                                   {"kernels", written.kernels},
                                   {"sha256", written.sha256}}));
   } else {
@@ -86,16 +88,18 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
                     Printable(options.folder), entries.size(), golden.version.name,
                     is_draft ? " (a draft)" : "", written.kernels, written.sha256));
   }
-  return kExitDone;
+  for (const std::string& sentence : written.left_out) {
+    application.err().Print(Printable(sentence) + "\n");
+  }
+  return written.left_out.empty() ? kExitDone : kExitPartly;
 }
 
 }  // namespace
 
 void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb =
-      AddVerb(golden, "export", "Write the read-only package that run times open",
-              "  attune golden export 1 --with-kernels -o golden-1-kernels");
+  CLI::App* verb = AddVerb(golden, "export", "Write the read-only package that run times open",
+                           "  attune golden export 1 --with-kernels -o golden-1-kernels");
   verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
   verb->add_option(
           "--target", options->target,

@@ -133,17 +133,24 @@ struct Additions {
   int64_t stale = 0;  // Its solver has changed since it was measured.
 };
 
+// A decision, and where it was made.
+struct Found {
+  Choice choice;
+  Environment environment;
+};
+
 // The decisions of a session, newest last where a problem has several.
-Result<std::map<std::string, Choice>> ChoicesOf(const Session& session, RecordStore& records,
-                                                SessionStore& sessions) {
+Result<std::map<std::string, Found>> ChoicesOf(const Session& session, RecordStore& records,
+                                               SessionStore& sessions) {
   const auto own = RecordsOf(session.id, records, sessions);
   RecordQuery query;
   query.finished_only = true;
   query.roles = {TrialRole::kFinal};
-  std::map<std::string, Choice> choices;
+  std::map<std::string, Found> choices;
   const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
     if (auto choice = SelectWithin(recorded, {})) {
-      choices.insert_or_assign(Text(recorded.set.problem), std::move(*choice));
+      choices.insert_or_assign(Text(recorded.set.problem),
+                               Found{std::move(*choice), recorded.set.environment});
     }
     return Status::Ok();
   });
@@ -156,6 +163,14 @@ Result<std::map<std::string, Choice>> ChoicesOf(const Session& session, RecordSt
 bool IsCurrent(const SolverTable& table, const Candidate& candidate) {
   const SolverEntry* const entry = FindEntry(table, candidate.solver.name);
   return table.generation == 0 || (entry != nullptr && entry->solver == candidate.solver);
+}
+
+// The same with the code that the solver had when it was measured.
+bool IsCurrent(const SolverTable& table, const Found& found) {
+  SolverEntry then;
+  then.solver = found.choice.candidate.solver;
+  then.code = CodeOf(then.solver.name, found.environment);
+  return table.generation == 0 || ReasonStale(then, FindEntry(table, then.solver.name)).empty();
 }
 
 GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason reason) {
@@ -187,8 +202,9 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
     standing[{Text(entry.target), Text(entry.problem)}] = &entry;
   }
   std::vector<GoldenEntry> taken;
-  for (const auto& [problem, choice] : choices) {
-    if (!IsCurrent(table, choice.candidate)) {
+  for (const auto& [problem, found_here] : choices) {
+    const Choice& choice = found_here.choice;
+    if (!IsCurrent(table, found_here)) {
       ++additions.stale;
       continue;
     }
@@ -202,7 +218,10 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
     taken.push_back(EntryOf(choice, session, decision.reason));
     ++additions.taken[std::string(Name(decision.reason))];
   }
-  return application.golden()->Add(golden.version.id, taken);
+  if (taken.empty()) return Status::Ok();
+  // Entries of a base have ids of their own, which are lower.
+  const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
+  return application.golden()->Add(golden.version.id, taken, seen);
 }
 
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {

@@ -1,5 +1,6 @@
 #include "apps/attune/session/job_outcomes.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -32,11 +33,24 @@ JobError ErrorOf(const SolverOutcome& outcome) {
     if (!outcome.failed.contains(candidate)) return {};
   }
   if (!outcome.last_failed.has_value()) {
-    return {"budget", "The time of its problem was over before it was tried."};
+    return {std::string(kNeverTried), "The time of its problem was over before it was tried."};
   }
   const Failure& failure = outcome.failed.at(*outcome.last_failed);
   return {std::string(Name(failure.kind)), fmt::format("{} in {}: {}", Text(*outcome.last_failed),
                                                        Name(failure.phase), failure.message)};
+}
+
+bool HasFinal(const RecordedSet& recorded) {
+  return std::any_of(recorded.records.begin(), recorded.records.end(),
+                     [](const Record& record) { return record.trial.role == TrialRole::kFinal; });
+}
+
+std::set<Candidate> FailedIn(const RecordedSet& recorded) {
+  std::set<Candidate> failed;
+  for (const Record& record : recorded.records) {
+    if (record.trial.failure() != nullptr) failed.insert(record.trial.candidate);
+  }
+  return failed;
 }
 
 // The best of one solver in one set: finals count before screens.
@@ -79,16 +93,23 @@ Result<std::vector<JobError>> OutcomesIn(RecordStore& records, const std::string
   return errors;
 }
 
-Result<std::map<std::string, Config>> RecordedConfigs(RecordStore& records, const Problem& problem,
+Result<std::map<std::string, Config>> RecordedConfigs(RecordStore& records,
+                                                      const SearchPlace& place,
                                                       const std::vector<SolverId>& solvers) {
   std::map<std::string, Config> configs;
   RecordQuery query;
-  query.problem = problem;
+  query.problem = place.problem;
   query.with_samples = false;
   ATTUNE_RETURN_IF_ERROR(records.Visit(query, [&](const RecordedSet& recorded) {
-    if (recorded.set.environment.contains(std::string(kSearchTerm))) return Status::Ok();
+    const bool was_searched = !recorded.set.environment.contains(std::string(kSearchTerm));
+    if (!was_searched || recorded.set.cache != place.cache || !HasFinal(recorded)) {
+      return Status::Ok();
+    }
+    const std::set<Candidate> failed = FailedIn(recorded);
     std::map<SolverId, Best> best;
-    for (const Record& record : recorded.records) NoteBest(record.trial, best);
+    for (const Record& record : recorded.records) {
+      if (!failed.contains(record.trial.candidate)) NoteBest(record.trial, best);
+    }
     for (const SolverId& solver : solvers) {
       const auto found = best.find(solver);
       if (found != best.end()) configs.insert_or_assign(solver.name, found->second.config);

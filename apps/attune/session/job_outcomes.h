@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -13,15 +14,25 @@
 
 namespace attune {
 
+// Of a solver of which nothing was tried.
+inline constexpr std::string_view kNeverTried = "budget";
+
 // For each of `jobs`, in order, an empty error if a candidate of its solver was built and verified
-// in the set `set_id` of `records`; else what became of the last that was tried, or "budget" if
-// none was.
+// in the set `set_id` of `records`; else what became of the last that was tried, or kNeverTried.
 Result<std::vector<JobError>> OutcomesIn(RecordStore& records, const std::string& set_id,
                                          const std::vector<Job>& jobs);
 
+// Where configs were searched.
+struct SearchPlace {
+  Problem problem;
+  CacheState cache = CacheState::kWarm;
+};
+
 // For each of `solvers` the config that was the fastest in the newest set in which its space was
-// searched, in the final if it came that far; nothing for one of which none is recorded.
-Result<std::map<std::string, Config>> RecordedConfigs(RecordStore& records, const Problem& problem,
+// searched, in the final if it came that far, and which did not fail there; nothing for one of
+// which none is recorded. Sets that did not come to a final do not count.
+Result<std::map<std::string, Config>> RecordedConfigs(RecordStore& records,
+                                                      const SearchPlace& place,
                                                       const std::vector<SolverId>& solvers);
 
 }  // namespace attune

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +26,7 @@
 #include "attune/index/index_writer.h"
 #include "attune/jobs/lease_keeper.h"
 #include "attune/tuner/candidate_source.h"
+#include "attune/tuner/quarantine.h"
 #include "attune/verify/parallel_for.h"
 
 namespace attune {
@@ -33,11 +36,18 @@ constexpr int64_t kLeaseNs = 60'000'000'000;
 // Nobody can be evaluated on a machine where so many problems in a row could not.
 constexpr int kMostFailuresInARow = 3;
 
-std::string Owner() { return fmt::format("{}:{}", UserAtHost(), ::getpid()); }
+// Process numbers mean something within one namespace alone, of which a host may have several.
+std::string Namespace() {
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  return error ? "pid:[?]" : name;
+}
 
-// Whether `owner` was a process of this user on this machine, and is none now.
+std::string Owner() { return fmt::format("{}:{}:{}", UserAtHost(), Namespace(), ::getpid()); }
+
+// Whether `owner` was a process of this user beside this one, and is none now.
 bool IsGone(const std::string& owner) {
-  const std::string here = UserAtHost() + ":";
+  const std::string here = fmt::format("{}:{}:", UserAtHost(), Namespace());
   if (!owner.starts_with(here)) return false;
   pid_t process = 0;
   const char* const end = owner.data() + owner.size();
@@ -52,6 +62,7 @@ struct Build {
   const Solver* solver = nullptr;
   Config config;
   BuildOutcome outcome;
+  bool was_begun = false;
 };
 
 class JobRunner {
@@ -81,6 +92,7 @@ class JobRunner {
   // Whoever was killed on this machine holds its jobs for up to a minute more.
   Status TakeFromTheDead();
   Status RequeueStale();
+  Status CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems);
   Result<std::vector<JobReport>> Do(const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
   Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
@@ -90,6 +102,9 @@ class JobRunner {
   // Null if it is gone.
   const Solver* SolverOf(const Job& job) const;
   Status CheckApplies(const Job& job) const;
+  // If a candidate of the job was left out because of an earlier failure, that is why none was
+  // tried.
+  Status BlameQuarantine(const Job& job, JobError& error);
   // One for each job, with the entry of its solver.
   std::vector<JobReport> ReportsOf(const std::vector<Job>& jobs, const JobError& error) const;
   Status Take(const std::vector<Job>& jobs, std::vector<JobReport> reports);
@@ -133,6 +148,7 @@ Status JobRunner::Prepare() {
   table_ = std::move(survey.table);
   ATTUNE_RETURN_IF_ERROR(TakeFromTheDead());
   if (options_.stale) ATTUNE_RETURN_IF_ERROR(RequeueStale());
+  ATTUNE_RETURN_IF_ERROR(CountProblemsWithoutJobs(problems));
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
   for (const JobStep& step : steps_) {
     const auto found = counts.steps.find(step);
@@ -150,6 +166,16 @@ Status JobRunner::TakeFromTheDead() {
   for (const Job& job : jobs) owners.insert(job.owner);
   for (const std::string& owner : owners) {
     if (IsGone(owner)) ATTUNE_RETURN_IF_ERROR(jobs_.ExpireLeasesOf(session_id_, owner));
+  }
+  return Status::Ok();
+}
+
+Status JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
+  std::set<Fingerprint> with_jobs;
+  for (const Job& job : jobs) with_jobs.insert(KeyOf(job.problem));
+  for (const TaggedProblem& tagged : problems) {
+    summary_.problems_without_jobs += with_jobs.contains(KeyOf(tagged.problem)) ? 0 : 1;
   }
   return Status::Ok();
 }
@@ -192,6 +218,13 @@ Status JobRunner::RunAll(IndexKeeper& index) {
     if (was_measured) index.NoteTuned();
     ATTUNE_RETURN_IF_ERROR(keeper_.status());
   }
+  if (failures_in_a_row_ == kMostFailuresInARow) {
+    summary_.stopped_because = fmt::format(
+        "Candidates of {} problems in a row could not be evaluated, so the run has stopped; the "
+        "jobs "
+        "say why, and 'attune jobs retry' queues them again.",
+        kMostFailuresInARow);
+  }
   return Status::Ok();
 }
 
@@ -231,7 +264,7 @@ Result<std::map<std::string, Config>> JobRunner::ConfigsOf(const std::vector<Job
   for (const Job& job : jobs) {
     if (const SolverEntry* entry = FindEntry(table_, job.solver)) solvers.push_back(entry->solver);
   }
-  return RecordedConfigs(records_, jobs.front().problem, solvers);
+  return RecordedConfigs(records_, {jobs.front().problem, options_.tune.cache}, solvers);
 }
 
 Result<std::vector<Build>> JobRunner::BuildsOf(const std::vector<Job>& jobs) {
@@ -276,12 +309,19 @@ Result<std::vector<JobReport>> JobRunner::Compile(const std::vector<Job>& jobs) 
   const Problem& problem = jobs.front().problem;
   ParallelFor(std::ssize(builds), [&](int64_t i) {
     Build& build = builds[static_cast<size_t>(i)];
+    // A compiler takes seconds, and cannot be stopped in between.
+    if (IsOver()) return;
     build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
+    build.was_begun = true;
   });
   auto reports = ReportsOf(jobs, {"not_applicable", "Its solver is gone, or does not apply."});
   std::set<size_t> told;  // Jobs of which one config is built, or the first has failed.
   for (const Build& build : builds) {
     JobReport& report = reports[build.job];
+    if (!build.was_begun) {
+      if (told.insert(build.job).second) report.state = JobState::kQueued;
+      continue;
+    }
     if (const Failure* failure = build.outcome.failure()) {
       if (!told.insert(build.job).second) continue;
       report.error = {std::string(Name(failure->kind)),
@@ -331,7 +371,11 @@ Result<std::vector<JobReport>> JobRunner::Measure(const std::vector<Job>& jobs) 
       if (errors[i].kind.empty()) continue;
       reports[i].state = JobState::kFailed;
       const Status applies = CheckApplies(jobs[i]);
-      if (!applies.ok()) reports[i].error = {"not_applicable", applies.message()};
+      if (!applies.ok()) {
+        reports[i].error = {"not_applicable", applies.message()};
+      } else if (errors[i].kind == kNeverTried) {
+        ATTUNE_RETURN_IF_ERROR(BlameQuarantine(jobs[i], reports[i].error));
+      }
     }
     return reports;
   }
@@ -350,6 +394,22 @@ Result<std::vector<JobReport>> JobRunner::Measure(const std::vector<Job>& jobs) 
     default:
       return tuned.error();
   }
+}
+
+Status JobRunner::BlameQuarantine(const Job& job, JobError& error) {
+  if (options_.tune.retry_quarantined) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto quarantined,
+                          FindQuarantined(records_, job.problem, place_.target, place_.environment,
+                                          MatchPolicy::Default()));
+  for (const auto& [candidate, failure] : quarantined) {
+    if (candidate.solver.name != job.solver) continue;
+    error = {"quarantined",
+             fmt::format("{} was left out, because it was {} before: {} --retry-quarantined tries "
+                         "it again.",
+                         Text(candidate), Name(failure.kind), failure.message)};
+    return Status::Ok();
+  }
+  return Status::Ok();
 }
 
 Status JobRunner::Take(const std::vector<Job>& jobs, std::vector<JobReport> reports) {
@@ -385,7 +445,12 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
 
 Result<JobRunSummary> JobRunner::Finish() {
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
-  summary_.left = counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased);
+  for (const JobStep& step : steps_) {
+    const auto found = counts.steps.find(step);
+    if (found == counts.steps.end()) continue;
+    summary_.left += found->second[static_cast<size_t>(JobState::kQueued)] +
+                     found->second[static_cast<size_t>(JobState::kLeased)];
+  }
   progress_.Clear();
   return std::move(summary_);
 }
@@ -407,10 +472,16 @@ Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& plac
 }
 
 Json ToJson(const JobRunSummary& summary) {
-  return {{"requeued", summary.requeued}, {"done", summary.done},
-          {"failed", summary.failed},     {"given_back", summary.given_back},
-          {"lost", summary.lost},         {"left", summary.left},
-          {"failures", summary.failures}, {"troubles", summary.troubles}};
+  return {{"requeued", summary.requeued},
+          {"done", summary.done},
+          {"failed", summary.failed},
+          {"given_back", summary.given_back},
+          {"lost", summary.lost},
+          {"left", summary.left},
+          {"problems_without_jobs", summary.problems_without_jobs},
+          {"stopped_because", summary.stopped_because},
+          {"failures", summary.failures},
+          {"troubles", summary.troubles}};
 }
 
 std::string Text(const JobRunSummary& summary) {
@@ -425,6 +496,12 @@ std::string Text(const JobRunSummary& summary) {
   for (const auto& [kind, count] : summary.failures) {
     text += fmt::format("{} failed: {}\n", count, kind);
   }
+  if (summary.problems_without_jobs > 0) {
+    text +=
+        fmt::format("{} problems of the session have no jobs; 'attune jobs load' queues some.\n",
+                    summary.problems_without_jobs);
+  }
+  if (!summary.stopped_because.empty()) text += summary.stopped_because + "\n";
   return text;
 }
 

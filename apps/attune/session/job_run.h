@@ -31,7 +31,9 @@ struct JobRunSummary {
   int64_t failed = 0;
   int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
   int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
-  int64_t left = 0;        // That are still to be done, by whoever.
+  int64_t left = 0;        // Of the steps of the run, that are still to be done, by whoever.
+  int64_t problems_without_jobs = 0;        // Of the session.
+  std::string stopped_because;              // A sentence, if the run gave up.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
   std::vector<std::string> troubles;        // One sentence for each job that failed.
 };

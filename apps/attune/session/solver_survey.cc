@@ -63,8 +63,14 @@ std::vector<SolverEntry> EntriesOf(const SessionPlace& place, const SolverTable&
     entry.operator_name = traits.operator_name;
     entry.dynamic = traits.dynamic;
     entry.compiles = traits.compiles;
-    entry.code = CodeOf(entry.solver.name, place.environment);
     const SolverEntry* const known = FindEntry(before, entry.solver.name);
+    if (place.has_device()) {
+      entry.code = CodeOf(entry.solver.name, place.environment);
+    } else if (known != nullptr && known->solver == entry.solver) {
+      entry.code = known->code;
+    } else {
+      entry.code = UnknownCode();
+    }
     const auto first = findings.first.find(solver.get());
     if (known != nullptr && known->tunable && ReasonStale(*known, &entry).empty()) {
       entry.tunable = true;
@@ -73,6 +79,21 @@ std::vector<SolverEntry> EntriesOf(const SessionPlace& place, const SolverTable&
     }
   }
   return entries;
+}
+
+// In both directions: a library that is new is another environment, too.
+Status CheckSame(const Session& session, const Backend& backend, const Target& target,
+                 const Environment& environment) {
+  const auto differences = DifferencesOf(session.terms, target, FixedHere(backend, environment));
+  if (differences.empty()) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "Session '{}' is for another environment: {}. Restore what it was made for, or make a new "
+      "session.",
+      session.name, fmt::join(differences, "; ")));
+}
+
+Status CheckSame(const Session& session, const SessionPlace& place) {
+  return CheckSame(session, *place.backend, place.target, place.environment);
 }
 
 }  // namespace
@@ -119,13 +140,7 @@ Status EnterSession(Application& application, const Place& place) {
   const Session& session = *application.session();
   const Environment fixed = FixedHere(*place.backend, place.environment);
   ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, place.target, place.environment));
-  const auto differences = DifferencesOf(session.terms, place.target, fixed);
-  if (!differences.empty()) {
-    return FailedPrecondition(fmt::format(
-        "Nothing was measured in session '{}', which is for another environment: {}. Restore what "
-        "it was made for, or make a new session.",
-        session.name, fmt::join(differences, "; ")));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckSame(session, *place.backend, place.target, place.environment));
   if (session.terms.target.has_value()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(application.sessions()->Bind(session.id, place.target, fixed).status());
   application.err().Print(
@@ -137,6 +152,7 @@ Result<SolverSurvey> SurveySolvers(Application& application, const Session& sess
                                    const SessionPlace& place,
                                    const std::vector<TaggedProblem>& problems) {
   SessionStore& sessions = *application.sessions();
+  if (place.has_device()) ATTUNE_RETURN_IF_ERROR(CheckSame(session, place));
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable before, sessions.Solvers(session.id));
   Findings findings = AskSolvers(place, problems);
   SolverSurvey survey;

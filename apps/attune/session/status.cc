@@ -50,16 +50,10 @@ Result<SessionState> StateOf(Application& application) {
   ATTUNE_ASSIGN_OR_RETURN(state.counts, application.jobs()->Count(session.id, now - kRateWindowNs));
   ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
                           StaleJobs::Of(*application.sessions(), session.id));
-  JobFilter ended;
-  ended.states = {JobState::kDone, JobState::kFailed};
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, ended));
-  int64_t first_ns = now;
-  for (const Job& job : jobs) {
-    state.stale += stale.Reason(job).empty() ? 0 : 1;
-    if (job.changed_unix_ns > now - kRateWindowNs) {
-      first_ns = std::min(first_ns, job.changed_unix_ns);
-    }
+  for (const auto& [entry_id, count] : state.counts.ended_by_entry) {
+    if (stale.Contains(entry_id)) state.stale += count;
   }
+  const int64_t first_ns = state.counts.first_ended_unix_ns;
   if (state.counts.ended_since > 1 && now > first_ns) {
     state.per_second =
         static_cast<double>(state.counts.ended_since) * 1e9 / static_cast<double>(now - first_ns);
