@@ -32,10 +32,15 @@ pid_t AwaitTuner(const RuntimeWorld& world, pid_t other_than = -1) {
   const auto give_up = Clock::now() + std::chrono::seconds(30);
   while (Clock::now() < give_up) {
     // What was started is our child and ends at once; the tuner is what it leaves behind.
+    // One that comes or goes between two looks is not taken for it.
+    const std::vector<pid_t> running = ProcessesCalled("attune-tuner", world.database());
     const std::vector<pid_t> starters = ChildrenCalled("attune-tuner");
-    for (const pid_t pid : ProcessesCalled("attune-tuner", world.database())) {
-      const bool is_starter = std::find(starters.begin(), starters.end(), pid) != starters.end();
-      if (pid != other_than && !is_starter) return pid;
+    const std::vector<pid_t> still_running = ProcessesCalled("attune-tuner", world.database());
+    const auto has = [](const std::vector<pid_t>& pids, pid_t pid) {
+      return std::find(pids.begin(), pids.end(), pid) != pids.end();
+    };
+    for (const pid_t pid : running) {
+      if (pid != other_than && !has(starters, pid) && has(still_running, pid)) return pid;
     }
     std::this_thread::yield();
   }
