@@ -118,15 +118,15 @@ ListTables NetworkLists() {
   return {NetworkTable(), NetworkProblemTable(), "network_id", "network_id, problem_id"};
 }
 
-Status AddToList(WriteTransaction& transaction, const ListTables& lists, std::string_view label,
-                 std::span<const TaggedProblem> problems) {
+Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
+                 std::string_view label, std::span<const TaggedProblem> problems) {
   ATTUNE_ASSIGN_OR_RETURN(const Row label_row, InternLabel(transaction, lists, label));
   Link link;
   link.label_id = label_row[kLabelId].integer;
   int64_t problem_count = label_row[kProblemCount].integer;
   for (const TaggedProblem& tagged : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(
-        link.problem_id, InternText(transaction, ProblemTable(), ::attune::Text(tagged.problem)));
+    ATTUNE_ASSIGN_OR_RETURN(link.problem_id,
+                            ids.Intern(transaction, ::attune::Text(tagged.problem)));
     link.weight = tagged.weight;
     ATTUNE_ASSIGN_OR_RETURN(const bool is_new, AddLink(transaction, lists, link));
     if (is_new) ++problem_count;

@@ -12,6 +12,7 @@
 
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
+#include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
 
 namespace attune::sql {
@@ -26,8 +27,9 @@ struct ListTables {
 ListTables TagLists();
 ListTables NetworkLists();  // Labelled by Text(Network).
 
-Status AddToList(WriteTransaction& transaction, const ListTables& lists, std::string_view label,
-                 std::span<const TaggedProblem> problems);
+// `ids` remembers the rows of problems, for lists that are put into several places.
+Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTables& lists,
+                 std::string_view label, std::span<const TaggedProblem> problems);
 
 // In the order in which they were added to the list; none if there is no such list.
 Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,

@@ -46,7 +46,8 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
     const auto connection = Open();
     ASSERT_EQ(Migrate(*connection, first), Status::Ok());
     WriteTransaction transaction = std::move(*WriteTransaction::Begin(*connection));
-    ASSERT_EQ(AddToList(transaction, TagLists(), "old", SampleProblems(3)), Status::Ok());
+    InternedTexts ids(ProblemTable());
+    ASSERT_EQ(AddToList(transaction, ids, TagLists(), "old", SampleProblems(3)), Status::Ok());
     ASSERT_EQ(transaction.Commit(), Status::Ok());
   }
 

@@ -30,6 +30,7 @@ struct DatabaseSession {
 
   std::unique_ptr<Connection> connection;
   InternedTexts candidates{CandidateTable()};
+  InternedTexts problems{ProblemTable()};
   SetReader sets;
   TrialReader trials;
   ConditionReader conditions;

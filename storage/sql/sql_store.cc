@@ -145,8 +145,8 @@ class SqlStore final : public RecordStore {
 
   Status AddProblems(std::string_view tag, std::span<const TaggedProblem> problems) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTagging(tag, problems));
-    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) {
-      return AddToList(transaction, TagLists(), tag, problems);
+    return database_->Write([&](DatabaseSession& session, WriteTransaction& transaction) {
+      return AddToList(transaction, session.problems, TagLists(), tag, problems);
     });
   }
 
@@ -172,8 +172,8 @@ class SqlStore final : public RecordStore {
 
   Status AddNetwork(const Network& network, std::span<const TaggedProblem> problems) override {
     ATTUNE_RETURN_IF_ERROR(ValidateNetwork(network, problems));
-    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) {
-      return AddToList(transaction, NetworkLists(), Text(network), problems);
+    return database_->Write([&](DatabaseSession& session, WriteTransaction& transaction) {
+      return AddToList(transaction, session.problems, NetworkLists(), Text(network), problems);
     });
   }
 

@@ -17,7 +17,7 @@
 
 namespace attune::sql {
 
-inline constexpr size_t kMaxCachedTexts = 65536;
+inline constexpr size_t kMaxCachedTexts = 262'144;
 
 // The id of `content`, which is added if it is new; columns behind the content are counts from 0.
 // kInternal if another text has its fingerprint.

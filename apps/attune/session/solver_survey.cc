@@ -34,11 +34,20 @@ struct Findings {
   std::map<const Solver*, const Problem*> first;  // That each applies to.
 };
 
-Findings AskSolvers(const SessionPlace& place, const std::vector<TaggedProblem>& problems) {
+using Known = std::map<Fingerprint, const ProblemSolvers*>;
+
+// Of problems that are `known` nobody is asked: solvers that have not changed say the same again,
+// and some take tens of microseconds for it.
+Findings AskSolvers(const SessionPlace& place, const std::vector<TaggedProblem>& problems,
+                    const Known& known) {
   Findings findings;
   for (const TaggedProblem& tagged : problems) {
     ProblemSolvers& found = findings.problems.emplace_back();
     found.problem = tagged.problem;
+    if (const auto before = known.find(KeyOf(tagged.problem)); before != known.end()) {
+      found.solvers = before->second->solvers;
+      continue;
+    }
     if (!ProblemData::CheckMemory(tagged.problem).ok()) continue;
     const std::string_view name = OperatorName(tagged.problem);
     for (const auto& solver : place.backend->solvers()) {
@@ -94,6 +103,15 @@ Status CheckSame(const Session& session, const Backend& backend, const Target& t
 
 Status CheckSame(const Session& session, const SessionPlace& place) {
   return CheckSame(session, *place.backend, place.target, place.environment);
+}
+
+// Whether `entries` are those of the table, but for what is tunable: that was found out by asking.
+bool AreThoseOf(const SolverTable& table, std::vector<SolverEntry> entries) {
+  return std::equal(entries.begin(), entries.end(), table.entries.begin(), table.entries.end(),
+                    [](SolverEntry& now, const SolverEntry& then) {
+                      now.tunable = then.tunable;
+                      return now.SameAs(then);
+                    });
 }
 
 }  // namespace
@@ -154,18 +172,21 @@ Result<SolverSurvey> SurveySolvers(Application& application, const Session& sess
   SessionStore& sessions = *application.sessions();
   if (place.has_device()) ATTUNE_RETURN_IF_ERROR(CheckSame(session, place));
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable before, sessions.Solvers(session.id));
-  Findings findings = AskSolvers(place, problems);
+  std::vector<ProblemSolvers> answers;
+  if (AreThoseOf(before, EntriesOf(place, before, {}))) {
+    ATTUNE_ASSIGN_OR_RETURN(answers, sessions.Applicability(session.id, before.generation));
+  }
+  Known answered;
+  for (const ProblemSolvers& problem : answers) answered.emplace(KeyOf(problem.problem), &problem);
+  Findings findings = AskSolvers(place, problems, answered);
   SolverSurvey survey;
   ATTUNE_ASSIGN_OR_RETURN(survey.table,
                           sessions.UpdateSolvers(session.id, EntriesOf(place, before, findings)));
-  ATTUNE_ASSIGN_OR_RETURN(const auto known,
-                          sessions.Applicability(session.id, survey.table.generation));
-  std::map<Fingerprint, const ProblemSolvers*> by_problem;
-  for (const ProblemSolvers& problem : known) by_problem.emplace(KeyOf(problem.problem), &problem);
+  // A table that has changed knows nothing of any problem.
+  const bool is_same = survey.table.generation == before.generation;
   std::vector<ProblemSolvers> changed;
   for (const ProblemSolvers& problem : findings.problems) {
-    const auto found = by_problem.find(KeyOf(problem.problem));
-    if (found == by_problem.end() || *found->second != problem) changed.push_back(problem);
+    if (!is_same || !answered.contains(KeyOf(problem.problem))) changed.push_back(problem);
   }
   survey.changed = changed.size();
   if (!changed.empty()) {
