@@ -63,20 +63,13 @@ Row StateRow(const GoldenRow& row) {
       .Take();
 }
 
-Status TakeText(const Table& table, std::span<const Cell> row, size_t column, std::string& text) {
-  std::optional<std::string> found = FromFreeText(row[column].text);
-  if (!found.has_value()) return DamagedCell(table, row, column, "which is no escaped text");
-  text = std::move(*found);
-  return Status::Ok();
-}
-
 Result<GoldenRow> Parse(std::span<const Cell> cells) {
   GoldenRow row;
   row.version.id = cells[kId].integer;
   row.version.created_unix_ns = cells[kCreatedUnixNs].integer;
   if (!cells[kBaseId].is_null) row.base_id = cells[kBaseId].integer;
-  ATTUNE_RETURN_IF_ERROR(TakeText(GoldenTable(), cells, kName, row.version.name));
-  ATTUNE_RETURN_IF_ERROR(TakeText(GoldenTable(), cells, kCreatedBy, row.version.created_by));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(GoldenTable(), cells, kName, row.version.name));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(GoldenTable(), cells, kCreatedBy, row.version.created_by));
   return row;
 }
 
@@ -93,7 +86,7 @@ Status AddState(Connection& connection, GoldenRow& row) {
                                                    {kWithdrawnBy, &version.withdrawn_by},
                                                    {kWithdrawnBecause, &version.withdrawn_because}};
   for (const auto& [column, text] : texts) {
-    ATTUNE_RETURN_IF_ERROR(TakeText(GoldenStateTable(), *state, column, *text));
+    ATTUNE_RETURN_IF_ERROR(TakeFreeText(GoldenStateTable(), *state, column, *text));
   }
   version.approved_unix_ns = (*state)[kApprovedUnixNs].integer;
   version.withdrawn_unix_ns = (*state)[kWithdrawnUnixNs].integer;
@@ -124,8 +117,8 @@ Result<GoldenEntry> ParseEntry(Connection& connection, std::span<const Cell> row
   const auto reason = ParseGoldenReason(row[kReason].text);
   if (!reason.ok()) return DamagedCell(GoldenEntryTable(), row, kReason, "which is no reason");
   entry.reason = *reason;
-  ATTUNE_RETURN_IF_ERROR(TakeText(GoldenEntryTable(), row, kSession, entry.session));
-  ATTUNE_RETURN_IF_ERROR(TakeText(GoldenEntryTable(), row, kAddedBy, entry.added_by));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(GoldenEntryTable(), row, kSession, entry.session));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(GoldenEntryTable(), row, kAddedBy, entry.added_by));
   return entry;
 }
 

@@ -2,13 +2,13 @@
 #include "attune/session/golden_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/jobs/lease_keeper.h"
 #include "storage/sql/golden_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
@@ -16,12 +16,6 @@
 namespace attune {
 namespace sql {
 namespace {
-
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 const GoldenRow* FindNamed(const std::vector<GoldenRow>& rows, std::string_view name) {
   const auto found = std::find_if(rows.begin(), rows.end(),
@@ -92,7 +86,7 @@ class SqlGoldenStore final : public GoldenStore {
           ATTUNE_ASSIGN_OR_RETURN(row.base_id, FindBase(rows, name, base));
           row.version.name = name;
           row.version.created_by = created_by;
-          row.version.created_unix_ns = NowUnixNs();
+          row.version.created_unix_ns = UnixNowNs();
           ATTUNE_ASSIGN_OR_RETURN(row, InsertGolden(transaction, row));
           created = std::move(row.version);
           created.base = base;
@@ -169,7 +163,7 @@ class SqlGoldenStore final : public GoldenStore {
             row.version.name));
       }
       row.version.approved_by = approved_by;
-      row.version.approved_unix_ns = NowUnixNs();
+      row.version.approved_unix_ns = UnixNowNs();
       return Status::Ok();
     });
   }
@@ -179,7 +173,7 @@ class SqlGoldenStore final : public GoldenStore {
     return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
       if (row.version.is_withdrawn()) return Status::Ok();
       row.version.withdrawn_by = withdrawn_by;
-      row.version.withdrawn_unix_ns = NowUnixNs();
+      row.version.withdrawn_unix_ns = UnixNowNs();
       row.version.withdrawn_because = because;
       return Status::Ok();
     });

@@ -38,23 +38,13 @@ Row FileRow(const ImportedFile& file) {
       .Take();
 }
 
-// Of a cell with escaped text.
-Status TakeText(std::span<const Cell> row, size_t column, std::string& text) {
-  const auto found = FromFreeText(row[column].text);
-  if (!found.has_value()) {
-    return DamagedCell(ImportedFileTable(), row, column, "which is no escaped text");
-  }
-  text = *found;
-  return Status::Ok();
-}
-
 Result<ImportedFile> ParseFile(std::span<const Cell> row) {
   ImportedFile file;
   file.id = row[kId].integer;
-  ATTUNE_RETURN_IF_ERROR(TakeText(row, kKind, file.kind));
-  ATTUNE_RETURN_IF_ERROR(TakeText(row, kTarget, file.target));
-  ATTUNE_RETURN_IF_ERROR(TakeText(row, kFileName, file.name));
-  ATTUNE_RETURN_IF_ERROR(TakeText(row, kImportedBy, file.imported_by));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(ImportedFileTable(), row, kKind, file.kind));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(ImportedFileTable(), row, kTarget, file.target));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(ImportedFileTable(), row, kFileName, file.name));
+  ATTUNE_RETURN_IF_ERROR(TakeFreeText(ImportedFileTable(), row, kImportedBy, file.imported_by));
   const auto content = Fingerprint::FromHex(row[kContentKey].text);
   if (!content.has_value()) {
     return DamagedCell(ImportedFileTable(), row, kContentKey, "which is no fingerprint");

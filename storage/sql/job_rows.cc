@@ -90,11 +90,7 @@ Result<JobRow> Parse(std::span<const Cell> cells) {
                                                    {kErrorKind, &job.error.kind},
                                                    {kErrorText, &job.error.text}};
   for (const auto& [column, text] : texts) {
-    auto found = FromFreeText(cells[column].text);
-    if (!found.has_value()) {
-      return DamagedCell(JobTable(), cells, column, "which is no escaped text");
-    }
-    *text = std::move(*found);
+    ATTUNE_RETURN_IF_ERROR(TakeFreeText(JobTable(), cells, column, *text));
   }
   return row;
 }

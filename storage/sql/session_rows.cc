@@ -78,13 +78,6 @@ Result<Row> StateRow(WriteTransaction& transaction, const SessionRow& row) {
       .Take();
 }
 
-Status TakeText(const Table& table, std::span<const Cell> row, size_t column, std::string& text) {
-  std::optional<std::string> found = FromFreeText(row[column].text);
-  if (!found.has_value()) return DamagedCell(table, row, column, "which is no escaped text");
-  text = std::move(*found);
-  return Status::Ok();
-}
-
 Status AddState(Connection& connection, SessionRow& row) {
   const Cell id = IntegerCell(row.session.id);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> state,
@@ -102,7 +95,8 @@ Status AddState(Connection& connection, SessionRow& row) {
     ATTUNE_ASSIGN_OR_RETURN(row.session.terms.fixed,
                             environments.At(connection, cells[kEnvironmentId].integer));
   }
-  ATTUNE_RETURN_IF_ERROR(TakeText(SessionStateTable(), cells, kClosedBy, row.session.closed_by));
+  ATTUNE_RETURN_IF_ERROR(
+      TakeFreeText(SessionStateTable(), cells, kClosedBy, row.session.closed_by));
   row.session.closed_unix_ns = cells[kClosedUnixNs].integer;
   row.generation = cells[kGeneration].integer;
   row.tag_count = cells[kTagCount].integer;
@@ -125,7 +119,7 @@ Result<SessionRow> Parse(std::span<const Cell> row) {
                                                    {kArch, &session.terms.arch},
                                                    {kCreatedBy, &session.created_by}};
   for (const auto& [column, text] : texts) {
-    ATTUNE_RETURN_IF_ERROR(TakeText(SessionTable(), row, column, *text));
+    ATTUNE_RETURN_IF_ERROR(TakeFreeText(SessionTable(), row, column, *text));
   }
   return parsed;
 }

@@ -1,12 +1,12 @@
 // The SessionStore over a database.
 #include "attune/session/session_store.h"
 
-#include <chrono>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/jobs/lease_keeper.h"
 #include "attune/record/rules.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/list_rows.h"
@@ -19,12 +19,6 @@
 namespace attune {
 namespace sql {
 namespace {
-
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Status UnknownSession(std::string_view name, const std::vector<SessionRow>& rows) {
   std::string known;
@@ -114,7 +108,7 @@ class SqlSessionStore final : public SessionStore {
     return Change(session_id, [&](WriteTransaction&, SessionRow& row) {
       if (row.session.is_closed()) return Status::Ok();
       row.session.closed_by = closed_by;
-      row.session.closed_unix_ns = NowUnixNs();
+      row.session.closed_unix_ns = UnixNowNs();
       return Status::Ok();
     });
   }

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "attune/base/never_destroyed.h"
+#include "storage/sql/free_text.h"
 
 namespace attune::sql {
 namespace {
@@ -485,6 +486,14 @@ Status DamagedCell(const Table& table, std::span<const Cell> row, size_t column,
                    std::string_view why) {
   return DataLoss(fmt::format("Row {} of table {}: column {} holds {}, {}.", row[0].integer,
                               table.name, table.columns[column].name, Shown(row[column]), why));
+}
+
+Status TakeFreeText(const Table& table, std::span<const Cell> row, size_t column,
+                    std::string& text) {
+  std::optional<std::string> found = FromFreeText(row[column].text);
+  if (!found.has_value()) return DamagedCell(table, row, column, "which is no escaped text");
+  text = std::move(*found);
+  return Status::Ok();
 }
 
 RowWriter::RowWriter(const Table& table) : table_(table) { row_.reserve(table.columns.size()); }

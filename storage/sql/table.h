@@ -85,6 +85,10 @@ Status CheckRow(const Table& table, std::span<const Cell> row);
 Status DamagedCell(const Table& table, std::span<const Cell> row, size_t column,
                    std::string_view why);
 
+// Takes the text of a cell that FreeText wrote; kDataLoss if it did not.
+Status TakeFreeText(const Table& table, std::span<const Cell> row, size_t column,
+                    std::string& text);
+
 // Fills a row from left to right, the checksum by itself. REQUIRES: the types are those of the
 // table.
 class RowWriter {
