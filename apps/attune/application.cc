@@ -3,13 +3,13 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/attune/session/solver_survey.h"
 #include "attune/record/memory_store.h"
+#include "attune/record/weighted_problems.h"
 #include "attune/session/session_records.h"
 #include "storage/sql/sql_store.h"
 
@@ -20,20 +20,6 @@ std::string Joined(const std::vector<std::pair<std::string, int64_t>>& tags) {
   std::string text;
   for (const auto& [tag, count] : tags) text += fmt::format("{}{}", text.empty() ? "" : ", ", tag);
   return text;
-}
-
-// Each once, with the sum of its weights.
-void AddProblems(const std::vector<TaggedProblem>& some, std::vector<TaggedProblem>& problems) {
-  std::map<Fingerprint, size_t> positions;
-  for (size_t i = 0; i < problems.size(); ++i) positions.emplace(KeyOf(problems[i].problem), i);
-  for (const TaggedProblem& tagged : some) {
-    const auto [position, is_new] = positions.emplace(KeyOf(tagged.problem), problems.size());
-    if (is_new) {
-      problems.push_back(tagged);
-    } else {
-      problems[position->second].weight += tagged.weight;
-    }
-  }
 }
 
 // Zeros for what is not there.
@@ -160,7 +146,7 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::strin
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, store());
   ATTUNE_ASSIGN_OR_RETURN(const Network wanted, NetworkOf(model, ""));
   ATTUNE_ASSIGN_OR_RETURN(const auto networks, records->Networks());
-  std::vector<TaggedProblem> problems;
+  WeightedProblems sum;
   std::string known;
   for (const auto& [network, count] : networks) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", Text(network));
@@ -168,25 +154,24 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::strin
         wanted.model_version.empty() || wanted.model_version == network.model_version;
     if (network.model != wanted.model || !is_version) continue;
     ATTUNE_ASSIGN_OR_RETURN(const auto of_network, records->ProblemsOf(network));
-    AddProblems(of_network, problems);
+    sum.Add(of_network);
   }
+  auto problems = sum.Take();
   if (!problems.empty()) return problems;
   return NotFound(fmt::format(
       "There is no network of model '{}'. {}", Printable(model),
       known.empty()
-          ? "The database has none yet; 'attune import FILE --tag TAG --model NAME' makes "
-            "one."
+          ? "The database has none yet; 'attune import FILE --tag TAG --model NAME' makes one."
           : fmt::format("Networks here: {}.", known)));
 }
 
 Result<std::vector<TaggedProblem>> Application::ProblemsOfSession() {
   ATTUNE_ASSIGN_OR_RETURN(auto problems, sessions_->Problems(session_->id));
   if (!problems.empty()) return problems;
-  return FailedPrecondition(
-      fmt::format("Session '{0}' has no problems yet. 'attune import FILE --tag TAG --session {0}' "
-                  "brings some, "
-                  "and 'attune jobs load --session {0} --tag TAG' those of a tag that is there.",
-                  session_->name));
+  return FailedPrecondition(fmt::format(
+      "Session '{0}' has no problems yet. 'attune import FILE --tag TAG --session {0}' "
+      "brings some, and 'attune jobs load --session {0} --tag TAG' those of a tag that is there.",
+      session_->name));
 }
 
 std::string_view ProgramVersion() { return "attune " ATTUNE_VERSION; }

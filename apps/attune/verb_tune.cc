@@ -7,12 +7,10 @@
 #include "apps/attune/choices.h"
 #include "apps/attune/crew_summary.h"
 #include "apps/attune/device_crew.h"
-#include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
-#include "apps/attune/labels.h"
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/run_summary.h"
@@ -284,8 +282,7 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   if (!options.tune.solver_filter.empty() || options.run.retune) {
     return InvalidArgument(
         "The jobs of a session say which solvers are measured, and when again: --solver and "
-        "--retune "
-        "do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' do.");
+        "--retune do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' do.");
   }
   return true;
 }
@@ -305,11 +302,8 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   if (!has_device || !measures) return opened;
   const std::string& device = options.device.empty() ? opened.place.device_spec : options.device;
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
-  ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
-  opened.place.backend = place.backend;
-  opened.place.device_spec = place.device_spec;
-  opened.place.target = place.target;
-  opened.place.environment = place.environment;
+  opened.place = SessionPlaceAt(place);
+  ATTUNE_RETURN_IF_ERROR(EnterSession(application, opened.place));
   ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options));
   PrintIfThereAreNoPeaks(*opened.workshop, application.err());
   PrintIfThereAreNoTurns(*opened.workshop, application.err());
@@ -359,14 +353,10 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   if (application.session()) {
-    ATTUNE_RETURN_IF_ERROR(EnterSession(application, place));
-    SessionPlace surveyed;
-    surveyed.backend = place.backend;
-    surveyed.device_spec = place.device_spec;
-    surveyed.target = place.target;
-    surveyed.environment = place.environment;
+    const SessionPlace measured = SessionPlaceAt(place);
+    ATTUNE_RETURN_IF_ERROR(EnterSession(application, measured));
     ATTUNE_RETURN_IF_ERROR(
-        SurveySolvers(application, *application.session(), surveyed, problems).status());
+        SurveySolvers(application, *application.session(), measured, problems).status());
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(application, place, options));
   PrintIfThereAreNoPeaks(*workshop, application.err());

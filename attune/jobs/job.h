@@ -44,7 +44,7 @@ std::string_view Name(JobState state);
 Result<JobState> ParseJobState(std::string_view name);
 
 struct JobError {
-  std::string kind;  // A FailureKind's name, or "abandoned", "budget", "compile", "by hand".
+  std::string kind;  // A FailureKind's name, or another class of docs/formats/sessions.md.
   std::string text;  // Any bytes.
 
   friend bool operator==(const JobError&, const JobError&) = default;

@@ -1,15 +1,11 @@
 #include "attune/jobs/lease_keeper.h"
 
+#include "attune/base/unix_time.h"
+
 #include <chrono>
 #include <utility>
 
 namespace attune {
-
-int64_t UnixNowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 LeaseKeeper::LeaseKeeper(JobStore& jobs, int64_t lease_ns)
     : jobs_(jobs), lease_ns_(lease_ns), thread_([this] { Work(); }) {}

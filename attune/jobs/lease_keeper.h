@@ -40,7 +40,4 @@ class LeaseKeeper {
   std::thread thread_;
 };
 
-// By the clock of the system, as deadlines of leases are.
-int64_t UnixNowNs();
-
 }  // namespace attune

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/base/unix_time.h"
+
 namespace attune {
 namespace {
 

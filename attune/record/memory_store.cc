@@ -1,21 +1,15 @@
 #include "attune/record/memory_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "attune/base/unix_time.h"
 #include "attune/record/rules.h"
 
 namespace attune {
 namespace {
-
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Status UnknownSet(std::string_view set_id) {
   return NotFound(fmt::format("Measurement set {} does not exist; begin it first.", set_id));
@@ -138,7 +132,7 @@ Status MemoryStore::Append(std::string_view set_id, std::span<const Trial> trial
   if (found == set_by_id_.end()) return UnknownSet(set_id);
   RecordedSet& recorded = sets_[found->second].recorded;
   if (recorded.finished) return FinishedSet(set_id);
-  const int64_t now = NowUnixNs();
+  const int64_t now = UnixNowNs();
   for (const Trial& trial : trials) {
     recorded.records.push_back({++last_revision_, now, Storable(trial)});
   }

@@ -1,22 +1,16 @@
 #include "attune/tuner/new_set.h"
 
-#include <chrono>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
 
 namespace attune {
 namespace {
 
 constexpr const char* kAttuneVersion = ATTUNE_VERSION;
-
-int64_t UnixNowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 void NoteTerms(const TuneOptions& options, Environment& environment) {
   const EvaluationTerms& terms = options.terms;

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/jobs/lease_keeper.h"
+#include "attune/base/unix_time.h"
 #include "storage/sql/golden_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
@@ -98,7 +98,7 @@ class SqlGoldenStore final : public GoldenStore {
 
   Result<std::vector<GoldenVersion>> List() override {
     std::vector<GoldenVersion> versions;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+    const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(auto rows, ReadGolden(connection));
       for (GoldenRow& row : rows) versions.push_back(std::move(row.version));
       return Status::Ok();
@@ -109,7 +109,7 @@ class SqlGoldenStore final : public GoldenStore {
 
   Result<GoldenVersion> Find(std::string_view name) override {
     std::vector<GoldenRow> rows;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+    const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(rows, ReadGolden(connection));
       return Status::Ok();
     });
@@ -182,7 +182,7 @@ class SqlGoldenStore final : public GoldenStore {
   Result<std::vector<GoldenEntry>> Entries(int64_t version_id) override {
     // By target and problem; whoever comes first in this order has the word.
     std::map<std::pair<std::string, std::string>, GoldenEntry> effective;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+    const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
       std::optional<int64_t> id = version_id;
       while (id.has_value()) {
         ATTUNE_ASSIGN_OR_RETURN(const GoldenRow row, ReadGoldenById(connection, *id));
@@ -209,14 +209,6 @@ class SqlGoldenStore final : public GoldenStore {
   }
 
  private:
-  // A database that is only read may be older than golden versions: then there are none.
-  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
-    return database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, GoldenTable()));
-      return has_any ? body(*session.connection) : Status::Ok();
-    });
-  }
-
   Status Change(int64_t version_id,
                 const std::function<Status(WriteTransaction&, GoldenRow&)>& body) {
     return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {

@@ -67,17 +67,18 @@ class SqlImportStore final : public ImportStore {
 
   Result<std::vector<ImportedFile>> Files() override {
     std::vector<ImportedFile> files;
-    const Status read = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(files, ReadImports(connection));
-      std::erase_if(files, [](const ImportedFile& file) { return file.revision == 0; });
-      return Status::Ok();
-    });
+    const Status read =
+        database_->ReadIfAny(ImportedLineTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(files, ReadImports(connection));
+          std::erase_if(files, [](const ImportedFile& file) { return file.revision == 0; });
+          return Status::Ok();
+        });
     if (!read.ok()) return read;
     return files;
   }
 
   Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
-    return ReadIfAny([&](Connection& connection) -> Status {
+    return database_->ReadIfAny(ImportedLineTable(), [&](Connection& connection) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(const auto file, ReadImport(connection, file_id));
       if (!file.has_value()) return Unknown(file_id);
       return ReadImportedLines(connection, *file, visit);
@@ -87,23 +88,24 @@ class SqlImportStore final : public ImportStore {
   Result<std::vector<std::pair<ImportedFile, ImportedLine>>> Find(const Fingerprint& key) override {
     std::map<int64_t, std::vector<ImportedLine>> lines;  // By file, in order.
     std::vector<std::pair<ImportedFile, ImportedLine>> found;
-    const Status read = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_RETURN_IF_ERROR(
-          FindImportedLines(connection, key, [&](int64_t file_id, const ImportedLine& line) {
-            lines[file_id].push_back(line);
-            return Status::Ok();
-          }));
-      for (auto& [file_id, of_file] : lines) {
-        ATTUNE_ASSIGN_OR_RETURN(const auto file, ReadImport(connection, file_id));
-        if (!file.has_value()) return Unknown(file_id);
-        if (file->revision == 0) continue;
-        for (ImportedLine& line : of_file) found.emplace_back(*file, std::move(line));
-      }
-      std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-        return a.first.revision > b.first.revision;
-      });
-      return Status::Ok();
-    });
+    const Status read =
+        database_->ReadIfAny(ImportedLineTable(), [&](Connection& connection) -> Status {
+          ATTUNE_RETURN_IF_ERROR(
+              FindImportedLines(connection, key, [&](int64_t file_id, const ImportedLine& line) {
+                lines[file_id].push_back(line);
+                return Status::Ok();
+              }));
+          for (auto& [file_id, of_file] : lines) {
+            ATTUNE_ASSIGN_OR_RETURN(const auto file, ReadImport(connection, file_id));
+            if (!file.has_value()) return Unknown(file_id);
+            if (file->revision == 0) continue;
+            for (ImportedLine& line : of_file) found.emplace_back(*file, std::move(line));
+          }
+          std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+            return a.first.revision > b.first.revision;
+          });
+          return Status::Ok();
+        });
     if (!read.ok()) return read;
     return found;
   }
@@ -111,15 +113,6 @@ class SqlImportStore final : public ImportStore {
  private:
   static Status Unknown(int64_t file_id) {
     return NotFound(fmt::format("No imported file has the id {}; begin one first.", file_id));
-  }
-
-  // Nothing was ever imported into a database that has no tables for it.
-  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
-    return database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any,
-                              HasTable(*session.connection, ImportedLineTable()));
-      return has_any ? body(*session.connection) : Status::Ok();
-    });
   }
 
   Status Change(int64_t file_id,

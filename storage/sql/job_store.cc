@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/jobs/lease_keeper.h"
+#include "attune/base/unix_time.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/job_rows.h"
 #include "storage/sql/session_rows.h"
@@ -345,7 +345,7 @@ class SqlJobStore final : public JobStore {
 
   Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) override {
     std::vector<Job> jobs;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+    const Status ended = database_->ReadIfAny(JobTable(), [&](Connection& connection) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(auto rows, ReadMatching(connection, session_id, filter));
       JobProblems problems;
       for (JobRow& row : rows) {
@@ -360,7 +360,7 @@ class SqlJobStore final : public JobStore {
 
   Result<JobCounts> Count(int64_t session_id, int64_t since_unix_ns) override {
     JobCounts counts;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
+    const Status ended = database_->ReadIfAny(JobTable(), [&](Connection& connection) -> Status {
       ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadMatching(connection, session_id, {}));
       for (const JobRow& row : rows) {
         const Job& job = row.job;
@@ -416,14 +416,6 @@ class SqlJobStore final : public JobStore {
         });
     if (!ended.ok()) return ended;
     return changed;
-  }
-
-  // A database that is only read may be older than jobs: then there are none.
-  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
-    return database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, JobTable()));
-      return has_any ? body(*session.connection) : Status::Ok();
-    });
   }
 
   const std::shared_ptr<SqlDatabase> database_;

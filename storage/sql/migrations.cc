@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "attune/base/never_destroyed.h"
+#include "attune/base/unix_time.h"
 #include "attune/record/record.h"
 #include "storage/sql/boundary_row.h"
 #include "storage/sql/condition_rows.h"
@@ -222,12 +222,6 @@ Migration GoldenMigration() {
        "CREATE INDEX golden_entry_by_version ON golden_entry (golden_id)"}};
 }
 
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(
@@ -298,7 +292,7 @@ Status Apply(Connection& connection, const Migration& migration) {
                          ":p2)",
                          {{CellType::kInteger, CellType::kText, CellType::kInteger}, {}}));
   insert->SetParameters(
-      {IntegerCell(migration.version), TextCell(migration.name), IntegerCell(NowUnixNs())});
+      {IntegerCell(migration.version), TextCell(migration.name), IntegerCell(UnixNowNs())});
   return insert->Run();
 }
 

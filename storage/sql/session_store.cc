@@ -1,13 +1,13 @@
 // The SessionStore over a database.
 #include "attune/session/session_store.h"
 
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "attune/jobs/lease_keeper.h"
+#include "attune/base/unix_time.h"
 #include "attune/record/rules.h"
+#include "attune/record/weighted_problems.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/list_rows.h"
 #include "storage/sql/session_rows.h"
@@ -60,11 +60,12 @@ class SqlSessionStore final : public SessionStore {
 
   Result<std::vector<Session>> List() override {
     std::vector<Session> sessions;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadSessions(connection));
-      for (const SessionRow& row : rows) sessions.push_back(row.session);
-      return Status::Ok();
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadSessions(connection));
+          for (const SessionRow& row : rows) sessions.push_back(row.session);
+          return Status::Ok();
+        });
     if (!ended.ok()) return ended;
     return sessions;
   }
@@ -72,12 +73,13 @@ class SqlSessionStore final : public SessionStore {
   Result<Session> Find(std::string_view name) override {
     std::optional<SessionRow> found;
     std::vector<SessionRow> all;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(found, FindSession(connection, name));
-      if (found.has_value()) return Status::Ok();
-      ATTUNE_ASSIGN_OR_RETURN(all, ReadSessions(connection));
-      return Status::Ok();
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(found, FindSession(connection, name));
+          if (found.has_value()) return Status::Ok();
+          ATTUNE_ASSIGN_OR_RETURN(all, ReadSessions(connection));
+          return Status::Ok();
+        });
     if (!ended.ok()) return ended;
     if (found.has_value()) return std::move(found->session);
     return UnknownSession(name, all);
@@ -131,39 +133,32 @@ class SqlSessionStore final : public SessionStore {
 
   Result<std::vector<std::string>> Tags(int64_t session_id) override {
     std::vector<std::string> tags;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
-      ATTUNE_ASSIGN_OR_RETURN(const auto tag_ids, ReadSessionTags(connection, row));
-      for (const int64_t tag_id : tag_ids) {
-        ATTUNE_ASSIGN_OR_RETURN(tags.emplace_back(), ReadLabel(connection, TagLists(), tag_id));
-      }
-      return Status::Ok();
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+          ATTUNE_ASSIGN_OR_RETURN(const auto tag_ids, ReadSessionTags(connection, row));
+          for (const int64_t tag_id : tag_ids) {
+            ATTUNE_ASSIGN_OR_RETURN(tags.emplace_back(), ReadLabel(connection, TagLists(), tag_id));
+          }
+          return Status::Ok();
+        });
     if (!ended.ok()) return ended;
     return tags;
   }
 
   Result<std::vector<TaggedProblem>> Problems(int64_t session_id) override {
     ATTUNE_ASSIGN_OR_RETURN(const auto tags, Tags(session_id));
-    std::vector<TaggedProblem> problems;
-    std::map<Fingerprint, size_t> positions;
+    WeightedProblems problems;
     for (const std::string& tag : tags) {
-      std::vector<TaggedProblem> tagged;
-      const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-        ATTUNE_ASSIGN_OR_RETURN(tagged, ReadList(connection, TagLists(), tag));
-        return Status::Ok();
-      });
+      const Status ended =
+          database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+            ATTUNE_ASSIGN_OR_RETURN(const auto tagged, ReadList(connection, TagLists(), tag));
+            problems.Add(tagged);
+            return Status::Ok();
+          });
       if (!ended.ok()) return ended;
-      for (TaggedProblem& problem : tagged) {
-        const auto [position, is_new] = positions.emplace(KeyOf(problem.problem), problems.size());
-        if (is_new) {
-          problems.push_back(std::move(problem));
-        } else {
-          problems[position->second].weight += problem.weight;
-        }
-      }
     }
-    return problems;
+    return problems.Take();
   }
 
   Status BeginSet(int64_t session_id, const MeasurementSet& set) override {
@@ -180,21 +175,23 @@ class SqlSessionStore final : public SessionStore {
 
   Result<SolverTable> Solvers(int64_t session_id) override {
     SolverTable table;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
-      return ReadNewest(connection, row, table);
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+          return ReadNewest(connection, row, table);
+        });
     if (!ended.ok()) return ended;
     return table;
   }
 
   Result<std::vector<SolverEntry>> AllSolvers(int64_t session_id) override {
     std::vector<SolverEntry> entries;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
-      ATTUNE_ASSIGN_OR_RETURN(entries, ReadSolvers(connection, row, 0));
-      return Status::Ok();
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+          ATTUNE_ASSIGN_OR_RETURN(entries, ReadSolvers(connection, row, 0));
+          return Status::Ok();
+        });
     if (!ended.ok()) return ended;
     return entries;
   }
@@ -235,11 +232,12 @@ class SqlSessionStore final : public SessionStore {
   Result<std::vector<ProblemSolvers>> Applicability(int64_t session_id,
                                                     int64_t generation) override {
     std::vector<ProblemSolvers> problems;
-    const Status ended = ReadIfAny([&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
-      ATTUNE_ASSIGN_OR_RETURN(problems, ReadApplicability(connection, row, generation));
-      return Status::Ok();
-    });
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+          ATTUNE_ASSIGN_OR_RETURN(problems, ReadApplicability(connection, row, generation));
+          return Status::Ok();
+        });
     if (!ended.ok()) return ended;
     return problems;
   }
@@ -254,14 +252,6 @@ class SqlSessionStore final : public SessionStore {
     if (row.generation == 0) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(table.entries, ReadSolvers(connection, row, row.generation));
     return Status::Ok();
-  }
-
-  // A database that is only read may be older than sessions: then there are none.
-  Status ReadIfAny(const std::function<Status(Connection&)>& body) {
-    return database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, SessionTable()));
-      return has_any ? body(*session.connection) : Status::Ok();
-    });
   }
 
   Status Change(int64_t session_id,

@@ -90,6 +90,14 @@ void SqlDatabase::TidyLog() {
   GiveBack(std::move(*session));
 }
 
+Status SqlDatabase::ReadIfAny(const sql::Table& table,
+                              const std::function<Status(sql::Connection&)>& body) {
+  return Read([&](DatabaseSession& session) -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_any, sql::HasTable(*session.connection, table));
+    return has_any ? body(*session.connection) : Status::Ok();
+  });
+}
+
 Status SqlDatabase::Read(const std::function<Status(DatabaseSession&)>& body) {
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<DatabaseSession> session, Borrow());
   ATTUNE_RETURN_IF_ERROR(session->connection->BeginRead());

@@ -51,6 +51,8 @@ class SqlDatabase {
   Status Write(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // Runs `body` on one state of the database. It may call Read or Write again.
   Status Read(const std::function<Status(sql::DatabaseSession&)>& body);
+  // Nothing, and Ok, in a database that has no such table: one that is only read may be older.
+  Status ReadIfAny(const sql::Table& table, const std::function<Status(sql::Connection&)>& body);
   // What others have committed reaches the disk. Of a database that is only read this may fail, and
   // is not said.
   Status Sync();

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/unix_time.h"
 #include "attune/record/rules.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/database_file.h"
@@ -24,12 +25,6 @@
 namespace attune {
 namespace sql {
 namespace {
-
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Ids of the problems that a query is about, ascending.
 Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const RecordQuery& query) {
@@ -179,22 +174,18 @@ class SqlStore final : public RecordStore {
 
   Result<std::vector<TaggedProblem>> ProblemsOf(const Network& network) override {
     std::vector<TaggedProblem> problems;
-    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, NetworkTable()));
-      if (!has_any) return Status::Ok();
-      ATTUNE_ASSIGN_OR_RETURN(problems,
-                              ReadList(*session.connection, NetworkLists(), Text(network)));
+    const auto read = [&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(problems, ReadList(connection, NetworkLists(), Text(network)));
       return Status::Ok();
-    }));
+    };
+    ATTUNE_RETURN_IF_ERROR(database_->ReadIfAny(NetworkTable(), read));
     return problems;
   }
 
   Result<std::vector<std::pair<Network, int64_t>>> Networks() override {
     std::vector<std::pair<Network, int64_t>> networks;
-    ATTUNE_RETURN_IF_ERROR(database_->Read([&](DatabaseSession& session) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(const bool has_any, HasTable(*session.connection, NetworkTable()));
-      if (!has_any) return Status::Ok();
-      ATTUNE_ASSIGN_OR_RETURN(const auto labels, ReadLabels(*session.connection, NetworkLists()));
+    const auto read = [&](Connection& connection) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const auto labels, ReadLabels(connection, NetworkLists()));
       for (const auto& [label, count] : labels) {
         Result<Network> network = ParseNetwork(label);
         if (!network.ok()) {
@@ -203,7 +194,8 @@ class SqlStore final : public RecordStore {
         networks.emplace_back(std::move(*network), count);
       }
       return Status::Ok();
-    }));
+    };
+    ATTUNE_RETURN_IF_ERROR(database_->ReadIfAny(NetworkTable(), read));
     return networks;
   }
 
@@ -275,7 +267,7 @@ class SqlStore final : public RecordStore {
     if (progress.finished) return FinishedSet(set_id);
     TrialPlace place;
     place.set_id = progress.set_id;
-    place.appended_unix_ns = NowUnixNs();
+    place.appended_unix_ns = UnixNowNs();
     for (const Trial& trial : trials) {
       ATTUNE_ASSIGN_OR_RETURN(place.candidate_id,
                               session.candidates.Intern(transaction, Text(trial.candidate)));

@@ -1,21 +1,15 @@
 #include "apps/attune/report/report_data.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/unix_time.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
 namespace {
-
-int64_t NowUnixNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // The story that others are compared with: the choice if it took part in this set, else the
 // fastest.
@@ -126,7 +120,7 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
   ReportData data;
   data.title = subject.title;
   data.place = place;
-  data.made_unix_ns = NowUnixNs();
+  data.made_unix_ns = UnixNowNs();
   ChoiceQuery choices;
   choices.selection.tag = subject.tag;
   ATTUNE_ASSIGN_OR_RETURN(auto chosen, ChooseAll(store, place, choices, problems));

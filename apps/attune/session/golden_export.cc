@@ -85,7 +85,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   } else {
     application.out().Print(
         fmt::format("{}: {} problems of golden version '{}'{}, {} kernels, sha256 {}\n",
-                    Printable(options.folder), entries.size(), golden.version.name,
+                    Printable(options.folder), written.problems, golden.version.name,
                     is_draft ? " (a draft)" : "", written.kernels, written.sha256));
   }
   for (const std::string& sentence : written.left_out) {

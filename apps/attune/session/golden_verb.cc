@@ -9,10 +9,10 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/session/golden_verbs.h"
+#include "apps/attune/session/session_choices.h"
 #include "apps/attune/table.h"
+#include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
-#include "attune/jobs/lease_keeper.h"
-#include "attune/session/session_records.h"
 
 namespace attune {
 namespace {
@@ -133,31 +133,6 @@ struct Additions {
   int64_t stale = 0;  // Its solver has changed since it was measured.
 };
 
-// A decision, and where it was made.
-struct Found {
-  Choice choice;
-  Environment environment;
-};
-
-// The decisions of a session, newest last where a problem has several.
-Result<std::map<std::string, Found>> ChoicesOf(const Session& session, RecordStore& records,
-                                               SessionStore& sessions) {
-  const auto own = RecordsOf(session.id, records, sessions);
-  RecordQuery query;
-  query.finished_only = true;
-  query.roles = {TrialRole::kFinal};
-  std::map<std::string, Found> choices;
-  const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
-    if (auto choice = SelectWithin(recorded, {})) {
-      choices.insert_or_assign(Text(recorded.set.problem),
-                               Found{std::move(*choice), recorded.set.environment});
-    }
-    return Status::Ok();
-  });
-  if (!visited.ok()) return visited;
-  return choices;
-}
-
 // Whether the newest table of a session has the solver as it is in `candidate`; a session without a
 // table says nothing against anybody.
 bool IsCurrent(const SolverTable& table, const Candidate& candidate) {
@@ -166,7 +141,7 @@ bool IsCurrent(const SolverTable& table, const Candidate& candidate) {
 }
 
 // The same with the code that the solver had when it was measured.
-bool IsCurrent(const SolverTable& table, const Found& found) {
+bool IsCurrent(const SolverTable& table, const SessionChoice& found) {
   SolverEntry then;
   then.solver = found.choice.candidate.solver;
   then.code = CodeOf(then.solver.name, found.environment);
@@ -338,8 +313,9 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
   AddGoldenSubverb(AddVerb(golden, "create", "Begin a draft, with all of an approved version",
                            "  attune golden create 1\n  attune golden create 2 --base 1"),
                    invocation, RunCreate, created)
-      ->add_option("--base", created->other,
-                   "The version that it begins from; needed once any exists")
+      ->add_option(
+          "--base", created->other,
+          "The version that it begins from; needed once there is one that was not rolled back")
       ->type_name("VERSION");
 
   auto added = std::make_shared<GoldenOptions>();
@@ -362,7 +338,7 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
 
   auto withdrawn = std::make_shared<GoldenOptions>();
   AddGoldenSubverb(
-      AddVerb(golden, "rollback", "Take an approved version back: nothing begins from it any more",
+      AddVerb(golden, "rollback", "Take a version back: nothing begins from it any more",
               "  attune golden rollback 1 --reason 'slower with the new driver'"),
       invocation, RunRollback, withdrawn)
       ->add_option("--reason", withdrawn->reason, "Why, for people")

@@ -20,6 +20,7 @@
 #include "apps/attune/session/job_outcomes.h"
 #include "apps/attune/session/stale_jobs.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
@@ -90,9 +91,10 @@ class JobRunner {
   // Those of `steps` that can be done here.
   Result<std::vector<JobStep>> PossibleSteps() const;
   // Whoever was killed on this machine holds its jobs for up to a minute more.
-  Status TakeFromTheDead();
-  Status RequeueStale();
-  Status CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems);
+  Status TakeFromTheDead(const std::vector<Job>& jobs);
+  Status RequeueStale(const std::vector<Job>& jobs);
+  void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
+                                const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Do(const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
   Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
@@ -146,9 +148,10 @@ Status JobRunner::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(SolverSurvey survey,
                           SurveySolvers(application_, *application_.session(), place_, problems));
   table_ = std::move(survey.table);
-  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead());
-  if (options_.stale) ATTUNE_RETURN_IF_ERROR(RequeueStale());
-  ATTUNE_RETURN_IF_ERROR(CountProblemsWithoutJobs(problems));
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
+  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(jobs));
+  if (options_.stale) ATTUNE_RETURN_IF_ERROR(RequeueStale(jobs));
+  CountProblemsWithoutJobs(problems, jobs);
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
   for (const JobStep& step : steps_) {
     const auto found = counts.steps.find(step);
@@ -158,32 +161,29 @@ Status JobRunner::Prepare() {
   return Status::Ok();
 }
 
-Status JobRunner::TakeFromTheDead() {
-  JobFilter leased;
-  leased.states = {JobState::kLeased};
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, leased));
+Status JobRunner::TakeFromTheDead(const std::vector<Job>& jobs) {
   std::set<std::string> owners;
-  for (const Job& job : jobs) owners.insert(job.owner);
+  for (const Job& job : jobs) {
+    if (job.state == JobState::kLeased) owners.insert(job.owner);
+  }
   for (const std::string& owner : owners) {
     if (IsGone(owner)) ATTUNE_RETURN_IF_ERROR(jobs_.ExpireLeasesOf(session_id_, owner));
   }
   return Status::Ok();
 }
 
-Status JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
+void JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
+                                         const std::vector<Job>& jobs) {
   std::set<Fingerprint> with_jobs;
   for (const Job& job : jobs) with_jobs.insert(KeyOf(job.problem));
   for (const TaggedProblem& tagged : problems) {
     summary_.problems_without_jobs += with_jobs.contains(KeyOf(tagged.problem)) ? 0 : 1;
   }
-  return Status::Ok();
 }
 
-Status JobRunner::RequeueStale() {
+Status JobRunner::RequeueStale(const std::vector<Job>& jobs) {
   ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
                           StaleJobs::Of(*application_.sessions(), session_id_));
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
   JobFilter outdated;
   outdated.steps = steps_;
   for (const Job& job : jobs) {
@@ -221,8 +221,7 @@ Status JobRunner::RunAll(IndexKeeper& index) {
   if (failures_in_a_row_ == kMostFailuresInARow) {
     summary_.stopped_because = fmt::format(
         "Candidates of {} problems in a row could not be evaluated, so the run has stopped; the "
-        "jobs "
-        "say why, and 'attune jobs retry' queues them again.",
+        "jobs say why, and 'attune jobs retry' queues them again.",
         kMostFailuresInARow);
   }
   return Status::Ok();

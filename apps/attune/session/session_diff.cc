@@ -10,10 +10,9 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/session/session_choices.h"
 #include "apps/attune/session/session_verbs.h"
 #include "apps/attune/table.h"
-#include "attune/record/select.h"
-#include "attune/session/session_records.h"
 
 namespace attune {
 namespace {
@@ -24,24 +23,7 @@ struct DiffOptions {
   bool json = false;
 };
 
-// The newest decision of each problem of a session, whatever there is here now.
-using Choices = std::map<std::string, Choice>;
-
-Result<Choices> ChoicesOf(const Session& session, RecordStore& records, SessionStore& sessions) {
-  const auto own = RecordsOf(session.id, records, sessions);
-  RecordQuery query;
-  query.finished_only = true;
-  query.roles = {TrialRole::kFinal};
-  Choices choices;
-  const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
-    if (auto choice = SelectWithin(recorded, {})) {
-      choices.insert_or_assign(Text(recorded.set.problem), std::move(*choice));
-    }
-    return Status::Ok();
-  });
-  if (!visited.ok()) return visited;
-  return choices;
-}
+using Choices = std::map<std::string, SessionChoice>;
 
 // One line for each field that differs.
 std::vector<std::string> TermDifferences(const Session& a, const Session& b) {
@@ -105,8 +87,8 @@ struct Pair {
 
 std::vector<Pair> PairsOf(const Choices& a, const Choices& b) {
   std::map<std::string, Pair> pairs;
-  for (const auto& [problem, choice] : a) pairs[problem].first = &choice;
-  for (const auto& [problem, choice] : b) pairs[problem].second = &choice;
+  for (const auto& [problem, choice] : a) pairs[problem].first = &choice.choice;
+  for (const auto& [problem, choice] : b) pairs[problem].second = &choice.choice;
   std::vector<Pair> list;
   for (auto& [problem, pair] : pairs) {
     pair.problem = problem;

@@ -7,8 +7,8 @@
 #include "apps/attune/session/session_verbs.h"
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/table.h"
+#include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
-#include "attune/jobs/lease_keeper.h"
 #include "attune/runtime/compile_place.h"
 
 namespace attune {

@@ -91,18 +91,14 @@ std::vector<SolverEntry> EntriesOf(const SessionPlace& place, const SolverTable&
 }
 
 // In both directions: a library that is new is another environment, too.
-Status CheckSame(const Session& session, const Backend& backend, const Target& target,
-                 const Environment& environment) {
-  const auto differences = DifferencesOf(session.terms, target, FixedHere(backend, environment));
+Status CheckSame(const Session& session, const SessionPlace& place) {
+  const auto differences =
+      DifferencesOf(session.terms, place.target, FixedHere(*place.backend, place.environment));
   if (differences.empty()) return Status::Ok();
   return FailedPrecondition(fmt::format(
       "Session '{}' is for another environment: {}. Restore what it was made for, or make a new "
       "session.",
       session.name, fmt::join(differences, "; ")));
-}
-
-Status CheckSame(const Session& session, const SessionPlace& place) {
-  return CheckSame(session, *place.backend, place.target, place.environment);
 }
 
 // Whether `entries` are those of the table, but for what is tunable: that was found out by asking.
@@ -116,19 +112,18 @@ bool AreThoseOf(const SolverTable& table, std::vector<SolverEntry> entries) {
 
 }  // namespace
 
+SessionPlace SessionPlaceAt(const Place& place) {
+  return {place.backend, nullptr, place.device_spec, place.target, place.environment};
+}
+
 Result<SessionPlace> FindSessionPlace(Application& application, const Session& session) {
-  SessionPlace place;
   const BackendList& backends = application.backends().list;
   for (const auto& backend : backends) {
     if (backend->name() != session.terms.backend) continue;
     for (const DeviceReport& report : backend->Devices()) {
       if (!report.reason.empty() || !Fits(session.terms, report.target)) continue;
       ATTUNE_ASSIGN_OR_RETURN(const Place found, FindPlace(backends, report.spec));
-      place.backend = found.backend;
-      place.device_spec = found.device_spec;
-      place.target = found.target;
-      place.environment = found.environment;
-      return place;
+      return SessionPlaceAt(found);
     }
   }
   auto compile_place = FindCompilePlace(session.terms.arch);
@@ -138,6 +133,7 @@ Result<SessionPlace> FindSessionPlace(Application& application, const Session& s
         "is. {}",
         session.name, session.terms.arch, session.terms.backend, compile_place.error().message()));
   }
+  SessionPlace place;
   place.owned = std::move(compile_place->backend);
   place.backend = place.owned.get();
   place.target = session.terms.target.value_or(compile_place->target);
@@ -154,13 +150,15 @@ Environment FixedHere(const Backend& backend, const Environment& environment) {
                    [&](std::string_view library) { return !libraries.contains(library); });
 }
 
-Status EnterSession(Application& application, const Place& place) {
+Status EnterSession(Application& application, const SessionPlace& place) {
   const Session& session = *application.session();
-  const Environment fixed = FixedHere(*place.backend, place.environment);
   ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, place.target, place.environment));
-  ATTUNE_RETURN_IF_ERROR(CheckSame(session, *place.backend, place.target, place.environment));
+  ATTUNE_RETURN_IF_ERROR(CheckSame(session, place));
   if (session.terms.target.has_value()) return Status::Ok();
-  ATTUNE_RETURN_IF_ERROR(application.sessions()->Bind(session.id, place.target, fixed).status());
+  ATTUNE_RETURN_IF_ERROR(
+      application.sessions()
+          ->Bind(session.id, place.target, FixedHere(*place.backend, place.environment))
+          .status());
   application.err().Print(
       fmt::format("Session '{}' is for {} from now on.\n", session.name, Text(place.target)));
   return Status::Ok();

@@ -25,6 +25,8 @@ struct SessionPlace {
   bool has_device() const { return !device_spec.empty(); }
 };
 
+SessionPlace SessionPlaceAt(const Place& place);
+
 // kNotFound if nothing here is of the session's architecture.
 Result<SessionPlace> FindSessionPlace(Application& application, const Session& session);
 
@@ -34,7 +36,7 @@ Environment FixedHere(const Backend& backend, const Environment& environment);
 
 // Lets the session of the application measure at `place`: binds one that was made for an
 // architecture alone, and says so. kFailedPrecondition names everything that differs.
-Status EnterSession(Application& application, const Place& place);
+Status EnterSession(Application& application, const SessionPlace& place);
 
 // The solvers of the session as they are now.
 struct SolverSurvey {

@@ -1,7 +1,5 @@
 // attune status: how far a session is.
 
-#include <unistd.h>
-
 #include <chrono>
 #include <thread>
 
@@ -13,7 +11,7 @@
 #include "apps/attune/session/stale_jobs.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
-#include "attune/jobs/lease_keeper.h"
+#include "attune/base/unix_time.h"
 
 namespace attune {
 namespace {
