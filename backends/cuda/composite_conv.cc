@@ -1,0 +1,97 @@
+#include "backends/cuda/composite_conv.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/cudnn_words.h"
+#include "backends/cuda/in_turns.h"
+
+namespace attune::cuda {
+namespace {
+
+constexpr const char* kLayout = "layout";
+
+SolverTraits TraitsOf(std::string description) {
+  SolverTraits traits;
+  traits.description = std::move(description);
+  traits.operator_name = "conv";
+  traits.compiles = true;
+  // As of the engines themselves.
+  traits.compiles_when_loaded = true;
+  traits.dynamic = false;
+  traits.deterministic = false;
+  return traits;
+}
+
+}  // namespace
+
+CompositeConv::CompositeConv(SolverId id, std::string description, const Borrowed& libraries)
+    : LayoutSolver(std::move(id), TraitsOf(std::move(description)), libraries.nvrtc),
+      cudnn_(libraries.cudnn) {}
+
+Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(std::get<Conv>(problem)));
+  Parameter layout{kLayout, {}};
+  layout.values.assign(names.begin(), names.end());
+  return ConfigSpace::Create({std::move(layout)}, {});
+}
+
+std::vector<LibraryReport> CompositeConv::Libraries() const {
+  return {cudnn_.Get().report(), nvrtc().report};
+}
+
+Status CompositeConv::CheckTakes(const Problem& problem) const {
+  const Conv& conv = std::get<Conv>(problem);
+  ATTUNE_RETURN_IF_ERROR(CheckCudnnConvolves(conv));
+  return Layouts(conv).status();
+}
+
+Result<std::vector<Config>> CompositeConv::List(CudaDevice& device, const Problem& problem) const {
+  const Conv& conv = std::get<Conv>(problem);
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(conv));
+  return ListedInTurns(kLayout, names,
+                       [&](const std::string& name) { return EnginesOf(device, conv, name); });
+}
+
+Result<std::vector<Config>> CompositeConv::EnginesOf(CudaDevice& device, const Conv& conv,
+                                                     const std::string& layout) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Conv inner, InnerOf(conv, layout));
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, GraphOn(device, inner));
+  return graph.AllConfigs();
+}
+
+Result<std::unique_ptr<Executable>> CompositeConv::LoadOn(CudaDevice& device,
+                                                          const Artifact& artifact,
+                                                          const Problem& problem,
+                                                          const Config& config) const {
+  const Conv& conv = std::get<Conv>(problem);
+  const std::string& name = StringAt(config, kLayout);
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(conv));
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Unsupported(fmt::format(
+        "{} does not lay this convolution out as '{}'; its layouts are {}. Tune the problem "
+        "again if a record names it.",
+        id().name, name, fmt::join(names, ", ")));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Conv inner, InnerOf(conv, name));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, inner));
+  Config engine = config;
+  engine.erase(kLayout);
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan,
+                          engine.empty() ? graph.FirstPlan() : graph.PlanOf(engine));
+  ATTUNE_ASSIGN_OR_RETURN(TensorLayout kernels, TensorLayout::Load(device, artifact, conv.type));
+  return LoadLayout(device, conv, name, std::move(kernels),
+                    InnerConv{std::move(graph), std::move(plan)});
+}
+
+Result<CudnnGraph> CompositeConv::GraphOn(CudaDevice& device, const Conv& inner) const {
+  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
+  return CudnnGraph::Create(cudnn_.Get(), handle, inner);
+}
+
+}  // namespace attune::cuda
