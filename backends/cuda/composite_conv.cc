@@ -30,9 +30,11 @@ SolverTraits TraitsOf(std::string description) {
 
 }  // namespace
 
-CompositeConv::CompositeConv(SolverId id, std::string description, const Borrowed& libraries)
+CompositeConv::CompositeConv(SolverId id, std::string description, const Borrowed& libraries,
+                             CudnnEngines engines)
     : LayoutSolver(std::move(id), TraitsOf(std::move(description)), libraries.nvrtc),
-      cudnn_(libraries.cudnn) {}
+      cudnn_(libraries.cudnn),
+      engines_(engines) {}
 
 Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) const {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(std::get<Conv>(problem)));
@@ -91,7 +93,7 @@ Result<std::unique_ptr<Executable>> CompositeConv::LoadOn(CudaDevice& device,
 
 Result<CudnnGraph> CompositeConv::GraphOn(CudaDevice& device, const Conv& inner) const {
   ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(device.stream()));
-  return CudnnGraph::Create(cudnn_.Get(), handle, inner);
+  return CudnnGraph::Create(cudnn_.Get(), handle, inner, engines_);
 }
 
 }  // namespace attune::cuda

@@ -39,7 +39,9 @@ class CompositeConv : public LayoutSolver {
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
 
  protected:
-  CompositeConv(SolverId id, std::string description, const Borrowed& libraries);
+  // Engines that are not of `engines` are not used.
+  CompositeConv(SolverId id, std::string description, const Borrowed& libraries,
+                CudnnEngines engines = CudnnEngines::kAllowed);
 
  private:
   // At least one, best guess first; or kUnsupported with the reason. REQUIRES, as below:
@@ -65,6 +67,7 @@ class CompositeConv : public LayoutSolver {
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Conv& inner) const;
 
   const Lazy<Cudnn>& cudnn_;
+  const CudnnEngines engines_;
 };
 
 }  // namespace attune::cuda

@@ -38,12 +38,13 @@ struct ConvRelayout {
 // Without those that copy nothing, because there is one channel or one pixel: none may be left.
 std::vector<std::string> RelayoutNames(const Conv& conv);
 
-// REQUIRES: `name` is one of RelayoutNames(conv), and `conv` has no bias and is not transposed.
-// Fails as Validate does where the inner convolution exceeds a limit.
+// What already lies so is not copied. REQUIRES: `name` is one of the three, `padded` without groups
+// only, and `conv` has no bias and is not transposed. Fails as Validate does where the inner
+// convolution exceeds a limit.
 Result<ConvRelayout> LayOutAnew(const Conv& conv, std::string_view name);
 
 // Those of RelayoutNames whose copies keep to `limit_bytes` together, and whose inner convolution
-// exceeds no limit. kUnsupported with the reason if there are none. REQUIRES: as above.
+// exceeds no limit. kUnsupported with the reason if there are none. REQUIRES: `conv` as above.
 Result<std::vector<std::string>> PossibleRelayouts(const Conv& conv,
                                                    int64_t limit_bytes = kMostScratchBytes);
 

@@ -15,6 +15,7 @@
 #include "backends/cuda/cudnn_graph_conv.h"
 #include "backends/cuda/cudnn_instant_conv.h"
 #include "backends/cuda/cudnn_layout_conv.h"
+#include "backends/cuda/cudnn_split_conv.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
@@ -50,6 +51,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
     solvers_.push_back(MakeCudnnGraphConv(cudnn_));
     solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
+    solvers_.push_back(MakeCudnnSplitConv(cudnn_, nvrtc_));
     solvers_.push_back(MakePointwiseConv(lt_));
     solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
     solvers_.push_back(MakeUnfoldedConv(lt_, nvrtc_));

@@ -111,6 +111,12 @@ TEST_F(NvrtcTest, TheKernelsThatLayTensorsOutAnewAreBuiltForEveryTypeAndArchitec
       for (const char* name : {"relayout", "unfold", "unfold_wide", "fold", "add_parts"}) {
         EXPECT_THAT(cubin->bytes, HasSubstr(name)) << Name(type) << " on " << arch;
       }
+      const auto has_split = HasSubstr(".text.split");
+      if (type == DataType::kF32) {
+        EXPECT_THAT(cubin->bytes, has_split) << arch;
+      } else {
+        EXPECT_THAT(cubin->bytes, testing::Not(has_split)) << Name(type) << " on " << arch;
+      }
     }
   }
 }

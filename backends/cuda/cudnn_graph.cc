@@ -79,8 +79,9 @@ constexpr int64_t kIds[] = {1, 2, 3};
 }  // namespace
 
 struct CudnnGraph::Descriptors {
-  Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem)
-      : cudnn(library), handle(its_handle), conv(problem) {}
+  Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem,
+              CudnnEngines allowed)
+      : cudnn(library), handle(its_handle), conv(problem), engines(allowed) {}
 
   Status Create() {
     const std::vector<Operand> operands = Operands(conv);
@@ -103,6 +104,7 @@ struct CudnnGraph::Descriptors {
   const Cudnn& cudnn;
   const cudnnHandle_t handle;
   const Conv conv;
+  const CudnnEngines engines;
   std::vector<CudnnDescriptor> parts;  // Three tensors, the convolution, the operation.
   std::optional<CudnnDescriptor> graph;
 
@@ -201,8 +203,9 @@ struct CudnnGraph::Descriptors {
   }
 };
 
-Result<CudnnGraph> CudnnGraph::Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv) {
-  auto descriptors = std::make_shared<Descriptors>(cudnn, handle, conv);
+Result<CudnnGraph> CudnnGraph::Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
+                                      CudnnEngines engines) {
+  auto descriptors = std::make_shared<Descriptors>(cudnn, handle, conv, engines);
   ATTUNE_RETURN_IF_ERROR(descriptors->Create());
   return CudnnGraph(std::move(descriptors));
 }
@@ -223,15 +226,21 @@ bool CudnnGraph::Allows(const CudnnDescriptor& engine) const {
   const bool is_strict_f32 = conv.type == DataType::kF32 && conv.math == MathMode::kStrict;
   const auto notes = engine.GetAll<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                                 CUDNN_TYPE_NUMERICAL_NOTE);
+  const bool is_direct = descriptors_->engines == CudnnEngines::kTensorCores;
+  bool has_tensor_cores = false;
   for (const cudnnBackendNumericalNote_t note : notes) {
     // On f32 a tensor core is TF32.
     const bool rounds_inputs = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
                                note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     if (is_strict_f32 && rounds_inputs) return false;
+    has_tensor_cores |= rounds_inputs;
+    const bool transforms =
+        note == CUDNN_NUMERICAL_NOTE_FFT || note == CUDNN_NUMERICAL_NOTE_WINOGRAD;
+    if (is_direct && transforms) return false;
     if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
     if (conv.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
   }
-  return true;
+  return has_tensor_cores || !is_direct;
 }
 
 Result<std::optional<Config>> CudnnGraph::ConfigOf(const CudnnDescriptor& engine_config) const {

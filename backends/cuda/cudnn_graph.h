@@ -24,11 +24,16 @@ struct CudnnPlan {
   size_t workspace_bytes = 0;
 };
 
+// Which engines compute a graph: all that give the numbers that were asked for, or of these only
+// those of tensor cores that multiply the operands as they are, neither transformed nor in waves.
+enum class CudnnEngines { kAllowed, kTensorCores };
+
 // The graph of one convolution. Immutable; used by one thread at a time.
 class CudnnGraph {
  public:
   // REQUIRES: CheckCudnnConvolves(conv) is ok.
-  static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv);
+  static Result<CudnnGraph> Create(const Cudnn& cudnn, cudnnHandle_t handle, const Conv& conv,
+                                   CudnnEngines engines = CudnnEngines::kAllowed);
 
   // What the library recommends, best guess first: modes A, B and fallback, in this order and
   // without repetition. Engines that are not allowed (Allows) are left out.
@@ -62,7 +67,7 @@ class CudnnGraph {
       : descriptors_(std::move(descriptors)) {}
 
   Result<CudnnDescriptor> Engine(int64_t index) const;
-  // Whether the numbers that an engine gives are those that were asked for, as it says itself.
+  // Whether an engine is one of those that may be used, as it says itself.
   bool Allows(const CudnnDescriptor& engine) const;
   // Nothing if the engine is not allowed.
   Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;

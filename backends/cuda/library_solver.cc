@@ -37,6 +37,7 @@ Status LibrarySolver::IsApplicable(const Problem& problem, const Target& target)
   for (const LibraryReport& library : Libraries()) {
     if (!library.available) return Unavailable(library.missing);
   }
+  ATTUNE_RETURN_IF_ERROR(CheckRunsOn(target));
   return CheckTakes(problem);
 }
 

@@ -43,6 +43,8 @@ class LibrarySolver : public Solver {
   virtual std::vector<LibraryReport> Libraries() const = 0;
   // Ok, or kUnsupported. REQUIRES: the problem is of the solver's operator.
   virtual Status CheckTakes(const Problem& problem) const = 0;
+  // Likewise, of a device of CUDA.
+  virtual Status CheckRunsOn(const Target&) const { return Status::Ok(); }
   virtual Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const = 0;
   virtual Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
                                                      const Problem& problem,

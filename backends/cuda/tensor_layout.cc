@@ -73,6 +73,9 @@ Result<TensorLayout> TensorLayout::Load(CudaDevice& device, const Artifact& cubi
   ATTUNE_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, Module::Load(device, cubin));
   TensorLayout layout(std::move(module), type);
   ATTUNE_ASSIGN_OR_RETURN(layout.relayout_, layout.module_->Function("relayout", 0));
+  if (type == DataType::kF32) {
+    ATTUNE_ASSIGN_OR_RETURN(layout.split_, layout.module_->Function("split", 0));
+  }
   ATTUNE_ASSIGN_OR_RETURN(layout.unfold_, layout.module_->Function("unfold", 0));
   ATTUNE_ASSIGN_OR_RETURN(layout.unfold_wide_, layout.module_->Function("unfold_wide", 0));
   if (SizeBytes(type) == 1) return layout;
@@ -88,6 +91,14 @@ Relayout WithEvenLines(Relayout task, DataType type) {
                       task.from_matrix % pair == 0;
   task.is_to_even =
       IsMultiple(task.to, pair_bytes) && task.to_line % pair == 0 && task.to_matrix % pair == 0;
+  return task;
+}
+
+Split WithEvenLines(Split task, DataType type) {
+  const int64_t pair = PairOf(type);
+  task.copy = WithEvenLines(task.copy, type);
+  if (task.from_run % pair != 0) task.copy.is_from_even = 0;
+  if (task.to_run % pair != 0 || task.to_part % pair != 0) task.copy.is_to_even = 0;
   return task;
 }
 
@@ -154,6 +165,13 @@ Status TensorLayout::Launch(const Relayout& task, CUstream stream) const {
   ATTUNE_ASSIGN_OR_RETURN(const LaunchShape shape, ShapeOf(argument, type_));
   void* arguments[] = {&argument};
   return module_->Launch(relayout_, shape, arguments, stream);
+}
+
+Status TensorLayout::Launch(const Split& task, CUstream stream) const {
+  Split argument = WithEvenLines(task, type_);
+  ATTUNE_ASSIGN_OR_RETURN(const LaunchShape shape, ShapeOf(argument.copy, type_));
+  void* arguments[] = {&argument};
+  return module_->Launch(split_, shape, arguments, stream);
 }
 
 Status TensorLayout::Launch(const Unfold& task, CUstream stream) const {

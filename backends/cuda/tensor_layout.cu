@@ -1,13 +1,15 @@
-// Changes of layout around products and engines: transpositions, windows of images as matrices and
-// back, and sums of partial products. Compiled behind tensor_layout_arguments.h, once for each
-// element type (TYPE: 0 f64, 1 f32, 2 f16, 3 bf16; 4 of one byte, which are only moved) and for every
-// size. A test compiles the same text for the host with element types of its own.
+// Changes of layout around products and engines: transpositions, elements in two parts, windows of
+// images as matrices and back, and sums of partial products. Compiled behind
+// tensor_layout_arguments.h, once for each element type (TYPE: 0 f64, 1 f32, 2 f16, 3 bf16; 4 of
+// one byte, which are only moved) and for every size. A test compiles the same text for the host
+// with element types of its own.
 
 #ifdef __CUDACC_RTC__
 #if TYPE == 0
 typedef double Element;
 typedef double Sum;
 #elif TYPE == 1
+#define SPLITS
 typedef float Element;
 typedef float Sum;
 #elif TYPE == 4
@@ -84,9 +86,10 @@ __device__ Pair read_pair(const Relayout& task, const Element* line, long long c
   return pair;
 }
 
-// What one thread of a block reads: pairs of neighbours in a row, all of them on their way at once.
-__device__ void read_tile(const Relayout& task, const TilePlace& place, Tile& tile) {
-  const Element* const from = (const Element*)task.from + place.matrix * task.from_matrix;
+// What one thread of a block reads of a matrix: pairs of neighbours in a row, all of them on their
+// way at once.
+__device__ void read_tile(const Relayout& task, const Element* from, const TilePlace& place,
+                          Tile& tile) {
   const int along = threadIdx.x * kPair;
   Pair pairs[kTile / kLinesAtOnce];
 #pragma unroll
@@ -102,9 +105,12 @@ __device__ void read_tile(const Relayout& task, const TilePlace& place, Tile& ti
   }
 }
 
-// What it writes: pairs of neighbours in a line of `to`.
-__device__ void write_tile(const Relayout& task, const TilePlace& place, const Tile& tile) {
-  Element* const to = (Element*)task.to + place.matrix * task.to_matrix;
+__device__ Element whole_of(Element element) { return element; }
+
+// What it writes: pairs of neighbours in a line of the matrix `to`, and of every element a part.
+template <Element (*part_of)(Element)>
+__device__ void write_tile(const Relayout& task, Element* to, const TilePlace& place,
+                           const Tile& tile) {
   const bool turned = task.is_transposed;
   const long long first_line = turned ? place.column : place.row;
   const long long lines = turned ? task.to_columns : task.to_rows;
@@ -114,7 +120,7 @@ __device__ void write_tile(const Relayout& task, const TilePlace& place, const T
   for (int line = threadIdx.y; line < kTile && first_line + line < lines; line += kLinesAtOnce) {
     Pair pair;
     for (int i = 0; i < kPair; ++i) {
-      pair.elements[i] = turned ? tile.at[along + i][line] : tile.at[line][along + i];
+      pair.elements[i] = part_of(turned ? tile.at[along + i][line] : tile.at[line][along + i]);
     }
     Element* const target = to + (first_line + line) * task.to_line + first;
     if (task.is_to_even && first + kPair <= end) {
@@ -136,12 +142,69 @@ extern "C" __global__ void __launch_bounds__(256) relayout(const __grid_constant
   __shared__ Tile tile;
   TilePlace place = place_of_block(task);
   for (; place.matrix < task.to_matrices; place.matrix += gridDim.y) {
-    read_tile(task, place, tile);
+    read_tile(task, (const Element*)task.from + place.matrix * task.from_matrix, place, tile);
     __syncthreads();
-    write_tile(task, place, tile);
+    write_tile<whole_of>(task, (Element*)task.to + place.matrix * task.to_matrix, place, tile);
     __syncthreads();
   }
 }
+
+#ifdef SPLITS
+// The nearest number with 11 bits, which is what a tensor core reads of an f32; where that would be
+// an infinity, the one towards zero. A NaN stays one whatever bits are cut off.
+__device__ float tf32_of(float value) {
+  const unsigned bits = __float_as_uint(value);
+  const unsigned magnitude = bits & 0x7fffffffu;
+  if (magnitude >= 0x7f800000u) {
+    return magnitude == 0x7f800000u ? value : __uint_as_float(bits | 0x400000u);
+  }
+  const unsigned near = (bits + 0x1000u) & ~0x1fffu;
+  return __uint_as_float((near & 0x7fffffffu) == 0x7f800000u ? bits & ~0x1fffu : near);
+}
+
+__device__ float high_of(float value) { return tf32_of(value); }
+
+// What the high part leaves, to 11 bits: both together are off by a unit in the last place at most,
+// or by two where the high part is cut off. Of infinities and what is no number nothing is left.
+__device__ float low_of(float value) {
+  const float high = tf32_of(value);
+  const bool is_finite = (__float_as_uint(high) & 0x7f800000u) != 0x7f800000u;
+  return is_finite ? tf32_of(value - high) : 0.0f;
+}
+
+__device__ const Element* from_of(const Split& task, long long matrix) {
+  return (const Element*)task.copy.from + matrix / task.run * task.from_run +
+         matrix % task.run * task.copy.from_matrix;
+}
+
+__device__ Element* to_of(const Split& task, long long matrix) {
+  return (Element*)task.copy.to + matrix / task.run * task.to_run +
+         matrix % task.run * task.copy.to_matrix;
+}
+
+// Both parts of a tile, to where each of the three copies has its own.
+__device__ void write_parts(const Split& task, const TilePlace& place, const Tile& tile) {
+  Element* to = to_of(task, place.matrix);
+  for (int part = 0; part < 3; ++part, to += task.to_part) {
+    if (part == task.low_part) {
+      write_tile<low_of>(task.copy, to, place, tile);
+    } else {
+      write_tile<high_of>(task.copy, to, place, tile);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) split(const __grid_constant__ Split task) {
+  __shared__ Tile tile;
+  TilePlace place = place_of_block(task.copy);
+  for (; place.matrix < task.copy.to_matrices; place.matrix += gridDim.y) {
+    read_tile(task.copy, from_of(task, place.matrix), place, tile);
+    __syncthreads();
+    write_parts(task, place, tile);
+    __syncthreads();
+  }
+}
+#endif
 
 // A part of the way to an element of the large image: the parts of a pixel and of a value add up to
 // its offset and its position.

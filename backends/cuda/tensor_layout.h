@@ -1,5 +1,5 @@
-// Changes of layout around products and engines, on a device: transpositions, windows of images as
-// matrices and back, and sums of partial products.
+// Changes of layout around products and engines, on a device: transpositions, elements in two
+// parts, windows of images as matrices and back, and sums of partial products.
 #pragma once
 
 #include <cuda.h>
@@ -26,8 +26,8 @@ int64_t RoundUpToWords(int64_t elements, DataType type);
 DataType SumTypeOf(DataType type);
 
 // What the kernels are compiled from. One build serves every size. Types of one byte are only
-// moved: they have no Fold and no PartialSums. REQUIRES: `type` is f64, f32, f16, bf16 or of one
-// byte.
+// moved: they have no Fold and no PartialSums. f32 alone has Split. REQUIRES: `type` is f64, f32,
+// f16, bf16 or of one byte.
 Result<BuildRecipe> TensorLayoutRecipe(const Nvrtc& nvrtc, DataType type, const std::string& arch);
 
 // The kernels on a device, for elements of one type. Every call enqueues one launch.
@@ -37,9 +37,11 @@ class TensorLayout {
 
   // Finds out itself whether lines begin evenly.
   Status Launch(const Relayout& task, CUstream stream) const;
+  // Likewise. REQUIRES: elements are f32.
+  Status Launch(const Split& task, CUstream stream) const;
   // Finds out itself whether whole words of the image can be read.
   Status Launch(const Unfold& task, CUstream stream) const;
-  // REQUIRES, as below: elements have more than one byte.
+  // REQUIRES, as of the next one: elements have more than one byte.
   Status Launch(const Fold& task, CUstream stream) const;
   Status Launch(const PartialSums& task, CUstream stream) const;
 
@@ -50,6 +52,7 @@ class TensorLayout {
   std::shared_ptr<Module> module_;
   DataType type_;
   CUfunction relayout_ = nullptr;
+  CUfunction split_ = nullptr;
   CUfunction unfold_ = nullptr;
   CUfunction unfold_wide_ = nullptr;
   CUfunction fold_ = nullptr;
@@ -64,6 +67,7 @@ LaunchShape ShapeOf(const PartialSums& task);
 
 // What `task` is with the flags that its addresses and distances allow.
 Relayout WithEvenLines(Relayout task, DataType type);
+Split WithEvenLines(Split task, DataType type);
 // Whether every word of the columns is a word of the image, or zeros.
 bool HasWideWords(const Unfold& task, DataType type);
 

@@ -19,6 +19,17 @@ struct Relayout {
   int is_from_even, is_to_even;
 };
 
+// As a Relayout, but `to` has room for three of each run of matrices, one behind the other, and
+// they hold the parts that elements are the sums of: two times the high parts, and once the low
+// ones.
+struct Split {
+  Relayout copy;  // Distances between matrices are those within a run.
+  long long run;  // Matrices of a run.
+  long long from_run, to_run;
+  long long to_part;  // From one of the three to the next.
+  int low_part;       // Which of them has the low parts.
+};
+
 // How windows of a large image lie: position q of the small image and tap f of the filter meet the
 // large one at q * stride - pad + f * dilation. Depth, height, width.
 struct Windows {

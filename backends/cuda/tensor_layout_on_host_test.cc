@@ -1,5 +1,6 @@
 #include "backends/cuda/tensor_layout_on_host_test.h"
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -18,6 +19,12 @@ Index blockIdx, threadIdx, blockDim, gridDim;
 using std::erfc;
 using std::exp;
 using std::tanh;
+
+unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+
+Element high_of(Element element) { return static_cast<Element>(element & ~7); }
+Element low_of(Element element) { return static_cast<Element>(element & 7); }
 
 Sum widened(Element element) { return element; }
 Element rounded(Sum sum) { return static_cast<Element>(std::lround(sum)); }
@@ -49,6 +56,7 @@ void ForEachThread(const std::function<void()>& visit) {
 #define __grid_constant__
 #define __launch_bounds__(THREADS)
 #define __syncthreads()
+#define SPLITS
 #include "backends/cuda/tensor_layout.cu"
 
 namespace attune::cuda {
@@ -60,11 +68,30 @@ void RelayoutOnHost(const Relayout& task) {
     TilePlace place = place_of_block(even);
     for (; place.matrix < even.to_matrices; place.matrix += gridDim.y) {
       Tile tile;
-      ForEachThread([&] { read_tile(even, place, tile); });
-      ForEachThread([&] { write_tile(even, place, tile); });
+      const Element* const from = (const Element*)even.from + place.matrix * even.from_matrix;
+      Element* const to = (Element*)even.to + place.matrix * even.to_matrix;
+      ForEachThread([&] { read_tile(even, from, place, tile); });
+      ForEachThread([&] { write_tile<whole_of>(even, to, place, tile); });
     }
   });
 }
+
+void SplitOnHost(const Split& task) {
+  const Split even = WithEvenLines(task, kHostType);
+  ForEachBlock(*ShapeOf(even.copy, kHostType), [&] {
+    TilePlace place = place_of_block(even.copy);
+    for (; place.matrix < even.copy.to_matrices; place.matrix += gridDim.y) {
+      Tile tile;
+      ForEachThread([&] { read_tile(even.copy, from_of(even, place.matrix), place, tile); });
+      ForEachThread([&] { write_parts(even, place, tile); });
+    }
+  });
+}
+
+HostElement HighOf(HostElement element) { return high_of(element); }
+HostElement LowOf(HostElement element) { return low_of(element); }
+float HighOfF32(float value) { return high_of(value); }
+float LowOfF32(float value) { return low_of(value); }
 
 void UnfoldOnHost(const Unfold& task) {
   const bool is_wide = HasWideWords(task, kHostType);

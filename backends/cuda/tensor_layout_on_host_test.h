@@ -23,8 +23,16 @@ inline std::vector<double> Widened(const std::vector<HostElement>& elements) {
   return {elements.begin(), elements.end()};
 }
 
+// The parts that a HostElement is split into: multiples of 8 and what they leave.
+HostElement HighOf(HostElement element);
+HostElement LowOf(HostElement element);
+// Those that an f32 is split into on a device.
+float HighOfF32(float value);
+float LowOfF32(float value);
+
 // What launches of ShapeOf() do.
 void RelayoutOnHost(const Relayout& task);
+void SplitOnHost(const Split& task);
 void UnfoldOnHost(const Unfold& task);
 void FoldOnHost(const Fold& task);
 void AddPartsOnHost(const PartialSums& task);

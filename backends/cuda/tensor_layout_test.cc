@@ -1,6 +1,9 @@
 #include "backends/cuda/tensor_layout.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -74,6 +77,133 @@ TEST(TensorLayoutTest, MatricesAreTransposedPaddedAndCropped) {
     EXPECT_EQ(to, expected) << each.rows << " x " << each.columns << " to " << each.to_rows << " x "
                             << each.to_columns;
   }
+}
+
+// What a tensor core reads of an f32, if it cuts off what it has no bits for.
+float CutOff(float value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & ~0x1fffu);
+}
+
+// Some of every sign and exponent.
+std::vector<float> FiniteNumbers() {
+  std::vector<float> numbers = {0.0F, -0.0F, std::numeric_limits<float>::max(),
+                                std::numeric_limits<float>::denorm_min()};
+  uint32_t state = 1;
+  for (int i = 0; i < 100000; ++i) {
+    state = state * 1664525u + 1013904223u;
+    const float number = std::bit_cast<float>(state ^ state << 13);
+    if (std::isfinite(number)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+TEST(TensorLayoutTest, TwoPartsThatTensorCoresReadMakeANumber) {
+  for (const float number : FiniteNumbers()) {
+    const float high = HighOfF32(number);
+    const float low = LowOfF32(number);
+
+    EXPECT_EQ(CutOff(high), high) << number;
+    EXPECT_EQ(CutOff(low), low) << number;
+    EXPECT_EQ(std::signbit(high), std::signbit(number)) << number;
+    int exponent = 0;
+    std::frexp(number, &exponent);
+    exponent = std::max(exponent, std::numeric_limits<float>::min_exponent);
+    const double unit = std::ldexp(1.0, exponent - std::numeric_limits<float>::digits);
+    const double error = static_cast<double>(high) + low - number;
+    // Below the least normal number, parts have as many bits fewer.
+    const double rest = std::ldexp(1.0, -126 - 11);
+    EXPECT_LE(std::abs(error), std::max(unit * (std::abs(number) > 0x1.ffep127F ? 2 : 1), rest))
+        << number;
+  }
+}
+
+TEST(TensorLayoutTest, HighPartsAreTheNearestAndNeverInfinite) {
+  EXPECT_EQ(HighOfF32(0x1.0017fep0F), 0x1.0p0F);
+  EXPECT_EQ(HighOfF32(0x1.002p0F), 0x1.004p0F);
+  EXPECT_EQ(LowOfF32(0x1.003p0F), -0x1p-12F);
+  EXPECT_EQ(HighOfF32(0x1.ffep127F), 0x1.ffcp127F);
+  EXPECT_EQ(LowOfF32(0x1.ffep127F), 0x1p116F);
+}
+
+TEST(TensorLayoutTest, OfWhatIsNotFiniteNothingIsLeft) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float number : {infinity, -infinity}) {
+    EXPECT_EQ(HighOfF32(number), number);
+    EXPECT_EQ(LowOfF32(number), 0);
+  }
+  // Of the first, cutting bits off would leave an infinity.
+  for (const uint32_t bits : {0x7f800001u, 0xff801fffu, 0x7fffffffu}) {
+    const float number = std::bit_cast<float>(bits);
+    EXPECT_TRUE(std::isnan(CutOff(HighOfF32(number)))) << bits;
+    EXPECT_EQ(LowOfF32(number), 0) << bits;
+  }
+}
+
+TEST(TensorLayoutTest, ThreeProductsOfPartsAreTheProduct) {
+  uint32_t state = 7;
+  const auto next = [&state] {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31F;
+  };
+  for (int i = 0; i < 100000; ++i) {
+    const float a = next();
+    const float b = next();
+    const double a_high = HighOfF32(a);
+    const double b_high = HighOfF32(b);
+
+    const double product = LowOfF32(a) * b_high + a_high * LowOfF32(b) + a_high * b_high;
+
+    const double exact = static_cast<double>(a) * b;
+    EXPECT_LE(std::abs(product - exact), 0x1p-21 * std::abs(exact)) << a << " * " << b;
+  }
+}
+
+TEST(TensorLayoutTest, PartsLieBehindOneAnotherInEveryRun) {
+  // Two images of two groups of two channels of three pixels, to channels-last.
+  const Elements from = Counted(24);
+  Elements to(73, kUntouched);
+  Split task = {};
+  task.copy.from = from.data();
+  task.copy.to = to.data();
+  task.copy.from_row = task.copy.columns = task.copy.to_columns = 3;
+  task.copy.rows = task.copy.to_rows = 2;
+  task.copy.matrices = task.copy.to_matrices = 4;
+  task.copy.is_transposed = 1;
+  task.copy.to_line = 12;
+  task.copy.from_matrix = 6;
+  task.run = 2;
+  task.from_run = 12;
+  task.copy.to_matrix = 6;
+  task.to_run = 36;
+  task.to_part = 2;
+  task.low_part = 1;
+
+  SplitOnHost(task);
+
+  Elements expected(73, kUntouched);
+  for (size_t image = 0; image < 2; ++image) {
+    for (size_t channel = 0; channel < 4; ++channel) {
+      for (size_t pixel = 0; pixel < 3; ++pixel) {
+        const HostElement element = from[image * 12 + channel * 3 + pixel];
+        const size_t at = image * 36 + pixel * 12 + channel / 2 * 6 + channel % 2;
+        expected[at] = expected[at + 4] = HighOf(element);
+        expected[at + 2] = LowOf(element);
+      }
+    }
+  }
+  EXPECT_EQ(to, expected);
+}
+
+TEST(TensorLayoutTest, PartsMoveInPairsOnlyWhereEveryRunIsEven) {
+  Split task = {};
+  task.copy.from_row = task.copy.to_line = 64;
+  task.from_run = task.to_run = task.to_part = 64;
+  EXPECT_TRUE(WithEvenLines(task, DataType::kF16).copy.is_from_even);
+  EXPECT_TRUE(WithEvenLines(task, DataType::kF16).copy.is_to_even);
+  task.from_run = task.to_part = 49;
+  EXPECT_FALSE(WithEvenLines(task, DataType::kF16).copy.is_from_even);
+  EXPECT_FALSE(WithEvenLines(task, DataType::kF16).copy.is_to_even);
+  EXPECT_TRUE(WithEvenLines(task, DataType::kF32).copy.is_to_even);
 }
 
 TEST(TensorLayoutTest, PairsMoveOnlyBetweenEvenLines) {
