@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -26,20 +29,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kConfidence = 0.99;
+constexpr double kNoRatio = std::numeric_limits<double>::infinity();
 
 struct Options : ChoiceOptions {
   std::string set;
   std::string database;  // Empty: records are kept in memory.
 };
 
+// What a choice is compared with.
+struct Baseline {
+  double ns = 0;
+  RatioEstimate over;  // Over the choice, paired by rounds.
+};
+
 struct Row {
   Problem problem;
   Candidate choice;
   double choice_ns = 0;
-  double first_ns = 0;
-  double best_ns = 0;        // That of the first if nothing of the vendor's is better.
-  RatioEstimate over_first;  // First over choice, paired by rounds.
-  RatioEstimate over_best;
+  std::optional<Baseline> first;  // None if what the vendor chooses first is wrong.
+  std::optional<Baseline> best;   // The first if nothing of the vendor's is better.
 };
 
 // Of one solver, over all problems.
@@ -71,8 +79,8 @@ class Bench {
     for (const Problem& problem : problems) {
       ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(tuner, problem));
       ++families_[row.choice.solver.name].chosen;
-      fmt::print(stderr, "[{}/{}] {} {:.2f} {}\n", rows_.size() + 1, problems.size(),
-                 Text(row.problem), row.over_first.ratio, Text(row.choice));
+      fmt::print(stderr, "[{}/{}] {} {} {}\n", rows_.size() + 1, problems.size(), Text(row.problem),
+                 Ratio(row.first), Text(row.choice));
       rows_.push_back(std::move(row));
       ATTUNE_RETURN_IF_ERROR(Count(problem));
     }
@@ -125,9 +133,8 @@ class Bench {
     const auto best = BestTried(bench_.vendor_solver, *store_, row.problem);
     if (best.has_value() && *best != first) plan.candidates.push_back(*best);
     ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));
-    if (samples[0].empty() || samples[1].empty()) {
-      return Internal(fmt::format("{} failed in the fresh process.",
-                                  Text(plan.candidates[samples[0].empty() ? 0 : 1])));
+    if (samples[0].empty()) {
+      return Internal(fmt::format("{} failed in the fresh process.", Text(plan.candidates[0])));
     }
     const auto over = [&](size_t i) {
       // The choice itself: whatever the two samples differ in is noise.
@@ -135,14 +142,10 @@ class Bench {
       return PairedRatio(samples[i], samples[0], kConfidence);
     };
     row.choice_ns = Median(samples[0]);
-    row.first_ns = Median(samples[1]);
-    row.over_first = over(1);
-    row.best_ns = row.first_ns;
-    row.over_best = row.over_first;
-    if (samples.size() > 2 && !samples[2].empty()) {
-      row.best_ns = Median(samples[2]);
-      row.over_best = over(2);
-    }
+    if (!samples[1].empty()) row.first = {Median(samples[1]), over(1)};
+    row.best = samples.size() > 2 && !samples[2].empty()
+                   ? std::optional(Baseline{Median(samples[2]), over(2)})
+                   : row.first;
     return Status::Ok();
   }
 
@@ -161,23 +164,42 @@ class Bench {
     });
   }
 
-  double MeanOver(RatioEstimate Row::*over) const {
+  // Of the rows that have such a baseline.
+  double MeanOver(std::optional<Baseline> Row::*baseline) const {
     std::vector<double> ratios;
-    for (const Row& row : rows_) ratios.push_back((row.*over).ratio);
+    for (const Row& row : rows_) {
+      if ((row.*baseline).has_value()) ratios.push_back((row.*baseline)->over.ratio);
+    }
     return GeometricMean(ratios);
   }
 
   const Row& Worst() const {
-    return *std::min_element(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-      return a.over_first.ratio < b.over_first.ratio;
-    });
+    const auto ratio = [](const Row& row) {
+      return row.first.has_value() ? row.first->over.ratio : kNoRatio;
+    };
+    return *std::min_element(rows_.begin(), rows_.end(),
+                             [&](const Row& a, const Row& b) { return ratio(a) < ratio(b); });
+  }
+
+  int64_t WrongFirsts() const {
+    return std::count_if(rows_.begin(), rows_.end(),
+                         [](const Row& row) { return !row.first.has_value(); });
+  }
+
+  static std::string Microseconds(const std::optional<Baseline>& baseline) {
+    return baseline.has_value() ? fmt::format("{:.1f}", baseline->ns / 1000) : "wrong";
+  }
+
+  static std::string Ratio(const std::optional<Baseline>& baseline) {
+    return baseline.has_value() ? fmt::format("{:.2f}", baseline->over.ratio) : "-";
   }
 
   void PrintJson() const {
     Json json = {{"summary",
-                  {{"geomean_over_first", MeanOver(&Row::over_first)},
-                   {"geomean_over_vendor_best", MeanOver(&Row::over_best)},
-                   {"worst", Worst().over_first.ratio},
+                  {{"geomean_over_first", MeanOver(&Row::first)},
+                   {"geomean_over_vendor_best", MeanOver(&Row::best)},
+                   {"wrong_firsts", WrongFirsts()},
+                   {"worst", Worst().first.has_value() ? Json(Worst().first->over.ratio) : Json()},
                    {"worst_problem", Text(Worst().problem)},
                    {"target", Text(place_.target)},
                    {"families", Json::object()}}},
@@ -186,15 +208,21 @@ class Bench {
       json["summary"]["families"][name] = {
           {"tried", family.tried}, {"failed", family.failed}, {"chosen", family.chosen}};
     }
+    const auto number = [](const std::optional<Baseline>& baseline, auto value) {
+      return baseline.has_value() ? Json(value(*baseline)) : Json();
+    };
+    const auto ns = [](const Baseline& baseline) { return baseline.ns; };
+    const auto ratio = [](const Baseline& baseline) { return baseline.over.ratio; };
+    const auto low = [](const Baseline& baseline) { return baseline.over.low; };
     for (const Row& row : rows_) {
       json["rows"].push_back({{"problem", Text(row.problem)},
                               {"candidate", Text(row.choice)},
                               {"median_ns", row.choice_ns},
-                              {"first_ns", row.first_ns},
-                              {"vendor_best_ns", row.best_ns},
-                              {"over_first", row.over_first.ratio},
-                              {"over_first_low", row.over_first.low},
-                              {"over_vendor_best", row.over_best.ratio}});
+                              {"first_ns", number(row.first, ns)},
+                              {"vendor_best_ns", number(row.best, ns)},
+                              {"over_first", number(row.first, ratio)},
+                              {"over_first_low", number(row.first, low)},
+                              {"over_vendor_best", number(row.best, ratio)}});
     }
     std::puts(json.dump(2).c_str());
   }
@@ -205,9 +233,9 @@ class Bench {
         "{:<72} {:>9} {:>9} {:>9} {:>10} {:>9}  {}\n",
         "problem", "first", "best", "choice", "over first", "over best", "candidate");
     for (const Row& row : rows_) {
-      fmt::print("{:<72} {:>9.1f} {:>9.1f} {:>9.1f} {:>10.2f} {:>9.2f}  {}\n", Text(row.problem),
-                 row.first_ns / 1000, row.best_ns / 1000, row.choice_ns / 1000,
-                 row.over_first.ratio, row.over_best.ratio, Text(row.choice));
+      fmt::print("{:<72} {:>9} {:>9} {:>9.1f} {:>10} {:>9}  {}\n", Text(row.problem),
+                 Microseconds(row.first), Microseconds(row.best), row.choice_ns / 1000,
+                 Ratio(row.first), Ratio(row.best), Text(row.choice));
     }
     fmt::print("\n{:<32} {:>7} {:>7} {:>7}\n", "solver", "tried", "failed", "chosen");
     for (const auto& [name, family] : families_) {
@@ -215,10 +243,12 @@ class Bench {
     }
     fmt::print(
         "\nGeometric mean over the vendor's first choice: {:.3f}; over its best: {:.3f}; worst "
-        "over "
-        "the first: {:.3f} ({}).\n",
-        MeanOver(&Row::over_first), MeanOver(&Row::over_best), Worst().over_first.ratio,
-        Text(Worst().problem));
+        "over the first: {} ({}).\n",
+        MeanOver(&Row::first), MeanOver(&Row::best), Ratio(Worst().first), Text(Worst().problem));
+    if (WrongFirsts() > 0) {
+      fmt::print("What the vendor chooses first computes {} of these wrongly; they are left out.\n",
+                 WrongFirsts());
+    }
   }
 
   const VendorBench& bench_;

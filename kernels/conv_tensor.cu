@@ -1,32 +1,12 @@
-// Convolutions of channels-first images on tensor cores: bf16 and f16 with sums in f32, and f32 rounded to tf32 where the
-// problem allows it; forward and backward data. A block computes FILTERS channels of the result at TILE_W x TILE_H pixels
-// of TILE_IMAGES images. While its warps multiply CHANNELS channels of the source, the next ones are on their way.
+// Convolutions of channels-first images on tensor cores, forward and backward data: bf16, f16 and f32, with sums in f32. A
+// block computes FILTERS rows (channels of the result) at TILE_W x TILE_H pixels of TILE_IMAGES images. While its warps
+// multiply CHANNELS channels of the source, the next ones are on their way.
 
 #define PIXELS (TILE_W * TILE_H * TILE_IMAGES)
 #define WARP_F (FILTERS / WARPS_F)
 #define WARP_P (PIXELS / WARPS_P)
 #define ROWS (WARP_F / 16)
 #define COLUMNS (WARP_P / 8)
-
-#if KIND == 0
-#define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-#elif KIND == 1
-#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
-#else
-#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-#endif
-__device__ __forceinline__ void multiply(const unsigned* a, const unsigned* b, float* sum) {
-  asm(MMA " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-// Four blocks of eight lines by four words.
-__device__ __forceinline__ void load_filters(const unsigned* line, unsigned* part) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])
-               : "r"((unsigned)__cvta_generic_to_shared(line)));
-}
 
 // What this lane's pixels see.
 struct Windows {
@@ -49,54 +29,73 @@ struct Windows {
   }
 };
 
-// Adds what one chunk contributes. `lines` are those of this lane; patches of the second stage are `moved` bytes behind.
-__device__ __forceinline__ void multiply_chunk(const unsigned* lines, const unsigned* taps, const Depth& depth,
-                                               const Windows& windows, int moved, float sum[ROWS][COLUMNS][4]) {
-#pragma unroll 2
-  for (int step = 0; step < depth.steps; ++step) {
-    unsigned a[ROWS][4];
+// Adds what one step of the tensor cores contributes.
+__device__ __forceinline__ void multiply_step(const unsigned* lines, const unsigned* taps, const Depth& depth,
+                                              const Windows& windows, int moved, float sum[ROWS][COLUMNS][4]) {
+  unsigned a[ROWS][PARTS][4];
 #pragma unroll
-    for (int i = 0; i < ROWS; ++i) load_filters(lines + i * 16 * depth.line + step * MMA_WORDS, a[i]);
-    unsigned place[2], mask[2];
+  for (int i = 0; i < ROWS; ++i) load_parts(lines + i * 16 * depth.line, a[i]);
+  unsigned place[2], mask[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const unsigned tap = taps[threadIdx.x % 4 + i * 4];
+    place[i] = (tap & ~3u) + moved;
+    mask[i] = (tap & 2) ? 0u : (tap & 1) ? 0xffffu : ~0u;
+  }
+#pragma unroll
+  for (int j = 0; j < COLUMNS; ++j) {
+    unsigned b[PARTS][2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const unsigned tap = taps[step * MMA_WORDS + threadIdx.x % 4 + i * 4];
-      place[i] = (tap & ~3u) + moved;
-      mask[i] = (tap & 2) ? 0u : (tap & 1) ? 0xffffu : ~0u;
+      unsigned parts[PARTS];
+      split(*(const unsigned*)(windows.first[j] + place[i]) & mask[i], parts);
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) b[part][i] = parts[part];
     }
 #pragma unroll
-    for (int j = 0; j < COLUMNS; ++j) {
-      unsigned b[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        b[i] = *(const unsigned*)(windows.first[j] + place[i]) & mask[i];
-#if KIND == 0
-        b[i] = operand_of(__uint_as_float(b[i]));
-#endif
-      }
-#pragma unroll
-      for (int i = 0; i < ROWS; ++i) multiply(a[i], b, sum[i][j]);
-    }
+    for (int i = 0; i < ROWS; ++i) multiply_parts(a[i], b, sum[i][j]);
   }
 }
 
-// Where the results of a block go: pixels of one phase, from the first one on.
+// Adds what one chunk contributes. `lines` are those of this lane; patches of the second stage are `moved` bytes behind.
+__device__ __forceinline__ void multiply_chunk(const unsigned* lines, const unsigned* taps, const Depth& depth,
+                                               const Windows& windows, int moved, float sum[ROWS][COLUMNS][4]) {
+#if PARTS == 2
+  for (int first = 0; first < depth.steps; first += STEPS_OF_SUM) {
+    float sum_of_steps[ROWS][COLUMNS][4] = {};
+    const int end = min(first + STEPS_OF_SUM, depth.steps);
+#pragma unroll 2
+    for (int step = first; step < end; ++step) {
+      multiply_step(lines + step * MMA_WORDS, taps + step * MMA_WORDS, depth, windows, moved, sum_of_steps);
+    }
+    add<ROWS * COLUMNS * 4>(&sum_of_steps[0][0][0], &sum[0][0][0]);
+  }
+#else
+#pragma unroll 2
+  for (int step = 0; step < depth.steps; ++step) {
+    multiply_step(lines + step * MMA_WORDS, taps + step * MMA_WORDS, depth, windows, moved, sum);
+  }
+#endif
+}
+
+// Where the results of a block go: pixels of one window, from the first one on.
 struct Results {
   ELEMENT* result;
   const ELEMENT* bias;
   float* partial;  // Of this split; where depth is not split not read.
   int image, y, x;
-  int first_filter, group;
-  int phase_h, phase_w;
+  int first_row, group, window;
   long long stride_n, stride_c, stride_h;
 
-  // Two neighbours of one channel, at `pixel` of the tile.
-  __device__ __forceinline__ void put(const Sizes& sizes, int filter, int pixel, float first, float second) const {
-    const int at_x = (x + pixel % TILE_W) * sizes.step_w + phase_w;
-    const int at_y = (y + pixel / TILE_W % TILE_H) * sizes.step_h + phase_h;
+  // Two neighbours of one row, at `pixel` of the tile.
+  __device__ __forceinline__ void put(const Sizes& sizes, int row, int pixel, float first, float second) const {
+    const Rows rows(sizes);
+    const int phase = rows.phase(row, window);
+    const int at_x = (x + pixel % TILE_W) * sizes.step_w + phase % sizes.step_w;
+    const int at_y = (y + pixel / TILE_W % TILE_H) * sizes.step_h + phase / sizes.step_w;
     const int at_image = image + pixel / (TILE_W * TILE_H);
-    if (filter >= sizes.filters || at_y >= sizes.result_h || at_image >= sizes.batch) return;
-    const int channel = group * sizes.filters + filter;
+    if (row >= rows.count || at_y >= sizes.result_h || at_image >= sizes.batch) return;
+    const int channel = group * sizes.filters + rows.filter(row);
     const bool has_first = at_x < sizes.result_w;
     const bool has_second = at_x + sizes.step_w < sizes.result_w;
 #if SPLIT_K > 1
@@ -180,9 +179,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int image = blockIdx.x / tiles_w / tiles_h * TILE_IMAGES;
   const int split = blockIdx.z % SPLIT_K;
   const int group = blockIdx.z / SPLIT_K % groups;
-  const int phase = blockIdx.z / SPLIT_K / groups;
-  const Phase vertical(phase / step_w, filter_h, pad_h, step_h, dilation_h);
-  const Phase horizontal(phase % step_w, filter_w, pad_w, step_w, 1);
+  const int window = blockIdx.z / SPLIT_K / groups;
+  const Phase vertical(window / step_w, filter_h, pad_h, step_h, dilation_h);
+  const Phase horizontal(window % step_w, filter_w, pad_w, step_w, 1);
   const int chunks = ceil_div(channels, CHANNELS);
   const int chunks_of_split = ceil_div(chunks, SPLIT_K);
 
@@ -193,24 +192,24 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                          source_h, source_w, source_stride_n, source_stride_c, source_stride_h, whole_words};
   const Depth depth(vertical.taps, horizontal.taps);
   const unsigned* const packed =
-      workspace + (((long long)phase * groups + group) * gridDim.y + blockIdx.y) * chunks * FILTERS * depth.line;
+      workspace + (((long long)window * groups + group) * gridDim.y + blockIdx.y) * chunks * FILTERS * depth.line;
   float sum[ROWS][COLUMNS][4] = {};
   sum_chunks(origin, packed, sizes, vertical, horizontal, split * chunks_of_split,
              min(chunks, (split + 1) * chunks_of_split), sum);
 
   float* const partial = (float*)(workspace + packed_words) + (long long)split * batch * groups * filters * result_h * result_w;
-  const Results results = {result, bias, partial, image, y, x, (int)blockIdx.y * FILTERS, group, phase / step_w,
-                           phase % step_w, result_stride_n, result_stride_c, result_stride_h};
+  const Results results = {result, bias, partial, image, y, x, (int)blockIdx.y * FILTERS, group, window,
+                           result_stride_n, result_stride_c, result_stride_h};
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
-    const int filter = results.first_filter + warp % WARPS_F * WARP_F + i * 16 + lane / 4;
+    const int row = results.first_row + warp % WARPS_F * WARP_F + i * 16 + lane / 4;
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) {
       const int pixel = warp / WARPS_F * WARP_P + j * 8 + lane % 4 * 2;
-      results.put(sizes, filter, pixel, sum[i][j][0], sum[i][j][1]);
-      results.put(sizes, filter + 8, pixel, sum[i][j][2], sum[i][j][3]);
+      results.put(sizes, row, pixel, sum[i][j][0], sum[i][j][1]);
+      results.put(sizes, row + 8, pixel, sum[i][j][2], sum[i][j][3]);
     }
   }
 }
