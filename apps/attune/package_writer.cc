@@ -16,48 +16,56 @@
 namespace attune {
 namespace {
 
-// Compiles into the user's cache what is not there, and copies it to the package.
-class KernelPacker {
+// Kernels that a package should hold, each recipe once.
+class KernelList {
  public:
-  KernelPacker(const Place& place, KernelCache& own, KernelCache& package)
-      : place_(place), package_(package), builder_(own) {}
+  explicit KernelList(const Place& place) : place_(place) {}
 
-  Status Pack(const Problem& problem, const Candidate& candidate) {
+  Status Add(const Problem& problem, const Candidate& candidate, bool is_winner) {
     const Solver* solver = FindSolver(place_.backend->solvers(), candidate.solver);
     if (solver == nullptr || !solver->traits().compiles) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+    ATTUNE_ASSIGN_OR_RETURN(BuildRecipe recipe,
                             solver->Recipe(problem, candidate.config, place_.target));
     if (!keys_.insert(KernelCacheKey(recipe)).second) return Status::Ok();
-    const BuildOutcome outcome = builder_.Build({solver, problem, candidate.config}, place_.target);
-    const Artifact* artifact = outcome.artifact();
-    if (artifact == nullptr) {
-      return Unavailable(
-          fmt::format("{} cannot be built: {}", Text(candidate), outcome.failure()->message));
-    }
-    return package_.Store(recipe, *artifact);
+    kernels_.push_back({solver, problem, candidate, std::move(recipe), is_winner});
+    return Status::Ok();
   }
 
-  // Of every solver that serves any size with one build, so that a shape that was never tuned needs
-  // no compiler either.
-  Status PackDynamic(const Problem& problem) {
+  Status AddDynamic(const Problem& problem) {
     for (const auto& solver : place_.backend->solvers()) {
       const SolverTraits& traits = solver->traits();
       if (!traits.dynamic || !traits.compiles) continue;
       if (!solver->IsApplicable(problem, place_.target).ok()) continue;
       ATTUNE_ASSIGN_OR_RETURN(Config config, solver->DefaultConfig(problem, place_.target));
-      ATTUNE_RETURN_IF_ERROR(Pack(problem, {solver->id(), std::move(config)}));
+      ATTUNE_RETURN_IF_ERROR(Add(problem, {solver->id(), std::move(config)}, false));
     }
     return Status::Ok();
   }
 
-  size_t count() const { return keys_.size(); }
+  std::vector<PackageKernel> Take() { return std::move(kernels_); }
 
  private:
   const Place& place_;
-  KernelCache& package_;
-  Builder builder_;
+  std::vector<PackageKernel> kernels_;
   std::set<Fingerprint> keys_;
 };
+
+// Compiles into the user's cache what is not there, and copies it to the package.
+Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, KernelCache& package) {
+  const OpenedKernelCache own = OpenDefaultKernelCache();
+  Builder builder(*own.cache);
+  for (const PackageKernel& kernel : kernels) {
+    const BuildOutcome outcome =
+        builder.Build({kernel.solver, kernel.problem, kernel.candidate.config}, target);
+    const Artifact* artifact = outcome.artifact();
+    if (artifact == nullptr) {
+      return Unavailable(fmt::format("{} cannot be built: {}", Text(kernel.candidate),
+                                     outcome.failure()->message));
+    }
+    ATTUNE_RETURN_IF_ERROR(package.Store(kernel.recipe, *artifact));
+  }
+  return Status::Ok();
+}
 
 // The folder of a package that is being made; emptied again unless it is kept.
 class NewFolder {
@@ -101,6 +109,17 @@ class NewFolder {
 
 }  // namespace
 
+Result<std::vector<PackageKernel>> KernelsOf(
+    const Place& place, const std::vector<std::pair<Problem, Candidate>>& winners,
+    const std::vector<Problem>& problems) {
+  KernelList list(place);
+  for (const auto& [problem, candidate] : winners) {
+    ATTUNE_RETURN_IF_ERROR(list.Add(problem, candidate, true));
+  }
+  for (const Problem& problem : problems) ATTUNE_RETURN_IF_ERROR(list.AddDynamic(problem));
+  return list.Take();
+}
+
 Result<WrittenPackage> WritePackage(const PackageContent& content,
                                     const std::filesystem::path& folder) {
   ATTUNE_ASSIGN_OR_RETURN(const auto made, NewFolder::Make(folder));
@@ -110,20 +129,14 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
       written.problems,
       WritePackagedIndex(content.records, content.tag, place.target, SelectionAt(place), folder));
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, FolderKernelCache::Open(folder / "kernels"));
-  const OpenedKernelCache own = OpenDefaultKernelCache();
-  KernelPacker packer(place, *own.cache, *kernels);
   for (const auto& [problem, candidate] : content.winners) {
-    if (FindSolver(place.backend->solvers(), candidate.solver) == nullptr) {
-      written.left_out.push_back(
-          fmt::format("{} for {} is not served: there is no such solver here.", Text(candidate),
-                      Text(problem)));
-      continue;
-    }
-    ATTUNE_RETURN_IF_ERROR(packer.Pack(problem, candidate));
+    if (FindSolver(place.backend->solvers(), candidate.solver) != nullptr) continue;
+    written.left_out.push_back(fmt::format("{} for {} is not served: there is no such solver here.",
+                                           Text(candidate), Text(problem)));
   }
-  for (const Problem& problem : content.problems) {
-    ATTUNE_RETURN_IF_ERROR(packer.PackDynamic(problem));
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<PackageKernel> packed,
+                          KernelsOf(place, content.winners, content.problems));
+  ATTUNE_RETURN_IF_ERROR(Pack(packed, place.target, *kernels));
   Manifest manifest;
   manifest.attune_version = std::string(ProgramVersion());
   manifest.created = fmt::format(
@@ -131,7 +144,7 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   manifest.target = Text(place.target);
   ATTUNE_ASSIGN_OR_RETURN(written.sha256, SealPackage(folder, manifest));
-  written.kernels = packer.count();
+  written.kernels = packed.size();
   made->Keep();
   return written;
 }

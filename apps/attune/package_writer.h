@@ -26,6 +26,22 @@ struct PackageContent {
   std::vector<Problem> problems;
 };
 
+// One that a package should hold.
+struct PackageKernel {
+  const Solver* solver = nullptr;
+  Problem problem;
+  Candidate candidate;
+  BuildRecipe recipe;
+  bool is_winner = false;  // Or else a default that serves any size.
+};
+
+// The kernels of `winners`, and for each of `problems` the default of every solver that serves any
+// size with one build, so that a shape that was never tuned needs no compiler either: each recipe
+// once, winners first. Winners whose solver is not here have none.
+Result<std::vector<PackageKernel>> KernelsOf(
+    const Place& place, const std::vector<std::pair<Problem, Candidate>>& winners,
+    const std::vector<Problem>& problems);
+
 struct WrittenPackage {
   int64_t problems = 0;
   size_t kernels = 0;

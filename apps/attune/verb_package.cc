@@ -1,4 +1,4 @@
-// attune package: makes, checks and shows packages of records and compiled kernels.
+// attune package: makes, checks, lints and shows packages of records and compiled kernels.
 
 #include <memory>
 #include <utility>
@@ -8,7 +8,9 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/package_lint.h"
 #include "apps/attune/package_writer.h"
+#include "apps/attune/session/solver_survey.h"
 #include "apps/attune/terminal.h"
 #include "apps/attune/verbs.h"
 #include "attune/package/package_folder.h"
@@ -72,6 +74,39 @@ Result<int> RunShow(Application& application, const PackageOptions& options) {
   return kExitDone;
 }
 
+Json JsonOf(const PackageOptions& options, const std::vector<PackageFinding>& findings) {
+  Json json = {{"folder", options.folder}, {"findings", Json::array()}};
+  for (const PackageFinding& finding : findings) {
+    json["findings"].push_back({{"fault", Name(finding.fault)}, {"subject", finding.subject}});
+  }
+  return json;
+}
+
+Result<int> RunLint(Application& application, const PackageOptions& options) {
+  const PackageReference reference{options.folder, options.sha256};
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
+  ATTUNE_ASSIGN_OR_RETURN(const Target target, ParseTarget(manifest.target));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const SessionPlace found,
+      FindTargetPlace(application, fmt::format("package '{}'", options.folder), target));
+  Place place;
+  place.backend = found.backend;
+  place.target = target;
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<PackageFinding> findings,
+                          LintPackage(reference, place));
+  if (options.json) {
+    application.out().Print(Dump(JsonOf(options, findings)));
+  } else {
+    application.out().Print(
+        fmt::format("{}: {} findings\n", Printable(options.folder), findings.size()));
+    for (const PackageFinding& finding : findings) {
+      application.out().Print(
+          fmt::format("{:<22}  {}\n", Name(finding.fault), Printable(finding.subject)));
+    }
+  }
+  return findings.empty() ? kExitDone : kExitPartly;
+}
+
 }  // namespace
 
 void AddPackageVerb(CLI::App& program, Invocation& invocation) {
@@ -79,7 +114,8 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb =
       AddVerb(program, "package", "Make, check or show a package of choices and compiled kernels",
               "  attune package create --tag resnet50 --device opencl:0 -o /opt/model/attune\n"
-              "  attune package verify /opt/model/attune\n");
+              "  attune package verify /opt/model/attune\n"
+              "  attune package lint /opt/model/attune\n");
   verb->require_subcommand(1);
   CLI::App* create = verb->add_subcommand("create", "Make a package of a tag");
   create->fallthrough();
@@ -105,6 +141,14 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
     invocation.run = [options](Application& application) {
       return RunVerify(application, *options);
     };
+  });
+  CLI::App* lint = verb->add_subcommand(
+      "lint", "Verify, then name the kernels that are missing, and those that nobody loads");
+  lint->add_option("folder", options->folder, "The package")->required();
+  lint->add_option("--sha256", options->sha256, "Hash that the manifest has to have");
+  AddJsonFlag(*lint, options->json);
+  lint->callback([&invocation, options] {
+    invocation.run = [options](Application& application) { return RunLint(application, *options); };
   });
   CLI::App* show = verb->add_subcommand("show", "Print what a package says of itself");
   show->add_option("folder", options->folder, "The package")->required();

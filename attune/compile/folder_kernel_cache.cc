@@ -141,8 +141,12 @@ Result<std::unique_ptr<FolderKernelCache>> FolderKernelCache::Open(
   return std::unique_ptr<FolderKernelCache>(new FolderKernelCache(folder, options));
 }
 
+std::string KernelFileName(const BuildRecipe& recipe) {
+  return fmt::format("{}{}", KernelCacheKey(recipe).ToHex(), kKernelSuffix);
+}
+
 fs::path FolderKernelCache::PathOf(const BuildRecipe& recipe) const {
-  return folder_ / (KernelCacheKey(recipe).ToHex() + std::string(kKernelSuffix));
+  return folder_ / KernelFileName(recipe);
 }
 
 std::optional<Artifact> FolderKernelCache::Find(const BuildRecipe& recipe) {

@@ -32,6 +32,8 @@ struct KernelCacheCounters {
 // The name of a recipe's entry: a hash of every field of `recipe`, of their boundaries, and of the
 // version of the cache format.
 Fingerprint KernelCacheKey(const BuildRecipe& recipe);
+// The file of that entry in its folder.
+std::string KernelFileName(const BuildRecipe& recipe);
 
 // The right to compile a recipe, given back when it goes.
 struct BuildTurn {

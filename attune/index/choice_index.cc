@@ -77,7 +77,7 @@ Result<std::optional<ProblemRow>> FindRow(const IndexFile& file, const Problem& 
   return found == text ? row : std::nullopt;
 }
 
-Result<Problem> ReadProblemOf(const IndexFile& file, uint32_t number) {
+Result<Problem> ReadProblemOf(const IndexFile& file, uint64_t number) {
   ATTUNE_ASSIGN_OR_RETURN(const ProblemRow row, file.ProblemAt(number));
   ATTUNE_ASSIGN_OR_RETURN(const std::string_view text,
                           file.TextAt(row.text_offset, row.text_bytes));
@@ -176,6 +176,10 @@ Result<std::vector<Neighbour>> ChoiceIndex::Nearest(const Problem& problem, size
     neighbours.push_back({std::move(found), point.distance});
   }
   return neighbours;
+}
+
+Result<Problem> ChoiceIndex::ProblemAt(int64_t number) const {
+  return ReadProblemOf(*file_, static_cast<uint64_t>(number));
 }
 
 std::string_view ChoiceIndex::bytes() const { return file_->bytes(); }

@@ -47,6 +47,8 @@ class ChoiceIndex final : public ChoiceSource {
   Result<std::vector<Neighbour>> Nearest(const Problem& problem, size_t limit,
                                          double max_distance) const override;
   int64_t problem_count() const override;
+  // Problem `number` of problem_count(), in the order of their fingerprints.
+  Result<Problem> ProblemAt(int64_t number) const;
   // The first candidate of the newest choice, unparsed, or nothing: for who only names it.
   Result<std::optional<RankedText>> FindBest(const Problem& problem) const;
 

@@ -220,6 +220,13 @@ def golden_versions(attune):
     program.check(written["problems"] == 2 and written["approved"] and written["kernels"] > 0,
                   written)
     attune.run("package", "verify", "package")
+    program.check(attune.json("package", "lint", "package") == {"folder": "package", "findings": []},
+                  "A package with its kernels lacks some.")
+    attune.json("golden", "export", "1", "-o", "choices", *DB)
+    out, _ = attune.run("package", "lint", "choices", "--json", status=3)
+    findings = json.loads(out)["findings"]
+    program.check({finding["fault"] for finding in findings} >= {"missing_kernel"} and
+                  any("fake.tiled" in finding["subject"] for finding in findings), findings)
     packed = attune.json("package", "create", "--session", "may", "-o", "of_session", *DB)
     program.check(packed["problems"] == 2, packed)
     attune.run("golden", "rollback", "1", "--reason", "too slow", *DB)

@@ -53,10 +53,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
                                           withdrawn->name, withdrawn->withdrawn_because));
   }
   ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(golden.entries, options.target));
-  Session asked;
-  asked.name = golden.version.name;
-  asked.terms = {target.backend, target.arch, target, {}};
-  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace found, FindSessionPlace(application, asked));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const SessionPlace found,
+      FindTargetPlace(application, fmt::format("golden version '{}'", golden.version.name),
+                      target));
   Place place;
   place.backend = found.backend;
   place.target = target;

@@ -116,29 +116,42 @@ SessionPlace SessionPlaceAt(const Place& place) {
   return {place.backend, nullptr, place.device_spec, place.target, place.environment};
 }
 
-Result<SessionPlace> FindSessionPlace(Application& application, const Session& session) {
+namespace {
+
+Result<SessionPlace> FindPlaceFor(Application& application, const std::string& asks_for,
+                                  const SessionTerms& terms) {
   const BackendList& backends = application.backends().list;
   for (const auto& backend : backends) {
-    if (backend->name() != session.terms.backend) continue;
+    if (backend->name() != terms.backend) continue;
     for (const DeviceReport& report : backend->Devices()) {
-      if (!report.reason.empty() || !Fits(session.terms, report.target)) continue;
+      if (!report.reason.empty() || !Fits(terms, report.target)) continue;
       ATTUNE_ASSIGN_OR_RETURN(const Place found, FindPlace(backends, report.spec));
       return SessionPlaceAt(found);
     }
   }
-  auto compile_place = FindCompilePlace(session.terms.arch);
+  auto compile_place = FindCompilePlace(terms.arch);
   if (!compile_place.ok()) {
     return NotFound(fmt::format(
-        "Nothing here is of session '{}', which is for {} of {}. 'attune devices' lists what there "
-        "is. {}",
-        session.name, session.terms.arch, session.terms.backend, compile_place.error().message()));
+        "Nothing here is of {}, which is for {} of {}. 'attune devices' lists what there is. {}",
+        asks_for, terms.arch, terms.backend, compile_place.error().message()));
   }
   SessionPlace place;
   place.owned = std::move(compile_place->backend);
   place.backend = place.owned.get();
-  place.target = session.terms.target.value_or(compile_place->target);
+  place.target = terms.target.value_or(compile_place->target);
   place.environment = place.backend->DescribeEnvironment();
   return place;
+}
+
+}  // namespace
+
+Result<SessionPlace> FindSessionPlace(Application& application, const Session& session) {
+  return FindPlaceFor(application, fmt::format("session '{}'", session.name), session.terms);
+}
+
+Result<SessionPlace> FindTargetPlace(Application& application, const std::string& asks_for,
+                                     const Target& target) {
+  return FindPlaceFor(application, asks_for, {target.backend, target.arch, target, {}});
 }
 
 Environment FixedHere(const Backend& backend, const Environment& environment) {

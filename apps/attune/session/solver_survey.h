@@ -30,6 +30,10 @@ SessionPlace SessionPlaceAt(const Place& place);
 // kNotFound if nothing here is of the session's architecture.
 Result<SessionPlace> FindSessionPlace(Application& application, const Session& session);
 
+// The place of `target`, which `asks_for` it ("golden version '1'"). kNotFound as above.
+Result<SessionPlace> FindTargetPlace(Application& application, const std::string& asks_for,
+                                     const Target& target);
+
 // What a session fixes of the environment of `backend` (FixedPart): code of solvers is what
 // Backend::Libraries() does not report as somebody's library.
 Environment FixedHere(const Backend& backend, const Environment& environment);
