@@ -216,6 +216,14 @@ def golden_versions(attune):
     program.check({(entry["reason"], entry["session"]) for entry in shown} == {("forced", "slow")},
                   shown)
 
+    out, err = attune.run("miopen", "export", "--session", "may", "--find-db", "-o",
+                          "all.fdb.txt", *DB, status=1)
+    program.check("The problem is no convolution." in err and "none is for a find-db" in err, err)
+    program.check(not (attune.folder / "all.fdb.txt").exists(), "An empty database.")
+    _, err = attune.run("miopen", "export", "--golden", "1", "--perf-db", "-o", "all.db",
+                        *DB, status=1)
+    program.check("golden version '1'" in err, err)
+
     written = attune.json("golden", "export", "1", "--with-kernels", "-o", "package", *DB)
     program.check(written["problems"] == 2 and written["approved"] and written["kernels"] > 0,
                   written)

@@ -1,4 +1,4 @@
-// attune miopen export: databases for MIOpen, of what was imported.
+// attune miopen export: databases for MIOpen, of what was imported or measured.
 
 #include <algorithm>
 #include <map>
@@ -6,17 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/miopen/measured.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
 #include "attune/miopen/import_lines.h"
 #include "attune/miopen/imported_choice.h"
+#include "attune/miopen/measured_db.h"
 #include "storage/miopen/kernel_table.h"
 
 namespace attune::miopen {
 namespace {
 
 struct ExportOptions {
-  std::string target;
+  std::string session;
+  std::string golden;
+  std::string target;  // The GPU that something was imported for, or a target of `golden`.
   bool find_db = false;
   bool perf_db = false;
   bool kernel_db = false;
@@ -102,7 +106,7 @@ Result<size_t> Export(ImportStore& imports, const ExportOptions& options) {
   return options.perf_db ? ExportPerfDb(text, options) : ExportFindDb(text, options.form);
 }
 
-Result<int> RunExport(Application& application, const ExportOptions& options) {
+Result<int> ExportImported(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());
   if (imports == nullptr) {
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
@@ -118,15 +122,122 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   return kExitDone;
 }
 
+// "session 'may'".
+std::string SourceText(const ExportOptions& options) {
+  return options.golden.empty() ? fmt::format("session '{}'", options.session)
+                                : fmt::format("golden version '{}'", options.golden);
+}
+
+// kInvalidArgument if the name of the output is of another kind of database, or of a GPU of another
+// architecture than `measured`, which MIOpen would take it for.
+Status CheckOutput(const ExportOptions& options, const MeasuredResults& measured) {
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(options.form.file));
+  const DatabaseKind kind = options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb;
+  if (name.kind != kind) {
+    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}.", options.form.file,
+                                       Name(name.kind), Name(kind)));
+  }
+  const auto gpu = ParseTargetName(name.target);
+  if (!gpu.ok() || gpu->arch == measured.arch.substr(0, measured.arch.find(':'))) {
+    return Status::Ok();
+  }
+  return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.",
+                                     options.form.file, gpu->arch, SourceText(options),
+                                     measured.arch));
+}
+
+// How many records there are; nothing is written if there are none.
+Result<size_t> WriteMeasured(const ExportOptions& options, const MeasuredResults& measured,
+                             LeftOut& left_out) {
+  if (options.perf_db) {
+    PerfTables tables;
+    tables.targets.push_back({"", PerfDbOf(measured.results, left_out)});
+    const size_t count = tables.targets.front().db.records.size();
+    if (count > 0) ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+    return count;
+  }
+  const FindDb db = FindDbOf(measured.results, left_out);
+  if (db.records.empty()) return size_t{0};
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, GenerationFor(options.form, db), options.form.file));
+  return db.records.size();
+}
+
+void PrintMeasured(Application& application, const ExportOptions& options, size_t count,
+                   const LeftOut& left_out) {
+  if (!options.json) {
+    application.out().Print(fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
+                                        count, Printable(SourceText(options))));
+    return;
+  }
+  Json reasons = Json::array();
+  for (const auto& [reason, results] : left_out) {
+    reasons.push_back({{"reason", reason}, {"results", results}});
+  }
+  application.out().Print(Dump({{"output", options.form.file},
+                                {"kind", KindOf(options)},
+                                {"session", options.session},
+                                {"golden", options.golden},
+                                {"records", count},
+                                {"left_out", std::move(reasons)}}));
+}
+
+Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
+  if (options.kernel_db) {
+    return InvalidArgument(
+        "Kernels of MIOpen's are in no session and no golden version: --kernel-db is of what was "
+        "imported, which --target names.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const MeasuredResults measured,
+                          options.golden.empty()
+                              ? MeasuredInSession(application)
+                              : MeasuredInGolden(application, options.golden, options.target));
+  ATTUNE_RETURN_IF_ERROR(CheckOutput(options, measured));
+  LeftOut left_out;
+  ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
+  if (count > 0) PrintMeasured(application, options, count, left_out);
+  application.out().Flush();
+  for (const auto& [reason, results] : left_out) {
+    application.err().Print(fmt::format("Left out: {} results: {}\n", results, Printable(reason)));
+  }
+  if (count > 0) return left_out.empty() ? kExitDone : kExitPartly;
+  return FailedPrecondition(
+      fmt::format("Of the {} results of {} none is for a {} of MIOpen's, so "
+                  "nothing was written.",
+                  measured.results.size(), SourceText(options),
+                  Name(options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb)));
+}
+
+// What is to be exported: of a session, of a golden version (of one of its targets), or imported.
+Result<int> RunExport(Application& application, const ExportOptions& options) {
+  const bool is_measured = !options.session.empty() || !options.golden.empty();
+  return is_measured ? ExportMeasured(application, options) : ExportImported(application, options);
+}
+
+void AddSourceOptions(CLI::App& verb, ExportOptions& options, Invocation& invocation) {
+  auto* source = verb.add_option_group("source", "What to write, at least one of");
+  CLI::Option* target = source->add_option(
+      "--target", options.target,
+      "What was imported for this GPU: gfx906_60, gfx90a68; with --golden one of its targets");
+  CLI::Option* session = AddSessionOption(*source, options.session, invocation,
+                                          "What was measured with MIOpen's solvers in the session");
+  CLI::Option* golden =
+      source->add_option("--golden", options.golden, "The same in this golden version")
+          ->type_name("VERSION");
+  session->excludes(target)->excludes(golden);
+  source->require_option(1, 2);
+}
+
 }  // namespace
 
 void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* verb =
-      AddVerb(miopen, "export", "Write databases for MIOpen of what was imported",
+      AddVerb(miopen, "export", "Write databases for MIOpen of what was imported or measured",
               "  attune miopen export --target gfx906_60 --find-db -o gfx906_60.HIP.fdb.txt\n"
-              "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt");
-  verb->add_option("--target", options->target, "The GPU: gfx906_60, gfx90a68")->required();
+              "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
+              "Exit status: 0, or 3 if something that was measured cannot be written, as results "
+              "of solvers that\nare not MIOpen's.");
+  AddSourceOptions(*verb, *options, invocation);
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
@@ -135,8 +246,9 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   verb->add_option("-o,--output", options->form.file, "Where it goes")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--generation", options->form.generation,
-                   "Of a find-db: 1 or 2 (default: that of what was imported)")
+  verb->add_option(
+          "--generation", options->form.generation,
+          "Of a find-db: 1 or 2 (default: that of what was imported; 2 of what was measured)")
       ->check(CLI::Range(1, 2));
   verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
       ->check(CLI::IsMember({"1.0.0", "1.1.0"}))

@@ -46,13 +46,9 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
 }
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
-  if (const GoldenVersion* withdrawn = FindWithdrawn(versions, golden.version)) {
-    return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
-                                          withdrawn->name, withdrawn->withdrawn_because));
-  }
-  ATTUNE_ASSIGN_OR_RETURN(const Target target, TargetOf(golden.entries, options.target));
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenForTarget golden,
+                          OpenGoldenFor(application, options.name, options.target));
+  const Target& target = golden.target;
   ATTUNE_ASSIGN_OR_RETURN(
       const SessionPlace found,
       FindTargetPlace(application, fmt::format("golden version '{}'", golden.version.name),
@@ -61,12 +57,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   place.backend = found.backend;
   place.target = target;
   place.environment = found.environment;
-  std::vector<GoldenEntry> entries = golden.entries;
-  std::erase_if(entries, [&](const GoldenEntry& entry) { return entry.target != target; });
-  const auto records = RecordsOf(entries, application.all_records());
+  const auto records = RecordsOf(golden.entries, application.all_records());
   PackageContent content{*records, "", place, {}, {}};
   if (options.with_kernels) {
-    for (const GoldenEntry& entry : entries) {
+    for (const GoldenEntry& entry : golden.entries) {
       content.winners.emplace_back(entry.problem, entry.candidate);
       content.problems.push_back(entry.problem);
     }
@@ -95,6 +89,23 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
 }
 
 }  // namespace
+
+Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::string& name,
+                                      const std::string& target) {
+  ATTUNE_ASSIGN_OR_RETURN(OpenedGolden opened, OpenGolden(application, name));
+  ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
+  if (const GoldenVersion* withdrawn = FindWithdrawn(versions, opened.version)) {
+    return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
+                                          withdrawn->name, withdrawn->withdrawn_because));
+  }
+  GoldenForTarget golden;
+  ATTUNE_ASSIGN_OR_RETURN(golden.target, TargetOf(opened.entries, target));
+  std::erase_if(opened.entries,
+                [&](const GoldenEntry& entry) { return entry.target != golden.target; });
+  golden.version = std::move(opened.version);
+  golden.entries = std::move(opened.entries);
+  return golden;
+}
 
 void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();

@@ -1,0 +1,206 @@
+// `attune miopen export` of a session and of a golden version whose results are of MIOpen's
+// solvers, over a real database, and back through the importer.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/attune/verbs.h"
+#include "attune/miopen/conv_keys.h"
+#include "attune/miopen/imported_choice.h"
+#include "attune/miopen/solver_candidate.h"
+#include "storage/miopen/database.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/sample_records.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune::miopen {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kKey = "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-FP32-F";
+
+Target GpuTarget() { return {"hip", "AMD Radeon VII", "gfx906:sramecc-", 60, {}}; }
+
+Trial Final(const Candidate& candidate, double median_ns, int64_t workspace_bytes) {
+  Trial trial;
+  trial.candidate = candidate;
+  trial.role = TrialRole::kFinal;
+  trial.workspace_bytes = workspace_bytes;
+  Measurement measurement;
+  measurement.samples_ns.assign(30, median_ns);
+  measurement.median_ns = median_ns;
+  measurement.low_ns = measurement.high_ns = median_ns;
+  measurement.confidence = 0.99;
+  trial.outcome = std::move(measurement);
+  return trial;
+}
+
+class MeasuredExportTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Session session;
+    session.name = "may";
+    session.created_by = "me@here";
+    session.created_unix_ns = 1;
+    session.terms = {GpuTarget().backend, GpuTarget().arch, GpuTarget(), {}};
+    session_id_ = sessions_->Create(session)->id;
+  }
+
+  // A finished set of the session; the first of `trials` is the default.
+  std::string Measure(std::string_view key, std::vector<Trial> trials) {
+    MeasurementSet set = SampleSet(1, ++started_unix_ns_, random_);
+    set.problem = *ProblemOf(*ReadFindKey(key));
+    set.target = GpuTarget();
+    set.cache = CacheState::kWarm;
+    trials.front().is_default = true;
+    EXPECT_EQ(sessions_->BeginSet(session_id_, set), Status::Ok());
+    EXPECT_EQ(records_->Append(set.id, trials), Status::Ok());
+    EXPECT_EQ(records_->FinishSet(set.id), Status::Ok());
+    return set.id;
+  }
+
+  // An exit status, or the message of a failure.
+  Result<int> Run(const std::string& arguments) {
+    CLI::App program;
+    Invocation invocation;
+    AddMiopenVerb(program, invocation);
+    try {
+      program.parse(arguments);
+    } catch (const CLI::ParseError& error) {
+      return InvalidArgument(error.what());
+    }
+    Application application;
+    application.SetDatabase(path_);
+    application.UseSession(invocation.session);
+    return invocation.run(application);
+  }
+
+  // The exit status.
+  int StatusOf(const std::string& arguments) {
+    const auto status = Run(arguments);
+    EXPECT_TRUE(status.ok()) << status.status().message();
+    return status.ok() ? *status : kExitFailed;
+  }
+
+  std::string FileNamed(const std::string& name) const { return folder_.path() / name; }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() / "attune.db";
+  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
+  std::unique_ptr<RecordStore> records_ = RecordsIn(database_);
+  std::unique_ptr<SessionStore> sessions_ = SessionsIn(database_);
+  std::unique_ptr<GoldenStore> golden_ = GoldenIn(database_);
+  Random random_{7};
+  int64_t session_id_ = 0;
+  int64_t started_unix_ns_ = 0;
+};
+
+std::vector<Trial> ThreeFinals() {
+  return {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
+          Final(CandidateOf({"ConvAsm3x3U", "7,8,4"}), 2e5, 0),
+          Final(CandidateOf({"ConvOclDirectFwd", "8,8"}), 3e5, 0)};
+}
+
+TEST_F(MeasuredExportTest, ASessionsResultsAnswerLikeThoseThatMiopenWrote) {
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 1e5, 4096)});
+  Measure(kKey, ThreeFinals());
+  const std::string times = FileNamed("gfx906_60.HIP.fdb.txt");
+  const std::string parameters = FileNamed("gfx906_60.db");
+
+  EXPECT_EQ(StatusOf("miopen export --session may --find-db -o " + times), kExitDone);
+  EXPECT_EQ(StatusOf("miopen export --session may --perf-db -o " + parameters), kExitDone);
+  ASSERT_EQ(StatusOf("miopen import " + times + " " + parameters), kExitDone);
+
+  const auto answer =
+      AskImports(*ImportsIn(database_), "gfx906_60", Problem(*ProblemOf(*ReadFindKey(kKey))));
+  ASSERT_TRUE(answer.ok() && answer->has_value());
+  const std::vector<ImportedCandidate>& ranking = (*answer)->ranking;
+  ASSERT_EQ(ranking.size(), 3u);
+  EXPECT_EQ(ranking[0].choice, (SolverChoice{"ConvAsm3x3U", "7,8,4"}));
+  EXPECT_DOUBLE_EQ(ranking[0].time_ns, 2e5);
+  EXPECT_EQ(ranking[1].choice, (SolverChoice{"ConvOclDirectFwd", "8,8"}));
+  EXPECT_EQ(ranking[2].choice, (SolverChoice{"GemmFwdRest", ""}));
+  EXPECT_EQ(ranking[2].workspace_bytes, 4096);
+}
+
+TEST_F(MeasuredExportTest, AGoldenVersionHasWhatItSaysAndNothingElse) {
+  const std::string set_id = Measure(kKey, ThreeFinals());
+  GoldenEntry entry;
+  entry.problem = *ProblemOf(*ReadFindKey(kKey));
+  entry.target = GpuTarget();
+  entry.candidate = CandidateOf({"ConvAsm3x3U", "7,8,4"});
+  entry.set_id = set_id;
+  entry.session = "may";
+  entry.median_ns = entry.low_ns = entry.high_ns = 2e5;
+  entry.added_by = "me@here";
+  const auto version = golden_->Create("1", "", "me@here");
+  ASSERT_EQ(golden_->Add(version->id, std::vector{entry}, 0), Status::Ok());
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_EQ(StatusOf("miopen export --golden 1 --target gfx906:sramecc- --find-db -o " + file),
+            kExitDone);
+
+  const auto written = ReadDatabase(file);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  ASSERT_EQ(written->find_db()->records.size(), 1u);
+  ASSERT_EQ(written->find_db()->records[0].items.size(), 1u);
+  EXPECT_EQ(written->find_db()->records[0].items[0].solver, "ConvAsm3x3U");
+  ASSERT_EQ(golden_->Withdraw(version->id, "me@here", "wrong"), Status::Ok());
+  EXPECT_THAT(Run("miopen export --golden 1 --find-db -o " + file).status().message(),
+              HasSubstr("rolled back"));
+}
+
+TEST_F(MeasuredExportTest, WhatIsLeftOutIsTold) {
+  std::vector<Trial> trials = ThreeFinals();
+  trials.push_back(Final({{"hip.conv-direct", 1}, {}}, 1e5, 0));
+  // What failed in its final has no time.
+  Trial failed = trials[1];
+  failed.outcome = Failure{FailureKind::kWrongResult, Phase::kVerify, "NaN"};
+  trials.push_back(failed);
+  Measure(kKey, trials);
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_EQ(StatusOf("miopen export --session may --find-db -o " + file), kExitPartly);
+
+  const auto written = ReadDatabase(file);
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->find_db()->records[0].items.size(), 2u);
+  EXPECT_THAT(written->findings.kept(), IsEmpty());
+}
+
+TEST_F(MeasuredExportTest, WhereNothingIsForMiopenNothingIsWritten) {
+  Measure(kKey, {Final({{"hip.conv-direct", 1}, {}}, 1e5, 0)});
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  const Status status = Run("miopen export --session may --find-db -o " + file).status();
+
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("1 results of session 'may'"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_F(MeasuredExportTest, TheNameOfTheFileHasToFit) {
+  Measure(kKey, ThreeFinals());
+  const auto message = [this](const std::string& arguments) {
+    return Run("miopen export " + arguments).status().message();
+  };
+
+  EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx908_60.HIP.fdb.txt")),
+              HasSubstr("is the name of a database of gfx908"));
+  EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx906_60.db")),
+              HasSubstr("is the name of a perf-db, not of a find-db"));
+  EXPECT_THAT(message("--session may --kernel-db -o " + FileNamed("gfx906.kdb")),
+              HasSubstr("--target"));
+  EXPECT_THAT(message("--session may --target gfx906_60 --find-db -o x"), HasSubstr("excludes"));
+  EXPECT_THAT(message("--find-db -o x"), HasSubstr("is required"));
+}
+
+}  // namespace
+}  // namespace attune::miopen
