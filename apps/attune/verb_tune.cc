@@ -333,7 +333,9 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options) {
   for (size_t i = 0; i < std::min(kShown, summary.troubles.size()); ++i) {
     application.err().Print(fmt::format("failed: {}\n", Printable(summary.troubles[i])));
   }
+  // By name, before the failure that this was: a database that is gone fails in many ways.
   ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
+  ATTUNE_RETURN_IF_ERROR(summary.failure);
   return ExitStatusOf(summary);
 }
 

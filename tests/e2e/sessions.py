@@ -1,9 +1,11 @@
 """Sessions of the program: what they refuse, their jobs through every state, killed workers, stale
 results, two networks; each silent mistake of known book-keeping, shown to be none here."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import time
 
 import program
@@ -160,6 +162,39 @@ def an_interrupted_run_gives_back(attune):
     program.check(jobs(attune, "stopped")[0]["state"] == "queued", "It was not given back.")
 
 
+def a_failing_store_ends_a_run_with_a_summary(attune):
+    """What was done before is told, and what could not be done is not lost."""
+    attune.run("session", "new", "full", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "full", "--problem", problem(70), "--problem",
+               problem(71), "--steps", "perf:measure", "--solvers", "fake.library", *DB)
+    with contextlib.closing(sqlite3.connect(attune.folder / "s.db")) as records:
+        sets = records.execute("SELECT COUNT(*) FROM measurement_set").fetchone()[0]
+        records.execute("CREATE TRIGGER full BEFORE INSERT ON measurement_set WHEN (SELECT COUNT(*)"
+                        f" FROM measurement_set) > {sets} BEGIN SELECT RAISE(ABORT, 'no room'); "
+                        "END")
+        records.commit()
+        out, err = attune.run("tune", "--session", "full", "--json", *PER, *DB, status=1)
+        summary = json.loads(out)
+        program.check(summary["done"] == 1 and summary["given_back"] == 1 and summary["left"] == 1,
+                      summary)
+        program.check("no room" in summary["stopped_because"] and "no room" in err, err)
+        out, err = attune.run("tune", "--session", "full", *PER, *DB, status=1)
+        program.check(out == "0 jobs done, 0 failed, 1 given back, 1 left.\n", out)
+        records.execute("DROP TRIGGER full")
+        records.commit()
+    done = attune.json("tune", "--session", "full", *PER, *DB)
+    program.check(done["done"] == 1 and done["left"] == 0, done)
+
+
+def what_selects_no_job_is_told(attune):
+    for verb, participle in (("cancel", "cancelled"), ("retry", "queued again")):
+        out, err = attune.run("jobs", verb, "--session", "full", "--solver", "fake.libary", *DB,
+                              status=1)
+        program.check(out == "" and err == (
+            f"attune jobs: No job that was asked for can be {participle}; session 'full' has 2 "
+            "done. 'attune jobs list --session full' shows them.\n"), err)
+
+
 def closed_and_unknown(attune):
     attune.run("session", "close", "stopped", *DB)
     _, err = attune.run("tune", "--session", "stopped", *PER, *DB, status=1)
@@ -245,7 +280,7 @@ def golden_versions(attune):
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 closed_and_unknown, networks, golden_versions):
+                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, closed_and_unknown, networks, golden_versions):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

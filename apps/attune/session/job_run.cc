@@ -82,7 +82,8 @@ class JobRunner {
 
   Status Prepare();
   Status RunAll(IndexKeeper& index);
-  Result<JobRunSummary> Finish();
+  // `ran`: what RunAll said.
+  JobRunSummary Finish(const Status& ran);
 
  private:
   bool IsOver() const {
@@ -209,8 +210,12 @@ Status JobRunner::RunAll(IndexKeeper& index) {
     if (!reports.ok()) {
       std::vector<JobReport> back = ReportsOf(jobs, {});
       for (JobReport& report : back) report.state = JobState::kQueued;
-      ATTUNE_RETURN_IF_ERROR(Take(jobs, std::move(back)));
-      return reports.error();
+      const Status given_back = Take(jobs, std::move(back));
+      if (given_back.ok()) return reports.error();
+      return Status(reports.error().code(),
+                    fmt::format("{} The jobs could not be given back either, and stay leased for a "
+                                "minute: {}",
+                                reports.error().message(), given_back.message()));
     }
     const bool was_measured =
         jobs.front().step.work == JobWork::kMeasure && reports->front().set_id != "";
@@ -442,13 +447,19 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
   progress_.Show(progress);
 }
 
-Result<JobRunSummary> JobRunner::Finish() {
-  ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
-  for (const JobStep& step : steps_) {
-    const auto found = counts.steps.find(step);
-    if (found == counts.steps.end()) continue;
-    summary_.left += found->second[static_cast<size_t>(JobState::kQueued)] +
-                     found->second[static_cast<size_t>(JobState::kLeased)];
+JobRunSummary JobRunner::Finish(const Status& ran) {
+  summary_.failure = ran;
+  const Result<JobCounts> counts = jobs_.Count(session_id_, 0);
+  if (counts.ok()) {
+    for (const JobStep& step : steps_) {
+      const auto found = counts->steps.find(step);
+      if (found == counts->steps.end()) continue;
+      *summary_.left += found->second[static_cast<size_t>(JobState::kQueued)] +
+                        found->second[static_cast<size_t>(JobState::kLeased)];
+    }
+  } else {
+    summary_.left = std::nullopt;
+    if (summary_.failure.ok()) summary_.failure = counts.status();
   }
   progress_.Clear();
   return std::move(summary_);
@@ -466,8 +477,7 @@ Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& plac
   ATTUNE_RETURN_IF_ERROR(runner.Prepare());
   const Status ran = runner.RunAll(index);
   index.Finish();
-  ATTUNE_RETURN_IF_ERROR(ran);
-  return runner.Finish();
+  return runner.Finish(ran);
 }
 
 Json ToJson(const JobRunSummary& summary) {
@@ -476,9 +486,10 @@ Json ToJson(const JobRunSummary& summary) {
           {"failed", summary.failed},
           {"given_back", summary.given_back},
           {"lost", summary.lost},
-          {"left", summary.left},
+          {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
           {"problems_without_jobs", summary.problems_without_jobs},
-          {"stopped_because", summary.stopped_because},
+          {"stopped_because",
+           summary.failure.ok() ? summary.stopped_because : summary.failure.message()},
           {"failures", summary.failures},
           {"troubles", summary.troubles}};
 }
@@ -491,7 +502,8 @@ std::string Text(const JobRunSummary& summary) {
   text += fmt::format("{} jobs done, {} failed", summary.done, summary.failed);
   if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
   if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
-  text += fmt::format(", {} left.\n", summary.left);
+  text += summary.left.has_value() ? fmt::format(", {} left.\n", *summary.left)
+                                   : std::string(", and nobody can say how many are left.\n");
   for (const auto& [kind, count] : summary.failures) {
     text += fmt::format("{} failed: {}\n", count, kind);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,17 +32,20 @@ struct JobRunSummary {
   int64_t failed = 0;
   int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
   int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
-  int64_t left = 0;        // Of the steps of the run, that are still to be done, by whoever.
+  // Of the steps of the run, that are still to be done, by whoever; nothing if the store could not
+  // say.
+  std::optional<int64_t> left = 0;
   int64_t problems_without_jobs = 0;        // Of the session.
   std::string stopped_because;              // A sentence, if the run gave up.
+  Status failure;                           // What ended the run: a store that failed.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
   std::vector<std::string> troubles;        // One sentence for each job that failed.
 };
 
 // Leases, does and reports until nothing is left that can be done here. `workshop` is null where
 // the device is not: then jobs are only compiled, and kUnavailable says so if others were asked
-// for. Every result is stored as soon as it is there. Fails as the stores do; what was leased is
-// given back before.
+// for. Every result is stored as soon as it is there. Fails if nothing could be begun; a store that
+// fails later ends the run, which says so in its summary. What was leased is given back before.
 Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
                               Workshop* workshop, const JobRunOptions& options);
 

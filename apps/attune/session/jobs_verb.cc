@@ -1,6 +1,7 @@
 // attune jobs: what a session has to do.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -202,6 +203,23 @@ Result<int> RunList(Application& application, const FilterOptions& options) {
   return kExitDone;
 }
 
+// kNotFound: the verb was about jobs of which there are none, by a misspelt name for example, and
+// has changed nothing. `participle`: what they could not be.
+Result<int> NoSuchJobs(Application& application, std::string_view participle) {
+  const Session& session = *application.session();
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, {}));
+  std::map<std::string_view, int64_t> counts;
+  for (const Job& job : jobs) ++counts[Name(job.state)];
+  std::string states;
+  for (const auto& [state, count] : counts) {
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, state);
+  }
+  return NotFound(fmt::format(
+      "No job that was asked for can be {}; session '{}' has {}. 'attune jobs list --session {}' "
+      "shows them.",
+      participle, session.name, states.empty() ? "none" : states, session.name));
+}
+
 Result<int> RunCancel(Application& application, const FilterOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const JobFilter filter, FilterOf(options));
   ATTUNE_RETURN_IF_ERROR(application.store().status());
@@ -211,6 +229,7 @@ Result<int> RunCancel(Application& application, const FilterOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(
       const int64_t count,
       application.jobs()->Cancel(application.session()->id, filter, {"by hand", why}));
+  if (count == 0) return NoSuchJobs(application, "cancelled");
   application.out().Print(fmt::format("{} jobs cancelled.\n", count));
   return kExitDone;
 }
@@ -221,6 +240,7 @@ Result<int> RunRetry(Application& application, const FilterOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(const int64_t count,
                           application.jobs()->Requeue(application.session()->id, filter));
+  if (count == 0) return NoSuchJobs(application, "queued again");
   application.out().Print(fmt::format("{} jobs queued again.\n", count));
   return kExitDone;
 }
@@ -297,7 +317,8 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation) {
 
   auto cancelled = std::make_shared<FilterOptions>();
   CLI::App* cancel = AddVerb(*jobs, "cancel", "Take back what is queued or being worked on",
-                             "  attune jobs cancel --session may --solver host.eigen-gemm");
+                             "  attune jobs cancel --session may --step perf:measure\n\n"
+                             "Exit status: 1 if there is no such job.");
   AddFilterOptions(*cancel, *cancelled, invocation);
   cancel->add_option("--reason", cancelled->reason, "Why, for people")->type_name("TEXT");
   cancel->callback([cancelled, &invocation] {
@@ -309,7 +330,8 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation) {
   auto retried = std::make_shared<FilterOptions>();
   CLI::App* retry =
       AddVerb(*jobs, "retry", "Queue again what failed or was cancelled, or is in the states named",
-              "  attune jobs retry --session may --state failed");
+              "  attune jobs retry --session may --state cancelled\n\n"
+              "Exit status: 1 if there is no such job.");
   AddFilterOptions(*retry, *retried, invocation);
   retry->callback([retried, &invocation] {
     invocation.run = [retried](Application& application) {
