@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/miopen/bzip2.h"
 #include "attune/problem/text_error.h"
 
 namespace attune::miopen {
@@ -93,7 +94,8 @@ void ReadStem(std::string_view stem, FileName& name) {
 std::string_view Name(DatabaseKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 Result<FileName> ParseFileName(const std::filesystem::path& path) {
-  const std::string text = path.filename().string();
+  std::string text = path.filename().string();
+  if (IsPacked(path)) text.resize(text.size() - kBzip2Ending.size());
   const auto* const ending =
       std::find_if(std::begin(kEndings), std::end(kEndings),
                    [&text](const Ending& each) { return text.ends_with(each.text); });

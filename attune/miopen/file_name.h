@@ -25,9 +25,9 @@ struct FileName {
   bool has_find_keys = false;
 };
 
-// From the last part of `path`. kInvalidArgument for a name that no database of MIOpen's has, with
-// those that there are; kUnsupported for databases of fusions and batch normalisation, whose keys
-// are others.
+// From the last part of `path`, before a ".bz2" of what is packed. kInvalidArgument for a name that
+// no database of MIOpen's has, with those that there are; kUnsupported for databases of fusions and
+// batch normalisation, whose keys are others.
 Result<FileName> ParseFileName(const std::filesystem::path& path);
 
 // A GPU as names of databases have it.

@@ -31,6 +31,8 @@ TEST(FileNameTest, EveryNameThatMIOpenGivesIsKnown) {
   EXPECT_EQ(Facts("miopen_1.0.0.udb"), "perf-db sqlite -");
   EXPECT_EQ(Facts("gfx1030_36.kdb"), "kernel-db sqlite gfx1030_36");
   EXPECT_EQ(Facts("gfx1030.kdb"), "kernel-db sqlite gfx1030");
+  EXPECT_EQ(Facts("gfx906_60.HIP.fdb.txt.bz2"), "find-db text gfx906_60");
+  EXPECT_EQ(Facts("gfx906.kdb.bz2"), "kernel-db sqlite gfx906");
   EXPECT_EQ(Facts("gfx906_60.ukdb"), "kernel-db sqlite gfx906_60");
 }
 
@@ -43,7 +45,7 @@ TEST(FileNameTest, TheOldestTextsOfPerfDbsHaveTheKeysOfAFindDb) {
 
 TEST(FileNameTest, OtherNamesAreRefusedWithThoseThatThereAre) {
   for (const char* path : {"", "/", "gfx906_60.HIP.fdb", "gfx906_60.txt", "fdb.txt", "results.csv",
-                           "gfx906_60.HIP.fdb.txt.bz2", "gfx906_60.HIP.FDB.TXT", "a\xff.csv"}) {
+                           "gfx906_60.HIP.fdb.txt.gz", "gfx906_60.HIP.FDB.TXT", "a\xff.csv"}) {
     const auto name = ParseFileName(path);
     EXPECT_EQ(name.status().code(), StatusCode::kInvalidArgument) << path;
     EXPECT_THAT(name.status().message(), testing::HasSubstr("*.ufdb.txt, *.fdb.txt"));

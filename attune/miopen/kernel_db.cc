@@ -3,11 +3,11 @@
 #include <bzlib.h>
 #include <openssl/evp.h>
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "attune/miopen/bzip2.h"
 
 namespace attune::miopen {
 namespace {
@@ -15,33 +15,9 @@ namespace {
 constexpr int kBlockSize100k = 9;
 constexpr int kWorkFactor = 30;
 constexpr int kQuiet = 0;
-constexpr size_t kChunkBytes = size_t{1} << 20;
 
 // bzlib takes no pointer to const, and does not write through this one.
 char* Unconst(std::string_view bytes) { return const_cast<char*>(bytes.data()); }
-
-// Appends at most `most` bytes to `code`; BZ_STREAM_END if that was all. What a row says of its
-// size is not believed before so many bytes are there, so that a small file cannot ask for a
-// gigabyte.
-int Decompress(std::string_view blob, size_t most, std::string& code) {
-  bz_stream stream = {};
-  if (const int error = BZ2_bzDecompressInit(&stream, kQuiet, 0); error != BZ_OK) return error;
-  const std::unique_ptr<bz_stream, decltype(&BZ2_bzDecompressEnd)> end(&stream,
-                                                                       BZ2_bzDecompressEnd);
-  stream.next_in = Unconst(blob);
-  stream.avail_in = static_cast<unsigned int>(blob.size());
-  for (;;) {
-    const size_t had = code.size();
-    code.resize(std::min(most, had + kChunkBytes));
-    stream.next_out = code.data() + had;
-    stream.avail_out = static_cast<unsigned int>(code.size() - had);
-    const int error = BZ2_bzDecompress(&stream);
-    code.resize(code.size() - stream.avail_out);
-    if (error != BZ_OK) return error;
-    if (stream.avail_out > 0) return BZ_UNEXPECTED_EOF;
-    if (code.size() == most) return BZ_OUTBUFF_FULL;
-  }
-}
 
 Result<std::string> Unpacked(const KernelRow& row) {
   if (row.code_bytes == 0) return row.blob;
@@ -50,7 +26,8 @@ Result<std::string> Unpacked(const KernelRow& row) {
                                 row.name, row.code_bytes, kMaxCodeBytes));
   }
   std::string code;
-  const int error = Decompress(row.blob, static_cast<size_t>(row.code_bytes), code);
+  // What stands behind the stream is nobody's.
+  const int error = AppendUnpacked(row.blob, static_cast<size_t>(row.code_bytes), code).error;
   if (error == BZ_STREAM_END && code.size() == static_cast<size_t>(row.code_bytes)) return code;
   return DataLoss(error == BZ_STREAM_END
                       ? fmt::format("Kernel '{}' unpacks to {} bytes, not to the {} of its row.",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "attune/base/file.h"
+#include "attune/miopen/bzip2.h"
 #include "attune/miopen/kernel_db.h"
 #include "storage/miopen/kernel_table.h"
 
@@ -10,7 +11,8 @@ namespace attune::miopen {
 namespace {
 
 Status ReadText(Database& database) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(database.path));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content,
+                          ReadUnpacked(database.path, kLargestFileBytes));
   if (database.name.kind == DatabaseKind::kFindDb) {
     database.content = ReadFindDb(content, database.findings);
     return Status::Ok();

@@ -1,10 +1,15 @@
 #include "storage/miopen/database.h"
 
+#include <bzlib.h>
+
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "attune/base/file.h"
 #include "tests/miopen/sample_databases.h"
 
 namespace attune::miopen {
@@ -12,7 +17,21 @@ namespace {
 
 using testing::ElementsAre;
 
-class ReadDatabaseTest : public DatabaseTest {};
+class ReadDatabaseTest : public DatabaseTest {
+ protected:
+  // Beside the other files of the test, with its ending behind its name.
+  std::filesystem::path PackedCopyOf(const std::filesystem::path& path) const {
+    std::string plain = ReadFile(path).value();
+    std::string packed(plain.size() + plain.size() / 100 + 600, '\0');
+    auto size = static_cast<unsigned int>(packed.size());
+    EXPECT_EQ(BZ2_bzBuffToBuffCompress(packed.data(), &size, plain.data(),
+                                       static_cast<unsigned int>(plain.size()), 9, 0, 0),
+              BZ_OK);
+    const auto copy = folder_ / (path.filename().string() + ".bz2");
+    std::ofstream(copy, std::ios::binary) << packed.substr(0, size);
+    return copy;
+  }
+};
 
 TEST_F(ReadDatabaseTest, TheNameTellsWhatIsInAFile) {
   const Database find_db = ReadDatabase(Sample("gfx90878.HIP.fdb.txt")).value();
@@ -41,6 +60,45 @@ TEST_F(ReadDatabaseTest, EachKernelIsUnpackedToSeeWhetherItIsOne) {
   EXPECT_EQ(database.kernels()->at(3).name, "naive_conv.cpp.o");
   EXPECT_EQ(database.kernels()->at(3).id, 4u);
   EXPECT_THAT(PlacesOf(database.findings), ElementsAre("5 hash_mismatch", "6 bad_kernel"));
+}
+
+TEST_F(ReadDatabaseTest, WhatBzip2PackedIsTheSameDatabase) {
+  const auto same = [this](const std::string& name) {
+    const Database plain = ReadDatabase(Sample(name)).value();
+    const Database packed = ReadDatabase(PackedCopyOf(Sample(name))).value();
+    EXPECT_EQ(packed.name.target, plain.name.target);
+    EXPECT_EQ(PlacesOf(packed.findings), PlacesOf(plain.findings));
+    return std::pair(plain, packed);
+  };
+
+  const auto [find_db, packed_find_db] = same("gfx90878.HIP.fdb.txt");
+  EXPECT_EQ(Text(*packed_find_db.find_db()), Text(*find_db.find_db()));
+  const auto [tables, packed_tables] = same("gfx906_60.db");
+  EXPECT_EQ(Text(packed_tables.perf_tables()->targets.at(0).db),
+            Text(tables.perf_tables()->targets.at(0).db));
+  const auto [kernels, packed_kernels] = same("gfx906.kdb");
+  EXPECT_EQ(packed_kernels.kernels()->size(), kernels.kernels()->size());
+}
+
+// What a MIOpen has written to says so, and its log may be folded into it and gone.
+TEST_F(ReadDatabaseTest, APackedDatabaseThatHadALogIsRead) {
+  const auto path = CopyOf("gfx906_60.db");
+  Run(path, "PRAGMA journal_mode=WAL; UPDATE perf_db SET params = 'new'");
+
+  const auto database = ReadDatabase(PackedCopyOf(path));
+
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  EXPECT_EQ(database->perf_tables()->targets.at(0).db.records.at(0).items.at(0).params, "new");
+}
+
+TEST_F(ReadDatabaseTest, APackedFileThatIsNoneSaysWhereItStops) {
+  const auto packed = PackedCopyOf(Sample("gfx906_60.db"));
+  std::filesystem::resize_file(packed, 100);
+  EXPECT_EQ(
+      ReadDatabase(packed).status().message(),
+      fmt::format("Cannot unpack '{}'. It ends too early at byte 100 of 100.", packed.string()));
+  std::ofstream(packed, std::ios::trunc) << "plain";
+  EXPECT_EQ(ReadDatabase(packed).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(ReadDatabaseTest, WhatCannotBeReadIsAnErrorWithItsPath) {

@@ -10,6 +10,7 @@
 
 #include "attune/base/file.h"
 #include "attune/base/unique_fd.h"
+#include "attune/miopen/bzip2.h"
 #include "attune/problem/text_error.h"
 
 namespace attune::miopen {
@@ -90,7 +91,8 @@ std::optional<std::string_view> SqliteStatement::Blob(int column) const {
 Result<SqliteFile> SqliteFile::OpenToRead(const std::filesystem::path& path) {
   SqliteFile file(path);
   if (::access(path.c_str(), R_OK) != 0) return SystemError("read", path);
-  ATTUNE_RETURN_IF_ERROR(file.Open(path, SQLITE_OPEN_READONLY));
+  ATTUNE_RETURN_IF_ERROR(IsPacked(path) ? file.OpenUnpacked(path)
+                                        : file.Open(path, SQLITE_OPEN_READONLY));
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   // Reads the first page, which tells whether this is a database at all.
@@ -129,6 +131,26 @@ Status SqliteFile::Open(const std::filesystem::path& path, int flags) {
   if (error == SQLITE_OK) return Status::Ok();
   return Status(CodeFor(error),
                 fmt::format("Cannot open '{}': {}.", path_.string(), sqlite3_errstr(error)));
+}
+
+Status SqliteFile::OpenUnpacked(const std::filesystem::path& path) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadUnpacked(path, kLargestUnpackedBytes));
+  unpacked_ = std::make_unique<std::string>(std::move(content));
+  ATTUNE_RETURN_IF_ERROR(Open(":memory:", SQLITE_OPEN_READWRITE));
+  // Nothing can read a log beside memory, so SQLite refuses a database that says that it has one.
+  // What was packed without its log is whole without it.
+  constexpr size_t kWriteVersion = 18;
+  constexpr size_t kReadVersion = 19;
+  if (unpacked_->size() > kReadVersion && (*unpacked_)[kReadVersion] == 2) {
+    (*unpacked_)[kWriteVersion] = (*unpacked_)[kReadVersion] = 1;
+  }
+  const auto bytes = static_cast<sqlite3_int64>(unpacked_->size());
+  const int error = sqlite3_deserialize(database_.get(), "main",
+                                        reinterpret_cast<unsigned char*>(unpacked_->data()), bytes,
+                                        bytes, SQLITE_DESERIALIZE_READONLY);
+  if (error == SQLITE_OK) return Status::Ok();
+  return Status(CodeFor(error), fmt::format("Cannot open '{}', unpacked: {}.", path_.string(),
+                                            sqlite3_errstr(error)));
 }
 
 Result<SqliteStatement> SqliteFile::Prepare(std::string_view sql) {

@@ -52,6 +52,8 @@ class SqliteFile {
   // kDataLoss for what is no SQLite database, and for one with pages that are damaged, missing or
   // in use twice: rows would be lost without a word, or come again without an end.
   static Result<SqliteFile> OpenToRead(const std::filesystem::path& path);
+  // A file that bzip2 packed is unpacked into memory, up to kLargestUnpackedBytes.
+  static constexpr size_t kLargestUnpackedBytes = size_t{4} << 30;
   // A new database in place of what is at `path`, where it appears with Commit().
   static Result<SqliteFile> Create(const std::filesystem::path& path);
   SqliteFile(SqliteFile&& other) noexcept = default;
@@ -77,10 +79,12 @@ class SqliteFile {
 
   explicit SqliteFile(std::filesystem::path path) : path_(std::move(path)) {}
   Status Open(const std::filesystem::path& path, int flags);
+  Status OpenUnpacked(const std::filesystem::path& path);
   Status CheckPages();
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;  // Of a created one, until it is committed.
+  std::filesystem::path temporary_;        // Of a created one, until it is committed.
+  std::unique_ptr<std::string> unpacked_;  // What database_ reads if the file is packed.
   std::unique_ptr<sqlite3, Close> database_;
 };
 

@@ -91,9 +91,7 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
   verb->add_option("file", options->file, "A database, told by its name")
       ->required()
       ->type_name("FILE");
-  verb->add_option("-o,--output", options->form.file, "Where it goes; its name tells the form")
-      ->required()
-      ->type_name("FILE");
+  AddOutputOption(*verb, options->form.file, "Where it goes; its name tells the form");
   verb->add_option("--generation", options->form.generation,
                    "Of a find-db: 1 (best of each algorithm, until 2023) or 2 (default)")
       ->check(CLI::Range(1, 2));

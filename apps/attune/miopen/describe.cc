@@ -1,10 +1,11 @@
-// What several of the verbs print of a database.
+// What several of the verbs share: an option, and what they print of a database.
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "apps/attune/miopen/miopen_verbs.h"
+#include "attune/miopen/bzip2.h"
 
 namespace attune::miopen {
 namespace {
@@ -20,6 +21,17 @@ size_t RecordCount(const Database& database) {
 }
 
 }  // namespace
+
+void AddOutputOption(CLI::App& verb, std::string& file, const std::string& description) {
+  const auto check = [](const std::string& name) {
+    if (!IsPacked(name)) return std::string();
+    return fmt::format("'{}' is the name of a packed file, which is read and never written",
+                       Printable(name));
+  };
+  verb.add_option("-o,--output", file, description)
+      ->required()
+      ->check(CLI::Validator(check, "FILE"));
+}
 
 std::string Headline(const Database& database) {
   const std::string target =

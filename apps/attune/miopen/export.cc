@@ -243,9 +243,7 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
   kind->add_flag("--kernel-db", options->kernel_db, "Compiled kernels");
   kind->require_option(1);
-  verb->add_option("-o,--output", options->form.file, "Where it goes")
-      ->required()
-      ->type_name("FILE");
+  AddOutputOption(*verb, options->form.file, "Where it goes");
   verb->add_option(
           "--generation", options->form.generation,
           "Of a find-db: 1 or 2 (default: that of what was imported; 2 of what was measured)")

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "apps/attune/miopen/miopen_verbs.h"
-#include "attune/base/file.h"
 #include "attune/base/user_at_host.h"
+#include "attune/miopen/bzip2.h"
 #include "attune/miopen/import_lines.h"
 #include "storage/miopen/kernel_table.h"
 
@@ -57,8 +57,8 @@ class Importer {
  private:
   Status BeginFile(const std::filesystem::path& path) {
     path_ = path;
-    // A database of kernels has hundreds of megabytes.
-    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kLargestImport));
+    // A database of kernels has hundreds of megabytes. Packed or not, it is the same one.
+    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadUnpacked(path, kLargestImport));
     content_ = FingerprintOf(content);
     return Status::Ok();
   }
@@ -183,7 +183,8 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 32 -c 64 -H 56 -W 56 -k 64 "
       "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
       "Exit status: 0, or 3 if something could not be believed and was left out.");
-  verb->add_option("files", options->files, "Databases, told by their names")
+  verb->add_option("files", options->files,
+                   "Databases, told by their names; also packed, as NAME.bz2")
       ->required()
       ->type_name("FILE");
   verb->add_option("--target", options->target,

@@ -225,9 +225,7 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
   verb->add_option("files", options->files, "Databases of one kind, told by their names")
       ->required()
       ->type_name("FILE");
-  verb->add_option("-o,--output", options->form.file, "Where the merged one goes")
-      ->required()
-      ->type_name("FILE");
+  AddOutputOption(*verb, options->form.file, "Where the merged one goes");
   verb->add_option("--generation", options->form.generation,
                    "Of find-dbs: 1 or 2 (default: that of the first)")
       ->check(CLI::Range(1, 2));

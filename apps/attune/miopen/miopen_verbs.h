@@ -16,6 +16,9 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation);
 void AddMergeVerb(CLI::App& miopen, Invocation& invocation);
 void AddDiffVerb(CLI::App& miopen, Invocation& invocation);
 
+// -o, which has to be given. Databases are written as MIOpen reads them, and that is not packed.
+void AddOutputOption(CLI::App& verb, std::string& file, const std::string& description);
+
 // "find-db of gfx906_60, 120454 records".
 std::string Headline(const Database& database);
 
