@@ -77,7 +77,8 @@ struct JobCounts {
 //
 // A measure job follows the compile job of its search, whenever either of them changes: it is ready
 // if that is done, or if there is none; it is cancelled, with the cause ("compile"), if that failed
-// or was cancelled, and queued again with it.
+// or was cancelled, and queued again with it. A find job is leased by nobody while a perf job of
+// its problem and solver is.
 class JobStore {
  public:
   virtual ~JobStore() = default;

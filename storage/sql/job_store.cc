@@ -127,6 +127,18 @@ Status GiveBackExpired(WriteTransaction& transaction, int64_t session_id, int64_
   return Status::Ok();
 }
 
+// That nobody has and that waits for nothing. A find job waits while somebody works on a perf job
+// of its solver and problem: it takes the config that comes of that.
+std::string LeasableWhere(const JobStep& step) {
+  std::string where = "session_id = :p0 AND state = 'queued' AND ready = 1 AND step = :p1";
+  if (step.search == JobSearch::kPerf) return where;
+  where +=
+      " AND NOT EXISTS (SELECT 1 FROM job AS perf WHERE perf.session_id = job.session_id AND "
+      "perf.problem_id = job.problem_id AND perf.solver = job.solver AND perf.state = 'leased' AND "
+      "perf.step IN ('perf:compile', 'perf:measure'))";
+  return where;
+}
+
 // The leasable jobs of `step` and of the problem that is first.
 Result<std::vector<JobRow>> FindLeasable(Connection& connection, int64_t session_id,
                                          const JobStep& step) {
@@ -136,18 +148,14 @@ Result<std::vector<JobRow>> FindLeasable(Connection& connection, int64_t session
     rows.push_back(std::move(row));
     return Status::Ok();
   };
-  ATTUNE_RETURN_IF_ERROR(ReadJobs(connection,
-                                  "session_id = :p0 AND state = 'queued' AND ready = 1 AND step = "
-                                  ":p1 ORDER BY priority DESC, id LIMIT 1",
-                                  keys, add));
+  const std::string where = LeasableWhere(step);
+  ATTUNE_RETURN_IF_ERROR(
+      ReadJobs(connection, fmt::format("{} ORDER BY priority DESC, id LIMIT 1", where), keys, add));
   if (rows.empty()) return rows;
   keys.push_back(IntegerCell(rows.front().problem_id));
   rows.clear();
   ATTUNE_RETURN_IF_ERROR(
-      ReadJobs(connection,
-               "session_id = :p0 AND problem_id = :p2 AND step = :p1 AND state = "
-               "'queued' AND ready = 1 ORDER BY id",
-               keys, add));
+      ReadJobs(connection, fmt::format("{} AND problem_id = :p2 ORDER BY id", where), keys, add));
   return rows;
 }
 

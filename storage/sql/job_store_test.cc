@@ -104,6 +104,29 @@ TEST_F(JobStoreTest, FindAndPerfOfOneSolverAreDifferentJobs) {
   EXPECT_EQ(Load(find, {{SampleProblem(1), {"l"}}}).added, 1);
 }
 
+TEST_F(JobStoreTest, FindWaitsWhileSomebodySearchesWhatItIsToMeasure) {
+  JobLoad load = PerfLoad();
+  load.steps = {kPerfMeasure, kFindMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  LeaseTerms all = Terms(1);
+  all.steps = {kPerfMeasure, kFindMeasure};
+  const auto first = Lease(all);
+  ASSERT_THAT(first, SizeIs(1));
+  LeaseTerms find = Terms(1, "w2");
+  find.steps = {kFindMeasure};
+
+  // Perf of the second problem is nobody's, and may stay so.
+  const auto of_second = Lease(find);
+  ASSERT_THAT(of_second, SizeIs(1));
+  EXPECT_EQ(of_second[0].problem, SampleProblem(2));
+  EXPECT_THAT(Lease(find), IsEmpty());
+
+  EXPECT_EQ(Report(ReportOf(first[0], JobState::kDone)), 1);
+  const auto of_first = Lease(find);
+  ASSERT_THAT(of_first, SizeIs(1));
+  EXPECT_EQ(of_first[0].problem, SampleProblem(1));
+}
+
 TEST_F(JobStoreTest, AMeasureJobWaitsForItsOwnCompileAndForNoOther) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}, {SampleProblem(2), {"k"}}});
   const auto first = Lease(Terms(1));

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +36,7 @@ namespace attune {
 namespace {
 
 constexpr int64_t kLeaseNs = 60'000'000'000;
+constexpr std::chrono::milliseconds kLookAgain{500};
 // Nobody can be evaluated on a machine where so many problems in a row could not.
 constexpr int kMostFailuresInARow = 3;
 
@@ -96,6 +99,9 @@ class JobRunner {
   Status RequeueStale(const std::vector<Job>& jobs);
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
+  // Where what is queued waits for what others work on: their compiling, or their search. False if
+  // there is nothing to wait for.
+  Result<bool> WaitForOthers();
   Result<std::vector<JobReport>> Do(const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
   Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
@@ -201,7 +207,11 @@ Status JobRunner::RunAll(IndexKeeper& index) {
   while (!IsOver() && failures_in_a_row_ < kMostFailuresInARow) {
     ATTUNE_ASSIGN_OR_RETURN(const auto jobs,
                             jobs_.Lease(session_id_, {steps_, Owner(), UnixNowNs(), kLeaseNs}));
-    if (jobs.empty()) return Status::Ok();
+    if (jobs.empty()) {
+      ATTUNE_ASSIGN_OR_RETURN(const bool goes_on, WaitForOthers());
+      if (!goes_on) return Status::Ok();
+      continue;
+    }
     std::vector<JobClaim> claims;
     for (const Job& job : jobs) claims.push_back({job.id, job.attempts});
     keeper_.Hold(claims);
@@ -230,6 +240,20 @@ Status JobRunner::RunAll(IndexKeeper& index) {
         kMostFailuresInARow);
   }
   return Status::Ok();
+}
+
+Result<bool> JobRunner::WaitForOthers() {
+  JobFilter queued;
+  queued.steps = steps_;
+  queued.states = {JobState::kQueued};
+  ATTUNE_ASSIGN_OR_RETURN(const auto waiting, jobs_.List(session_id_, queued));
+  JobFilter held;
+  held.states = {JobState::kLeased};
+  ATTUNE_ASSIGN_OR_RETURN(const auto leased, jobs_.List(session_id_, held));
+  if (waiting.empty() || leased.empty()) return false;
+  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(leased));
+  std::this_thread::sleep_for(kLookAgain);
+  return true;
 }
 
 Result<std::vector<JobReport>> JobRunner::Do(const std::vector<Job>& jobs) {
