@@ -34,12 +34,7 @@ Json ParseSummary(const CrewMember& member) {
 }
 
 std::string TroubleOf(const CrewMember& member, const Json& summary) {
-  if (summary.is_null()) {
-    return member.last_words.empty()
-               ? fmt::format("Its process ended with status {} and said nothing.",
-                             member.exit_status)
-               : member.last_words;
-  }
+  if (summary.is_null()) return WhyItSaidNothing(member);
   // It stopped before the end of the list: what it failed at last is why.
   if (summary.value("not_reached", int64_t{0}) == 0) return "";
   std::string reason;
@@ -59,6 +54,11 @@ void Merge(const Json& from, const std::string& device, std::vector<Json>& into)
 }
 
 }  // namespace
+
+std::string WhyItSaidNothing(const CrewMember& member) {
+  if (!member.last_words.empty()) return member.last_words;
+  return fmt::format("Its process ended with status {} and said nothing.", member.exit_status);
+}
 
 OutcomeCounts CountOutcomes(const CrewSummary& summary) {
   OutcomeCounts counts;

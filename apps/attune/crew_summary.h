@@ -28,6 +28,9 @@ struct CrewSummary {
   int64_t wall_ns = 0;  // Of the device that took longest.
 };
 
+// The trouble of a device whose process printed no summary.
+std::string WhyItSaidNothing(const CrewMember& member);
+
 // A device whose process printed no summary is in trouble and tuned nothing that is counted;
 // everything that it finished is in the database all the same.
 CrewSummary Summarize(std::span<const CrewMember> members);

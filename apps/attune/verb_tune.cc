@@ -1,6 +1,8 @@
 // attune tune: measures the candidates of every problem that has no valid measurement yet.
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/run_summary.h"
+#include "apps/attune/session/job_crew.h"
 #include "apps/attune/session/job_run.h"
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/verbs.h"
@@ -222,19 +225,28 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
   return Status::Ok();
 }
 
-// One process for each of them, on one list: what another one tunes is left to it.
-Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
-                          UsableDevices(application.backends().list, options.device));
+// One process for each device that `options` mean, which end in order when this one is asked to.
+Result<std::vector<CrewMember>> RunOnEveryDevice(Application& application,
+                                                 const TuneVerbOptions& options,
+                                                 const std::vector<std::string>& devices,
+                                                 const OrderlyInterruption& interruption) {
   ATTUNE_ASSIGN_OR_RETURN(auto arguments, ArgumentsForEachDevice());
+  // What is queued again is so once, before.
+  std::erase_if(arguments, [](const std::string& word) { return word.starts_with("--stale"); });
   if (options.limits.compile_jobs == 0) {
     const size_t share = static_cast<size_t>(UsableCores()) / devices.size();
     arguments.push_back(fmt::format("--compile-jobs={}", std::max<size_t>(share, 1)));
   }
+  return RunCrew(devices, arguments, application.err(), [&] { return interruption.requested(); });
+}
+
+// On one list: what another one tunes is left to it.
+Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
+                          UsableDevices(application.backends().list, options.device));
   const OrderlyInterruption interruption;
-  ATTUNE_ASSIGN_OR_RETURN(
-      const std::vector<CrewMember> members,
-      RunCrew(devices, arguments, application.err(), [&] { return interruption.requested(); }));
+  ATTUNE_ASSIGN_OR_RETURN(const auto members,
+                          RunOnEveryDevice(application, options, devices, interruption));
   CrewSummary summary = Summarize(members);
   summary.wall_ns = application.ElapsedNs();
   Output& out = application.out();
@@ -273,12 +285,6 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
                     selection.session));
   }
   if (!has_jobs) return false;
-  if (MeansEveryDevice(options.device)) {
-    return InvalidArgument(fmt::format(
-        "Session '{}' has jobs, which every process takes from one queue: start one 'attune tune "
-        "--session' for each device.",
-        selection.session));
-  }
   if (!options.tune.solver_filter.empty() || options.run.retune) {
     return InvalidArgument(
         "The jobs of a session say which solvers are measured, and when again: --solver and "
@@ -310,17 +316,57 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   return opened;
 }
 
-Result<int> TuneJobs(Application& application, const TuneVerbOptions& options) {
-  JobRunOptions run;
-  for (const std::string& step : options.steps) {
-    ATTUNE_ASSIGN_OR_RETURN(run.steps.emplace_back(), ParseJobStep(step));
+// Each process takes from one queue what nobody has. What those leave that got into trouble is done
+// by the others, in another round, unless the run has a budget, which is over by then.
+Result<JobCrewSummary> RunJobCrew(Application& application, const TuneVerbOptions& options,
+                                  const std::vector<JobStep>& steps) {
+  ATTUNE_ASSIGN_OR_RETURN(auto devices, UsableDevices(application.backends().list, options.device));
+  const OrderlyInterruption interruption;
+  std::vector<CrewMember> members;
+  for (;;) {
+    ATTUNE_ASSIGN_OR_RETURN(auto round,
+                            RunOnEveryDevice(application, options, devices, interruption));
+    std::move(round.begin(), round.end(), std::back_inserter(members));
+    JobCrewSummary summary = SummarizeJobs(members);
+    const Result<int64_t> left = CountLeft(application, steps);
+    if (!left.ok()) {
+      summary.all.failure = left.status();
+      return summary;
+    }
+    summary.all.left = *left;
+    const std::vector<std::string> sound = DevicesToGoOnWith(summary);
+    const bool can_go_on = *left > 0 && sound.size() < devices.size() && !sound.empty();
+    if (!can_go_on || options.run.budget_ns > 0 || interruption.requested()) return summary;
+    devices = sound;
   }
+}
+
+Result<int> TuneJobsOnEveryDevice(Application& application, const TuneVerbOptions& options,
+                                  const std::vector<JobStep>& steps) {
+  int64_t requeued = 0;
+  if (options.stale) {
+    ATTUNE_ASSIGN_OR_RETURN(requeued, RequeueStaleForCrew(application, steps));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(JobCrewSummary summary, RunJobCrew(application, options, steps));
+  summary.all.requeued = requeued;
+  Output& out = application.out();
+  out.Print(options.json ? Dump(ToJson(summary)) : Text(summary, out.screen(), out.width()));
+  out.Flush();
+  ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());
+  ATTUNE_RETURN_IF_ERROR(summary.all.failure);
+  return ExitStatusOf(summary);
+}
+
+Result<int> TuneJobs(Application& application, const TuneVerbOptions& options,
+                     const std::vector<JobStep>& steps) {
   const bool measures =
-      run.steps.empty() || std::any_of(run.steps.begin(), run.steps.end(), [](const JobStep& step) {
+      steps.empty() || std::any_of(steps.begin(), steps.end(), [](const JobStep& step) {
         return step.work == JobWork::kMeasure;
       });
   ATTUNE_ASSIGN_OR_RETURN(const JobPlace opened, OpenJobPlace(application, options, measures));
   const OrderlyInterruption interruption;
+  JobRunOptions run;
+  run.steps = steps;
   run.stale = options.stale;
   run.tune = options.tune;
   if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
@@ -339,13 +385,22 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options) {
   return ExitStatusOf(summary);
 }
 
+Result<int> RunJobSteps(Application& application, const TuneVerbOptions& options) {
+  std::vector<JobStep> steps;
+  for (const std::string& step : options.steps) {
+    ATTUNE_ASSIGN_OR_RETURN(steps.emplace_back(), ParseJobStep(step));
+  }
+  return MeansEveryDevice(options.device) ? TuneJobsOnEveryDevice(application, options, steps)
+                                          : TuneJobs(application, options, steps);
+}
+
 Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
   ATTUNE_ASSIGN_OR_RETURN(const bool has_jobs, IsOfJobs(application, options));
-  if (has_jobs) return TuneJobs(application, options);
+  if (has_jobs) return RunJobSteps(application, options);
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));

@@ -195,13 +195,62 @@ def what_selects_no_job_is_told(attune):
             "done. 'attune jobs list --session full' shows them.\n"), err)
 
 
+def several_devices_take_from_one_queue(attune):
+    two = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
+    attune.run("session", "new", "both", "--device", "fake", *DB, **two)
+    problems = [word for order in range(80, 86) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", "both", *problems, "--steps",
+               "perf:compile,perf:measure,find:measure", "--solvers", "fake.tiled,fake.library",
+               *DB, **two)
+    done = attune.json("tune", "--session", "both", "--device", "fake:all", *PER, *DB, **two)
+    program.check(done["done"] == 30 and done["left"] == 0 and done["failed"] == 0, done)
+    program.check([device["device"] for device in done["devices"]] == ["fake", "fake:1"], done)
+    program.check(all(device["done"] > 0 and not device["trouble"] for device in done["devices"]),
+                  done)
+    listed = jobs(attune, "both")
+    program.check(all(job["state"] == "done" and job["attempts"] == 1 for job in listed), listed)
+    program.check(len({job["owner"] for job in listed}) == 2, "One process did it all.")
+    # No find began before the search of its problem was over, whichever device had that.
+    changed = {(job["step"], job["solver"], job["problem"]): job["changed_unix_ns"]
+               for job in listed}
+    program.check(all(moment < changed["find:measure", solver, text]
+                      for (step, solver, text), moment in changed.items()
+                      if step == "perf:measure"), changed)
+
+    # What is stale is queued once for both.
+    newer = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0"}
+    done = attune.json("tune", "--session", "both", "--device", "fake:all", "--stale", *PER, *DB,
+                       **newer)
+    program.check(done["requeued"] == 18 and done["done"] == 18 and done["left"] == 0, done)
+    listed = jobs(attune, "both", **newer)
+    program.check(all(job["attempts"] == (2 if job["solver"] == "fake.tiled" else 1)
+                      for job in listed), listed)
+
+    # A device that does not answer leaves its share to the others.
+    attune.run("jobs", "retry", "--session", "both", "--state", "done", "--step", "find:measure",
+               *DB, **newer)
+    broken = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0 broken=1"}
+    out, _ = attune.run("tune", "--session", "both", "--device", "fake:all", *PER, *DB, **broken)
+    program.check(out.startswith("12 jobs done, 0 failed"), out)
+    program.check(", 0 left.\n" in out and "does not answer" in out.splitlines()[-1], out)
+    attune.run("jobs", "retry", "--session", "both", "--state", "done", "--step", "find:measure",
+               *DB, **newer)
+    done = attune.json("tune", "--session", "both", "--device", "fake:1", *PER, *DB, status=1,
+                       **broken)
+    program.check(done["failed"] == 0 and done["given_back"] == 6 and done["left"] == 12, done)
+    program.check("3 problems in a row" in done["stopped_because"], done)
+    out, err = attune.run("tune", "--session", "both", "--device", "cpu:all", "--stale", *PER, *DB,
+                          status=1, **newer)
+    program.check("cpu" in err and "fake" in err, err)
+
+
 def closed_and_unknown(attune):
     attune.run("session", "close", "stopped", *DB)
     _, err = attune.run("tune", "--session", "stopped", *PER, *DB, status=1)
     program.check("closed" in err, err)
     _, err = attune.run("tune", "--session", "nobody", *DB, status=1)
     program.check("may" in err, err)
-    for options in (("--retune",), ("--solver", "fake.tiled"), ("--device", "fake:all")):
+    for options in (("--retune",), ("--solver", "fake.tiled")):
         attune.run("tune", "--session", "may", *options, *DB, status=2)
     _, err = attune.run("applicability", "--session", "may", *DB, status=1,
                         ATTUNE_FAKE_SCRIPT="device library_version=9.9")
@@ -280,7 +329,7 @@ def golden_versions(attune):
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, closed_and_unknown, networks, golden_versions):
+                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue, closed_and_unknown, networks, golden_versions):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

@@ -39,6 +39,8 @@ constexpr int64_t kLeaseNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLookAgain{500};
 // Nobody can be evaluated on a machine where so many problems in a row could not.
 constexpr int kMostFailuresInARow = 3;
+// The class of their errors.
+constexpr std::string_view kInVain = "internal";
 
 // Process numbers mean something within one namespace alone, of which a host may have several.
 std::string Namespace() {
@@ -96,9 +98,11 @@ class JobRunner {
   Result<std::vector<JobStep>> PossibleSteps() const;
   // Whoever was killed on this machine holds its jobs for up to a minute more.
   Status TakeFromTheDead(const std::vector<Job>& jobs);
-  Status RequeueStale(const std::vector<Job>& jobs);
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
+  // After so many problems in a row that could not be evaluated it is the machine that fails, not
+  // they: another one may do them.
+  Status LeaveToOthers();
   // Where what is queued waits for what others work on: their compiling, or their search. False if
   // there is nothing to wait for.
   Result<bool> WaitForOthers();
@@ -133,7 +137,9 @@ class JobRunner {
   std::vector<JobStep> steps_;
   JobRunSummary summary_;
   int64_t total_ = 0;
-  int failures_in_a_row_ = 0;
+  // Jobs of the last problems, without a break, of which nothing could be evaluated; and why.
+  std::vector<std::vector<int64_t>> in_vain_;
+  std::string in_vain_message_;
   const int64_t begin_ns_ = SteadyNowNs();
 };
 
@@ -157,7 +163,9 @@ Status JobRunner::Prepare() {
   table_ = std::move(survey.table);
   ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
   ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(jobs));
-  if (options_.stale) ATTUNE_RETURN_IF_ERROR(RequeueStale(jobs));
+  if (options_.stale) {
+    ATTUNE_ASSIGN_OR_RETURN(summary_.requeued, RequeueStale(application_, table_, steps_));
+  }
   CountProblemsWithoutJobs(problems, jobs);
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
   for (const JobStep& step : steps_) {
@@ -188,23 +196,8 @@ void JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& probl
   }
 }
 
-Status JobRunner::RequeueStale(const std::vector<Job>& jobs) {
-  ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
-                          StaleJobs::Of(*application_.sessions(), session_id_));
-  JobFilter outdated;
-  outdated.steps = steps_;
-  for (const Job& job : jobs) {
-    // Who is gone cannot be asked again.
-    const bool exists = FindEntry(table_, job.solver) != nullptr;
-    if (exists && !stale.Reason(job).empty()) outdated.ids.push_back(job.id);
-  }
-  if (outdated.ids.empty()) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(summary_.requeued, jobs_.Requeue(session_id_, outdated));
-  return Status::Ok();
-}
-
 Status JobRunner::RunAll(IndexKeeper& index) {
-  while (!IsOver() && failures_in_a_row_ < kMostFailuresInARow) {
+  while (!IsOver() && std::ssize(in_vain_) < kMostFailuresInARow) {
     ATTUNE_ASSIGN_OR_RETURN(const auto jobs,
                             jobs_.Lease(session_id_, {steps_, Owner(), UnixNowNs(), kLeaseNs}));
     if (jobs.empty()) {
@@ -233,12 +226,24 @@ Status JobRunner::RunAll(IndexKeeper& index) {
     if (was_measured) index.NoteTuned();
     ATTUNE_RETURN_IF_ERROR(keeper_.status());
   }
-  if (failures_in_a_row_ == kMostFailuresInARow) {
-    summary_.stopped_because = fmt::format(
-        "Candidates of {} problems in a row could not be evaluated, so the run has stopped; the "
-        "jobs say why, and 'attune jobs retry' queues them again.",
-        kMostFailuresInARow);
-  }
+  return std::ssize(in_vain_) < kMostFailuresInARow ? Status::Ok() : LeaveToOthers();
+}
+
+Status JobRunner::LeaveToOthers() {
+  summary_.stopped_because = fmt::format(
+      "Candidates of {} problems in a row could not be evaluated, so the run has stopped, and "
+      "their "
+      "jobs are queued again: {}",
+      kMostFailuresInARow, in_vain_message_);
+  JobFilter theirs;
+  theirs.states = {JobState::kFailed};
+  for (const auto& ids : in_vain_) theirs.ids.insert(theirs.ids.end(), ids.begin(), ids.end());
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t queued, jobs_.Requeue(session_id_, theirs));
+  summary_.failed -= queued;
+  summary_.given_back += queued;
+  int64_t& failures = summary_.failures[std::string(kInVain)];
+  failures -= queued;
+  if (failures <= 0) summary_.failures.erase(std::string(kInVain));
   return Status::Ok();
 }
 
@@ -390,7 +395,7 @@ Result<TuneReport> JobRunner::Tune(const std::vector<Job>& jobs) {
 Result<std::vector<JobReport>> JobRunner::Measure(const std::vector<Job>& jobs) {
   const Result<TuneReport> tuned = Tune(jobs);
   if (tuned.ok()) {
-    failures_in_a_row_ = 0;
+    in_vain_.clear();
     ATTUNE_ASSIGN_OR_RETURN(const auto errors, OutcomesIn(records_, tuned->set_id, jobs));
     auto reports = ReportsOf(jobs, {});
     for (size_t i = 0; i < reports.size(); ++i) {
@@ -411,8 +416,10 @@ Result<std::vector<JobReport>> JobRunner::Measure(const std::vector<Job>& jobs) 
     case StatusCode::kUnsupported:
       return ReportsOf(jobs, {"not_applicable", tuned.error().message()});
     case StatusCode::kInternal:
-      ++failures_in_a_row_;
-      return ReportsOf(jobs, {"internal", tuned.error().message()});
+      in_vain_.emplace_back();
+      for (const Job& job : jobs) in_vain_.back().push_back(job.id);
+      in_vain_message_ = tuned.error().message();
+      return ReportsOf(jobs, {std::string(kInVain), in_vain_message_});
     case StatusCode::kDeadlineExceeded: {
       if (!IsOver()) return ReportsOf(jobs, {"budget", tuned.error().message()});
       auto reports = ReportsOf(jobs, {});
@@ -473,18 +480,9 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
 
 JobRunSummary JobRunner::Finish(const Status& ran) {
   summary_.failure = ran;
-  const Result<JobCounts> counts = jobs_.Count(session_id_, 0);
-  if (counts.ok()) {
-    for (const JobStep& step : steps_) {
-      const auto found = counts->steps.find(step);
-      if (found == counts->steps.end()) continue;
-      *summary_.left += found->second[static_cast<size_t>(JobState::kQueued)] +
-                        found->second[static_cast<size_t>(JobState::kLeased)];
-    }
-  } else {
-    summary_.left = std::nullopt;
-    if (summary_.failure.ok()) summary_.failure = counts.status();
-  }
+  const Result<int64_t> left = CountLeft(application_, steps_);
+  if (left.ok()) summary_.left = *left;
+  if (!left.ok() && summary_.failure.ok()) summary_.failure = left.status();
   progress_.Clear();
   return std::move(summary_);
 }
@@ -502,6 +500,19 @@ Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& plac
   const Status ran = runner.RunAll(index);
   index.Finish();
   return runner.Finish(ran);
+}
+
+Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& steps) {
+  ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts,
+                          application.jobs()->Count(application.session()->id, 0));
+  int64_t left = 0;
+  for (const JobStep& step : steps.empty() ? AllJobSteps() : steps) {
+    const auto found = counts.steps.find(step);
+    if (found == counts.steps.end()) continue;
+    left += found->second[static_cast<size_t>(JobState::kQueued)] +
+            found->second[static_cast<size_t>(JobState::kLeased)];
+  }
+  return left;
 }
 
 Json ToJson(const JobRunSummary& summary) {
@@ -541,8 +552,9 @@ std::string Text(const JobRunSummary& summary) {
 }
 
 int ExitStatusOf(const JobRunSummary& summary) {
-  if (summary.failed == 0 && summary.left == 0) return kExitDone;
-  return summary.done == 0 && summary.failed > 0 ? kExitFailed : kExitPartly;
+  if (summary.failed == 0 && summary.left == int64_t{0}) return kExitDone;
+  const bool was_in_vain = summary.failed > 0 || !summary.stopped_because.empty();
+  return summary.done == 0 && was_in_vain ? kExitFailed : kExitPartly;
 }
 
 }  // namespace attune

@@ -34,12 +34,12 @@ struct JobRunSummary {
   int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
   // Of the steps of the run, that are still to be done, by whoever; nothing if the store could not
   // say.
-  std::optional<int64_t> left = 0;
+  std::optional<int64_t> left;
   int64_t problems_without_jobs = 0;        // Of the session.
   std::string stopped_because;              // A sentence, if the run gave up.
   Status failure;                           // What ended the run: a store that failed.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
-  std::vector<std::string> troubles;        // One sentence for each job that failed.
+  std::vector<std::string> troubles;        // One sentence for each failure.
 };
 
 // Leases, does and reports until nothing is left that can be done here. `workshop` is null where
@@ -49,9 +49,12 @@ struct JobRunSummary {
 Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
                               Workshop* workshop, const JobRunOptions& options);
 
+// How many jobs of `steps`, of all if there are none, are still to be done, by whoever.
+Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& steps);
+
 Json ToJson(const JobRunSummary& summary);
 std::string Text(const JobRunSummary& summary);
-// 0 if everything is done, 3 if something failed or is left, 1 if all that was tried failed.
+// 0 if everything is done, 3 if something failed or is left, 1 if nothing that was tried is done.
 int ExitStatusOf(const JobRunSummary& summary);
 
 }  // namespace attune
