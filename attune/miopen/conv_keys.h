@@ -80,9 +80,13 @@ PerfKey PerfKeyOf(const FindKey& key);
 // rest), kUnsupported for what a Conv cannot express: mixed types, casts, layouts in vectors.
 Result<Conv> ProblemOf(const FindKey& key);
 
-// The inverse. Transposed convolutions have the key of the plain one that does the same.
-// kUnsupported for what MIOpen's key cannot tell apart from another problem: bias, a math mode,
-// a requirement of determinism or alignment.
+// The inverse. Transposed convolutions have the key of the plain one that does the same, and
+// tensors that lie the same in two layouts are called as MIOpen calls them: those of a 1x1
+// convolution of 1x1 pictures NCHW. kUnsupported for what MIOpen's key cannot tell apart from
+// another problem: bias, a math mode, a requirement of determinism or alignment.
 Result<FindKey> FindKeyOf(const Conv& conv);
+
+// The problem that the key of `conv` means, which computes the same; `conv` itself if it has none.
+Conv MeantByKeyOf(const Conv& conv);
 
 }  // namespace attune::miopen

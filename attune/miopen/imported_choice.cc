@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -101,6 +102,11 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
   return answer;
 }
 
+Problem MeantByImports(const Problem& problem) {
+  const auto* const conv = std::get_if<Conv>(&problem);
+  return conv == nullptr ? problem : MeantByKeyOf(*conv);
+}
+
 Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, imports.Files());
   std::set<std::string> targets;
@@ -110,8 +116,10 @@ Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
 
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          NewestLine(imports, kFindDbKind, target, KeyOf(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestLine(imports, kFindDbKind, target, KeyOf(problem)));
+  if (const Problem meant = MeantByImports(problem); !found.has_value() && meant != problem) {
+    ATTUNE_ASSIGN_OR_RETURN(found, NewestLine(imports, kFindDbKind, target, KeyOf(meant)));
+  }
   if (!found.has_value()) {
     ATTUNE_RETURN_IF_ERROR(CheckTarget(imports, target));
     return std::optional<ImportedAnswer>();

@@ -39,8 +39,13 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line);
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line);
 
-// By the newest find-db of `target` that has the problem, and the newest perf-db; nothing if none
-// has the problem. kNotFound if nothing was imported for `target`, with the targets that there are.
+// What imported databases have for `problem` where they do not have it as it is: the problem that
+// the key of a find-db means for it (MeantByKeyOf), else itself.
+Problem MeantByImports(const Problem& problem);
+
+// By the newest find-db of `target` that has the problem, as it is or as MeantByImports has it, and
+// the newest perf-db; nothing if none does. kNotFound if nothing was imported for `target`, with
+// the targets that there are.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);
 

@@ -1,5 +1,7 @@
 // Between MIOpen's keys and problems.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -114,6 +116,30 @@ Status CheckTold(const Conv& conv) {
   return Status::Ok();
 }
 
+int64_t Volume(const Spatial& extents) { return extents[0] * extents[1] * extents[2]; }
+
+// MIOpen does not ask how a tensor is called but how it lies: of the layouts that it tries, in this
+// order, the first in which all three tensors can lie is that of the key. Channels first and last
+// are the same for a tensor with one channel, and for one whose pictures, or whose filter, are of
+// one point.
+void TakeCommonLayout(FindKey& key) {
+  const bool is_forward = key.direction == Direction::kForward;
+  const int64_t filter_channels =
+      (is_forward ? key.in_channels : key.out_channels) / std::max<int64_t>(key.groups, 1);
+  const bool is_either[] = {key.in_channels == 1 || Volume(key.in) == 1,
+                            filter_channels == 1 || Volume(key.filter) == 1,
+                            key.out_channels == 1 || Volume(key.out) == 1};
+  std::vector<TensorLayout> tried = {TensorLayout::kNcdhw};
+  if (key.spatial_rank == 2) tried = {TensorLayout::kNchw, TensorLayout::kNhwc};
+  for (const TensorLayout layout : tried) {
+    bool all_lie_so = true;
+    for (size_t i = 0; i < key.layouts.size(); ++i) {
+      all_lie_so = all_lie_so && (is_either[i] || key.layouts[i] == layout);
+    }
+    if (all_lie_so) return key.layouts.fill(layout);
+  }
+}
+
 }  // namespace
 
 Result<Conv> ProblemOf(const FindKey& key) {
@@ -160,8 +186,16 @@ Result<FindKey> FindKeyOf(const Conv& conv) {
   const Layout out_layout = is_forward ? conv.out_layout : conv.in_layout;
   key.layouts = {*TheirsOf(kLayouts, in_layout), *TheirsOf(kLayouts, conv.weights_layout),
                  *TheirsOf(kLayouts, out_layout)};
+  TakeCommonLayout(key);
   key.types.fill(*TheirsOf(kTypes, conv.type));
   return key;
+}
+
+Conv MeantByKeyOf(const Conv& conv) {
+  const auto key = FindKeyOf(conv);
+  if (!key.ok()) return conv;
+  const auto meant = ProblemOf(*key);
+  return meant.ok() ? *meant : conv;
 }
 
 }  // namespace attune::miopen

@@ -26,6 +26,17 @@ std::optional<IndexedChoice> Explained(std::string_view target,
   return choice;
 }
 
+// What `index` has for `problem`, else for what imports mean by it.
+Result<std::vector<IndexedChoice>> FindIn(const ChoiceIndex& index, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(auto found, index.Find(problem));
+  return found.empty() ? index.Find(miopen::MeantByImports(problem)) : std::move(found);
+}
+
+Result<std::optional<RankedText>> FindBestIn(const ChoiceIndex& index, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(auto found, index.FindBest(problem));
+  return found.has_value() ? std::move(found) : index.FindBest(miopen::MeantByImports(problem));
+}
+
 // What was imported, to be read until a flag is set.
 class StoppableImports final : public ImportStore {
  public:
@@ -109,7 +120,7 @@ void ImportsView::Put(std::string_view target, std::shared_ptr<const ChoiceIndex
 Result<std::optional<IndexedChoice>> ImportsView::Find(std::string_view target,
                                                        const Problem& problem) {
   if (const auto index = Mapped(target)) {
-    auto found = index->Find(problem);
+    auto found = FindIn(*index, problem);
     if (found.ok()) return Explained(target, std::move(*found));
     Put(target, nullptr);
   }
@@ -129,7 +140,7 @@ Result<std::optional<ImportedBest>> ImportsView::FindBest(
   }
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, make());
   if (index != nullptr) {
-    const auto found = index->FindBest(problem);
+    const auto found = FindBestIn(*index, problem);
     if (found.ok()) {
       std::optional<ImportedBest> best;
       if (found->has_value()) {
@@ -167,7 +178,7 @@ Result<std::optional<IndexedChoice>> ImportsView::Ask(std::string_view target,
     // Null, too: the next update makes one.
     Put(target, index);
     if (index != nullptr) {
-      auto found = index->Find(problem);
+      auto found = FindIn(*index, problem);
       if (found.ok()) return Explained(target, std::move(*found));
       Put(target, nullptr);
     }

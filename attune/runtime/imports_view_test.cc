@@ -85,6 +85,21 @@ TEST_F(ImportsViewTest, TheDatabaseAnswersUntilThereIsAnIndex) {
   EXPECT_FALSE(std::filesystem::exists(index_)) << "Nobody has waited for it.";
 }
 
+TEST_F(ImportsViewTest, TensorsThatLieTheSameInTwoLayoutsHaveOneAnswer) {
+  Import("a.HIP.fdb.txt",
+         "960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F="
+         "ConvAsm3x3U:0.25,0,miopenConvolutionFwdAlgoDirect\n");
+  const Problem channels_last =
+      *ParseProblem("conv@1{dir=fwd,n=16,c=960,h=1,w=1,k=240,fh=1,fw=1,layout=nhwc}");
+  EXPECT_EQ(Best(channels_last), kAsm);
+  view_.Update();
+  HideDatabase();
+
+  EXPECT_EQ(Best(channels_last), kAsm);
+  EXPECT_TRUE(view_.Find(kTarget, channels_last)->has_value());
+  ShowDatabase();
+}
+
 TEST_F(ImportsViewTest, AnUpdateMakesTheIndexThatAnswersAlone) {
   Import("a.HIP.fdb.txt", kRecord);
   Best(Known());

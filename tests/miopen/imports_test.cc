@@ -76,6 +76,27 @@ class ImportsTest : public ::testing::Test {
   std::unique_ptr<ImportStore> imports_ = ImportsIn(*OpenSqlDatabase(folder_.path() / "attune.db"));
 };
 
+TEST_F(ImportsTest, AProblemIsFoundUnderTheKeyThatMiopenHasForItsTensors) {
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
+               "960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F="
+               "ConvAsm1x1U:0.25,0,miopenConvolutionFwdAlgoDirect\n");
+  Conv conv = std::get<Conv>(ProblemFor("960-1-1-1x1-240-1-1-16-0x0-1x1-1x1-0-NCHW-FP32-F"));
+  conv.in_layout = conv.weights_layout = conv.out_layout = Layout::kNhwc;
+
+  const auto answer = AskImports(*imports_, "gfx906_60", conv);
+
+  ASSERT_TRUE(answer.ok() && answer->has_value());
+  EXPECT_EQ((*answer)->ranking.at(0).choice.solver, "ConvAsm1x1U");
+  // The gradient of a transposed convolution's data is a plain one forward.
+  Conv transposed = conv;
+  transposed.mode = ConvMode::kTransposed;
+  transposed.direction = ConvDirection::kBackwardData;
+  std::swap(transposed.in_channels, transposed.out_channels);
+  EXPECT_TRUE(AskImports(*imports_, "gfx906_60", transposed)->has_value());
+  conv.batch = 17;
+  EXPECT_FALSE(AskImports(*imports_, "gfx906_60", conv)->has_value());
+}
+
 TEST_F(ImportsTest, TheQuickestComesFirstWithItsParametersAndItsLine) {
   ImportFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
   ImportPerfDb("gfx906_60", "a.db.txt", kParameters);
