@@ -38,6 +38,14 @@ Result<GoldenReason> ParseGoldenReason(std::string_view name) {
   return InvalidArgument(fmt::format("'{}' is no reason of a golden entry.", name));
 }
 
+GoldenQuestion QuestionOf(const GoldenEntry& entry) {
+  return {Text(entry.target), Text(entry.problem), entry.cache};
+}
+
+std::string_view CacheName(const GoldenEntry& entry) {
+  return entry.cache.has_value() ? Name(*entry.cache) : "unknown";
+}
+
 Status ValidateGoldenName(std::string_view name) {
   if (ValidateSessionName(name).ok()) return Status::Ok();
   return InvalidArgument(fmt::format(
@@ -75,15 +83,11 @@ const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
 
 std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,
                                      std::span<const GoldenEntry> after) {
-  std::map<std::pair<std::string, std::string>, GoldenChange> changes;
-  for (const GoldenEntry& entry : before) {
-    changes[{Text(entry.target), Text(entry.problem)}].before = &entry;
-  }
-  for (const GoldenEntry& entry : after) {
-    changes[{Text(entry.target), Text(entry.problem)}].after = &entry;
-  }
+  std::map<GoldenQuestion, GoldenChange> changes;
+  for (const GoldenEntry& entry : before) changes[QuestionOf(entry)].before = &entry;
+  for (const GoldenEntry& entry : after) changes[QuestionOf(entry)].after = &entry;
   std::vector<GoldenChange> list;
-  for (auto& [place, change] : changes) {
+  for (auto& [question, change] : changes) {
     change.word = WordFor(change.before, change.after);
     list.push_back(change);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "attune/problem/target.h"
 #include "attune/record/select.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/trial.h"
 
 namespace attune {
 
@@ -34,6 +36,16 @@ struct GoldenVersion {
   friend bool operator==(const GoldenVersion&, const GoldenVersion&) = default;
 };
 
+// What an entry answers, and what of several versions or sessions is compared: times with warm and
+// with cold caches are of different things.
+struct GoldenQuestion {
+  std::string target;  // Their texts.
+  std::string problem;
+  std::optional<CacheState> cache;
+
+  friend auto operator<=>(const GoldenQuestion&, const GoldenQuestion&) = default;
+};
+
 // Why an entry is there.
 enum class GoldenReason {
   kNew,      // Nothing stood for its problem on its target.
@@ -44,8 +56,8 @@ enum class GoldenReason {
 std::string_view Name(GoldenReason reason);
 Result<GoldenReason> ParseGoldenReason(std::string_view name);
 
-// What is best for a problem on a target. An entry is never changed: a later one of the same
-// version takes its place, and one of a later version that of its base.
+// What is best for a problem on a target with caches in one state. An entry is never changed: a
+// later one of the same version takes its place, and one of a later version that of its base.
 struct GoldenEntry {
   int64_t id = 0;  // Given by the store.
   Problem problem;
@@ -53,6 +65,8 @@ struct GoldenEntry {
   Candidate candidate;
   std::string set_id;   // The evidence, in the same database.
   std::string session;  // By name, that measured it.
+  // Of its evidence, which the store reads there; nothing if that is not in the database.
+  std::optional<CacheState> cache;
   double median_ns = 0;
   double low_ns = 0;  // Confidence interval of the median.
   double high_ns = 0;
@@ -66,6 +80,11 @@ struct GoldenEntry {
 // 1 to kMaxSessionNameBytes printable ASCII characters, not blanks alone.
 Status ValidateGoldenName(std::string_view name);
 
+GoldenQuestion QuestionOf(const GoldenEntry& entry);
+
+// "warm", "cold", "rotating", or "unknown".
+std::string_view CacheName(const GoldenEntry& entry);
+
 // What a fresh result is to the entry that stands.
 enum class GoldenVerdict {
   kTake,  // It becomes an entry, for `reason`.
@@ -77,9 +96,9 @@ struct GoldenDecision {
   GoldenReason reason = GoldenReason::kNew;
 };
 
-// `standing` is null if there is none; `is_valid` whether its solver is still what it was. Two days
-// of one machine differ by more than two candidates do, so faster is who stays so when the whole
-// intervals are compared, beyond the margin.
+// `standing` answers the same question, and is null if nothing does; `is_valid` whether its solver
+// is still what it was. Two days of one machine differ by more than two candidates do, so faster is
+// who stays so when the whole intervals are compared, beyond the margin.
 GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& fresh, bool force,
                       const SelectOptions& options);
 
@@ -97,7 +116,7 @@ struct GoldenChange {
   std::string_view word;
 };
 
-// One for each problem and target of either version, in order of their texts. Borrows both.
+// One for each question of either version, in order. Borrows both.
 std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,
                                      std::span<const GoldenEntry> after);
 

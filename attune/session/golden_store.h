@@ -38,8 +38,8 @@ class GoldenStore {
   virtual Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
                           std::string_view because) = 0;
 
-  // What the version says: for each target and problem its own last entry, else that of its base.
-  // In order of their ids.
+  // What the version says: for each question its own last entry, else that of its base. In order of
+  // their ids.
   virtual Result<std::vector<GoldenEntry>> Entries(int64_t version_id) = 0;
 };
 

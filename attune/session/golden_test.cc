@@ -80,6 +80,22 @@ TEST(GoldenTest, DiffTellsEachKindOfChange) {
             (std::vector<std::string_view>{"gone", "same", "faster", "slower", "changed", "new"}));
 }
 
+TEST(GoldenTest, TimesWithCachesInTwoStatesAreNeverCompared) {
+  std::vector<GoldenEntry> before = {On("a", 1, 10, 11)};
+  std::vector<GoldenEntry> after = {On("a", 1, 20, 21)};
+  before[0].cache = CacheState::kWarm;
+  after[0].cache = CacheState::kCold;
+  after[0].set_id = "new";
+
+  const auto changes = DiffGolden(before, after);
+
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].word, "gone");
+  EXPECT_EQ(changes[1].word, "new");
+  EXPECT_EQ(CacheName(*changes[1].after), "cold");
+  EXPECT_EQ(CacheName(On("a", 1, 1, 2)), "unknown");
+}
+
 TEST(GoldenTest, WhatBeginsFromAWithdrawnVersionIsFound) {
   std::vector<GoldenVersion> versions(3);
   versions[0].name = "1";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "storage/sql/free_text.h"
+#include "storage/sql/set_rows.h"
 #include "storage/sql/table.h"
 #include "storage/sql/text_table.h"
 
@@ -99,6 +100,7 @@ struct EntryTexts {
   ParsedTexts<Problem> problems{ProblemTable(), ParseProblem};
   ParsedTexts<Target> targets{TargetTable(), ParseTarget};
   ParsedTexts<Candidate> candidates{CandidateTable(), ParseCandidate};
+  std::map<std::string, std::optional<CacheState>> caches;  // By the key of the set.
 };
 
 Result<GoldenEntry> ParseEntry(Connection& connection, std::span<const Cell> row,
@@ -110,6 +112,11 @@ Result<GoldenEntry> ParseEntry(Connection& connection, std::span<const Cell> row
   ATTUNE_ASSIGN_OR_RETURN(entry.candidate,
                           texts.candidates.At(connection, row[kCandidateId].integer));
   entry.set_id = row[kSetKey].text;
+  const auto [cache, is_new] = texts.caches.try_emplace(entry.set_id);
+  if (is_new) {
+    ATTUNE_ASSIGN_OR_RETURN(cache->second, ReadCacheState(connection, entry.set_id));
+  }
+  entry.cache = cache->second;
   entry.median_ns = row[kMedianNs].real;
   entry.low_ns = row[kLowNs].real;
   entry.high_ns = row[kHighNs].real;

@@ -180,16 +180,16 @@ class SqlGoldenStore final : public GoldenStore {
   }
 
   Result<std::vector<GoldenEntry>> Entries(int64_t version_id) override {
-    // By target and problem; whoever comes first in this order has the word.
-    std::map<std::pair<std::string, std::string>, GoldenEntry> effective;
+    // Whoever comes first has the word.
+    std::map<GoldenQuestion, GoldenEntry> effective;
     const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
       std::optional<int64_t> id = version_id;
       while (id.has_value()) {
         ATTUNE_ASSIGN_OR_RETURN(const GoldenRow row, ReadGoldenById(connection, *id));
         ATTUNE_ASSIGN_OR_RETURN(auto entries, ReadGoldenEntries(connection, row));
         for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-          effective.try_emplace({::attune::Text(entry->target), ::attune::Text(entry->problem)},
-                                std::move(*entry));
+          GoldenQuestion question = QuestionOf(*entry);
+          effective.try_emplace(std::move(question), std::move(*entry));
         }
         // A base is older than what begins from it, so that a damaged one cannot make a circle.
         if (row.base_id.has_value() && *row.base_id >= *id) {
@@ -202,7 +202,7 @@ class SqlGoldenStore final : public GoldenStore {
     });
     if (!ended.ok()) return ended;
     std::vector<GoldenEntry> list;
-    for (auto& [place, entry] : effective) list.push_back(std::move(entry));
+    for (auto& [question, entry] : effective) list.push_back(std::move(entry));
     std::sort(list.begin(), list.end(),
               [](const GoldenEntry& a, const GoldenEntry& b) { return a.id < b.id; });
     return list;

@@ -117,6 +117,26 @@ TEST_F(GoldenStoreTest, ALaterEntryHasTheWordAndTheEarlierStays) {
   EXPECT_THAT(Sets(first), ElementsAre("b", "c"));
 }
 
+TEST_F(GoldenStoreTest, EachStateOfCachesHasAnEntryOfItsOwn) {
+  const auto records = RecordsIn(database_);
+  std::vector<MeasurementSet> sets;
+  for (const CacheState cache : {CacheState::kWarm, CacheState::kCold, CacheState::kWarm}) {
+    sets.push_back(SampleSet(1, std::ssize(sets), random_));
+    sets.back().cache = cache;
+    ASSERT_EQ(records->BeginSet(sets.back()), Status::Ok());
+  }
+  const GoldenVersion first = Make("1");
+  for (const MeasurementSet& set : sets) ASSERT_EQ(Add(first, Entry(1, set.id, 9)), Status::Ok());
+
+  const auto entries = *golden_->Entries(first.id);
+
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].set_id, sets[1].id);
+  EXPECT_EQ(entries[0].cache, CacheState::kCold);
+  EXPECT_EQ(entries[1].set_id, sets[2].id);
+  EXPECT_EQ(entries[1].cache, CacheState::kWarm);
+}
+
 TEST_F(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());

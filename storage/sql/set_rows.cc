@@ -29,6 +29,12 @@ enum SetColumn : size_t {
 enum ProblemColumn : size_t { kProblemRowId, kProblemKey, kProblemContent, kSetCount };
 enum ProgressColumn : size_t { kSetId, kFinished, kQualifyCount, kScreenCount, kFinalCount };
 
+Result<CacheState> CacheIn(std::span<const Cell> row) {
+  const std::optional<CacheState> cache = ParseCacheState(row[kCache].text);
+  if (cache.has_value()) return *cache;
+  return DamagedCell(MeasurementSetTable(), row, kCache, "which is no cache state");
+}
+
 // The ids of what a set refers to.
 struct SetReferences {
   int64_t problem_id = 0;
@@ -134,11 +140,7 @@ Result<MeasurementSet> SetReader::Parse(Connection& connection, std::span<const 
   ATTUNE_ASSIGN_OR_RETURN(set.environment,
                           environments_.At(connection, row[kEnvironmentId].integer));
   set.peaks = {row[kF32Flops].real, row[kF64Flops].real, row[kBytesPerSecond].real};
-  const std::optional<CacheState> cache = ParseCacheState(row[kCache].text);
-  if (!cache.has_value()) {
-    return DamagedCell(MeasurementSetTable(), row, kCache, "which is no cache state");
-  }
-  set.cache = *cache;
+  ATTUNE_ASSIGN_OR_RETURN(set.cache, CacheIn(row));
   ATTUNE_RETURN_IF_ERROR(ParseSeed(row, set.seed));
   ATTUNE_RETURN_IF_ERROR(ParseFreeText(row, kSearcher, set.searcher));
   ATTUNE_RETURN_IF_ERROR(ParseFreeText(row, kMeasuredBy, set.measured_by));
@@ -198,6 +200,15 @@ Result<Row> ReadSetRowById(Connection& connection, int64_t set_id) {
 int64_t SetIdOf(std::span<const Cell> set_row) { return set_row[kId].integer; }
 
 int64_t ProblemIdOf(std::span<const Cell> set_row) { return set_row[kProblemId].integer; }
+
+Result<std::optional<CacheState>> ReadCacheState(Connection& connection, std::string_view key) {
+  const Cell cell = TextCell(key);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                          ReadRow(connection, {MeasurementSetTable(), "key = :p0", {&cell, 1}}));
+  if (!row.has_value()) return std::optional<CacheState>();
+  ATTUNE_ASSIGN_OR_RETURN(const CacheState cache, CacheIn(*row));
+  return std::optional(cache);
+}
 
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key) {
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row, ReadSetRow(connection, key));

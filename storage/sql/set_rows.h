@@ -49,6 +49,9 @@ Result<Row> ReadSetRowById(Connection& connection, int64_t set_id);
 int64_t SetIdOf(std::span<const Cell> set_row);
 int64_t ProblemIdOf(std::span<const Cell> set_row);
 
+// Of the set with this `key`; nothing if there is none.
+Result<std::optional<CacheState>> ReadCacheState(Connection& connection, std::string_view key);
+
 // kNotFound if there is no set with this `key` (MeasurementSet::id).
 Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key);
 // kDataLoss if there is none for `set_id`.

@@ -308,6 +308,21 @@ def golden_versions(attune):
                         *DB, status=1)
     program.check("golden version '1'" in err, err)
 
+    # With cold caches it is another question, and nothing that the warm ones answer.
+    attune.run("tune", "--session", "slow", "--tag", "t", "--cache", "cold", *PER, *DB,
+               ATTUNE_FAKE_SCRIPT="* time_ns=60000")
+    cold = attune.json("golden", "add", "2", "--session", "slow", *DB)
+    program.check(cold["taken"] == {"new": 2} and cold["same"] == 2, cold)
+    caches = sorted(entry["cache"] for entry in attune.json("golden", "show", "2", *DB)["entries"])
+    program.check(caches == ["cold", "cold", "warm", "warm"], caches)
+    _, err = attune.run("golden", "export", "2", "-o", "mixed", *DB, status=2)
+    program.check("cold, warm" in err and "--cache" in err, err)
+    written = attune.json("golden", "export", "2", "--cache", "cold", "-o", "cold", *DB)
+    program.check(written["problems"] == 2, written)
+    compared = attune.json("session", "diff", "may", "slow", *DB)["problems"]
+    changes = sorted((pair["cache"], pair["change"]) for pair in compared)
+    program.check(changes == [("cold", "new")] * 2 + [("warm", "slower")] * 2, changes)
+
     written = attune.json("golden", "export", "1", "--with-kernels", "-o", "package", *DB)
     program.check(written["problems"] == 2 and written["approved"] and written["kernels"] > 0,
                   written)

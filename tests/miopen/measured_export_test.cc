@@ -54,11 +54,15 @@ class MeasuredExportTest : public ::testing::Test {
   }
 
   // A finished set of the session; the first of `trials` is the default.
-  std::string Measure(std::string_view key, std::vector<Trial> trials) {
+  std::string Measure(std::string_view key, std::vector<Trial> trials,
+                      CacheState cache = CacheState::kWarm) {
     MeasurementSet set = SampleSet(1, ++started_unix_ns_, random_);
     set.problem = *ProblemOf(*ReadFindKey(key));
     set.target = GpuTarget();
-    set.cache = CacheState::kWarm;
+    set.cache = cache;
+    for (Trial& trial : trials) {
+      if (auto* measurement = std::get_if<Measurement>(&trial.outcome)) measurement->cache = cache;
+    }
     trials.front().is_default = true;
     EXPECT_EQ(sessions_->BeginSet(session_id_, set), Status::Ok());
     EXPECT_EQ(records_->Append(set.id, trials), Status::Ok());
@@ -155,6 +159,22 @@ TEST_F(MeasuredExportTest, AGoldenVersionHasWhatItSaysAndNothingElse) {
   ASSERT_EQ(golden_->Withdraw(version->id, "me@here", "wrong"), Status::Ok());
   EXPECT_THAT(Run("miopen export --golden 1 --find-db -o " + file).status().message(),
               HasSubstr("rolled back"));
+}
+
+TEST_F(MeasuredExportTest, ADatabaseIsOfOneStateOfCaches) {
+  Measure(kKey, ThreeFinals());
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 5e6, 4096)}, CacheState::kCold);
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_THAT(Run("miopen export --session may --find-db -o " + file).status().message(),
+              HasSubstr("several states, which one database cannot tell apart: cold, warm."));
+  EXPECT_EQ(StatusOf("miopen export --session may --cache warm --find-db -o " + file), kExitDone);
+  EXPECT_EQ(ReadDatabase(file)->find_db()->records.at(0).items.size(), 3u);
+  EXPECT_EQ(StatusOf("miopen export --session may --cache cold --find-db -o " + file), kExitDone);
+  EXPECT_EQ(ReadDatabase(file)->find_db()->records.at(0).items.size(), 1u);
+  EXPECT_THAT(
+      Run("miopen export --target gfx906_60 --cache cold --find-db -o " + file).status().message(),
+      HasSubstr("--cache goes with"));
 }
 
 TEST_F(MeasuredExportTest, WhatIsLeftOutIsTold) {

@@ -20,6 +20,7 @@ namespace {
 struct ExportOptions {
   std::string session;
   std::string golden;
+  std::string cache;   // Of `session` or `golden`.
   std::string target;  // The GPU that something was imported for, or a target of `golden`.
   bool find_db = false;
   bool perf_db = false;
@@ -187,10 +188,11 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
         "Kernels of MIOpen's are in no session and no golden version: --kernel-db is of what was "
         "imported, which --target names.");
   }
-  ATTUNE_ASSIGN_OR_RETURN(const MeasuredResults measured,
-                          options.golden.empty()
-                              ? MeasuredInSession(application)
-                              : MeasuredInGolden(application, options.golden, options.target));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const MeasuredResults measured,
+      options.golden.empty()
+          ? MeasuredInSession(application, options.cache)
+          : MeasuredInGolden(application, options.golden, {options.target, options.cache}));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(options, measured));
   LeftOut left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
@@ -210,7 +212,10 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
 // What is to be exported: of a session, of a golden version (of one of its targets), or imported.
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   const bool is_measured = !options.session.empty() || !options.golden.empty();
-  return is_measured ? ExportMeasured(application, options) : ExportImported(application, options);
+  if (is_measured) return ExportMeasured(application, options);
+  if (options.cache.empty()) return ExportImported(application, options);
+  return InvalidArgument(
+      "Imported databases do not tell of caches: --cache goes with --session and --golden.");
 }
 
 void AddSourceOptions(CLI::App& verb, ExportOptions& options, Invocation& invocation) {
@@ -225,6 +230,7 @@ void AddSourceOptions(CLI::App& verb, ExportOptions& options, Invocation& invoca
           ->type_name("VERSION");
   session->excludes(target)->excludes(golden);
   source->require_option(1, 2);
+  AddGoldenCacheOption(verb, options.cache);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "apps/attune/session/golden_verbs.h"
 #include "attune/record/select.h"
 #include "attune/session/golden_records.h"
 
@@ -40,15 +40,24 @@ std::vector<MeasuredResult> FinalsOf(const RecordedSet& recorded) {
 
 }  // namespace
 
-Result<MeasuredResults> MeasuredInSession(Application& application) {
+Result<MeasuredResults> MeasuredInSession(Application& application, const std::string& cache) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * own, application.StoreToRead());
   std::map<std::string, std::vector<MeasuredResult>> newest;
+  std::set<std::string_view> states;
   ATTUNE_RETURN_IF_ERROR(own->Visit(FinalsQuery(), [&](const RecordedSet& recorded) {
-    if (SelectWithin(recorded, {}).has_value()) {
+    const bool is_meant = cache.empty() || cache == Name(recorded.set.cache);
+    if (is_meant && SelectWithin(recorded, {}).has_value()) {
+      states.insert(Name(recorded.set.cache));
       newest.insert_or_assign(Text(recorded.set.problem), FinalsOf(recorded));
     }
     return Status::Ok();
   }));
+  if (states.size() > 1) {
+    return InvalidArgument(fmt::format(
+        "The session has results with caches in several states, which one database cannot tell "
+        "apart: {}. Name one with --cache.",
+        fmt::join(states, ", ")));
+  }
   MeasuredResults measured{{}, application.session()->terms.arch};
   for (auto& [problem, results] : newest) {
     for (MeasuredResult& result : results) measured.results.push_back(std::move(result));
@@ -57,9 +66,8 @@ Result<MeasuredResults> MeasuredInSession(Application& application) {
 }
 
 Result<MeasuredResults> MeasuredInGolden(Application& application, const std::string& version,
-                                         const std::string& target) {
-  ATTUNE_ASSIGN_OR_RETURN(const GoldenForTarget golden,
-                          OpenGoldenFor(application, version, target));
+                                         const GoldenPart& part) {
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenForTarget golden, OpenGoldenFor(application, version, part));
   const auto records = RecordsOf(golden.entries, application.all_records());
   std::map<std::pair<std::string, std::string>, int64_t> workspaces;  // By set and candidate.
   ATTUNE_RETURN_IF_ERROR(records->Visit(FinalsQuery(), [&](const RecordedSet& recorded) {

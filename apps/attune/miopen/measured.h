@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/attune/application.h"
+#include "apps/attune/session/golden_verbs.h"
 #include "attune/base/status.h"
 #include "attune/miopen/measured_db.h"
 
@@ -16,12 +17,11 @@ struct MeasuredResults {
 };
 
 // All that came into the final of the newest decision of each problem of the session that --session
-// names.
-Result<MeasuredResults> MeasuredInSession(Application& application);
+// names, with caches in the state `cache`; if that is empty in the only one that there is.
+Result<MeasuredResults> MeasuredInSession(Application& application, const std::string& cache);
 
-// What the golden version says for the target that `target` means (golden_verbs.h), with the
-// workspaces of the sets behind it.
+// What `part` of the golden version says, with the workspaces of the sets behind it.
 Result<MeasuredResults> MeasuredInGolden(Application& application, const std::string& version,
-                                         const std::string& target);
+                                         const GoldenPart& part);
 
 }  // namespace attune::miopen

@@ -1,8 +1,10 @@
 // attune golden export: a version as a package that run times open.
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/package_writer.h"
@@ -15,7 +17,7 @@ namespace {
 
 struct ExportOptions {
   std::string name;
-  std::string target;
+  GoldenPart part;
   std::string folder;
   bool with_kernels = false;
   bool json = false;
@@ -47,7 +49,7 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const GoldenForTarget golden,
-                          OpenGoldenFor(application, options.name, options.target));
+                          OpenGoldenFor(application, options.name, options.part));
   const Target& target = golden.target;
   ATTUNE_ASSIGN_OR_RETURN(
       const SessionPlace found,
@@ -88,10 +90,36 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   return written.left_out.empty() ? kExitDone : kExitPartly;
 }
 
+// Whoever serves has no question of two answers.
+Status CheckOneForEachProblem(const std::vector<GoldenEntry>& entries, const GoldenPart& part) {
+  if (entries.empty()) {
+    return InvalidArgument(
+        fmt::format("The version has nothing with {} caches for this target.", part.cache));
+  }
+  std::set<std::string> problems;
+  for (const GoldenEntry& entry : entries) {
+    if (problems.insert(Text(entry.problem)).second) continue;
+    std::set<std::string_view> states;
+    for (const GoldenEntry& each : entries) states.insert(CacheName(each));
+    return InvalidArgument(fmt::format(
+        "The version has results of the same problems with caches in several states: {}. Name one "
+        "with --cache.",
+        fmt::join(states, ", ")));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
+CLI::Option* AddGoldenCacheOption(CLI::App& verb, std::string& cache) {
+  return verb
+      .add_option("--cache", cache,
+                  "Results with caches in this state alone; needed if a problem has several")
+      ->check(CLI::IsMember({"warm", "cold", "rotating"}));
+}
+
 Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::string& name,
-                                      const std::string& target) {
+                                      const GoldenPart& part) {
   ATTUNE_ASSIGN_OR_RETURN(OpenedGolden opened, OpenGolden(application, name));
   ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
   if (const GoldenVersion* withdrawn = FindWithdrawn(versions, opened.version)) {
@@ -99,9 +127,12 @@ Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::strin
                                           withdrawn->name, withdrawn->withdrawn_because));
   }
   GoldenForTarget golden;
-  ATTUNE_ASSIGN_OR_RETURN(golden.target, TargetOf(opened.entries, target));
-  std::erase_if(opened.entries,
-                [&](const GoldenEntry& entry) { return entry.target != golden.target; });
+  ATTUNE_ASSIGN_OR_RETURN(golden.target, TargetOf(opened.entries, part.target));
+  std::erase_if(opened.entries, [&](const GoldenEntry& entry) {
+    const bool is_of_cache = part.cache.empty() || part.cache == CacheName(entry);
+    return entry.target != golden.target || !is_of_cache;
+  });
+  ATTUNE_RETURN_IF_ERROR(CheckOneForEachProblem(opened.entries, part));
   golden.version = std::move(opened.version);
   golden.entries = std::move(opened.entries);
   return golden;
@@ -113,9 +144,10 @@ void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
                            "  attune golden export 1 --with-kernels -o golden-1-kernels");
   verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
   verb->add_option(
-          "--target", options->target,
+          "--target", options->part.target,
           "Which of its targets, by text, device or architecture; needed if it has several")
       ->type_name("TARGET");
+  AddGoldenCacheOption(*verb, options->part.cache);
   verb->add_flag("--with-kernels", options->with_kernels,
                  "Also every winner's compiled kernel, and every one that serves any size");
   verb->add_option("-o,--output", options->folder, "A new folder")->required()->type_name("FOLDER");

@@ -86,17 +86,12 @@ Result<int> RunList(Application& application, const GoldenOptions& options) {
 }
 
 Json EntryJson(const GoldenEntry& entry) {
-  return {{"problem", Text(entry.problem)},
-          {"target", Text(entry.target)},
-          {"candidate", Text(entry.candidate)},
-          {"median_ns", entry.median_ns},
-          {"low_ns", entry.low_ns},
-          {"high_ns", entry.high_ns},
-          {"session", entry.session},
-          {"set_id", entry.set_id},
-          {"reason", Name(entry.reason)},
-          {"added_by", entry.added_by},
-          {"added_unix_ns", entry.added_unix_ns}};
+  return {{"problem", Text(entry.problem)}, {"target", Text(entry.target)},
+          {"cache", CacheName(entry)},      {"candidate", Text(entry.candidate)},
+          {"median_ns", entry.median_ns},   {"low_ns", entry.low_ns},
+          {"high_ns", entry.high_ns},       {"session", entry.session},
+          {"set_id", entry.set_id},         {"reason", Name(entry.reason)},
+          {"added_by", entry.added_by},     {"added_unix_ns", entry.added_unix_ns}};
 }
 
 Result<int> RunShow(Application& application, const GoldenOptions& options) {
@@ -112,12 +107,14 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
   Table table({{"problem", Column::Align::kLeft, Column::Fit::kCut},
                {"candidate", Column::Align::kLeft, Column::Fit::kCut},
                {"time", Column::Align::kRight},
+               {"caches"},
                {"why"},
                {"session"},
                {"target", Column::Align::kLeft, Column::Fit::kCut}});
   for (const GoldenEntry& entry : golden.entries) {
     table.AddRow({Label(entry.problem), Text(entry.candidate), FormatTime(entry.median_ns),
-                  std::string(Name(entry.reason)), Printable(entry.session), Text(entry.target)});
+                  std::string(CacheName(entry)), std::string(Name(entry.reason)),
+                  Printable(entry.session), Text(entry.target)});
   }
   out.Print(fmt::format("{}, {}, {} entries\n", Printable(golden.version.name),
                         StateOf(golden.version), golden.entries.size()));
@@ -155,6 +152,7 @@ GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason r
   entry.candidate = choice.candidate;
   entry.set_id = choice.set_id;
   entry.session = session.name;
+  entry.cache = choice.measurement.cache;
   entry.median_ns = choice.measurement.median_ns;
   entry.low_ns = choice.measurement.low_ns;
   entry.high_ns = choice.measurement.high_ns;
@@ -172,18 +170,16 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
-  std::map<std::pair<std::string, std::string>, const GoldenEntry*> standing;
-  for (const GoldenEntry& entry : golden.entries) {
-    standing[{Text(entry.target), Text(entry.problem)}] = &entry;
-  }
+  std::map<GoldenQuestion, const GoldenEntry*> standing;
+  for (const GoldenEntry& entry : golden.entries) standing[QuestionOf(entry)] = &entry;
   std::vector<GoldenEntry> taken;
-  for (const auto& [problem, found_here] : choices) {
+  for (const auto& [question, found_here] : choices) {
     const Choice& choice = found_here.choice;
     if (!IsCurrent(table, found_here)) {
       ++additions.stale;
       continue;
     }
-    const auto found = standing.find({Text(choice.target), problem});
+    const auto found = standing.find({Text(choice.target), question.first, question.second});
     const GoldenEntry* const stands = found == standing.end() ? nullptr : found->second;
     const bool is_valid = stands == nullptr || IsCurrent(table, stands->candidate);
     const GoldenDecision decision = Decide(stands, is_valid, choice, options.force, {});
@@ -266,6 +262,7 @@ Result<int> RunDiff(Application& application, const GoldenOptions& options) {
   Table table({{"change"},
                {"before", Column::Align::kRight},
                {"after", Column::Align::kRight},
+               {"caches"},
                {"problem", Column::Align::kLeft, Column::Fit::kCut},
                {"candidate", Column::Align::kLeft, Column::Fit::kCut}});
   std::map<std::string_view, int64_t> counts;
@@ -278,8 +275,8 @@ Result<int> RunDiff(Application& application, const GoldenOptions& options) {
     if (change.word == "same" || (!options.all && ++shown > kShownChanges)) continue;
     const GoldenEntry& known = change.after != nullptr ? *change.after : *change.before;
     table.AddRow(
-        {std::string(change.word), time(change.before), time(change.after), Label(known.problem),
-         Text(known.candidate)},
+        {std::string(change.word), time(change.before), time(change.after),
+         std::string(CacheName(known)), Label(known.problem), Text(known.candidate)},
         change.word == "slower" || change.word == "gone" ? Colour::kYellow : Colour::kPlain);
   }
   if (!table.empty()) out.Print(table.Render(out.screen(), out.width()));

@@ -18,18 +18,26 @@ struct OpenedGolden {
 // kNotFound names the versions that there are.
 Result<OpenedGolden> OpenGolden(Application& application, const std::string& name);
 
-// A version that was not rolled back, with what it says for one target.
+// A version that was not rolled back, with what it says for one target, once for each problem.
 struct GoldenForTarget {
   GoldenVersion version;
   Target target;
   std::vector<GoldenEntry> entries;
 };
 
-// For the only target of the version that `target` means: its whole text, its device or its
-// architecture; the only one that there is if `target` is empty. kInvalidArgument lists those that
-// there are; kFailedPrecondition for a version that was rolled back.
+// Which part of a version.
+struct GoldenPart {
+  std::string target;  // Its whole text, its device or its architecture; empty: the only one.
+  std::string cache;   // The state of caches; empty: the only one of each problem.
+};
+
+// --cache for a verb that takes a part.
+CLI::Option* AddGoldenCacheOption(CLI::App& verb, std::string& cache);
+
+// kInvalidArgument lists what there is where `part` means nothing or several;
+// kFailedPrecondition for a version that was rolled back.
 Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::string& name,
-                                      const std::string& target);
+                                      const GoldenPart& part);
 
 void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation);
 

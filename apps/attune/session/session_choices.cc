@@ -6,16 +6,17 @@
 
 namespace attune {
 
-Result<std::map<std::string, SessionChoice>> ChoicesOf(const Session& session, RecordStore& records,
-                                                       SessionStore& sessions) {
+Result<std::map<SessionQuestion, SessionChoice>> ChoicesOf(const Session& session,
+                                                           RecordStore& records,
+                                                           SessionStore& sessions) {
   const auto own = RecordsOf(session.id, records, sessions);
   RecordQuery query;
   query.finished_only = true;
   query.roles = {TrialRole::kFinal};
-  std::map<std::string, SessionChoice> choices;
+  std::map<SessionQuestion, SessionChoice> choices;
   const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
     if (auto choice = SelectWithin(recorded, {})) {
-      choices.insert_or_assign(Text(recorded.set.problem),
+      choices.insert_or_assign(SessionQuestion(Text(recorded.set.problem), recorded.set.cache),
                                SessionChoice{std::move(*choice), recorded.set.environment});
     }
     return Status::Ok();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
@@ -18,8 +19,13 @@ struct SessionChoice {
   Environment environment;
 };
 
-// The newest decision of each problem, by its text, whatever there is here now.
-Result<std::map<std::string, SessionChoice>> ChoicesOf(const Session& session, RecordStore& records,
-                                                       SessionStore& sessions);
+// The text of a problem, and the state of the caches with which it was measured: times of different
+// states are of different things.
+using SessionQuestion = std::pair<std::string, CacheState>;
+
+// The newest decision of each, whatever there is here now.
+Result<std::map<SessionQuestion, SessionChoice>> ChoicesOf(const Session& session,
+                                                           RecordStore& records,
+                                                           SessionStore& sessions);
 
 }  // namespace attune

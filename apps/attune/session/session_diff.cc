@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ struct DiffOptions {
   bool json = false;
 };
 
-using Choices = std::map<std::string, SessionChoice>;
+using Choices = std::map<SessionQuestion, SessionChoice>;
 
 // One line for each field that differs.
 std::vector<std::string> TermDifferences(const Session& a, const Session& b) {
@@ -62,9 +63,10 @@ std::vector<std::string> SolverDifferences(const SolverTable& a, const SolverTab
   return lines;
 }
 
-// Both sessions' answers to one problem; one of them may have none.
+// Both sessions' answers to one question; one of them may have none.
 struct Pair {
   std::string problem;
+  CacheState cache = CacheState::kWarm;
   const Choice* first = nullptr;
   const Choice* second = nullptr;
 
@@ -86,12 +88,12 @@ struct Pair {
 };
 
 std::vector<Pair> PairsOf(const Choices& a, const Choices& b) {
-  std::map<std::string, Pair> pairs;
-  for (const auto& [problem, choice] : a) pairs[problem].first = &choice.choice;
-  for (const auto& [problem, choice] : b) pairs[problem].second = &choice.choice;
+  std::map<SessionQuestion, Pair> pairs;
+  for (const auto& [question, choice] : a) pairs[question].first = &choice.choice;
+  for (const auto& [question, choice] : b) pairs[question].second = &choice.choice;
   std::vector<Pair> list;
-  for (auto& [problem, pair] : pairs) {
-    pair.problem = problem;
+  for (auto& [question, pair] : pairs) {
+    std::tie(pair.problem, pair.cache) = question;
     list.push_back(pair);
   }
   return list;
@@ -120,6 +122,7 @@ Json DiffJson(const std::vector<std::string>& terms, const std::vector<std::stri
   };
   for (const Pair& pair : pairs) {
     list.push_back({{"problem", pair.problem},
+                    {"cache", Name(pair.cache)},
                     {"change", pair.Word()},
                     {"first", candidate(pair.first)},
                     {"second", candidate(pair.second)},
@@ -139,6 +142,7 @@ void PrintPairs(const std::vector<Pair>& pairs, Output& out) {
                {"first", Column::Align::kRight},
                {"second", Column::Align::kRight},
                {"ratio", Column::Align::kRight},
+               {"caches"},
                {"problem", Column::Align::kLeft, Column::Fit::kCut}});
   const auto time = [](const Choice* choice) {
     return choice != nullptr ? FormatTime(choice->measurement.median_ns) : std::string("-");
@@ -148,9 +152,10 @@ void PrintPairs(const std::vector<Pair>& pairs, Output& out) {
     ++counts[pair.Word()];
     const auto ratio = pair.Ratio();
     const Choice& known = pair.first != nullptr ? *pair.first : *pair.second;
-    table.AddRow({std::string(pair.Word()), time(pair.first), time(pair.second),
-                  ratio ? FormatSpeedup(*ratio) : "-", Label(known.problem)},
-                 pair.Word() == "slower" ? Colour::kYellow : Colour::kPlain);
+    table.AddRow(
+        {std::string(pair.Word()), time(pair.first), time(pair.second),
+         ratio ? FormatSpeedup(*ratio) : "-", std::string(Name(pair.cache)), Label(known.problem)},
+        pair.Word() == "slower" ? Colour::kYellow : Colour::kPlain);
   }
   out.Print(table.Render(out.screen(), out.width()));
   std::string text;
