@@ -140,6 +140,7 @@ class JobRunner {
   // Jobs of the last problems, without a break, of which nothing could be evaluated; and why.
   std::vector<std::vector<int64_t>> in_vain_;
   std::string in_vain_message_;
+  bool is_waiting_ = false;  // For others, since the last lease.
   const int64_t begin_ns_ = SteadyNowNs();
 };
 
@@ -205,6 +206,7 @@ Status JobRunner::RunAll(IndexKeeper& index) {
       if (!goes_on) return Status::Ok();
       continue;
     }
+    is_waiting_ = false;
     std::vector<JobClaim> claims;
     for (const Job& job : jobs) claims.push_back({job.id, job.attempts});
     keeper_.Hold(claims);
@@ -248,14 +250,19 @@ Status JobRunner::LeaveToOthers() {
 }
 
 Result<bool> JobRunner::WaitForOthers() {
-  JobFilter queued;
-  queued.steps = steps_;
-  queued.states = {JobState::kQueued};
-  ATTUNE_ASSIGN_OR_RETURN(const auto waiting, jobs_.List(session_id_, queued));
   JobFilter held;
   held.states = {JobState::kLeased};
   ATTUNE_ASSIGN_OR_RETURN(const auto leased, jobs_.List(session_id_, held));
-  if (waiting.empty() || leased.empty()) return false;
+  if (leased.empty()) return false;
+  if (!is_waiting_) {
+    // There may be very many, and somebody may be measuring beside this process.
+    JobFilter queued;
+    queued.steps = steps_;
+    queued.states = {JobState::kQueued};
+    ATTUNE_ASSIGN_OR_RETURN(const auto waiting, jobs_.List(session_id_, queued));
+    if (waiting.empty()) return false;
+    is_waiting_ = true;
+  }
   ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(leased));
   std::this_thread::sleep_for(kLookAgain);
   return true;
