@@ -16,6 +16,8 @@ VERBS = ("import", "session new", "session", "jobs load", "applicability", "jobs
          "session diff", "session close", "miopen", "miopen lint", "miopen convert", "miopen diff")
 # Options that say how long, and how long is enough here.
 TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
+# What golden versions are made of: one decision at least, also on a busy machine.
+SESSION_TIMES = {"--budget": "3s", "--per-problem": "2s"}
 
 
 def examples(attune, verb):
@@ -26,11 +28,12 @@ def examples(attune, verb):
 
 
 def hurried(command):
-    for option, time in TIMES.items():
+    times = {**TIMES, **(SESSION_TIMES if " tune --session " in command else {})}
+    for option, time in times.items():
         command = re.sub(rf"{option} \S+", f"{option} {time}", command)
     if " tune " in command:
         for option in ("--budget", "--per-problem"):
-            command += "" if option in command else f" {option} {TIMES[option]}"
+            command += "" if option in command else f" {option} {times[option]}"
     if " import " in command and "driver" in command and "--batch-size" not in command:
         command += " --batch-size 1"
     return command
