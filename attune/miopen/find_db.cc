@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -34,10 +36,19 @@ std::optional<Number> NumberOf(std::string_view text) {
   return value;
 }
 
+// Nothing is launched and awaited in less than a nanosecond; MIOpen keeps times as floats.
+constexpr double kLeastMs = 1e-6;
+constexpr double kMostMs = std::numeric_limits<float>::max();
+
+// Why nothing can have taken that long; empty if it can.
 std::string WhyImpossible(std::string_view time, std::optional<double> value) {
   if (!value.has_value()) return fmt::format("{} is no number", Quoted(time));
-  return fmt::format("{} ms is {}", time,
-                     *value == 0 ? "zero" : (*value < 0 ? "negative" : "not finite"));
+  if (*value >= kLeastMs && *value <= kMostMs) return "";
+  const std::string_view why = *value == 0           ? "zero"
+                               : *value < 0          ? "negative"
+                               : !(*value < kMostMs) ? "not finite"
+                                                     : "less than a nanosecond";
+  return fmt::format("{} ms is {}", time, why);
 }
 
 class FindDbReader {
@@ -107,10 +118,9 @@ class FindDbReader {
   // Reads both numbers.
   bool CheckItem(FindItem& item, std::string_view workspace, const FindRecord& record) {
     const auto time = NumberOf<double>(item.time);
-    if (!time.has_value() || !std::isfinite(*time) || *time <= 0) {
+    if (const std::string why = WhyImpossible(item.time, time); !why.empty()) {
       findings_.Add(FindingKind::kImpossibleTime, record.line,
-                    fmt::format("{} of '{}': {}.", Quoted(item.solver), record.key,
-                                WhyImpossible(item.time, time)));
+                    fmt::format("{} of '{}': {}.", Quoted(item.solver), record.key, why));
       return false;
     }
     const auto bytes = NumberOf<int64_t>(workspace);

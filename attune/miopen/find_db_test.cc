@@ -94,9 +94,9 @@ TEST(FindDbTest, BothFormsMayStandInOneRecord) {
 }
 
 TEST(FindDbTest, ATimeThatNothingCanTakeIsNeverTheFastest) {
-  for (const std::string time :
-       {"0", "0.0", "-0.4", "-0", "inf", "-inf", "nan", "NAN", "1e999", "1e-999", "", "abc",
-        "0.5ms", " 0.5", "0x1p3", "1.2.3", "+1", "--1"}) {
+  for (const std::string time : {"0",   "0.0",   "-0.4",   "-0",    "inf",    "-inf", "nan",
+                                 "NAN", "1e999", "1e-999", "1e300", "1e-320", "9e-7", "",
+                                 "abc", "0.5ms", " 0.5",   "0x1p3", "1.2.3",  "+1",   "--1"}) {
     const Reading reading =
         ReadItems(Item("GemmBwdRest", time) + ";" + Item("GemmBwd1x1_stride1", "0.224481"));
     EXPECT_THAT(PlacesOf(reading.findings), ElementsAre("1 impossible_time")) << time;
@@ -113,6 +113,8 @@ TEST(FindDbTest, WhatIsWrongWithATimeIsSaid) {
   EXPECT_THAT(reason("-0.4"), HasSubstr("-0.4 ms is negative"));
   EXPECT_THAT(reason("-inf"), HasSubstr("-inf ms is negative"));
   EXPECT_THAT(reason("nan"), HasSubstr("nan ms is not finite"));
+  EXPECT_THAT(reason("1e300"), HasSubstr("1e300 ms is not finite"));
+  EXPECT_THAT(reason("1e-320"), HasSubstr("1e-320 ms is less than a nanosecond"));
   EXPECT_THAT(reason("x"), HasSubstr("'x' is no number"));
 }
 

@@ -2,6 +2,8 @@
 #include "attune/jobs/job_store.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -19,6 +21,8 @@ namespace sql {
 namespace {
 
 constexpr std::string_view kCompileFailed = "compile";
+constexpr JobStep kPerfMeasure = {JobSearch::kPerf, JobWork::kMeasure};
+constexpr JobStep kFindMeasure = {JobSearch::kFind, JobWork::kMeasure};
 
 template <class T>
 bool IsAmong(const std::vector<T>& some, const T& one) {
@@ -334,21 +338,23 @@ class SqlJobStore final : public JobStore {
     const auto is_open = [](JobState state) {
       return state == JobState::kQueued || state == JobState::kLeased;
     };
-    return ChangeMatching(session_id, filter, is_open, [&](Job& job) {
+    const auto cancel = [&why](Job& job) {
       job.state = JobState::kCancelled;
       job.error = why;
-    });
+    };
+    return ChangeMatching(session_id, filter, {is_open, cancel, false});
   }
 
   Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) override {
     const auto has_ended = [](JobState state) {
       return state != JobState::kQueued && state != JobState::kLeased;
     };
-    return ChangeMatching(session_id, filter, has_ended, [](Job& job) {
+    const auto queue = [](Job& job) {
       job.state = JobState::kQueued;
       job.lost = 0;
       job.error = {};
-    });
+    };
+    return ChangeMatching(session_id, filter, {has_ended, queue, true});
   }
 
   Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) override {
@@ -400,30 +406,50 @@ class SqlJobStore final : public JobStore {
     return Settle(transaction, row, now_unix_ns);
   }
 
+  struct JobChange {
+    std::function<bool(JobState)> is_meant;
+    std::function<void(Job&)> make;
+    // What find measured with the parameters of a perf job that is done again goes with it, so that
+    // no time stays beside parameters that it was not measured with.
+    bool takes_finds_along;
+  };
+
+  // How many are then in the state that the change gives them: one whose compile job has failed is
+  // cancelled again at once.
   Result<int64_t> ChangeMatching(int64_t session_id, const JobFilter& filter,
-                                 const std::function<bool(JobState)>& is_meant,
-                                 const std::function<void(Job&)>& change) {
-    int64_t changed = 0;
+                                 const JobChange& change) {
+    std::set<int64_t> changed;
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-          changed = 0;
+          changed.clear();
           Connection& connection = transaction.connection();
           ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadMatching(connection, session_id, filter));
-          const int64_t now_unix_ns = UnixNowNs();
           for (const JobRow& matching : rows) {
-            if (!is_meant(matching.job.state)) continue;
+            if (!change.is_meant(matching.job.state)) continue;
             // As it is now: an earlier one of them may have changed it.
             ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(connection, matching, matching.job.step));
             if (!row.has_value()) continue;
-            change(row->job);
-            End(row->job, row->job.state, now_unix_ns);
-            ATTUNE_RETURN_IF_ERROR(Settle(transaction, *row, now_unix_ns));
-            ++changed;
+            ATTUNE_RETURN_IF_ERROR(Change(transaction, change, *row, changed));
+            if (!change.takes_finds_along || matching.job.step != kPerfMeasure) continue;
+            ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(connection, *row, kFindMeasure));
+            if (!find.has_value() || find->job.state != JobState::kDone) continue;
+            ATTUNE_RETURN_IF_ERROR(Change(transaction, change, *find, changed));
           }
           return Status::Ok();
         });
     if (!ended.ok()) return ended;
-    return changed;
+    return std::ssize(changed);
+  }
+
+  static Status Change(WriteTransaction& transaction, const JobChange& change, JobRow& row,
+                       std::set<int64_t>& changed) {
+    const int64_t now_unix_ns = UnixNowNs();
+    change.make(row.job);
+    const JobState wanted = row.job.state;
+    End(row.job, wanted, now_unix_ns);
+    ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
+    if (row.job.state == wanted) changed.insert(row.job.id);
+    return Status::Ok();
   }
 
   const std::shared_ptr<SqlDatabase> database_;

@@ -199,8 +199,29 @@ TEST_F(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
   // Whoever asks for it alone hears why it cannot be had.
   JobFilter alone;
   alone.steps = {kPerfMeasure};
-  jobs_->Requeue(session_id_, alone).value();
+  EXPECT_EQ(*jobs_->Requeue(session_id_, alone), 0);
   EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
+}
+
+TEST_F(JobStoreTest, WhatFindMeasuredGoesWithTheSearchThatItsParametersAreFrom) {
+  JobLoad load = PerfLoad();
+  load.steps = {kPerfMeasure, kFindMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  LeaseTerms terms = Terms(1);
+  terms.steps = {kPerfMeasure, kFindMeasure};
+  for (int i = 0; i < 4; ++i) Report(ReportOf(Lease(terms)[0], JobState::kDone));
+  const std::vector<Job> all = *jobs_->List(session_id_, {});
+  JobFilter searched;
+  for (const Job& job : all) {
+    if (job.problem == SampleProblem(1) && job.step == kPerfMeasure) searched.ids = {job.id};
+  }
+
+  EXPECT_EQ(*jobs_->Requeue(session_id_, searched), 2);
+
+  const std::vector<Job> after = *jobs_->List(session_id_, {});
+  for (const Job& job : after) {
+    EXPECT_EQ(job.state == JobState::kQueued, job.problem == SampleProblem(1)) << job.id;
+  }
 }
 
 TEST_F(JobStoreTest, JobsThatAreLoadedLaterFollow) {

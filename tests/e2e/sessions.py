@@ -286,8 +286,9 @@ def golden_versions(attune):
     attune.run("golden", "create", "2", "--base", "1", *DB)
 
     attune.run("session", "new", "slow", "--device", "fake", *DB)
+    # With the code that the first one was measured with in the end.
     attune.run("tune", "--session", "slow", "--tag", "t", *PER, *DB,
-               ATTUNE_FAKE_SCRIPT="* time_ns=50000")
+               ATTUNE_FAKE_SCRIPT="device tiled_version=2.0\n* time_ns=50000")
     slower = attune.json("golden", "add", "2", "--session", "slow", *DB)
     program.check(slower["taken"] == {} and slower["kept"] == 2, slower)
     program.check({change["change"] for change in attune.json("golden", "diff", "1", "2", *DB)} ==
@@ -336,15 +337,38 @@ def golden_versions(attune):
                   any("fake.tiled" in finding["subject"] for finding in findings), findings)
     packed = attune.json("package", "create", "--session", "may", "-o", "of_session", *DB)
     program.check(packed["problems"] == 2, packed)
+    _, err = attune.run("golden", "add", "1", "--session", "may", *DB, status=1)
+    program.check("is approved and never changes" in err, err)
+    before = attune.json("golden", "show", "2", *DB)["entries"]
+    attune.run("golden", "add", "2", "--session", "may", "--session", "nobody", *DB, status=1)
+    program.check(attune.json("golden", "show", "2", *DB)["entries"] == before,
+                  "Something was added beside a session that is not there.")
     attune.run("golden", "rollback", "1", "--reason", "too slow", *DB)
     _, err = attune.run("golden", "export", "1", "-o", "again", *DB, status=1)
     program.check("too slow" in err, err)
 
 
+def what_stands_is_judged_by_its_code(attune):
+    """Row 11: a solver that was mended is slower, and what it took before is no longer true."""
+    own = ("--db", "mended.db")
+    attune.run("session", "new", "mended", "--device", "fake", *own)
+    attune.run("import", "list.txt", "--tag", "mended", "--session", "mended", *own)
+    tiled = ("jobs", "load", "--session", "mended", "--tag", "mended", "--steps",
+             "perf:compile,perf:measure", "--solvers", "fake.tiled")
+    attune.run(*tiled, *own)
+    attune.run("tune", "--session", "mended", *PER, *own, ATTUNE_FAKE_SCRIPT="fake.tiled time_ns=500")
+    attune.run("golden", "create", "old", *own)
+    attune.run("golden", "add", "old", "--session", "mended", "--force", *own)
+    slower = {"ATTUNE_FAKE_SCRIPT": "device tiled_version=2.0\nfake.tiled time_ns=700"}
+    attune.run("tune", "--session", "mended", "--stale", *PER, *own, **slower)
+    added = attune.json("golden", "add", "old", "--session", "mended", *own, **slower)
+    program.check(sum(added["taken"].values()) == 2 and added["kept"] == 0, added)
+
+
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue, closed_and_unknown, networks, golden_versions):
+                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue, closed_and_unknown, networks, golden_versions, what_stands_is_judged_by_its_code):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

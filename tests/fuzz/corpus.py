@@ -35,17 +35,23 @@ def keep(archive, program, found):
         if pathlib.Path(archive).exists():
             extract(archive, pathlib.Path(known))
         subprocess.run([program, "-merge=1", merged, known, found], check=True)
-        with tarfile.open(archive, "w:xz") as tar:
-            for path in sorted(pathlib.Path(merged).iterdir()):
+        inputs = sorted(pathlib.Path(merged).iterdir())
+        if not inputs:
+            print(f"{program} kept nothing, so {archive} is as it was. Is it a fuzzer?", file=sys.stderr)
+            return 1
+        new = pathlib.Path(f"{archive}.new")
+        with tarfile.open(new, "w:xz") as tar:
+            for path in inputs:
                 member = tarfile.TarInfo(path.name)
                 member.size = path.stat().st_size
                 tar.addfile(member, io.BytesIO(path.read_bytes()))
+        new.replace(archive)
     return 0
 
 
 def main(arguments):
     verb = {"replay": replay, "keep": keep}.get(arguments[0] if arguments else "")
-    if verb is None or len(arguments) < 3:
+    if verb is None or len(arguments) < 3 or (verb is keep and len(arguments) != 4):
         print(__doc__, file=sys.stderr)
         return 2
     return verb(*arguments[1:])

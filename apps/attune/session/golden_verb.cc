@@ -13,6 +13,7 @@
 #include "apps/attune/table.h"
 #include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
+#include "attune/session/golden_records.h"
 
 namespace attune {
 namespace {
@@ -130,19 +131,34 @@ struct Additions {
   int64_t stale = 0;  // Its solver has changed since it was measured.
 };
 
-// Whether the newest table of a session has the solver as it is in `candidate`; a session without a
-// table says nothing against anybody.
-bool IsCurrent(const SolverTable& table, const Candidate& candidate) {
-  const SolverEntry* const entry = FindEntry(table, candidate.solver.name);
-  return table.generation == 0 || (entry != nullptr && entry->solver == candidate.solver);
+// Whether the newest table of a session has the solver with the code that it had; a session without
+// a table says nothing against anybody.
+bool IsCurrent(const SolverTable& table, const SolverId& solver, Environment code) {
+  SolverEntry then;
+  then.solver = solver;
+  then.code = std::move(code);
+  return table.generation == 0 || ReasonStale(then, FindEntry(table, solver.name)).empty();
 }
 
-// The same with the code that the solver had when it was measured.
-bool IsCurrent(const SolverTable& table, const SessionChoice& found) {
-  SolverEntry then;
-  then.solver = found.choice.candidate.solver;
-  then.code = CodeOf(then.solver.name, found.environment);
-  return table.generation == 0 || ReasonStale(then, FindEntry(table, then.solver.name)).empty();
+// Where and when something was measured.
+struct Evidence {
+  Environment environment;
+  int64_t started_unix_ns = 0;
+};
+
+// Of each of the entries whose set is in the database, by that.
+Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,
+                                                   const std::vector<GoldenEntry>& entries) {
+  std::map<std::string, Evidence> evidence;
+  const auto records = RecordsOf(entries, application.all_records());
+  RecordQuery query;
+  query.with_samples = false;
+  const Status ended = records->Visit(query, [&](const RecordedSet& recorded) {
+    evidence[recorded.set.id] = {recorded.set.environment, recorded.set.started_unix_ns};
+    return Status::Ok();
+  });
+  if (!ended.ok()) return ended;
+  return evidence;
 }
 
 GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason reason) {
@@ -170,26 +186,37 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
+  ATTUNE_ASSIGN_OR_RETURN(const auto evidence, EvidenceOf(application, golden.entries));
+  // What stands is outdated by another solver, and by other code of the same one if that is newer:
+  // an older session says nothing against what came after it.
+  const auto is_valid = [&](const GoldenEntry& entry, const SessionChoice& rival) {
+    const SolverId& solver = entry.candidate.solver;
+    const auto found = evidence.find(entry.set_id);
+    const bool is_newer =
+        found == evidence.end() || found->second.started_unix_ns >= rival.started_unix_ns;
+    return IsCurrent(table, solver,
+                     is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment));
+  };
   std::map<GoldenQuestion, const GoldenEntry*> standing;
   for (const GoldenEntry& entry : golden.entries) standing[QuestionOf(entry)] = &entry;
   std::vector<GoldenEntry> taken;
   for (const auto& [question, found_here] : choices) {
     const Choice& choice = found_here.choice;
-    if (!IsCurrent(table, found_here)) {
+    const SolverId& solver = choice.candidate.solver;
+    if (!IsCurrent(table, solver, CodeOf(solver.name, found_here.environment))) {
       ++additions.stale;
       continue;
     }
     const auto found = standing.find({Text(choice.target), question.first, question.second});
     const GoldenEntry* const stands = found == standing.end() ? nullptr : found->second;
-    const bool is_valid = stands == nullptr || IsCurrent(table, stands->candidate);
-    const GoldenDecision decision = Decide(stands, is_valid, choice, options.force, {});
+    const bool may_stand = stands == nullptr || is_valid(*stands, found_here);
+    const GoldenDecision decision = Decide(stands, may_stand, choice, options.force, {});
     additions.same += decision.verdict == GoldenVerdict::kSame ? 1 : 0;
     additions.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
     if (decision.verdict != GoldenVerdict::kTake) continue;
     taken.push_back(EntryOf(choice, session, decision.reason));
     ++additions.taken[std::string(Name(decision.reason))];
   }
-  if (taken.empty()) return Status::Ok();
   // Entries of a base have ids of their own, which are lower.
   const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
   return application.golden()->Add(golden.version.id, taken, seen);
@@ -197,6 +224,10 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
 
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
+  // All are there before anything is added.
+  for (const std::string& session : options.sessions) {
+    ATTUNE_RETURN_IF_ERROR(application.sessions()->Find(session).status());
+  }
   Additions additions;
   for (const std::string& session : options.sessions) {
     ATTUNE_RETURN_IF_ERROR(AddSession(application, options, session, additions));

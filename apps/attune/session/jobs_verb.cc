@@ -230,7 +230,8 @@ Result<int> RunCancel(Application& application, const FilterOptions& options) {
       const int64_t count,
       application.jobs()->Cancel(application.session()->id, filter, {"by hand", why}));
   if (count == 0) return NoSuchJobs(application, "cancelled");
-  application.out().Print(fmt::format("{} jobs cancelled.\n", count));
+  application.out().Print(options.json ? Dump({{"cancelled", count}})
+                                       : fmt::format("{} jobs cancelled.\n", count));
   return kExitDone;
 }
 
@@ -241,7 +242,8 @@ Result<int> RunRetry(Application& application, const FilterOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t count,
                           application.jobs()->Requeue(application.session()->id, filter));
   if (count == 0) return NoSuchJobs(application, "queued again");
-  application.out().Print(fmt::format("{} jobs queued again.\n", count));
+  application.out().Print(options.json ? Dump({{"queued", count}})
+                                       : fmt::format("{} jobs queued again.\n", count));
   return kExitDone;
 }
 
@@ -321,6 +323,7 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation) {
                              "Exit status: 1 if there is no such job.");
   AddFilterOptions(*cancel, *cancelled, invocation);
   cancel->add_option("--reason", cancelled->reason, "Why, for people")->type_name("TEXT");
+  AddJsonFlag(*cancel, cancelled->json);
   cancel->callback([cancelled, &invocation] {
     invocation.run = [cancelled](Application& application) {
       return RunCancel(application, *cancelled);
@@ -331,8 +334,9 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* retry =
       AddVerb(*jobs, "retry", "Queue again what failed or was cancelled, or is in the states named",
               "  attune jobs retry --session may --state cancelled\n\n"
-              "Exit status: 1 if there is no such job.");
+              "Exit status: 1 if there is no such job, or its compile job has not been done.");
   AddFilterOptions(*retry, *retried, invocation);
+  AddJsonFlag(*retry, retried->json);
   retry->callback([retried, &invocation] {
     invocation.run = [retried](Application& application) {
       return RunRetry(application, *retried);

@@ -17,7 +17,8 @@ Result<std::map<SessionQuestion, SessionChoice>> ChoicesOf(const Session& sessio
   const Status visited = own->Visit(query, [&](const RecordedSet& recorded) {
     if (auto choice = SelectWithin(recorded, {})) {
       choices.insert_or_assign(SessionQuestion(Text(recorded.set.problem), recorded.set.cache),
-                               SessionChoice{std::move(*choice), recorded.set.environment});
+                               SessionChoice{std::move(*choice), recorded.set.environment,
+                                             recorded.set.started_unix_ns});
     }
     return Status::Ok();
   });

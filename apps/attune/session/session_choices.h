@@ -1,6 +1,7 @@
 // What a session has decided.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ namespace attune {
 struct SessionChoice {
   Choice choice;
   Environment environment;
+  int64_t started_unix_ns = 0;  // Of its set.
 };
 
 // The text of a problem, and the state of the caches with which it was measured: times of different
