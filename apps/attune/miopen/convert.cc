@@ -55,11 +55,12 @@ Status CheckOutputKind(const Database& database, const std::string& file) {
 Result<int> RunConvert(Application& application, const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
   ATTUNE_RETURN_IF_ERROR(CheckOutputKind(database, options.form.file));
+  int64_t without_room = 0;
   if (const FindDb* db = database.find_db()) {
     // The form that MIOpen writes today, where nothing else was asked for.
     OutputForm form = options.form;
     if (!form.generation.has_value()) form.generation = 2;
-    ATTUNE_RETURN_IF_ERROR(WriteFindDb(*db, GenerationFor(form, *db), form.file));
+    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, *db), form.file));
   } else if (database.kernels() != nullptr) {
     ATTUNE_RETURN_IF_ERROR(ConvertKernels(options));
   } else {
@@ -67,8 +68,13 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
                             Selected(*database.perf_tables(), database, options.target));
     ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
   }
-  const bool left_out = ReportLeftOut(database, application);
-  Json json = {{"file", options.file}, {"output", options.form.file}};
+  bool left_out = ReportLeftOut(database, application);
+  if (without_room > 0) {
+    left_out = true;
+    application.err().Print(fmt::format("Left out: {} results: {}\n", without_room, kNoRoom));
+  }
+  Json json = {
+      {"file", options.file}, {"output", options.form.file}, {"without_room", without_room}};
   json.update(FindingsJson(database.findings));
   application.out().Print(options.json
                               ? Dump(json)

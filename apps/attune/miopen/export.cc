@@ -12,6 +12,7 @@
 #include "attune/miopen/import_lines.h"
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/measured_db.h"
+#include "attune/miopen/merge.h"
 #include "storage/miopen/kernel_table.h"
 
 namespace attune::miopen {
@@ -61,18 +62,51 @@ Result<std::string> NewestRecords(ImportStore& imports, const std::vector<Import
   return text;
 }
 
-Result<size_t> ExportFindDb(const std::string& text, const OutputForm& form) {
+// Counts in `left_out` what the generation has no room for.
+Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t without_room,
+                          WriteFindDb(db, GenerationFor(form, db), form.file));
+  if (without_room > 0) left_out[std::string(kNoRoom)] += without_room;
+  return Status::Ok();
+}
+
+Result<size_t> ExportFindDb(const std::string& text, const OutputForm& form, LeftOut& left_out) {
   Findings known_from_the_import;
   const FindDb db = ReadFindDb(text, known_from_the_import);
-  ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, GenerationFor(form, db), form.file));
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, form, left_out));
   return db.records.size();
 }
 
-Result<size_t> ExportPerfDb(const std::string& text, const ExportOptions& options) {
+// What all of `files` say, the newest of them first where they differ. Those whose keys are of
+// different forms are brought to that of today.
+Result<PerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files) {
   Findings known_from_the_import;
+  std::vector<PerfDb> newest_first;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, {*file}));
+    newest_first.push_back(ReadPerfDb(text, known_from_the_import));
+  }
+  const bool is_one_form =
+      std::all_of(newest_first.begin(), newest_first.end(),
+                  [&](const PerfDb& db) { return db.form == newest_first.front().form; });
+  if (is_one_form) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
+    return ReadPerfDb(text, known_from_the_import);
+  }
+  std::vector<PerfSource> sources;
+  for (PerfDb& db : newest_first) {
+    ATTUNE_ASSIGN_OR_RETURN(db, Converted(db, PerfKeyForm::kPerfKey));
+    sources.push_back({&db, nullptr});
+  }
+  return Merge(sources).db;
+}
+
+Result<size_t> ExportPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files,
+                            const ExportOptions& options) {
   PerfTables tables;
-  tables.targets.push_back({options.target, ReadPerfDb(text, known_from_the_import)});
-  const size_t count = tables.targets.front().db.records.size();
+  ATTUNE_ASSIGN_OR_RETURN(PerfDb db, NewestPerfDb(imports, files));
+  const size_t count = db.records.size();
+  tables.targets.push_back({options.target, std::move(db)});
   ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
   return count;
 }
@@ -100,11 +134,27 @@ std::string_view KindOf(const ExportOptions& options) {
   return options.perf_db ? kPerfDbKind : kFindDbKind;
 }
 
-Result<size_t> Export(ImportStore& imports, const ExportOptions& options) {
+Result<size_t> Export(ImportStore& imports, const ExportOptions& options, LeftOut& left_out) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, KindOf(options), options.target));
   if (options.kernel_db) return ExportKernels(imports, files, options.form.file);
+  if (options.perf_db) return ExportPerfDb(imports, files, options);
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
-  return options.perf_db ? ExportPerfDb(text, options) : ExportFindDb(text, options.form);
+  return ExportFindDb(text, options.form, left_out);
+}
+
+Json JsonOf(const LeftOut& left_out) {
+  Json reasons = Json::array();
+  for (const auto& [reason, results] : left_out) {
+    reasons.push_back({{"reason", reason}, {"results", results}});
+  }
+  return reasons;
+}
+
+void PrintLeftOut(Application& application, const LeftOut& left_out) {
+  application.out().Flush();
+  for (const auto& [reason, results] : left_out) {
+    application.err().Print(fmt::format("Left out: {} results: {}\n", results, Printable(reason)));
+  }
 }
 
 Result<int> ExportImported(Application& application, const ExportOptions& options) {
@@ -112,15 +162,18 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   if (imports == nullptr) {
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
   }
-  ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options));
+  LeftOut left_out;
+  ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options, left_out));
   application.out().Print(options.json
                               ? Dump({{"output", options.form.file},
                                       {"kind", KindOf(options)},
                                       {"target", options.target},
-                                      {"records", count}})
+                                      {"records", count},
+                                      {"left_out", JsonOf(left_out)}})
                               : fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
                                             count, Printable(options.target)));
-  return kExitDone;
+  PrintLeftOut(application, left_out);
+  return left_out.empty() ? kExitDone : kExitPartly;
 }
 
 // "session 'may'".
@@ -159,7 +212,7 @@ Result<size_t> WriteMeasured(const ExportOptions& options, const MeasuredResults
   }
   const FindDb db = FindDbOf(measured.results, left_out);
   if (db.records.empty()) return size_t{0};
-  ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, GenerationFor(options.form, db), options.form.file));
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, options.form, left_out));
   return db.records.size();
 }
 
@@ -170,16 +223,12 @@ void PrintMeasured(Application& application, const ExportOptions& options, size_
                                         count, Printable(SourceText(options))));
     return;
   }
-  Json reasons = Json::array();
-  for (const auto& [reason, results] : left_out) {
-    reasons.push_back({{"reason", reason}, {"results", results}});
-  }
   application.out().Print(Dump({{"output", options.form.file},
                                 {"kind", KindOf(options)},
                                 {"session", options.session},
                                 {"golden", options.golden},
                                 {"records", count},
-                                {"left_out", std::move(reasons)}}));
+                                {"left_out", JsonOf(left_out)}}));
 }
 
 Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
@@ -197,10 +246,7 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   LeftOut left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
   if (count > 0) PrintMeasured(application, options, count, left_out);
-  application.out().Flush();
-  for (const auto& [reason, results] : left_out) {
-    application.err().Print(fmt::format("Left out: {} results: {}\n", results, Printable(reason)));
-  }
+  PrintLeftOut(application, left_out);
   if (count > 0) return left_out.empty() ? kExitDone : kExitPartly;
   return FailedPrecondition(
       fmt::format("Of the {} results of {} none is for a {} of MIOpen's, so "

@@ -62,7 +62,8 @@ Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const Merge
   for (const Database& database : databases) sources.push_back(database.find_db());
   const Generation generation = GenerationFor(options.form, *sources.front());
   const MergedFindDb merged = Merge(sources, generation);
-  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form.file));
+  // Of what the generation has no room for, the fastest was taken: that is what merging is.
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form.file).status());
   Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(sources.size()), {}, {}};
   AddSources(merged, options, outcome);
   return outcome;

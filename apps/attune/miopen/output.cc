@@ -50,13 +50,16 @@ Generation GenerationFor(const OutputForm& form, const FindDb& db) {
   return db.records.empty() ? Generation::kSolvers : Generation::kAlgorithms;
 }
 
-Status WriteFindDb(const FindDb& db, Generation generation, const std::string& file) {
+Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const std::string& file) {
   FindDb converted;
   converted.records.reserve(db.records.size());
+  int64_t left_out = 0;
   for (const FindRecord& record : db.records) {
     converted.records.push_back(Converted(record, generation));
+    left_out += std::ssize(record.items) - std::ssize(converted.records.back().items);
   }
-  return WriteFileAtomically(file, Text(converted));
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(file, Text(converted)));
+  return left_out;
 }
 
 Status WritePerfDb(PerfTables tables, const OutputForm& form) {

@@ -1,8 +1,10 @@
 // Writes databases in the form that the name of the output asks for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/miopen/find_db.h"
@@ -20,8 +22,12 @@ struct OutputForm {
 // The generation that was asked for, else that of `db`: 2 if any of its items is.
 Generation GenerationFor(const OutputForm& form, const FindDb& db);
 
-// Each record in `generation`.
-Status WriteFindDb(const FindDb& db, Generation generation, const std::string& file);
+// Each record in `generation`. How many items that has no room for: in the first one only the best
+// solver of each algorithm stands.
+Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const std::string& file);
+// The sentence about that.
+inline constexpr std::string_view kNoRoom =
+    "Generation 1 has the best solver of each algorithm alone.";
 
 // SQLite or text by the name of the file. kInvalidArgument where the name is none of a perf-db, and
 // for several GPUs in a form that takes one.
