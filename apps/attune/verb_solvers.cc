@@ -8,6 +8,7 @@
 #include "apps/attune/problem_argument.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
+#include "attune/session/solver_table.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -16,6 +17,7 @@ namespace {
 struct SolversOptions {
   std::string problem;
   std::string device;
+  std::string session;  // Its table, as it was kept.
   bool json = false;
 };
 
@@ -142,7 +144,55 @@ void PrintRows(const std::vector<Row>& rows, bool with_problem, Output& out) {
   out.Print(table.Render(out.screen(), out.width()));
 }
 
+// "library.attune=1.2 library.k=0a1b"; nothing where nobody could tell it.
+std::string CodeText(const SolverEntry& entry) {
+  std::string text;
+  if (entry.code == UnknownCode()) return text;
+  for (const auto& [field, value] : entry.code) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", field, value);
+  }
+  return text;
+}
+
+// What the session was told when its solvers were asked last; nobody is asked again.
+Result<int> RunOfSession(Application& application, const SolversOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  const Session& session = *application.session();
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable kept, application.sessions()->Solvers(session.id));
+  if (kept.generation == 0) {
+    return NotFound(fmt::format(
+        "The solvers of session '{0}' were never asked. 'attune applicability --session {0}' does.",
+        session.name));
+  }
+  Json list = Json::array();
+  Table table({{"solver"},
+               {"operator"},
+               {"dynamic"},
+               {"compiles"},
+               {"tunable"},
+               {"code", Column::Align::kLeft, Column::Fit::kCut}});
+  for (const SolverEntry& entry : kept.entries) {
+    table.AddRow({Text(entry.solver), entry.operator_name, YesNo(entry.dynamic),
+                  YesNo(entry.compiles), YesNo(entry.tunable), Printable(CodeText(entry))});
+    list.push_back({{"name", entry.solver.name},
+                    {"version", entry.solver.version},
+                    {"operator", entry.operator_name},
+                    {"dynamic", entry.dynamic},
+                    {"compiles", entry.compiles},
+                    {"tunable", entry.tunable},
+                    {"code", entry.code}});
+  }
+  Output& out = application.out();
+  out.Print(options.json ? Dump({{"session", session.name},
+                                 {"generation", kept.generation},
+                                 {"solvers", std::move(list)}})
+                         : fmt::format("Generation {} of session '{}'\n{}", kept.generation,
+                                       session.name, table.Render(out.screen(), out.width())));
+  return kExitDone;
+}
+
 Result<int> RunSolvers(Application& application, const SolversOptions& options) {
+  if (!options.session.empty()) return RunOfSession(application, options);
   std::vector<std::optional<Problem>> problems = {std::nullopt};
   if (!options.problem.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(const auto parsed, ParseProblemArgument(options.problem));
@@ -172,10 +222,15 @@ void AddSolversVerb(CLI::App& program, Invocation& invocation) {
       "  attune solvers\n"
       "  attune solvers --problem 'gemm@1{m=512,n=512,k=512}'\n"
       "  attune solvers --device opencl:0 --problem 'MIOpenDriver conv -n 1 -c 64 -H 56 -W 56 "
-      "-k 64 -y 3 -x 3 -F 1'");
+      "-k 64 -y 3 -x 3 -F 1'\n"
+      "  attune solvers --session may");
+  CLI::Option* session = AddSessionOption(*verb, options->session, invocation,
+                                          "Those of this session, as they were asked last");
   verb->add_option("--problem", options->problem,
-                   "A canonical problem text or a MIOpenDriver command line");
-  verb->add_option("--device", options->device, "Only solvers of the backend of this device");
+                   "A canonical problem text or a MIOpenDriver command line")
+      ->excludes(session);
+  verb->add_option("--device", options->device, "Only solvers of the backend of this device")
+      ->excludes(session);
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

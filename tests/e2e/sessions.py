@@ -31,7 +31,12 @@ def whole_cycle(attune):
     attune.run("session", "new", "may", "--device", "fake", "--reason", "first", *DB)
     attune.run("import", attune.write_problems(2), "--tag", "t", "--session", "may",
                "--model", "Net:1", "--framework", "Fw:2", *DB)
+    _, err = attune.run("solvers", "--session", "may", *DB, status=1)
+    program.check("were never asked" in err, err)
     survey = attune.json("applicability", "--session", "may", *DB)
+    kept = attune.json("solvers", "--session", "may", *DB)
+    tiled = [entry for entry in kept["solvers"] if entry["name"] == "fake.tiled"]
+    program.check(kept["generation"] == 1 and len(tiled) == 1 and tiled[0]["tunable"], kept)
     solvers = {entry["solver"]: entry for entry in survey["solvers"]}
     program.check(solvers["fake.tiled@1"]["compiles"] and solvers["fake.tiled@1"]["tunable"],
                   solvers)
