@@ -164,7 +164,8 @@ TEST_F(HostDeviceTest, ColdLaunchesFindTheirOperandsInMainMemory) {
   FunctionExecutable walk([&] { return chase.Walk(); });
   const auto best_of = [&](CacheState cache) {
     double best_ns = 1e18;
-    for (int i = 0; i < 5; ++i) best_ns = std::min(best_ns, TimeNs(walk, cache));
+    // As many as it takes to be alone in the caches once, where a neighbour is busy.
+    for (int i = 0; i < 20; ++i) best_ns = std::min(best_ns, TimeNs(walk, cache));
     return best_ns / PointerChase::kLines;
   };
   TimeNs(walk, CacheState::kWarm);
