@@ -115,7 +115,8 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "package", "Make, check or show a package of choices and compiled kernels",
               "  attune package create --tag resnet50 --device opencl:0 -o /opt/model/attune\n"
               "  attune package verify /opt/model/attune\n"
-              "  attune package lint /opt/model/attune\n");
+              "  attune package lint /opt/model/attune\n\n"
+              "Exit status: 0, or 3 if lint has found something.");
   verb->require_subcommand(1);
   CLI::App* create = verb->add_subcommand("create", "Make a package of a tag");
   create->fallthrough();

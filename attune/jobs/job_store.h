@@ -98,11 +98,12 @@ class JobStore {
   // that did.
   virtual Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
 
-  // Of queued and leased ones; how many there were.
+  // Of queued and leased ones; how many are cancelled by that.
   virtual Result<int64_t> Cancel(int64_t session_id, const JobFilter& filter,
                                  const JobError& why) = 0;
-  // Queues those that ended, whatever came of them, as if they had never been tried; how many there
-  // were.
+  // Queues those that ended, whatever came of them, as if they had never been tried; with a search
+  // for parameters also what find measured with them. How many are queued by that: a measure job
+  // whose compile job has failed is not.
   virtual Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) = 0;
 
   // In the order in which they were loaded.

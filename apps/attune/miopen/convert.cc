@@ -93,7 +93,9 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune miopen convert tests/data/miopen/gfx906_60.HIP.fdb.txt --generation 2 -o "
       "/tmp/gfx906_60.HIP.fdb.txt\n"
       "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt\n\n"
-      "Exit status: 0, or 3 if something could not be read and was left out.");
+      "Exit status: 0, or 3 if something was left out: what could not be read, or what generation "
+      "1 "
+      "has no room for.");
   verb->add_option("file", options->file, "A database, told by its name")
       ->required()
       ->type_name("FILE");

@@ -287,8 +287,8 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
       AddVerb(miopen, "export", "Write databases for MIOpen of what was imported or measured",
               "  attune miopen export --target gfx906_60 --find-db -o gfx906_60.HIP.fdb.txt\n"
               "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
-              "Exit status: 0, or 3 if something that was measured cannot be written, as results "
-              "of solvers that\nare not MIOpen's.");
+              "Exit status: 0, or 3 if something cannot be written, as results of solvers that are "
+              "not MIOpen's,\nor several of one algorithm in generation 1.");
   AddSourceOptions(*verb, *options, invocation);
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
