@@ -21,7 +21,7 @@ constexpr int64_t kWordBytes = 16;
 // as much as several words.
 constexpr int64_t kColumnsPerThread = 4;
 // Of a folding, likewise, and the blocks that keep every multiprocessor of a large GPU busy.
-constexpr int64_t kMostImagesOfThread = 16;
+constexpr int64_t kMostImagesOfThread = 32;
 constexpr int64_t kBlocksForAllUnits = 2048;
 
 int64_t BlocksFor(int64_t items, int64_t per_block) { return (items + per_block - 1) / per_block; }
@@ -145,7 +145,7 @@ LaunchShape ShapeOf(const Fold& task) {
   // threads.
   const int64_t blocks_of_each = static_cast<int64_t>(shape.grid[0]) * task.images;
   const int64_t images =
-      std::clamp<int64_t>(blocks_of_each / kBlocksForAllUnits, 1, kMostImagesOfThread);
+      std::clamp<int64_t>(blocks_of_each / kBlocksForAllUnits, kImagesAtOnce, kMostImagesOfThread);
   shape.grid[1] = Blocks(task.images, images, kMostBlocksAcross);
   return shape;
 }

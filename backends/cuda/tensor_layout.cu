@@ -247,7 +247,8 @@ __device__ Place place_of_value(const Unfold& task, unsigned value) {
 __device__ Place place_of_inner(const Unfold& task, long long at) {
   const unsigned extent = task.is_values_inner ? task.values : task.pixels;
   if (at >= extent) return nowhere();
-  return task.is_values_inner ? place_of_value(task, (unsigned)at) : place_of_pixel(task, (unsigned)at);
+  return task.is_values_inner ? place_of_value(task, (unsigned)at)
+                              : place_of_pixel(task, (unsigned)at);
 }
 
 __device__ bool is_inside(const Windows& windows, const Place& a, const Place& b) {
@@ -305,12 +306,13 @@ extern "C" __global__ void __launch_bounds__(256) unfold_wide(const __grid_const
 }
 
 #ifndef ONLY_MOVED
-// Along one axis, the taps at which a position of the large image meets one of the small image, and
-// where: every `tap_step`-th tap from the first one on, each `small_step` before the last. Found
-// once for all images, because a division takes longer than a load.
+// Along one axis, the values that lie on one position of the large image: one for each tap that
+// meets a position inside of the small image. Found once for all images, because a division takes
+// longer than a load.
 struct Meetings {
-  int first_tap, tap_step;
-  int first_small, small_step;
+  int count;
+  long long first;  // How far the first of them is from the first value of the image.
+  long long step;   // From one to the next.
 };
 
 __device__ int greatest_common_divisor(int a, int b) {
@@ -322,49 +324,59 @@ __device__ int greatest_common_divisor(int a, int b) {
   return a;
 }
 
-__device__ Meetings meetings_of(const Windows& windows, int axis, int large) {
+__device__ int least(int a, int b) { return a < b ? a : b; }
+
+// `from_tap` and `from_small` are the distances between values of neighbours along the axis.
+__device__ Meetings meetings_of(const Windows& windows, int axis, int large, long long from_tap,
+                                long long from_small) {
   const int stride = windows.stride[axis];
-  const int dilation = windows.dilation[axis];
-  Meetings meetings;
-  meetings.tap_step = stride == 1 ? 1 : stride / greatest_common_divisor(stride, dilation);
-  meetings.small_step = meetings.tap_step * dilation / stride;
+  const int small = windows.small[axis];
   const int scaled = large + windows.pad[axis];
-  meetings.first_tap = windows.filter[axis];  // None.
-  meetings.first_small = 0;
-  for (int tap = 0; tap < meetings.tap_step; ++tap) {
-    if ((scaled - tap * dilation) % stride != 0) continue;
-    meetings.first_tap = tap;
-    meetings.first_small = (scaled - tap * dilation) / stride;
-    break;
+  int at = stride == 1 ? scaled : scaled / stride;
+  int rest = scaled - at * stride;  // To the first tap that meets.
+  // There are as many of these threads as elements, so that every division counts.
+  if (windows.filter[axis] == 1) return {rest == 0 && at < small ? 1 : 0, at * from_small, 0};
+  const int dilation = windows.dilation[axis];
+  // Every tap_step-th tap meets, each small_step before the last.
+  const int tap_step = dilation == 1 ? stride : stride / greatest_common_divisor(stride, dilation);
+  const int small_step = dilation == 1 ? 1 : tap_step * dilation / stride;
+  int tap = 0;
+  while (rest != 0 && ++tap < tap_step) {
+    rest -= dilation;
+    while (rest < 0) {
+      rest += stride;
+      --at;
+    }
   }
+  Meetings meetings = {0, 0, tap_step * from_tap - small_step * from_small};
+  const int last = windows.filter[axis] - tap - 1;
+  if (rest != 0 || last < 0 || at < 0) return meetings;
+  const int past = at - small;  // Those before are beyond the small image.
+  const int before = past < 0 ? 0 : (small_step == 1 ? past : past / small_step) + 1;
+  const int end =
+      1 + least(tap_step == 1 ? last : last / tap_step, small_step == 1 ? at : at / small_step);
+  if (before >= end) return meetings;
+  meetings.count = end - before;
+  meetings.first = tap * from_tap + at * from_small + before * meetings.step;
   return meetings;
 }
 
-// The sum of what lies on one position, one value for each tap that meets it. `values` are those of
-// its channel.
-__device__ Sum sum_of_taps(const Fold& task, const Sum* values, long long tap_step,
-                           const Meetings meetings[3]) {
-  const Windows& windows = task.windows;
-  Sum sum = 0;
-  int depth = meetings[0].first_small;
-  for (int d = meetings[0].first_tap; d < windows.filter[0] && depth >= 0;
-       d += meetings[0].tap_step, depth -= meetings[0].small_step) {
-    if (depth >= windows.small[0]) continue;
-    int height = meetings[1].first_small;
-    for (int h = meetings[1].first_tap; h < windows.filter[1] && height >= 0;
-         h += meetings[1].tap_step, height -= meetings[1].small_step) {
-      if (height >= windows.small[1]) continue;
-      const long long row = ((long long)depth * windows.small[1] + height) * windows.small[2];
-      const long long taps = (long long)(d * windows.filter[1] + h) * windows.filter[2];
-      int width = meetings[2].first_small;
-      for (int w = meetings[2].first_tap; w < windows.filter[2] && width >= 0;
-           w += meetings[2].tap_step, width -= meetings[2].small_step) {
-        if (width >= windows.small[2]) continue;
-        sum += values[(taps + w) * tap_step + (row + width) * task.from_pixel];
+// Adds to each of `sums` the values of its image, in the order of the taps. `images` are how far
+// the images are from `values`: several at once, since each load takes long.
+__device__ void add_values(const Sum* values, const Meetings meetings[3],
+                           const long long images[kImagesAtOnce], Sum sums[kImagesAtOnce]) {
+  for (int depth = 0; depth < meetings[0].count; ++depth) {
+    const Sum* row = values + depth * meetings[0].step;
+    for (int height = 0; height < meetings[1].count; ++height) {
+      const Sum* value = row;
+      for (int width = 0; width < meetings[2].count; ++width) {
+#pragma unroll
+        for (int i = 0; i < kImagesAtOnce; ++i) sums[i] += value[images[i]];
+        value += meetings[2].step;
       }
+      row += meetings[1].step;
     }
   }
-  return sum;
 }
 
 extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ Fold task) {
@@ -377,20 +389,37 @@ extern "C" __global__ void __launch_bounds__(256) fold(const __grid_constant__ F
     channel = rest % windows.channels;
     rest /= windows.channels;
   }
+  long long from_tap = windows.is_tap_inner ? task.from_value : task.from_value * windows.channels;
+  long long from_small = task.from_pixel;
   Meetings meetings[3];
+#pragma unroll
   for (int i = 2; i >= 0; --i) {
-    meetings[i] = meetings_of(windows, i, rest % windows.large[i]);
-    rest /= windows.large[i];
+    const unsigned outer = windows.large[i] == 1 ? rest : rest / windows.large[i];
+    meetings[i] = meetings_of(windows, i, rest - outer * windows.large[i], from_tap, from_small);
+    from_tap *= windows.filter[i];
+    from_small *= windows.small[i];
+    rest = outer;
   }
   if (!task.is_channels_last) channel = rest;
-  const int taps = windows.filter[0] * windows.filter[1] * windows.filter[2];
-  const long long tap_step = windows.is_tap_inner ? task.from_value : task.from_value * windows.channels;
+  // Behind the last axis `from_tap` is how far all taps reach.
   const Sum* const values = (const Sum*)task.from +
-                            channel * (windows.is_tap_inner ? task.from_value * taps : task.from_value);
-  for (long long image = blockIdx.y; image < task.images; image += gridDim.y) {
-    Sum sum = sum_of_taps(task, values + image * task.from_image, tap_step, meetings);
-    if (task.bias) sum += widened(((const Element*)task.bias)[channel]);
-    ((Element*)task.to)[image * task.elements + element] = rounded(sum);
+                            channel * (windows.is_tap_inner ? from_tap : task.from_value) +
+                            meetings[0].first + meetings[1].first + meetings[2].first;
+  const Sum shift = task.bias ? widened(((const Element*)task.bias)[channel]) : (Sum)0;
+  long long first = (long long)blockIdx.y * kImagesAtOnce;
+  for (; first < task.images; first += (long long)gridDim.y * kImagesAtOnce) {
+    long long images[kImagesAtOnce];
+    Sum sums[kImagesAtOnce] = {};
+#pragma unroll
+    for (int i = 0; i < kImagesAtOnce; ++i) {
+      images[i] = (first + i < task.images ? first + i : first) * task.from_image;
+    }
+    add_values(values, meetings, images, sums);
+    Element* const to = (Element*)task.to + first * task.elements + element;
+#pragma unroll
+    for (int i = 0; i < kImagesAtOnce; ++i) {
+      if (first + i < task.images) to[i * (long long)task.elements] = rounded(sums[i] + shift);
+    }
   }
 }
 

@@ -75,6 +75,9 @@ struct Fold {
   int is_channels_last;
 };
 
+// Images that a thread folds together.
+constexpr int kImagesAtOnce = 4;
+
 enum SumActivation { kSumPlain, kSumRelu, kSumGelu, kSumTanh, kSumSigmoid };
 
 // Sums of `parts` matrices, element by element and one part behind the other, and what becomes of

@@ -282,7 +282,7 @@ TEST(TensorLayoutTest, ColumnsBeginAtMultiplesOfAWord) {
 TEST(TensorLayoutTest, HugeGridsStayWithinWhatDevicesTake) {
   Fold fold = {};
   fold.elements = 1u << 31;
-  fold.images = 1 << 20;
+  fold.images = 1 << 22;
   EXPECT_EQ(ShapeOf(fold).grid[0], (1u << 31) / 256);
   EXPECT_EQ(ShapeOf(fold).grid[1], 65535u);
   Relayout relayout = {};
