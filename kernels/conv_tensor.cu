@@ -78,6 +78,24 @@ __device__ __forceinline__ void multiply_chunk(const unsigned* lines, const unsi
 #endif
 }
 
+#if SPLIT_K > 1
+typedef float STORED;
+#else
+typedef ELEMENT STORED;
+#endif
+
+__device__ __forceinline__ STORED stored(float sum, float shift) {
+#if SPLIT_K > 1
+  return sum;
+#else
+  return rounded(sum + shift);
+#endif
+}
+
+struct alignas(4 * sizeof(STORED)) Four {
+  STORED elements[4];
+};
+
 // Where the results of a block go: pixels of one window, from the first one on.
 struct Results {
   ELEMENT* result;
@@ -86,6 +104,7 @@ struct Results {
   int image, y, x;
   int first_row, group, window;
   long long stride_n, stride_c, stride_h;
+  bool is_lone;  // Their phase is the only one.
 
   // Two neighbours of one row, at `pixel` of the tile.
   __device__ __forceinline__ void put(const Sizes& sizes, int row, int pixel, float first, float second) const {
@@ -96,25 +115,43 @@ struct Results {
     const int at_image = image + pixel / (TILE_W * TILE_H);
     if (row >= rows.count || at_y >= sizes.result_h || at_image >= sizes.batch) return;
     const int channel = group * sizes.filters + rows.filter(row);
-    const bool has_first = at_x < sizes.result_w;
-    const bool has_second = at_x + sizes.step_w < sizes.result_w;
+    const float shift = HAS_BIAS ? real_of(bias[HAS_BIAS ? channel : 0]) : 0.0f;
 #if SPLIT_K > 1
     const long long plane = (long long)at_image * sizes.groups * sizes.filters + channel;
-    float* const to = partial + (plane * sizes.result_h + at_y) * sizes.result_w + at_x;
-    if (has_first) to[0] = first;
-    if (has_second) to[sizes.step_w] = second;
+    const long long line = sizes.result_w;
+    STORED* const to = partial + (plane * sizes.result_h + at_y) * line + at_x;
 #else
-    const float shift = HAS_BIAS ? real_of(bias[HAS_BIAS ? channel : 0]) : 0.0f;
-    ELEMENT* const to = result + at_image * stride_n + channel * stride_c + at_y * stride_h + at_x;
-#if KIND != 0
+    const long long line = stride_h;
+    STORED* const to = result + at_image * stride_n + channel * stride_c + at_y * line + at_x;
+#endif
+    if (TURNED && is_lone) {
+      for (int i = 0; i < min(sizes.step_h, sizes.result_h - at_y); ++i) {
+        put_cells(sizes, to + i * line, at_x, i == 0 ? stored(first, shift) : stored(0, shift),
+                  i == 0 ? stored(second, shift) : stored(0, shift), stored(0, shift));
+      }
+      return;
+    }
+    const bool has_second = at_x + sizes.step_w < sizes.result_w;
+#if KIND != 0 && SPLIT_K == 1
     if (has_second && sizes.step_w == 1 && (unsigned long long)to % 4 == 0) {
       *(unsigned*)to = rounded(first + shift) | (unsigned)rounded(second + shift) << 16;
       return;
     }
 #endif
-    if (has_first) to[0] = rounded(first + shift);
-    if (has_second) to[sizes.step_w] = rounded(second + shift);
-#endif
+    if (at_x < sizes.result_w) to[0] = stored(first, shift);
+    if (has_second) to[sizes.step_w] = stored(second, shift);
+  }
+
+  // Both of them on one line of the result, with what is between and behind them.
+  __device__ __forceinline__ void put_cells(const Sizes& sizes, STORED* to, int at_x, STORED first, STORED second,
+                                            STORED other) const {
+    if (sizes.step_w == 2 && at_x + 4 <= sizes.result_w && (unsigned long long)to % sizeof(Four) == 0) {
+      *(Four*)to = {first, other, second, other};
+      return;
+    }
+    for (int i = 0; i < min(2 * sizes.step_w, sizes.result_w - at_x); ++i) {
+      to[i] = i == 0 ? first : i == sizes.step_w ? second : other;
+    }
   }
 };
 
@@ -185,11 +222,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int chunks = ceil_div(channels, CHANNELS);
   const int chunks_of_split = ceil_div(chunks, SPLIT_K);
 
-  const bool whole_words = WORD == 1 || (((unsigned long long)source & 3) == 0 && source_w % 2 == 0 &&
-                                         (source_stride_n | source_stride_c | source_stride_h) % 2 == 0);
+  const int whole = whole_words(source, source_w, source_stride_n | source_stride_c | source_stride_h);
+  // Only a window that begins where its pixel is begins with four words.
   const Origin origin = {source + group * channels * source_stride_c + image * source_stride_n,
                          batch - image, 0, y * stride_h - vertical.pad, x * stride_w - horizontal.pad,
-                         source_h, source_w, source_stride_n, source_stride_c, source_stride_h, whole_words};
+                         source_h, source_w, source_stride_n, source_stride_c, source_stride_h,
+                         horizontal.pad == 0 ? whole : min(whole, 1)};
   const Depth depth(vertical.taps, horizontal.taps);
   const unsigned* const packed =
       workspace + (((long long)window * groups + group) * gridDim.y + blockIdx.y) * chunks * FILTERS * depth.line;
@@ -199,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
   float* const partial = (float*)(workspace + packed_words) + (long long)split * batch * groups * filters * result_h * result_w;
   const Results results = {result, bias, partial, image, y, x, (int)blockIdx.y * FILTERS, group, window,
-                           result_stride_n, result_stride_c, result_stride_h};
+                           result_stride_n, result_stride_c, result_stride_h, has_lone_phase(sizes)};
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
 #pragma unroll

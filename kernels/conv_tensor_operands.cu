@@ -32,7 +32,7 @@ struct Rows {
 
   __device__ __forceinline__ explicit Rows(const Sizes& of)
       : count(of.filters * (MERGE_PHASES ? of.step_h * of.step_w : 1)),
-        windows(MERGE_PHASES ? 1 : of.step_h * of.step_w),
+        windows(MERGE_PHASES || has_lone_phase(of) ? 1 : of.step_h * of.step_w),
         sizes(of) {}
   __device__ __forceinline__ int filter(int row) const { return MERGE_PHASES ? row % sizes.filters : row; }
   __device__ __forceinline__ int phase(int row, int window) const {

@@ -8,6 +8,9 @@
 // ordinary instructions. Of an infinity the second part is a NaN, and so is what becomes of it.
 
 #define WORD ((int)(4 / sizeof(ELEMENT)))
+#define WARPS (THREADS / 32)
+// Warps that share the channels of one row of a patch, where rows are too few for them.
+#define WARPS_OF_ROW (TILE_H * TILE_IMAGES == 1 ? WARPS : 1)
 #define MMA_WORDS 8
 #define STEPS_OF_SUM 4
 
@@ -32,6 +35,12 @@ struct Sizes {
 #define SIZES                                                                                                           \
   Sizes{batch,    groups,   channels, filters, source_h, source_w, result_h, result_w,  filter_h,                      \
         filter_w, pad_h,    pad_w,    stride_h, stride_w, step_h,   step_w,   dilation_h}
+
+// Whether only one phase of a backward convolution has a tap, the first: the rest of the result is zeros.
+__device__ __forceinline__ bool has_lone_phase(const Sizes& sizes) {
+  return TURNED && sizes.step_h * sizes.step_w > 1 && sizes.filter_h * sizes.filter_w == 1 && sizes.pad_h == 0 &&
+         sizes.pad_w == 0;
+}
 
 // One axis of what windows see. Result `phase` + step * i of the axis meets tap last - step * place of the filter at each
 // place of the window of its pixel i; there is no such tap beyond the ends of the filter.
@@ -145,7 +154,7 @@ __device__ __forceinline__ void copy(void* to, const void* from, bool exists) {
 
 // What a block has of the source: of each image and channel rows of words, from the word on that holds the first element
 // of the first window, `lead` elements into it. Rows and channels are 8 banks apart, or 24, so that the rows of a window
-// that are read together are in different ones.
+// that are read together are in different ones; channels that eight lanes read are CHANNEL_SHIFT further.
 struct Patch {
   int lead;
   int rows;     // Of one channel.
@@ -159,7 +168,7 @@ struct Patch {
     rows = (TILE_H - 1) * sizes.stride_h + (vertical.taps - 1) * sizes.dilation_h + 1;
     words = ((TILE_W - 1) * sizes.stride_w + horizontal.taps + WORD - 1) / WORD + (WORD - 1);
     pitch = ceil_div(max(words, 8) - 8, 16) * 16 + 8;
-    channel = rows * pitch + (rows % 2 == 0 ? 8 : 0);
+    channel = rows * pitch + (rows % 2 == 0 ? 8 : 0) + CHANNEL_SHIFT;
     size = ceil_div(TILE_IMAGES * CHANNELS * channel, 32) * 32;
   }
 };
@@ -172,34 +181,52 @@ struct Origin {
   int y, x;
   int height, width;
   long long stride_n, stride_c, stride_h;
-  bool whole_words;  // Every row begins with one.
+  int whole;  // Every row, and what of it a patch begins with, is made of so many whole words: 4, 1, or 0.
 };
 
-// Begins to copy the patch: words of the source as they are where every row begins with a whole one; elsewhere elements
-// are put together.
-__device__ __forceinline__ void load_patch(const Origin& origin, const Patch& patch, unsigned* to) {
-  for (int line = threadIdx.x / 32; line < TILE_IMAGES * patch.rows; line += THREADS / 32) {
+// Of a tensor at `first`, of which rows of `width` elements are `strides` apart, all of them with or.
+__device__ __forceinline__ int whole_words(const ELEMENT* first, int width, long long strides) {
+  const long long all = strides | width;
+  if ((unsigned long long)first % 16 == 0 && all % (4 * WORD) == 0) return 4;
+  return WORD == 1 || ((unsigned long long)first % 4 == 0 && all % 2 == 0) ? 1 : 0;
+}
+
+// Begins to copy the patch, `words` at once: those of the source as they are where every row begins with a whole one;
+// elsewhere elements are put together.
+template <int words>
+__device__ __forceinline__ void load_rows(const Origin& origin, const Patch& patch, unsigned* to) {
+  const int warp = threadIdx.x / 32;
+  for (int line = warp / WARPS_OF_ROW; line < TILE_IMAGES * patch.rows; line += WARPS / WARPS_OF_ROW) {
     const int image = TILE_IMAGES == 1 ? 0 : line / patch.rows;
     const int row = line - image * patch.rows;
     const bool exists = (unsigned)(origin.y + row) < (unsigned)origin.height && image < origin.images;
     const ELEMENT* const from = origin.first_channel + image * origin.stride_n + (origin.y + row) * origin.stride_h;
-    for (int word = threadIdx.x % 32; word < patch.words; word += 32) {
+    for (int word = threadIdx.x % 32 * words; word < patch.words; word += 32 * words) {
       const int x = origin.x + word * WORD;
       unsigned* const place = to + image * CHANNELS * patch.channel + row * patch.pitch + word;
       const bool first = exists && (unsigned)x < (unsigned)origin.width;
       const bool second = exists && (unsigned)(x + 1) < (unsigned)origin.width;
 #pragma unroll
-      for (int channel = 0; channel < CHANNELS; ++channel) {
+      for (int channel = warp % WARPS_OF_ROW; channel < CHANNELS; channel += WARPS_OF_ROW) {
         const ELEMENT* const element = from + channel * origin.stride_c + x;
         const bool is_one = channel < origin.channels;
-        if (origin.whole_words) {
-          copy<4>(place + channel * patch.channel, element, first && is_one);
+        if (origin.whole > 0) {
+          copy<words * 4>(place + channel * patch.channel, element, first && is_one);
         } else {
-          unsigned value = first && is_one ? (unsigned)element[0] : 0u;
-          if (second && is_one) value |= (unsigned)element[1] << 16;
+          unsigned value = first && is_one ? bits_of(element[0]) : 0u;
+          if (second && is_one) value |= bits_of(element[1]) << 16;
           place[channel * patch.channel] = value;
         }
       }
     }
+  }
+}
+
+// Tiles of several rows are small beside what they need of registers; the wide way is for those of one.
+__device__ __forceinline__ void load_patch(const Origin& origin, const Patch& patch, unsigned* to) {
+  if (TILE_H == 1 && origin.whole == 4) {
+    load_rows<4>(origin, patch, to);
+  } else {
+    load_rows<1>(origin, patch, to);
   }
 }

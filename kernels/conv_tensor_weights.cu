@@ -25,7 +25,9 @@ struct Spread {
   int step;     // From one word of pixels to the next.
 
   __device__ __forceinline__ Spread(const Patch& patch, int stride) {
-    copies = WORD == 1 ? 0 : stride == 1 ? 1 : 2 * stride;
+    // Where the filter has one tap all see the same places.
+    const bool is_one_place = FILTER_W == 1 && patch.lead == 0;
+    copies = WORD == 1 ? 0 : stride > 1 ? 2 * stride : is_one_place ? 0 : 1;
     const int apart = WORD == 1 ? 1 : stride;
     size = patch.size / apart;
     pitch = patch.pitch / apart;
@@ -241,22 +243,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   unsigned* const copies = patches + 2 * patch.size + 16;
   Columns columns(patch, spread, sizes, dilation_w, (int)(patches - lines), (int)(copies - lines));
 
-  const long long y_strides = y_stride_n | y_stride_k | y_stride_h;
   const ELEMENT* const first_dy = dy + (group * filters + first_filter) * y_stride_k;
-  const bool has_fours = (unsigned long long)dy % 16 == 0 && (y_strides | result_w) % (4 * WORD) == 0;
-  const bool has_words = WORD == 1 || ((unsigned long long)dy % 4 == 0 && (y_strides | result_w) % 2 == 0);
   const Gradients gradients = {first_dy,   filters - first_filter, y_stride_n, y_stride_k,
-                               y_stride_h, has_fours ? 4 : has_words ? 1 : 0};
+                               y_stride_h, whole_words(dy, result_w, y_stride_n | y_stride_k | y_stride_h)};
   const ELEMENT* const first_x = x + (group * channels + first_channel) * x_stride_c;
-  const bool whole_words = WORD == 1 || ((unsigned long long)x % 4 == 0 && source_w % 2 == 0 &&
-                                         (x_stride_n | x_stride_c | x_stride_h) % 2 == 0);
+  const int whole = whole_words(x, source_w, x_stride_n | x_stride_c | x_stride_h);
+  const int whole_of_patch = pad_w == 0 ? whole : min(whole, 1);
   const int tiles = batch * ceil_div(result_h, TILE_H) * ceil_div(result_w, TILE_W);
   const auto load = [&](int index, int stage) {
     const Tile tile(index, sizes);
     gradients.load(tile, sizes, lines + stage * STAGE_LINES);
     const Origin origin = {first_x + tile.image * x_stride_n, 1, channels - first_channel,
                            tile.y * stride_h - vertical.pad, tile.x * stride_w - horizontal.pad - patch.lead,
-                           source_h, source_w, x_stride_n, x_stride_c, x_stride_h, whole_words};
+                           source_h, source_w, x_stride_n, x_stride_c, x_stride_h, whole_of_patch};
     load_patch(origin, patch, patches + stage * patch.size);
     asm volatile("cp.async.commit_group;");
   };

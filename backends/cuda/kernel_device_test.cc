@@ -102,6 +102,19 @@ const HostileCase kCases[] = {
     {"cuda.conv-tensor-weights",
      "conv@1{dir=bwd_weights,n=5,c=16,h=32,w=34,k=16,fh=3,fw=3,ph=1,pw=1}"},
     {"cuda.conv-tensor-weights", "conv@1{dir=bwd_weights,n=9,c=40,h=7,w=7,k=64,fh=1,fw=1,sw=2}"},
+    // Images as rows of all their pixels, in words of four and of one, and rows that are left out.
+    {"cuda.conv-tensor", "conv@1{dir=fwd,n=3,c=70,h=20,w=21,k=90,fh=1,fw=1,bias=1}"},
+    {"cuda.conv-tensor", "conv@1{dir=bwd_data,n=5,c=40,h=7,w=7,k=33,fh=1,fw=1,type=bf16}"},
+    {"cuda.conv-tensor", "conv@1{dir=fwd,n=3,c=37,h=23,w=28,k=41,fh=1,fw=3,sh=2,type=f16}"},
+    // One phase of a stride with taps, beside others of zeros.
+    {"cuda.conv-tensor",
+     "conv@1{dir=bwd_data,n=3,c=40,h=29,w=32,k=48,fh=1,fw=1,sh=2,sw=2,type=f16}"},
+    {"cuda.conv-tensor", "conv@1{dir=bwd_data,n=3,c=20,h=29,w=31,k=300,fh=1,fw=1,sh=3,sw=2}"},
+    {"cuda.conv-tensor-weights", "conv@1{dir=bwd_weights,n=3,c=70,h=20,w=21,k=90,fh=1,fw=1}"},
+    {"cuda.conv-tensor-weights",
+     "conv@1{dir=bwd_weights,n=7,c=36,h=15,w=15,k=33,fh=1,fw=1,g=3,type=f16}"},
+    {"cuda.conv-tensor-weights",
+     "conv@1{dir=bwd_weights,n=3,c=70,h=23,w=24,k=90,fh=1,fw=1,sh=2,sw=2,math=tf32}"},
     {"cuda.gemm-tiled", "gemm@1{m=517,n=263,k=1031,lda=519,ldb=1033,ldc=521,align=4}"},
     {"cuda.conv-implicit-gemm", "conv@1{dir=fwd,n=3,c=37,h=23,w=29,k=41,fh=3,fw=3,ph=1,pw=1,sh=2}"},
 };
