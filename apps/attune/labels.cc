@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <string_view>
 #include <vector>
 
@@ -219,15 +218,6 @@ std::string FormatConfidence(double confidence) {
   // 0.99 is not quite 990 tenths in binary.
   const double tenths = std::floor(1000 * confidence + 1e-6);
   return fmt::format("{:.1f}%", std::min(tenths, kMostTenths) / 10);
-}
-
-std::string FormatMoment(int64_t unix_ns) {
-  const std::time_t seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
-  std::tm parts{};
-  ::localtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  return std::string(text.data(), length);
 }
 
 std::string FormatSpread(const Measurement& measurement) {

@@ -38,9 +38,6 @@ std::string RooflineNote(const Problem& problem, double fraction, const Peaks& p
 // "99.9%": a tenth of a percent, rounded down, because nothing measured is certain.
 std::string FormatConfidence(double confidence);
 
-// "2026-11-21 02:40:12" of this time zone.
-std::string FormatMoment(int64_t unix_ns);
-
 // Half of the confidence interval as a share of the median: "±0.8%".
 std::string FormatSpread(const Measurement& measurement);
 

@@ -16,6 +16,7 @@
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
+#include "attune/base/unix_time.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/session_notes.h"
 #include "attune/verify/problem_data.h"

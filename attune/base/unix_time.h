@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace attune {
 
@@ -12,5 +13,8 @@ inline int64_t UnixNowNs() {
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
+
+// "2026-11-23 18:04:05", in the time zone of this machine; of nanoseconds since 1970.
+std::string FormatMoment(int64_t unix_ns);
 
 }  // namespace attune

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/base/unix_time.h"
+
 namespace attune {
 namespace {
 
@@ -96,12 +98,14 @@ std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& 
   return differences;
 }
 
+Status RefusedAsClosed(const Session& session, std::string_view because) {
+  return FailedPrecondition(fmt::format(
+      "Session '{}' is closed since {} (by {}), so {}. 'attune session new NAME' makes another.",
+      session.name, FormatMoment(session.closed_unix_ns), session.closed_by, because));
+}
+
 Status CheckBelongs(const Session& session, const Target& target, const Environment& environment) {
-  if (session.is_closed()) {
-    return FailedPrecondition(
-        fmt::format("Session '{}' is closed, and nothing more is measured in it. Make a new one.",
-                    session.name));
-  }
+  if (session.is_closed()) return RefusedAsClosed(session, "nothing more is measured in it");
   Environment here;
   for (const auto& [field, value] : session.terms.fixed) {
     if (const std::string* now = Find(environment, field)) here.emplace(field, *now);

@@ -60,6 +60,10 @@ Environment FixedPart(const Environment& environment,
 std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& target,
                                        const Environment& here);
 
+// kFailedPrecondition for something that a closed session does not take, in a sentence that names
+// the session and says since when it is closed; `because` ends it: "nothing more is measured".
+Status RefusedAsClosed(const Session& session, std::string_view because);
+
 // Ok if a measurement on (`target`, `environment`) belongs to the session; the environment is a
 // whole one, and of libraries only those that the session fixed are looked at.
 // kFailedPrecondition names the session, and each field that differs with both values; or says that

@@ -117,7 +117,8 @@ class SqlSessionStore final : public SessionStore {
 
   Status AddTag(int64_t session_id, std::string_view tag) override {
     return Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
-      if (row.session.is_closed()) return Closed(row.session);
+      if (row.session.is_closed())
+        return RefusedAsClosed(row.session, "nothing more is added to it");
       ATTUNE_ASSIGN_OR_RETURN(const auto tag_id,
                               FindLabel(transaction.connection(), TagLists(), tag));
       if (!tag_id.has_value()) {
@@ -206,7 +207,8 @@ class SqlSessionStore final : public SessionStore {
               std::equal(entries.begin(), entries.end(), table.entries.begin(), table.entries.end(),
                          [](const SolverEntry& a, const SolverEntry& b) { return a.SameAs(b); });
           if (is_same && row.generation > 0) return Status::Ok();
-          if (row.session.is_closed()) return Closed(row.session);
+          if (row.session.is_closed())
+            return RefusedAsClosed(row.session, "nothing more is added to it");
           table.generation = ++row.generation;
           table.entries.assign(entries.begin(), entries.end());
           row.solver_count += std::ssize(entries);
@@ -219,7 +221,8 @@ class SqlSessionStore final : public SessionStore {
   Status SetApplicability(int64_t session_id, int64_t generation,
                           std::span<const ProblemSolvers> problems) override {
     return Change(session_id, [&](WriteTransaction& transaction, SessionRow& row) -> Status {
-      if (row.session.is_closed()) return Closed(row.session);
+      if (row.session.is_closed())
+        return RefusedAsClosed(row.session, "nothing more is added to it");
       for (const ProblemSolvers& problem : problems) {
         ATTUNE_ASSIGN_OR_RETURN(const bool is_new,
                                 PutApplicability(transaction, session_id, generation, problem));
@@ -243,10 +246,6 @@ class SqlSessionStore final : public SessionStore {
   }
 
  private:
-  static Status Closed(const Session& session) {
-    return FailedPrecondition(fmt::format("Session '{}' is closed. Make a new one.", session.name));
-  }
-
   static Status ReadNewest(Connection& connection, const SessionRow& row, SolverTable& table) {
     table.generation = row.generation;
     if (row.generation == 0) return Status::Ok();

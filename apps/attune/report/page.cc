@@ -12,6 +12,7 @@
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/style.h"
 #include "apps/attune/winner_table.h"
+#include "attune/base/unix_time.h"
 #include "attune/tuner/session_notes.h"
 
 namespace attune {
