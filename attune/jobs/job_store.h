@@ -27,7 +27,8 @@ struct JobLoad {
 
 struct LoadedJobs {
   int64_t added = 0;
-  int64_t already_there = 0;  // Left as they are, whatever their state.
+  int64_t already_there = 0;  // Left as they are, whatever their state, but for their priority.
+  int64_t raised = 0;  // To the load's priority, of those that were there and had a lower one.
 };
 
 // Which jobs of a session. Empty fields do not restrict.
@@ -83,7 +84,9 @@ class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // All or nothing. kFailedPrecondition if the session is closed.
+  // All or nothing. Jobs that are there already and have not ended get the priority of the load if
+  // theirs is lower, and with a measure job so does the compile job that it waits for.
+  // kFailedPrecondition if the session is closed.
   virtual Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                                   std::span<const ProblemSolvers> problems) = 0;
   // The jobs of one step and one problem that nobody has and that wait for nothing, of the highest
@@ -98,12 +101,13 @@ class JobStore {
   // that did.
   virtual Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
 
-  // Of queued and leased ones; how many are cancelled by that.
+  // Of queued and leased ones; how many are cancelled by that. kFailedPrecondition if the session
+  // is closed.
   virtual Result<int64_t> Cancel(int64_t session_id, const JobFilter& filter,
                                  const JobError& why) = 0;
   // Queues those that ended, whatever came of them, as if they had never been tried; with a search
   // for parameters also what find measured with them. How many are queued by that: a measure job
-  // whose compile job has failed is not.
+  // whose compile job has failed is not. kFailedPrecondition if the session is closed.
   virtual Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) = 0;
 
   // In the order in which they were loaded.

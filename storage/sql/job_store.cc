@@ -182,15 +182,42 @@ struct Loading {
   int64_t now_unix_ns = 0;
   bool has_compile_jobs = false;  // Of this load, or perhaps of an earlier one.
   LoadedJobs loaded = {};
+
+  bool Loads(const JobStep& step) const {
+    return std::find(load.steps.begin(), load.steps.end(), step) != load.steps.end();
+  }
 };
+
+// What is to be done earlier than was said when it was loaded. What has ended has no turn to come.
+Status Raise(WriteTransaction& transaction, const JobRow& like, const JobStep& step,
+             Loading& loading) {
+  ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(transaction.connection(), like, step));
+  if (!row.has_value() || row->job.priority >= loading.load.priority) return Status::Ok();
+  if (row->job.state != JobState::kQueued && row->job.state != JobState::kLeased) {
+    return Status::Ok();
+  }
+  row->job.priority = loading.load.priority;
+  ++loading.loaded.raised;
+  return UpdateJob(transaction, *row);
+}
 
 Status LoadOne(WriteTransaction& transaction, JobRow row, const JobStep& step, Loading& loading) {
   row.job.step = step;
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> id, InsertJob(transaction, row));
-  ++(id.has_value() ? loading.loaded.added : loading.loaded.already_there);
-  if (!id.has_value() || !loading.has_compile_jobs) return Status::Ok();
-  row.job.id = *id;
-  return Settle(transaction, row, loading.now_unix_ns);
+  if (id.has_value()) {
+    ++loading.loaded.added;
+    row.job.id = *id;
+    if (loading.has_compile_jobs) {
+      ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, loading.now_unix_ns));
+    }
+  } else {
+    ++loading.loaded.already_there;
+    ATTUNE_RETURN_IF_ERROR(Raise(transaction, row, step, loading));
+  }
+  // One that waits for a job of a lower priority would have that one's.
+  const JobStep compile = {step.search, JobWork::kCompile};
+  if (step == compile || !loading.has_compile_jobs || loading.Loads(compile)) return Status::Ok();
+  return Raise(transaction, row, compile, loading);
 }
 
 Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem, Loading& loading) {
@@ -208,10 +235,7 @@ Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem,
     const bool compiles = std::find(compiling.begin(), compiling.end(), solver) != compiling.end();
     // Compiling before measuring, so that the second finds the first.
     for (const JobStep& step : AllJobSteps()) {
-      if (std::find(loading.load.steps.begin(), loading.load.steps.end(), step) ==
-          loading.load.steps.end()) {
-        continue;
-      }
+      if (!loading.Loads(step)) continue;
       if (step.work == JobWork::kCompile && !compiles) continue;
       ATTUNE_RETURN_IF_ERROR(LoadOne(transaction, row, step, loading));
     }
@@ -232,8 +256,7 @@ class SqlJobStore final : public JobStore {
           ATTUNE_ASSIGN_OR_RETURN(SessionRow session,
                                   ReadSession(transaction.connection(), session_id));
           if (session.session.is_closed()) {
-            return FailedPrecondition(
-                fmt::format("Session '{}' is closed. Make a new one.", session.session.name));
+            return RefusedAsClosed(session.session, "it takes no jobs");
           }
           loading.has_compile_jobs =
               session.session.job_count > 0 ||
@@ -430,6 +453,10 @@ class SqlJobStore final : public JobStore {
             ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(connection, matching, matching.job.step));
             if (!row.has_value()) continue;
             ATTUNE_RETURN_IF_ERROR(Change(transaction, change, *row, changed));
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
+          if (session.session.is_closed()) {
+            return RefusedAsClosed(session.session, "its jobs stay as they are");
+          }
             if (!change.takes_finds_along || matching.job.step != kPerfMeasure) continue;
             ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(connection, *row, kFindMeasure));
             if (!find.has_value() || find->job.state != JobState::kDone) continue;

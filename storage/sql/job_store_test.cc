@@ -97,6 +97,63 @@ TEST_F(JobStoreTest, LoadingTwiceAddsNothing) {
   EXPECT_EQ(job.loaded_by, "me@here");
 }
 
+TEST_F(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
+  const std::vector<ProblemSolvers> problems = {
+      {SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}, {SampleProblem(3), {"l"}}};
+  Load(PerfLoad(), problems);
+  const auto done = Lease(Terms(1));
+  EXPECT_EQ(Report(ReportOf(done[0], JobState::kDone)), 1);
+  const auto held = Lease(Terms(1));
+  JobLoad urgent = PerfLoad();
+  urgent.priority = 5;
+
+  const LoadedJobs loaded = Load(urgent, problems);
+
+  EXPECT_EQ(loaded.added, 0);
+  EXPECT_EQ(loaded.already_there, 3);
+  EXPECT_EQ(loaded.raised, 2);
+  const auto jobs = *jobs_->List(session_id_, {});
+  EXPECT_EQ(jobs[0].priority, 0);
+  EXPECT_EQ(jobs[1].priority, 5);
+  EXPECT_EQ(jobs[2].priority, 5);
+  // What is leased stays so, with its attempt.
+  EXPECT_EQ(Report(ReportOf(held[0], JobState::kDone)), 1);
+  // And nothing is lowered, or raised twice.
+  EXPECT_EQ(Load(PerfLoad(), problems).raised, 0);
+  EXPECT_EQ(Load(urgent, problems).raised, 0);
+  EXPECT_EQ((*jobs_->List(session_id_, {}))[2].priority, 5);
+}
+
+TEST_F(JobStoreTest, WhatIsRaisedIsLeasedFirst) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  JobLoad urgent = PerfLoad();
+  urgent.priority = 1;
+  Load(urgent, {{SampleProblem(2), {"l"}}});
+
+  const auto first = Lease(Terms(1));
+
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].problem, SampleProblem(2));
+}
+
+TEST_F(JobStoreTest, ACompileJobIsNoLessUrgentThanWhatWaitsForIt) {
+  JobLoad compile = PerfLoad();
+  compile.steps = {kPerfCompile};
+  Load(compile, {{SampleProblem(1), {"k"}}, {SampleProblem(2), {"k"}}});
+  JobLoad urgent = PerfLoad();
+  urgent.steps = {kPerfMeasure};
+  urgent.priority = 3;
+
+  const LoadedJobs loaded = Load(urgent, {{SampleProblem(2), {"k"}}});
+
+  EXPECT_EQ(loaded.added, 1);
+  EXPECT_EQ(loaded.raised, 1);
+  const auto first = Lease(Terms(1));
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].problem, SampleProblem(2));
+  EXPECT_EQ(first[0].step, kPerfCompile);
+}
+
 TEST_F(JobStoreTest, FindAndPerfOfOneSolverAreDifferentJobs) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   JobLoad find = PerfLoad();
@@ -368,6 +425,22 @@ TEST_F(JobStoreTest, AClosedSessionTakesNoJobs) {
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
   EXPECT_EQ(jobs_->Load(session_id_, PerfLoad(), problems).status().code(),
             StatusCode::kFailedPrecondition);
+}
+
+TEST_F(JobStoreTest, JobsOfAClosedSessionStayAsTheyAre) {
+  Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  const auto done = Lease(Terms(1));
+  EXPECT_EQ(Report(ReportOf(done[0], JobState::kDone)), 1);
+  ASSERT_EQ(sessions_->Close(session_id_, "me@here"), Status::Ok());
+  const auto before = *jobs_->List(session_id_, {});
+
+  for (const auto& refused : {jobs_->Cancel(session_id_, {}, {"by hand", ""}).status(),
+                              jobs_->Requeue(session_id_, {}).status()}) {
+    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(refused.message(), HasSubstr("Session 'may' is closed since 2"));
+    EXPECT_THAT(refused.message(), HasSubstr("(by me@here), so its jobs stay as they are."));
+  }
+  EXPECT_EQ(*jobs_->List(session_id_, {}), before);
 }
 
 TEST_F(JobStoreTest, JobsThatAreGoneAreMissed) {

@@ -1,6 +1,7 @@
 // attune jobs: what a session has to do.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -20,6 +21,10 @@ namespace attune {
 namespace {
 
 constexpr size_t kShownJobs = 40;
+// More than anybody tells apart, and less than what a number that is too long for 64 bits is read
+// as, so that such a one is refused.
+constexpr int64_t kMostPriority = 1'000'000'000;
+constexpr int64_t kMostJobId = std::numeric_limits<int64_t>::max() - 1;
 
 struct LoadOptions {
   ProblemSelection selection;
@@ -105,11 +110,15 @@ Result<int> RunLoad(Application& application, const LoadOptions& options) {
   if (options.json) {
     application.out().Print(Dump({{"added", loaded.added},
                                   {"already_there", loaded.already_there},
+                                  {"raised", loaded.raised},
                                   {"problems", survey.problems.size()}}));
   } else {
-    application.out().Print(fmt::format("{} jobs added for {} problems, {} were there already.\n",
-                                        loaded.added, survey.problems.size(),
-                                        loaded.already_there));
+    application.out().Print(fmt::format(
+        "{} jobs added for {} problems, {} were there already{}.\n", loaded.added,
+        survey.problems.size(), loaded.already_there,
+        loaded.raised == 0
+            ? ""
+            : fmt::format("; {} are raised to priority {}", loaded.raised, load.priority)));
   }
   if (loaded.added + loaded.already_there > 0) return kExitDone;
   return FailedPrecondition(
@@ -258,16 +267,19 @@ void AddFilterOptions(CLI::App& verb, FilterOptions& options, Invocation& invoca
   verb.add_option("--solver", options.solver, "Only of the solver of this name")->type_name("NAME");
   verb.add_option("--job", options.ids, "Only the job of this number; may be repeated")
       ->allow_extra_args(false)
+      ->check(CLI::Range(int64_t{1}, kMostJobId))
       ->type_name("N");
 }
 
 void AddLoadVerb(CLI::App& jobs, Invocation& invocation) {
   auto options = std::make_shared<LoadOptions>();
   CLI::App* verb = AddVerb(
-      jobs, "load", "Queue what is to be done; what is queued or done already stays as it is",
+      jobs, "load",
+      "Queue what is to be done; what is there already stays, at the higher of both priorities",
       "  attune jobs load --session may --tag resnet50 --steps perf:compile,perf:measure\n"
       "  attune jobs load --session may --tag resnet50 --steps find:measure --tunable-only "
-      "--priority 5");
+      "--priority 5\n\n"
+      "The same command with a higher --priority raises what is still queued.");
   AddSelectionOptions(*verb, options->selection, invocation);
   verb->get_option_no_throw("--session")->required();
   verb->add_option("--steps", options->steps,
@@ -286,6 +298,7 @@ void AddLoadVerb(CLI::App& jobs, Invocation& invocation) {
                  "Only solvers of which one build serves every size");
   verb->add_flag("--tunable-only", options->tunable_only, "Only solvers with more than one config");
   verb->add_option("--priority", options->priority, "Higher ones are done first")
+      ->check(CLI::Range(-kMostPriority, kMostPriority))
       ->capture_default_str()
       ->type_name("N");
   verb->add_option("--reason", options->reason, "Why, for people")->type_name("TEXT");

@@ -30,11 +30,13 @@ struct SessionState {
   JobCounts counts;
   int64_t stale = 0;
   int64_t sets = 0;
-  bool is_closed = false;
+  std::string closed;     // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
   double per_second = 0;  // Jobs that ended, over the time of the window in which some did.
   int64_t eta_ns = 0;     // 0: nothing is left, or nobody knows.
 
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
+  // Nobody works in a closed session, whatever is queued there.
+  bool is_over() const { return open() == 0 || !closed.empty(); }
 };
 
 Result<SessionState> StateOf(Application& application) {
@@ -43,7 +45,10 @@ Result<SessionState> StateOf(Application& application) {
   ATTUNE_ASSIGN_OR_RETURN(const Session session,
                           application.sessions()->Find(application.session()->name));
   state.sets = session.set_count;
-  state.is_closed = session.is_closed();
+  if (session.is_closed()) {
+    state.closed = fmt::format("since {} (by {})", FormatMoment(session.closed_unix_ns),
+                               Printable(session.closed_by));
+  }
   const int64_t now = UnixNowNs();
   ATTUNE_ASSIGN_OR_RETURN(state.counts, application.jobs()->Count(session.id, now - kRateWindowNs));
   ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
@@ -55,7 +60,10 @@ Result<SessionState> StateOf(Application& application) {
   if (state.counts.ended_since > 1 && now > first_ns) {
     state.per_second =
         static_cast<double>(state.counts.ended_since) * 1e9 / static_cast<double>(now - first_ns);
-    state.eta_ns = static_cast<int64_t>(static_cast<double>(state.open()) / state.per_second * 1e9);
+    if (!state.is_over()) {
+      state.eta_ns =
+          static_cast<int64_t>(static_cast<double>(state.open()) / state.per_second * 1e9);
+    }
   }
   return state;
 }
@@ -69,7 +77,7 @@ Json StateJson(const std::string& name, const SessionState& state) {
     }
   }
   return {{"session", name},
-          {"closed", state.is_closed},
+          {"closed", !state.closed.empty()},
           {"sets", state.sets},
           {"steps", std::move(steps)},
           {"failures", state.counts.failures},
@@ -90,7 +98,7 @@ std::string StateText(const std::string& name, const SessionState& state, const 
     table.AddRow(std::move(cells));
   }
   std::string text = fmt::format("Session '{}'{}, {} measurement sets.\n", Printable(name),
-                                 state.is_closed ? ", closed" : "", state.sets);
+                                 state.closed.empty() ? "" : ", closed", state.sets);
   if (table.empty()) return text + "It has no jobs; 'attune jobs load' queues some.\n";
   text += table.Render(out.screen(), out.width());
   for (const auto& [kind, count] : state.counts.failures) {
@@ -104,9 +112,13 @@ std::string StateText(const std::string& name, const SessionState& state, const 
   }
   if (state.per_second > 0) {
     text += fmt::format("{:.2f} jobs/s", state.per_second);
-    text += state.open() == 0
-                ? ", nothing is left.\n"
+    text += state.open() == 0 ? ", nothing is left.\n"
+            : state.is_over()
+                ? fmt::format(", {} left.\n", state.open())
                 : fmt::format(", {} left, about {}.\n", state.open(), FormatWait(state.eta_ns));
+  }
+  if (state.open() > 0 && state.is_over()) {
+    text += fmt::format("The session is closed {}, so nobody does what is left.\n", state.closed);
   }
   return text;
 }
@@ -131,7 +143,7 @@ Result<int> RunStatus(Application& application, const StatusOptions& options) {
     if (out.screen().is_terminal || text != shown) out.Print(text);
     shown = text;
     out.Flush();
-    if (!options.watch || state.open() == 0 || interruption.requested()) {
+    if (!options.watch || state.is_over() || interruption.requested()) {
       return ExitStatusOf(state);
     }
     std::this_thread::sleep_for(kWatchInterval);
@@ -146,9 +158,11 @@ void AddStatusVerb(CLI::App& program, Invocation& invocation) {
       program, "status", "Say how far a session is: jobs by state, rate, time left, failures",
       "  attune status --session may\n"
       "  attune status --session may --watch\n\n"
-      "Exit status: 0 if nothing failed and nothing is left to do, 3 otherwise.");
+      "Exit status: 0 if nothing failed and nothing is left to do, 3 otherwise. --watch ends "
+      "when\nnothing is left, and when the session is closed, whatever is left.");
   AddSessionOption(*verb, options->session, invocation, "The session")->required();
-  verb->add_flag("--watch", options->watch, "Again each second, until nothing is left or Ctrl-C");
+  verb->add_flag("--watch", options->watch,
+                 "Again each second, until nothing is left, the session is closed or Ctrl-C");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {
