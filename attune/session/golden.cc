@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,6 +80,48 @@ const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
     name = earlier.base;
   }
   return nullptr;
+}
+
+std::vector<const GoldenVersion*> FindDependents(std::span<const GoldenVersion> versions,
+                                                 const GoldenVersion& version) {
+  std::set<std::string_view> names = {version.name};
+  std::vector<const GoldenVersion*> dependents;
+  // A version begins from an older one, which comes before it.
+  for (const GoldenVersion& later : versions) {
+    if (later.base.empty() || !names.contains(later.base)) continue;
+    names.insert(later.name);
+    dependents.push_back(&later);
+  }
+  return dependents;
+}
+
+const GoldenVersion* FindNewestBase(std::span<const GoldenVersion> versions) {
+  for (size_t i = versions.size(); i > 0; --i) {
+    const GoldenVersion& version = versions[i - 1];
+    if (version.is_approved() && FindWithdrawn(versions, version) == nullptr) return &version;
+  }
+  return nullptr;
+}
+
+const GoldenVersion* FindOpenDraft(std::span<const GoldenVersion> versions) {
+  for (size_t i = versions.size(); i > 0; --i) {
+    const GoldenVersion& version = versions[i - 1];
+    if (!version.is_approved() && FindWithdrawn(versions, version) == nullptr) return &version;
+  }
+  return nullptr;
+}
+
+std::string HowToBegin(std::span<const GoldenVersion> versions) {
+  if (const GoldenVersion* base = FindNewestBase(versions)) {
+    return fmt::format("'attune golden create NAME --base {}' begins the next one.", base->name);
+  }
+  if (const GoldenVersion* draft = FindOpenDraft(versions)) {
+    return fmt::format(
+        "The draft '{0}' comes first: 'attune golden approve {0}' makes it a base, and 'attune "
+        "golden rollback {0} --reason WHY' gives it up.",
+        draft->name);
+  }
+  return "'attune golden create NAME' begins anew, without a base.";
 }
 
 std::vector<GoldenChange> DiffGolden(std::span<const GoldenEntry> before,

@@ -107,6 +107,22 @@ GoldenDecision Decide(const GoldenEntry* standing, bool is_valid, const Choice& 
 const GoldenVersion* FindWithdrawn(std::span<const GoldenVersion> versions,
                                    const GoldenVersion& version);
 
+// Those that begin from `version`, or from one that does: once it is rolled back, nothing is added
+// to them, approved or exported of them any more.
+std::vector<const GoldenVersion*> FindDependents(std::span<const GoldenVersion> versions,
+                                                 const GoldenVersion& version);
+
+// The newest version that another one may begin from: approved, and neither it nor what it begins
+// from was rolled back. Null if there is none.
+const GoldenVersion* FindNewestBase(std::span<const GoldenVersion> versions);
+
+// The newest draft that can still be approved; null if there is none.
+const GoldenVersion* FindOpenDraft(std::span<const GoldenVersion> versions);
+
+// How a new version can begin, a sentence with the command: from the newest base; if there is none,
+// after the open draft was approved or given up; if there is none of these either, from nothing.
+std::string HowToBegin(std::span<const GoldenVersion> versions);
+
 // How an entry of one version compares with that of another for the same problem and target.
 struct GoldenChange {
   const GoldenEntry* before = nullptr;  // Null: new.

@@ -1,9 +1,14 @@
 #include "attune/session/golden.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace attune {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 GoldenEntry Standing(double low, double high) {
   GoldenEntry entry;
@@ -108,6 +113,32 @@ TEST(GoldenTest, WhatBeginsFromAWithdrawnVersionIsFound) {
   EXPECT_EQ(FindWithdrawn(versions, versions[2]), &versions[0]);
   versions[1].withdrawn_unix_ns = 1;
   EXPECT_EQ(FindWithdrawn(versions, versions[2]), &versions[1]);
+}
+
+TEST(GoldenTest, HowToBeginIsToldAsThingsAre) {
+  std::vector<GoldenVersion> versions;
+  EXPECT_THAT(HowToBegin(versions), HasSubstr("create NAME' begins anew"));
+  versions.resize(1);
+  versions[0].name = "1";
+  EXPECT_THAT(HowToBegin(versions), HasSubstr("'attune golden approve 1' makes it a base"));
+  versions[0].approved_unix_ns = 1;
+  EXPECT_THAT(HowToBegin(versions), HasSubstr("create NAME --base 1'"));
+  versions.resize(3);
+  versions[1].name = "2";
+  versions[1].base = "1";
+  versions[1].approved_unix_ns = 2;
+  versions[2].name = "3";
+  versions[2].base = "2";
+  EXPECT_THAT(HowToBegin(versions), HasSubstr("--base 2'"));
+  EXPECT_THAT(FindDependents(versions, versions[0]), ElementsAre(&versions[1], &versions[2]));
+  EXPECT_THAT(FindDependents(versions, versions[2]), IsEmpty());
+
+  versions[0].withdrawn_unix_ns = 3;
+
+  // What begins from it, approved or not, is of no use either.
+  EXPECT_EQ(FindNewestBase(versions), nullptr);
+  EXPECT_EQ(FindOpenDraft(versions), nullptr);
+  EXPECT_THAT(HowToBegin(versions), HasSubstr("create NAME' begins anew"));
 }
 
 TEST(GoldenTest, ReasonsAreReadAsTheyAreWritten) {

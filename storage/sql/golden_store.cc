@@ -17,16 +17,10 @@ namespace attune {
 namespace sql {
 namespace {
 
-const GoldenRow* FindNamed(const std::vector<GoldenRow>& rows, std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const GoldenRow& row) { return row.version.name == name; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
-Status Unknown(std::string_view name, const std::vector<GoldenRow>& rows) {
+Status Unknown(std::string_view name, const std::vector<GoldenVersion>& versions) {
   std::string known;
-  for (const GoldenRow& row : rows) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.version.name);
+  for (const GoldenVersion& version : versions) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", version.name);
   }
   return NotFound(fmt::format(
       "There is no golden version '{}'. {}", name,
@@ -34,27 +28,55 @@ Status Unknown(std::string_view name, const std::vector<GoldenRow>& rows) {
                     : fmt::format("Versions here: {}.", known)));
 }
 
-// The row of the base of a new version; nothing for the first of all.
-Result<std::optional<int64_t>> FindBase(const std::vector<GoldenRow>& rows, std::string_view name,
-                                        std::string_view base) {
+const GoldenVersion* FindNamed(const std::vector<GoldenVersion>& versions, std::string_view name) {
+  const auto found = std::find_if(versions.begin(), versions.end(),
+                                  [&](const GoldenVersion& each) { return each.name == name; });
+  return found == versions.end() ? nullptr : &*found;
+}
+
+std::vector<GoldenVersion> VersionsOf(const std::vector<GoldenRow>& rows) {
+  std::vector<GoldenVersion> versions;
+  for (const GoldenRow& row : rows) versions.push_back(row.version);
+  return versions;
+}
+
+// The id of the base of a new version; nothing for one that begins from nothing, which the first of
+// all does, and the next one where no base is left.
+Result<std::optional<int64_t>> FindBase(const std::vector<GoldenVersion>& versions,
+                                        std::string_view name, std::string_view base) {
   if (base.empty()) {
-    // Where all were rolled back there is nothing to begin from.
-    const bool is_first = std::all_of(
-        rows.begin(), rows.end(), [](const GoldenRow& row) { return row.version.is_withdrawn(); });
-    if (is_first) return std::optional<int64_t>();
-    return FailedPrecondition(fmt::format(
-        "There are golden versions already, the last is '{}': '{}' has to begin from one of them. "
-        "Name it with --base.",
-        rows.back().version.name, name));
+    if (FindNewestBase(versions) == nullptr && FindOpenDraft(versions) == nullptr) {
+      return std::optional<int64_t>();
+    }
+    return FailedPrecondition(
+        fmt::format("Golden version '{}' cannot begin from nothing, because there are versions "
+                    "already. {}",
+                    name, HowToBegin(versions)));
   }
-  const GoldenRow* const found = FindNamed(rows, base);
-  if (found == nullptr) return Unknown(base, rows);
-  if (found->version.is_approved() && !found->version.is_withdrawn()) {
-    return std::optional<int64_t>(found->version.id);
-  }
-  return FailedPrecondition(fmt::format(
-      "Golden version '{}' is no base: it {}.", base,
-      found->version.is_withdrawn() ? "was rolled back" : "is a draft, which may change"));
+  const GoldenVersion* const found = FindNamed(versions, base);
+  if (found == nullptr) return Unknown(base, versions);
+  const GoldenVersion* const withdrawn = FindWithdrawn(versions, *found);
+  if (found->is_approved() && withdrawn == nullptr) return std::optional<int64_t>(found->id);
+  const std::string why =
+      withdrawn == nullptr ? "it is a draft, which may change"
+      : withdrawn->name == base
+          ? "it was rolled back"
+          : fmt::format("'{}', which it begins from, was rolled back", withdrawn->name);
+  return FailedPrecondition(
+      fmt::format("Golden version '{}' is no base: {}. {}", base, why, HowToBegin(versions)));
+}
+
+// kFailedPrecondition if `version` or what it begins from was rolled back: `what` cannot be done.
+Status CheckStands(const std::vector<GoldenVersion>& versions, const GoldenVersion& version,
+                   std::string_view what) {
+  const GoldenVersion* const withdrawn = FindWithdrawn(versions, version);
+  if (withdrawn == nullptr) return Status::Ok();
+  const std::string which = withdrawn->name == version.name
+                                ? std::string("it")
+                                : fmt::format("'{}', which it begins from,", withdrawn->name);
+  return FailedPrecondition(fmt::format("Golden version '{}' {}: {} was rolled back ({}). {}",
+                                        version.name, what, which, withdrawn->withdrawn_because,
+                                        HowToBegin(versions)));
 }
 
 Status ValidateEntry(const GoldenEntry& entry) {
@@ -78,12 +100,13 @@ class SqlGoldenStore final : public GoldenStore {
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
-          if (FindNamed(rows, name) != nullptr) {
+          const std::vector<GoldenVersion> versions = VersionsOf(rows);
+          if (FindNamed(versions, name) != nullptr) {
             return FailedPrecondition(
                 fmt::format("There is a golden version '{}' already. Choose another name.", name));
           }
           GoldenRow row;
-          ATTUNE_ASSIGN_OR_RETURN(row.base_id, FindBase(rows, name, base));
+          ATTUNE_ASSIGN_OR_RETURN(row.base_id, FindBase(versions, name, base));
           row.version.name = name;
           row.version.created_by = created_by;
           row.version.created_unix_ns = UnixNowNs();
@@ -99,8 +122,8 @@ class SqlGoldenStore final : public GoldenStore {
   Result<std::vector<GoldenVersion>> List() override {
     std::vector<GoldenVersion> versions;
     const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(auto rows, ReadGolden(connection));
-      for (GoldenRow& row : rows) versions.push_back(std::move(row.version));
+      ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(connection));
+      versions = VersionsOf(rows);
       return Status::Ok();
     });
     if (!ended.ok()) return ended;
@@ -108,25 +131,22 @@ class SqlGoldenStore final : public GoldenStore {
   }
 
   Result<GoldenVersion> Find(std::string_view name) override {
-    std::vector<GoldenRow> rows;
-    const Status ended = database_->ReadIfAny(GoldenTable(), [&](Connection& connection) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(rows, ReadGolden(connection));
-      return Status::Ok();
-    });
-    if (!ended.ok()) return ended;
-    const GoldenRow* const found = FindNamed(rows, name);
-    if (found == nullptr) return Unknown(name, rows);
-    return found->version;
+    ATTUNE_ASSIGN_OR_RETURN(const auto versions, List());
+    const GoldenVersion* const found = FindNamed(versions, name);
+    if (found == nullptr) return Unknown(name, versions);
+    return *found;
   }
 
   Status Add(int64_t version_id, std::span<const GoldenEntry> entries, int64_t seen) override {
     for (const GoldenEntry& entry : entries) ATTUNE_RETURN_IF_ERROR(ValidateEntry(entry));
     return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
+      ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
+      const std::vector<GoldenVersion> versions = VersionsOf(rows);
+      ATTUNE_RETURN_IF_ERROR(CheckStands(versions, row.version, "takes nothing more"));
       if (row.version.is_approved()) {
         return FailedPrecondition(
-            fmt::format("Golden version '{0}' is approved and never changes. 'attune golden create "
-                        "NAME --base {0}' begins the next one.",
-                        row.version.name));
+            fmt::format("Golden version '{}' is approved and never changes. {}", row.version.name,
+                        HowToBegin(versions)));
       }
       ATTUNE_ASSIGN_OR_RETURN(const auto present, ReadGoldenEntries(transaction.connection(), row));
       if (!present.empty() && present.back().id > seen) {
@@ -145,17 +165,10 @@ class SqlGoldenStore final : public GoldenStore {
 
   Status Approve(int64_t version_id, std::string_view approved_by) override {
     ATTUNE_ASSIGN_OR_RETURN(const auto entries, Entries(version_id));
-    ATTUNE_ASSIGN_OR_RETURN(const auto versions, List());
-    return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
+    return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
       if (row.version.is_approved()) return Status::Ok();
-      for (const GoldenVersion& version : versions) {
-        if (version.id != version_id) continue;
-        if (const GoldenVersion* withdrawn = FindWithdrawn(versions, version)) {
-          return FailedPrecondition(
-              fmt::format("Golden version '{}' cannot be approved: '{}' was rolled back: {}",
-                          version.name, withdrawn->name, withdrawn->withdrawn_because));
-        }
-      }
+      ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
+      ATTUNE_RETURN_IF_ERROR(CheckStands(VersionsOf(rows), row.version, "cannot be approved"));
       if (entries.empty()) {
         return FailedPrecondition(fmt::format(
             "Golden version '{0}' holds nothing. 'attune golden add {0} --session NAME' "

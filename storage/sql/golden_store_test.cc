@@ -82,7 +82,7 @@ TEST_F(GoldenStoreTest, ABaseIsNeededOnceThereIsAVersion) {
   EXPECT_EQ(golden_->Create("1", "", "me").status().code(), StatusCode::kFailedPrecondition);
   const Status draft = golden_->Create("2", "1", "me").status();
   EXPECT_EQ(draft.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(draft.message(), HasSubstr("draft"));
+  EXPECT_THAT(draft.message(), HasSubstr("'attune golden approve 1' makes it a base"));
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
   EXPECT_EQ(Make("2", "1").base, "1");
@@ -156,7 +156,45 @@ TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
   ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
   const Status refused = golden_->Approve(second.id, "me");
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("'1', which it begins from, was rolled back (wrong "
+                                           "driver)."));
+}
+
+TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
+  ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
+  const GoldenVersion second = Make("2", "1");
+  ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
+
+  const Status refused = Add(second, Entry(2, "b", 100));
+
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(), HasSubstr("wrong driver"));
+  EXPECT_THAT(refused.message(), HasSubstr("'attune golden create NAME' begins anew"));
+  EXPECT_THAT(Sets(second), ElementsAre("a"));
+  // As the message says: nothing is left to begin from, so that a new one needs no base.
+  EXPECT_EQ(Make("3").base, "");
+}
+
+TEST_F(GoldenStoreTest, NothingBeginsFromWhatCanNeverBeApproved) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
+  ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
+  const GoldenVersion second = Make("2", "1");
+  ASSERT_EQ(golden_->Approve(second.id, "me"), Status::Ok());
+  const GoldenVersion third = Make("3", "2");
+  ASSERT_EQ(golden_->Approve(third.id, "me"), Status::Ok());
+  ASSERT_EQ(golden_->Withdraw(second.id, "me", "wrong driver"), Status::Ok());
+
+  const Status refused = golden_->Create("4", "3", "me").status();
+
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("'3' is no base: '2', which it begins from, was rolled"));
+  EXPECT_THAT(refused.message(), HasSubstr("'attune golden create NAME --base 1'"));
+  EXPECT_THAT(golden_->Create("4", "", "me").status().message(), HasSubstr("--base 1'"));
+  EXPECT_EQ(Make("4", "1").base, "1");
 }
 
 TEST_F(GoldenStoreTest, ADraftCanBeRolledBackAndBegunAnew) {

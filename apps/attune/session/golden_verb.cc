@@ -4,6 +4,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
@@ -48,13 +49,24 @@ Json VersionJson(const GoldenVersion& version) {
           {"withdrawn_because", version.withdrawn_because}};
 }
 
+// The version that was rolled back among those that `version` begins from; empty if there is none,
+// and for one that was rolled back itself.
+std::string RolledBackBase(const std::vector<GoldenVersion>& versions,
+                           const GoldenVersion& version) {
+  const GoldenVersion* const withdrawn = FindWithdrawn(versions, version);
+  return withdrawn == nullptr || withdrawn->name == version.name ? "" : withdrawn->name;
+}
+
 Result<int> RunCreate(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version,
                           application.golden()->Create(options.name, options.other, UserAtHost()));
-  application.out().Print(
-      fmt::format("Golden version '{}' is a draft{}.\n", version.name,
-                  version.base.empty() ? "" : fmt::format(" with all of '{}'", version.base)));
+  application.out().Print(options.json
+                              ? Dump(VersionJson(version))
+                              : fmt::format("Golden version '{}' is a draft{}.\n", version.name,
+                                            version.base.empty()
+                                                ? ""
+                                                : fmt::format(" with all of '{}'", version.base)));
   return kExitDone;
 }
 
@@ -67,7 +79,10 @@ Result<int> RunList(Application& application, const GoldenOptions& options) {
   Output& out = application.out();
   if (options.json) {
     Json list = Json::array();
-    for (const GoldenVersion& version : versions) list.push_back(VersionJson(version));
+    for (const GoldenVersion& version : versions) {
+      list.push_back(VersionJson(version));
+      list.back()["rolled_back_base"] = RolledBackBase(versions, version);
+    }
     out.Print(Dump(list));
     return kExitDone;
   }
@@ -77,10 +92,14 @@ Result<int> RunList(Application& application, const GoldenOptions& options) {
   }
   Table table({{"version"}, {"base"}, {"state"}, {"made"}, {"by"}, {"remark"}});
   for (const GoldenVersion& version : versions) {
-    table.AddRow({version.name, version.base, std::string(StateOf(version)),
-                  FormatMoment(version.created_unix_ns), Printable(version.created_by),
-                  Printable(version.withdrawn_because)},
-                 version.is_withdrawn() ? Colour::kDim : Colour::kPlain);
+    const std::string base = RolledBackBase(versions, version);
+    const std::string remark =
+        base.empty() ? version.withdrawn_because
+                     : fmt::format("of no use: '{}', which it begins from, was rolled back", base);
+    table.AddRow(
+        {version.name, version.base, std::string(StateOf(version)),
+         FormatMoment(version.created_unix_ns), Printable(version.created_by), Printable(remark)},
+        version.is_withdrawn() || !base.empty() ? Colour::kDim : Colour::kPlain);
   }
   out.Print(table.Render(out.screen(), out.width()));
   return kExitDone;
@@ -256,6 +275,11 @@ Result<int> RunApprove(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(version.id, UserAtHost()));
+  if (options.json) {
+    ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion approved, application.golden()->Find(options.name));
+    application.out().Print(Dump(VersionJson(approved)));
+    return kExitDone;
+  }
   application.out().Print(
       fmt::format("Golden version '{}' is approved and never changes.\n", version.name));
   return kExitDone;
@@ -265,10 +289,28 @@ Result<int> RunRollback(Application& application, const GoldenOptions& options) 
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Withdraw(version.id, UserAtHost(), options.reason));
-  application.out().Print(fmt::format(
+  ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
+  std::vector<std::string> dependents;
+  for (const GoldenVersion* dependent : FindDependents(versions, version)) {
+    dependents.push_back(dependent->name);
+  }
+  if (options.json) {
+    ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion withdrawn,
+                            application.golden()->Find(version.name));
+    Json json = VersionJson(withdrawn);
+    json["of_no_use_with_it"] = dependents;
+    application.out().Print(Dump(json));
+    return kExitDone;
+  }
+  std::string text = fmt::format(
       "Golden version '{}' is rolled back: it stays readable, and nothing begins from it. What it "
       "began from{} is as it was.\n",
-      version.name, version.base.empty() ? "" : fmt::format(", '{}',", version.base)));
+      version.name, version.base.empty() ? "" : fmt::format(", '{}',", version.base));
+  if (!dependents.empty()) {
+    text += fmt::format("Of no use with it, because they begin from it: {}.\n",
+                        fmt::join(dependents, ", "));
+  }
+  application.out().Print(fmt::format("{}{}\n", text, HowToBegin(versions)));
   return kExitDone;
 }
 
@@ -338,13 +380,16 @@ CLI::App* AddGoldenSubverb(CLI::App* verb, Invocation& invocation, Run run,
 
 void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
   auto created = std::make_shared<GoldenOptions>();
-  AddGoldenSubverb(AddVerb(golden, "create", "Begin a draft, with all of an approved version",
-                           "  attune golden create 1\n  attune golden create 2 --base 1"),
-                   invocation, RunCreate, created)
-      ->add_option(
-          "--base", created->other,
-          "The version that it begins from; needed once there is one that was not rolled back")
+  CLI::App* create =
+      AddGoldenSubverb(AddVerb(golden, "create", "Begin a draft, with all of an approved version",
+                               "  attune golden create 1\n  attune golden create 2 --base 1"),
+                       invocation, RunCreate, created);
+  create
+      ->add_option("--base", created->other,
+                   "The approved version that it begins from; needed while there is one of which "
+                   "nothing was rolled back")
       ->type_name("VERSION");
+  AddJsonFlag(*create, created->json);
 
   auto added = std::make_shared<GoldenOptions>();
   CLI::App* add = AddGoldenSubverb(
@@ -360,18 +405,23 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
   add->add_flag("--force", added->force, "Take everything, also what is slower; that is recorded");
   AddJsonFlag(*add, added->json);
 
-  AddGoldenSubverb(AddVerb(golden, "approve", "Freeze a draft: it never changes after that",
-                           "  attune golden approve 1"),
-                   invocation, RunApprove, std::make_shared<GoldenOptions>());
+  auto approved = std::make_shared<GoldenOptions>();
+  CLI::App* approve =
+      AddGoldenSubverb(AddVerb(golden, "approve", "Freeze a draft: it never changes after that",
+                               "  attune golden approve 1"),
+                       invocation, RunApprove, approved);
+  AddJsonFlag(*approve, approved->json);
 
   auto withdrawn = std::make_shared<GoldenOptions>();
-  AddGoldenSubverb(
-      AddVerb(golden, "rollback", "Take a version back: nothing begins from it any more",
+  CLI::App* rollback = AddGoldenSubverb(
+      AddVerb(golden, "rollback",
+              "Take a version back: nothing begins from it any more, and what has is of no use",
               "  attune golden rollback 1 --reason 'slower with the new driver'"),
-      invocation, RunRollback, withdrawn)
-      ->add_option("--reason", withdrawn->reason, "Why, for people")
+      invocation, RunRollback, withdrawn);
+  rollback->add_option("--reason", withdrawn->reason, "Why, for people")
       ->required()
       ->type_name("TEXT");
+  AddJsonFlag(*rollback, withdrawn->json);
 }
 
 void AddReadingVerbs(CLI::App& golden, Invocation& invocation) {
