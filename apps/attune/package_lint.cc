@@ -12,6 +12,8 @@
 namespace attune {
 namespace {
 
+constexpr const char* kIndex = "index";
+
 struct PackagedChoices {
   std::vector<std::pair<Problem, Candidate>> winners;
   std::vector<Problem> problems;
@@ -33,28 +35,22 @@ Result<PackagedChoices> ReadChoices(const std::filesystem::path& index_path) {
   return packaged;
 }
 
-}  // namespace
-
-std::string_view Name(PackageFault fault) {
-  switch (fault) {
-    case PackageFault::kNoSolver:
-      return "no_solver";
-    case PackageFault::kMissingKernel:
-      return "missing_kernel";
-    case PackageFault::kMissingDynamicKernel:
-      return "missing_dynamic_kernel";
-    case PackageFault::kOrphanedKernel:
-      return "orphaned_kernel";
+PackageFault FaultOf(const WrongFile& file) {
+  switch (file.fault) {
+    case WrongFile::Fault::kMissing:
+      return PackageFault::kMissingFile;
+    case WrongFile::Fault::kDamaged:
+      return PackageFault::kDamagedFile;
+    case WrongFile::Fault::kNotInManifest:
+      return PackageFault::kNotInManifest;
   }
-  return "";
+  return PackageFault::kMissingFile;
 }
 
-Result<std::vector<PackageFinding>> LintPackage(const PackageReference& reference,
-                                                const Place& place) {
-  ATTUNE_RETURN_IF_ERROR(VerifyPackage(reference));
-  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
-  ATTUNE_ASSIGN_OR_RETURN(const PackagedChoices choices, ReadChoices(reference.folder / "index"));
-  std::vector<PackageFinding> findings;
+// Compares the kernels that the manifest names with what the choices need.
+Status LintKernels(const PackageReference& reference, const Manifest& manifest, const Place& place,
+                   std::vector<PackageFinding>& findings) {
+  ATTUNE_ASSIGN_OR_RETURN(const PackagedChoices choices, ReadChoices(reference.folder / kIndex));
   const auto subject = [](const Problem& problem, const Candidate& candidate) {
     return fmt::format("{} for {}", Text(candidate), Text(problem));
   };
@@ -75,9 +71,45 @@ Result<std::vector<PackageFinding>> LintPackage(const PackageReference& referenc
          subject(kernel.problem, kernel.candidate)});
   }
   for (const auto& [path, file] : manifest.files) {
-    if (path == "index" || paths.contains(path)) continue;
+    if (path == kIndex || paths.contains(path)) continue;
     findings.push_back({PackageFault::kOrphanedKernel, path});
   }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string_view Name(PackageFault fault) {
+  switch (fault) {
+    case PackageFault::kMissingFile:
+      return "missing_file";
+    case PackageFault::kDamagedFile:
+      return "damaged_file";
+    case PackageFault::kNotInManifest:
+      return "not_in_manifest";
+    case PackageFault::kNoSolver:
+      return "no_solver";
+    case PackageFault::kMissingKernel:
+      return "missing_kernel";
+    case PackageFault::kMissingDynamicKernel:
+      return "missing_dynamic_kernel";
+    case PackageFault::kOrphanedKernel:
+      return "orphaned_kernel";
+  }
+  return "";
+}
+
+Result<std::vector<PackageFinding>> LintPackage(const PackageReference& reference,
+                                                const Place& place) {
+  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<WrongFile> wrong, CheckFiles(reference));
+  std::vector<PackageFinding> findings;
+  bool has_index = manifest.files.contains(kIndex);
+  for (const WrongFile& file : wrong) {
+    findings.push_back({FaultOf(file), file.path});
+    has_index = has_index && file.path != kIndex;
+  }
+  if (has_index) ATTUNE_RETURN_IF_ERROR(LintKernels(reference, manifest, place, findings));
   return findings;
 }
 

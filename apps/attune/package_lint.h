@@ -1,4 +1,5 @@
-// What is wrong with a package whose files are whole: kernels that it lacks, and that nobody needs.
+// What is wrong with a package: files that are not what they should be, kernels that it lacks, and
+// that nobody needs.
 #pragma once
 
 #include <string>
@@ -12,6 +13,9 @@
 namespace attune {
 
 enum class PackageFault {
+  kMissingFile,           // In the manifest, and not there or not readable.
+  kDamagedFile,           // Not what the manifest says.
+  kNotInManifest,         // A file that the manifest does not know.
   kNoSolver,              // A winner that nothing here can serve.
   kMissingKernel,         // A winner is compiled when it is first wanted.
   kMissingDynamicKernel,  // So is what would serve a shape that was never tuned.
@@ -27,8 +31,9 @@ struct PackageFinding {
 
 // Compares every file with the manifest, then the kernels with what the choices of the package need
 // at `place`, whose target is that of the package. Kernels of another version of a compiler have
-// other names: for this machine they are missing, and the packaged ones orphaned. Fails as
-// VerifyPackage and ChoiceIndex::Open.
+// other names: for this machine they are missing, and the packaged ones orphaned. With an index
+// that is missing or damaged nobody knows what is needed, and the files alone are compared. Fails
+// as CheckFiles and ChoiceIndex::Open.
 Result<std::vector<PackageFinding>> LintPackage(const PackageReference& reference,
                                                 const Place& place);
 

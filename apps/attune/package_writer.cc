@@ -126,8 +126,9 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
   const Place& place = content.place;
   WrittenPackage written;
   ATTUNE_ASSIGN_OR_RETURN(
-      written.problems,
+      const PackagedIndex index,
       WritePackagedIndex(content.records, content.tag, place.target, SelectionAt(place), folder));
+  written.problems = index.problems;
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, FolderKernelCache::Open(folder / "kernels"));
   for (const auto& [problem, candidate] : content.winners) {
     if (FindSolver(place.backend->solvers(), candidate.solver) != nullptr) continue;
@@ -143,6 +144,8 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
       "{:%Y-%m-%dT%H:%M:%SZ}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   manifest.target = Text(place.target);
+  manifest.golden = content.golden;
+  manifest.caches = index.caches;
   ATTUNE_ASSIGN_OR_RETURN(written.sha256, SealPackage(folder, manifest));
   written.kernels = packed.size();
   made->Keep();

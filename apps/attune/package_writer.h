@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/package/manifest.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 #include "attune/trial/candidate.h"
@@ -24,6 +26,7 @@ struct PackageContent {
   std::vector<std::pair<Problem, Candidate>> winners;  // Whose kernels are packed.
   // For which the default kernel of every solver is packed that serves any size with one build.
   std::vector<Problem> problems;
+  std::optional<PackagedGolden> golden;  // The version that it is of, for the manifest.
 };
 
 // One that a package should hold.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/choices.h"
 #include "apps/attune/json_text.h"
@@ -33,7 +34,7 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
                           ChooseSelected(application, options.device, choices));
   std::vector<Problem> problems;
   for (const ChosenProblem& problem : list.problems) problems.push_back(problem.tagged.problem);
-  PackageContent content{*list.store, options.selection.tag, list.place, {}, problems};
+  PackageContent content{*list.store, options.selection.tag, list.place, {}, problems, {}};
   for (const ChosenProblem& problem : list.problems) {
     if (problem.choice)
       content.winners.push_back({problem.tagged.problem, problem.choice->candidate});
@@ -67,10 +68,20 @@ Result<int> RunShow(Application& application, const PackageOptions& options) {
   }
   int64_t bytes = 0;
   for (const auto& [path, file] : manifest.files) bytes += file.size_bytes;
+  std::string golden;
+  if (manifest.golden) {
+    golden = fmt::format("Golden   {}{}\n", Printable(manifest.golden->version),
+                         manifest.golden->is_approved ? "" : ", a draft");
+  }
+  std::string caches;
+  if (!manifest.caches.empty()) {
+    caches = fmt::format("Caches   {}\n",
+                         Printable(fmt::format("{}", fmt::join(manifest.caches, ", "))));
+  }
   application.out().Print(fmt::format(
-      "Target   {}\nMade     {} by {}\nFiles    {}, {} bytes\nSha256   {}\n",
-      Printable(manifest.target), Printable(manifest.created), Printable(manifest.attune_version),
-      manifest.files.size(), bytes, Sha256Hex(text)));
+      "Target   {}\n{}{}Made     {} by {}\nFiles    {}, {} bytes\nSha256   {}\n",
+      Printable(manifest.target), golden, caches, Printable(manifest.created),
+      Printable(manifest.attune_version), manifest.files.size(), bytes, Sha256Hex(text)));
   return kExitDone;
 }
 

@@ -31,6 +31,16 @@ std::string TextAt(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// Informs, so that what cannot be read is nothing.
+std::optional<PackagedGolden> GoldenAt(const Json& json) {
+  const auto found = json.find("golden");
+  if (found == json.end() || !found->is_object()) return std::nullopt;
+  const auto approved = found->find("approved");
+  return PackagedGolden{TextAt(*found, "version"), approved != found->end() &&
+                                                       approved->is_boolean() &&
+                                                       approved->get<bool>()};
+}
+
 Result<PackagedFile> ParseFile(const std::string& path, const Json& json) {
   PackagedFile file;
   if (json.is_object() && json.contains("bytes") && json["bytes"].is_number_integer()) {
@@ -61,12 +71,17 @@ std::string ManifestText(const Manifest& manifest) {
   for (const auto& [path, file] : manifest.files) {
     files[path] = {{"bytes", file.size_bytes}, {"sha256", file.sha256}};
   }
-  const Json json = {{"format", kFormat},
-                     {"version", Manifest::kVersion},
-                     {"attune_version", manifest.attune_version},
-                     {"created", manifest.created},
-                     {"target", manifest.target},
-                     {"files", files}};
+  Json json = {{"format", kFormat},
+               {"version", Manifest::kVersion},
+               {"attune_version", manifest.attune_version},
+               {"created", manifest.created},
+               {"target", manifest.target},
+               {"files", files}};
+  if (manifest.golden) {
+    json["golden"] = {{"version", manifest.golden->version},
+                      {"approved", manifest.golden->is_approved}};
+  }
+  if (!manifest.caches.empty()) json["caches"] = manifest.caches;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -88,6 +103,12 @@ Result<Manifest> ParseManifest(std::string_view text) {
   manifest.attune_version = TextAt(json, "attune_version");
   manifest.created = TextAt(json, "created");
   manifest.target = TextAt(json, "target");
+  manifest.golden = GoldenAt(json);
+  if (json.contains("caches") && json["caches"].is_array()) {
+    for (const Json& cache : json["caches"]) {
+      if (cache.is_string()) manifest.caches.push_back(cache.get<std::string>());
+    }
+  }
   for (const auto& [path, entry] : json["files"].items()) {
     ATTUNE_ASSIGN_OR_RETURN(manifest.files[path], ParseFile(path, entry));
   }

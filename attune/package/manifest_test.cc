@@ -8,7 +8,7 @@ namespace attune {
 namespace {
 
 Manifest Sample() {
-  Manifest manifest{"0.1.0", "2026-11-21T06:25:07Z", "cpu:x", {}};
+  Manifest manifest{"0.1.0", "2026-11-21T06:25:07Z", "cpu:x", {}, {}, {}};
   manifest.files["index"] = {3, Sha256Hex("abc")};
   return manifest;
 }
@@ -23,6 +23,23 @@ TEST(Manifest, WhatIsWrittenIsRead) {
 
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, Sample());
+}
+
+TEST(Manifest, TheGoldenVersionAndTheCachesAreToldWhereTheyAreKnown) {
+  EXPECT_EQ(ManifestText(Sample()).find("golden"), std::string::npos);
+  EXPECT_EQ(ManifestText(Sample()).find("caches"), std::string::npos);
+  Manifest manifest = Sample();
+  manifest.golden = PackagedGolden{"may", true};
+  manifest.caches = {"cold", "warm"};
+
+  const auto read = ParseManifest(ManifestText(manifest));
+
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, manifest);
+  // They inform: what cannot be read of them makes no package unreadable.
+  std::string odd = ManifestText(manifest);
+  odd.replace(odd.find("\"approved\": true"), 16, "\"approved\": 7");
+  EXPECT_FALSE(ParseManifest(odd)->golden->is_approved);
 }
 
 TEST(Manifest, APathThatLeavesThePackageIsRefused) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -149,34 +150,57 @@ Result<OpenedPackage> OpenPackage(const PackageReference& reference,
   return package;
 }
 
-Status VerifyPackage(const PackageReference& reference) {
+Result<std::vector<WrongFile>> CheckFiles(const PackageReference& reference) {
   ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
+  std::vector<WrongFile> wrong;
   for (const auto& [path, file] : manifest.files) {
     const auto content = ReadFileAtOnce(reference.folder / path);
-    if (!content.ok()) return DataLoss(content.error().message());
-    ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, path, *content));
+    if (!content.ok()) {
+      wrong.push_back({WrongFile::Fault::kMissing, path, content.error().message()});
+      continue;
+    }
+    const Status checked = CheckContent(reference, manifest, path, *content);
+    if (!checked.ok()) wrong.push_back({WrongFile::Fault::kDamaged, path, checked.message()});
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(reference.folder));
   for (const std::string& path : paths) {
-    if (!manifest.files.contains(path)) return NotInManifest(reference.folder, path);
+    if (manifest.files.contains(path)) continue;
+    wrong.push_back(
+        {WrongFile::Fault::kNotInManifest, path, NotInManifest(reference.folder, path).message()});
   }
-  return Status::Ok();
+  return wrong;
 }
 
-Result<int64_t> WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
-                                   const SelectOptions& select, const fs::path& folder) {
+Status VerifyPackage(const PackageReference& reference) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<WrongFile> wrong, CheckFiles(reference));
+  if (wrong.empty()) return Status::Ok();
+  std::string sentences;
+  for (const WrongFile& file : wrong) {
+    sentences += fmt::format("{}{}", sentences.empty() ? "" : " ", file.sentence);
+  }
+  return DataLoss(sentences);
+}
+
+Result<PackagedIndex> WritePackagedIndex(RecordStore& store, std::string_view tag,
+                                         const Target& target, const SelectOptions& select,
+                                         const fs::path& folder) {
   MemoryStore packed;
+  std::set<std::string> caches;
   RecordQuery query;
   if (!tag.empty()) query.tag = std::string(tag);
   query.backend = target.backend;
   query.finished_only = true;
   const Status copied = store.Visit(query, [&](const RecordedSet& recorded) {
-    return recorded.set.target == target ? Copy(recorded, packed) : Status::Ok();
+    if (recorded.set.target != target) return Status::Ok();
+    caches.emplace(Name(recorded.set.cache));
+    return Copy(recorded, packed);
   });
   if (!copied.ok()) return copied;
   const auto index = RefreshIndex(packed, folder / kIndexName, select);
   if (!index.ok()) return index.error();
-  if (index->problems > 0) return index->problems;
+  if (index->problems > 0) {
+    return PackagedIndex{index->problems, {caches.begin(), caches.end()}};
+  }
   if (tag.empty()) {
     return NotFound(fmt::format("Nothing of what was to be packed was tuned on {}.", Text(target)));
   }

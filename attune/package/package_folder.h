@@ -48,15 +48,32 @@ inline constexpr int64_t kHashedIndexBytes = int64_t{16} << 20;
 Result<OpenedPackage> OpenPackage(const PackageReference& reference,
                                   std::function<void(const Status&)> refused);
 
-// Reads every file and compares it with the manifest. kDataLoss names the first that is missing,
-// damaged or not in the manifest.
+// A file that is not as the manifest says.
+struct WrongFile {
+  enum class Fault { kMissing, kDamaged, kNotInManifest };
+  Fault fault = Fault::kMissing;  // Missing, or it cannot be read.
+  std::string path;               // Inside of the package.
+  std::string sentence;           // With the package, and with what the system says.
+};
+
+// Reads every file and compares it with the manifest: what is missing or damaged in the order of
+// the manifest, then what is not in it. Fails as ReadManifest, and with kUnavailable if the folder
+// cannot be listed.
+Result<std::vector<WrongFile>> CheckFiles(const PackageReference& reference);
+
+// kDataLoss names every file that CheckFiles found, in a sentence each.
 Status VerifyPackage(const PackageReference& reference);
+
+struct PackagedIndex {
+  int64_t problems = 0;
+  std::vector<std::string> caches;  // As Manifest::caches.
+};
 
 // Makes the index of a package: the finished sets of `store` with `tag`, all if that is empty, on
 // targets equal to `target`, with the records of what was measured last and best.
-Result<int64_t> WritePackagedIndex(RecordStore& store, std::string_view tag, const Target& target,
-                                   const SelectOptions& select,
-                                   const std::filesystem::path& folder);
+Result<PackagedIndex> WritePackagedIndex(RecordStore& store, std::string_view tag,
+                                         const Target& target, const SelectOptions& select,
+                                         const std::filesystem::path& folder);
 
 // Gives the files below `folder` modes for everybody to read, and writes the manifest over them;
 // its hash.

@@ -29,7 +29,7 @@ class PackageFolder : public testing::Test {
     fs::create_directory(folder_ / "kernels");
     Write("index", "an index");
     Write("kernels/1.kernel", "a kernel");
-    const auto sealed = SealPackage(folder_, {"0.1.0", "now", "cpu:x", {}});
+    const auto sealed = SealPackage(folder_, {"0.1.0", "now", "cpu:x", {}, {}, {}});
     hash_ = sealed.ok() ? *sealed : "";
   }
   ~PackageFolder() override { fs::remove_all(folder_); }
@@ -60,6 +60,27 @@ TEST_F(PackageFolder, EveryChangeIsFoundByName) {
   EXPECT_EQ(VerifyPackage({folder_, hash_}).code(), StatusCode::kDataLoss);
 }
 
+TEST_F(PackageFolder, EverythingThatIsWrongIsNamedAtOnce) {
+  Write("kernels/1.kernel", "b kernel");
+  Write("kernels/2.kernel", "another");
+  Write("readme", "not of the package");
+  fs::remove(folder_ / "index");
+
+  const auto wrong = CheckFiles({folder_, hash_});
+
+  ASSERT_TRUE(wrong.ok()) << wrong.status().message();
+  ASSERT_EQ(wrong->size(), 4u);
+  EXPECT_EQ((*wrong)[0].fault, WrongFile::Fault::kMissing);
+  EXPECT_EQ((*wrong)[0].path, "index");
+  EXPECT_EQ((*wrong)[1].fault, WrongFile::Fault::kDamaged);
+  EXPECT_EQ((*wrong)[1].path, "kernels/1.kernel");
+  EXPECT_EQ((*wrong)[2].fault, WrongFile::Fault::kNotInManifest);
+  EXPECT_EQ((*wrong)[2].path, "kernels/2.kernel");
+  EXPECT_EQ((*wrong)[3].path, "readme");
+  const std::string all = VerifyPackage({folder_, hash_}).message();
+  for (const WrongFile& file : *wrong) EXPECT_THAT(all, HasSubstr(file.sentence));
+}
+
 TEST_F(PackageFolder, AnotherPackageThanThePinnedOneIsNotOpened) {
   EXPECT_EQ(ReadManifest({folder_, std::string(64, '0')}).status().code(),
             StatusCode::kFailedPrecondition);
@@ -83,7 +104,7 @@ class UsedPackage : public testing::Test {
     EXPECT_TRUE(RefreshIndex(nothing, folder / "index", {}).ok());
     auto kernels = FolderKernelCache::Open(folder / "kernels");
     EXPECT_TRUE(kernels.ok() && (*kernels)->Store(kRecipe, {payload}).ok());
-    const auto sealed = SealPackage(folder, {"0.1.0", "now", "cpu:x", {}});
+    const auto sealed = SealPackage(folder, {"0.1.0", "now", "cpu:x", {}, {}, {}});
     return {folder, sealed.ok() ? *sealed : ""};
   }
 

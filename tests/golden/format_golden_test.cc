@@ -157,6 +157,15 @@ TEST(FormatGoldenTest, ManifestOfAPackageIsReadAndWrittenAsEver) {
   EXPECT_TRUE(IsGolden("package_manifest_v1.json", ManifestText(*manifest), "package.md"));
 }
 
+TEST(FormatGoldenTest, ManifestOfAGoldenVersionIsReadAndWrittenAsEver) {
+  const auto manifest = ParseManifest(GoldenText("package_manifest_golden_v1.json"));
+
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  EXPECT_EQ(manifest->golden, (PackagedGolden{"2026-05", false}));
+  EXPECT_EQ(manifest->caches, (std::vector<std::string>{"cold", "warm"}));
+  EXPECT_TRUE(IsGolden("package_manifest_golden_v1.json", ManifestText(*manifest), "package.md"));
+}
+
 TEST(FormatGoldenTest, ListOfEveryFormGivesTheSameProblemsAsEver) {
   const ProblemList list = ReadProblemList(GoldenText("list_v1.txt"));
   std::string written;

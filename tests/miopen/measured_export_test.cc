@@ -148,14 +148,26 @@ TEST_F(MeasuredExportTest, AGoldenVersionHasWhatItSaysAndNothingElse) {
   ASSERT_EQ(golden_->Add(version->id, std::vector{entry}, 0), Status::Ok());
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
-  EXPECT_EQ(StatusOf("miopen export --golden 1 --target gfx906:sramecc- --find-db -o " + file),
-            kExitDone);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      StatusOf("miopen export --golden 1 --target gfx906:sramecc- --find-db --json -o " + file),
+      kExitDone);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("\"draft\": true"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("Golden version '1' is a draft, which may still change"));
 
   const auto written = ReadDatabase(file);
   ASSERT_TRUE(written.ok()) << written.status().message();
   ASSERT_EQ(written->find_db()->records.size(), 1u);
   ASSERT_EQ(written->find_db()->records[0].items.size(), 1u);
   EXPECT_EQ(written->find_db()->records[0].items[0].solver, "ConvAsm3x3U");
+  ASSERT_EQ(golden_->Approve(version->id, "me@here"), Status::Ok());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(StatusOf("miopen export --golden 1 --find-db --json -o " + file), kExitDone);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("\"draft\": false"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   ASSERT_EQ(golden_->Withdraw(version->id, "me@here", "wrong"), Status::Ok());
   EXPECT_THAT(Run("miopen export --golden 1 --find-db -o " + file).status().message(),
               HasSubstr("rolled back"));

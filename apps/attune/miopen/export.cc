@@ -216,8 +216,21 @@ Result<size_t> WriteMeasured(const ExportOptions& options, const MeasuredResults
   return db.records.size();
 }
 
+// Whoever ships a draft should know it: the same command may write something else tomorrow.
+Result<bool> IsDraft(Application& application, const ExportOptions& options) {
+  if (options.golden.empty()) return false;
+  ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.golden));
+  return !version.is_approved();
+}
+
 void PrintMeasured(Application& application, const ExportOptions& options, size_t count,
-                   const LeftOut& left_out) {
+                   const LeftOut& left_out, bool is_draft) {
+  if (is_draft) {
+    application.err().Print(fmt::format(
+        "Golden version '{}' is a draft, which may still change; 'attune golden approve' freezes "
+        "it.\n",
+        Printable(options.golden)));
+  }
   if (!options.json) {
     application.out().Print(fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
                                         count, Printable(SourceText(options))));
@@ -227,6 +240,7 @@ void PrintMeasured(Application& application, const ExportOptions& options, size_
                                 {"kind", KindOf(options)},
                                 {"session", options.session},
                                 {"golden", options.golden},
+                                {"draft", is_draft},
                                 {"records", count},
                                 {"left_out", JsonOf(left_out)}}));
 }
@@ -245,7 +259,8 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   ATTUNE_RETURN_IF_ERROR(CheckOutput(options, measured));
   LeftOut left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
-  if (count > 0) PrintMeasured(application, options, count, left_out);
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_draft, IsDraft(application, options));
+  if (count > 0) PrintMeasured(application, options, count, left_out, is_draft);
   PrintLeftOut(application, left_out);
   if (count > 0) return left_out.empty() ? kExitDone : kExitPartly;
   return FailedPrecondition(

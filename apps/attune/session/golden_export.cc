@@ -60,7 +60,8 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   place.target = target;
   place.environment = found.environment;
   const auto records = RecordsOf(golden.entries, application.all_records());
-  PackageContent content{*records, "", place, {}, {}};
+  PackageContent content{*records, "", place, {}, {}, {}};
+  content.golden = PackagedGolden{golden.version.name, golden.version.is_approved()};
   if (options.with_kernels) {
     for (const GoldenEntry& entry : golden.entries) {
       content.winners.emplace_back(entry.problem, entry.candidate);
