@@ -170,6 +170,11 @@ Result<int> RunClose(Application& application, const NamedOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.sessions()->Close(session.id, UserAtHost()));
+  if (options.json) {
+    ATTUNE_ASSIGN_OR_RETURN(const Session closed, application.sessions()->Find(options.name));
+    application.out().Print(Dump(SessionJson(closed)));
+    return kExitDone;
+  }
   application.out().Print(fmt::format(
       "Session '{}' is closed: nothing more is measured in it, and what it has stays.\n",
       Printable(session.name)));
@@ -181,7 +186,7 @@ template <class Run>
 void AddNamedVerb(CLI::App* verb, Invocation& invocation, Run run) {
   auto options = std::make_shared<NamedOptions>();
   verb->add_option("name", options->name, "The session")->required()->type_name("NAME");
-  if (verb->get_name() == "show") AddJsonFlag(*verb, options->json);
+  AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation, run] {
     invocation.run = [options, run](Application& application) {
       return run(application, *options);
