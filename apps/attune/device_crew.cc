@@ -118,7 +118,9 @@ class Worker {
                                   char* const* arguments) {
     // A group of its own, so that Ctrl-C reaches it once, through this program.
     ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // With that program gone nobody hears what it finds, and a signal that asks it to end would let
+    // it finish what it has begun, for minutes. What it has stored stays, as after any kill.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool wired = ::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 &&
                        ::dup2(errors, STDERR_FILENO) >= 0;
     if (wired) ::execv(program, arguments);

@@ -371,6 +371,8 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options,
   run.tune = options.tune;
   if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
   run.stop_requested = [&] { return interruption.requested(); };
+  run.compile_threads =
+      options.limits.compile_jobs > 0 ? options.limits.compile_jobs : UsableCores();
   ATTUNE_ASSIGN_OR_RETURN(const JobRunSummary summary,
                           RunJobs(application, opened.place, opened.workshop.get(), run));
   application.out().Print(options.json ? Dump(ToJson(summary)) : Text(summary));

@@ -11,7 +11,7 @@
 
 namespace attune {
 
-void ParallelFor(int64_t count, const std::function<void(int64_t)>& task) {
+void ParallelFor(int64_t count, const std::function<void(int64_t)>& task, int64_t most_threads) {
   std::atomic<int64_t> next = 0;
   std::atomic<bool> out_of_memory = false;
   const auto work = [&] {
@@ -21,7 +21,9 @@ void ParallelFor(int64_t count, const std::function<void(int64_t)>& task) {
       out_of_memory = true;
     }
   };
-  const int64_t extra = std::max<int64_t>(0, std::min<int64_t>(UsableCores(), count) - 1);
+  const int64_t cores = UsableCores();
+  const int64_t share = most_threads > 0 ? std::min(most_threads, cores) : cores;
+  const int64_t extra = std::max<int64_t>(0, std::min(share, count) - 1);
   std::vector<std::thread> threads;
   threads.reserve(static_cast<size_t>(extra));
   // Without resources for more threads, the ones that there are do the work.

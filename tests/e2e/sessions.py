@@ -4,6 +4,7 @@ results, two networks; each silent mistake of known book-keeping, shown to be no
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import sqlite3
 import time
@@ -42,10 +43,21 @@ def whole_cycle(attune):
                   solvers)
     loaded = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
                          "perf:compile,perf:measure", *DB)
-    program.check(loaded == {"added": 8, "already_there": 0, "problems": 2}, loaded)
+    program.check(loaded == {"added": 8, "already_there": 0, "raised": 0, "problems": 2}, loaded)
     again = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
                         "perf:compile,perf:measure", *DB)
     program.check(again["added"] == 0 and again["already_there"] == 8, again)
+    urgent = ("jobs", "load", "--session", "may", "--tag", "t", "--steps", "perf:measure",
+              "--priority", "7", *DB)
+    out, _ = attune.run(*urgent)
+    program.check("6 were there already; 8 are raised to priority 7" in out, out)
+    program.check({job["priority"] for job in jobs(attune)} == {7}, "Not everything is raised.")
+    again = attune.json(*urgent)
+    program.check(again["raised"] == 0 and again["already_there"] == 6, again)
+    for words in (("load", "--tag", "t", "--steps", "perf:measure", "--priority", "9" * 25),
+                  ("cancel", "--job", "9" * 25), ("retry", "--job", "0")):
+        _, err = attune.run("jobs", words[0], "--session", "may", *words[1:], *DB, status=2)
+        program.check("not in range" in err and words[-1] in err, err)
 
     status = attune.json("status", "--session", "may", *DB, status=3)
     program.check(status["steps"]["perf:measure"]["queued"] == 6, status)
@@ -249,10 +261,158 @@ def several_devices_take_from_one_queue(attune):
     program.check("cpu" in err and "fake" in err, err)
 
 
+def running():
+    """{process: (its parent, when it began)} of all that have not ended. Of `stat` alone: what a
+    candidate that hangs has in memory can take as long to read as that hangs."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if not folder.name.isdigit():
+                continue
+            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
+            if state not in "ZX":
+                found[int(folder.name)] = (int(parent), rest[17])
+    return found
+
+
+def descendants(ancestor):
+    """{process: when it began}."""
+    all_of_them = running()
+    found = {}
+    generation = {ancestor}
+    while generation:
+        generation = {process for process, (parent, _) in all_of_them.items()
+                      if parent in generation}
+        found.update({process: all_of_them[process][1] for process in generation})
+    return found
+
+
+def what_was_rolled_back(attune):
+    """Nothing is added to what begins from it, and what is said then leads on."""
+    own = ("--db", "back.db")
+    (attune.folder / "one.txt").write_text(problem(8) + "\n")
+    attune.run("import", "one.txt", "--tag", "t", *own)
+    attune.run("session", "new", "may", "--device", "fake", *own)
+    attune.run("tune", "--session", "may", "--tag", "t", *PER, *own)
+    made = attune.json("golden", "create", "1", *own)
+    program.check(made["state"] == "draft" and made["base"] == "", made)
+    attune.run("golden", "add", "1", "--session", "may", *own)
+    draft = attune.json("golden", "export", "1", "-o", "draft", *own)
+    program.check(not draft["approved"], draft)
+    manifest = attune.json("package", "show", "draft")
+    program.check(manifest["golden"] == {"version": "1", "approved": False}, manifest)
+    program.check(manifest["caches"] == ["warm"], manifest)
+    out, _ = attune.run("package", "show", "draft")
+    program.check("Golden   1, a draft\n" in out and "Caches   warm\n" in out, out)
+    _, err = attune.run("golden", "create", "2", *own, status=1)
+    program.check("'attune golden approve 1' makes it a base" in err, err)
+    approved = attune.json("golden", "approve", "1", *own)
+    program.check(approved["state"] == "approved" and approved["approved_by"], approved)
+    attune.run("golden", "create", "2", "--base", "1", *own)
+
+    back = attune.json("golden", "rollback", "1", "--reason", "a wrong driver", *own)
+    program.check(back["state"] == "rolled back" and back["of_no_use_with_it"] == ["2"], back)
+    out, _ = attune.run("golden", "rollback", "1", "--reason", "again", *own)
+    program.check("begin from it: 2.\n'attune golden create NAME' begins anew" in out, out)
+    listed = attune.json("golden", "list", *own)
+    program.check([version["rolled_back_base"] for version in listed] == ["", "1"], listed)
+    out, _ = attune.run("golden", "list", *own)
+    program.check("of no use: '1', which it begins from, was rolled back" in out, out)
+    for force in ((), ("--force",)):
+        _, err = attune.run("golden", "add", "2", "--session", "may", *force, *own, status=1)
+        program.check("'1', which it begins from, was rolled back (a wrong driver)" in err and
+                      "'attune golden create NAME' begins anew" in err, err)
+    _, err = attune.run("golden", "create", "3", "--base", "2", *own, status=1)
+    program.check("begins anew, without a base" in err, err)
+    # As every message says.
+    attune.run("golden", "create", "3", *own)
+    added = attune.json("golden", "add", "3", "--session", "may", *own)
+    program.check(added["taken"] == {"new": 1}, added)
+    attune.run("golden", "approve", "3", *own)
+    closed = attune.json("session", "close", "may", *own)
+    program.check(closed["closed_by"] and closed["closed_unix_ns"] > 0, closed)
+
+
+def every_verb_takes_json(attune):
+    for group in ("session", "jobs", "golden", "miopen", "package"):
+        out, _ = attune.run(group, "--help")
+        verbs = [line.split()[0] for line in out.split("Subcommands:\n")[1].split("\n\n")[0]
+                 .splitlines() if line.startswith("  ") and not line.startswith("   ")]
+        program.check(len(verbs) > 3, out)
+        for verb in verbs:
+            out, _ = attune.run(group, verb, "--help")
+            program.check("--json" in out, f"{group} {verb}:\n{out}")
+
+
+def whoever_is_killed_leaves_nobody(attune):
+    """Workers of several devices end with the program that started them, whatever ends that."""
+    attune.run("session", "new", "orphans", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "orphans", "--problem", problem(70), "--problem",
+               problem(71), "--steps", "perf:measure", "--solvers", "fake.library", *DB)
+    for signal_number in (signal.SIGKILL, signal.SIGHUP, signal.SIGTERM):
+        run = attune.start("tune", "--session", "orphans", "--device", "fake:all", "--per-problem",
+                           "60s", *DB, ATTUNE_FAKE_SCRIPT="device count=2\n* fault=hang")
+        deadline = time.monotonic() + 60
+        # Two workers, and a candidate that hangs in each: then both are at work.
+        while len(descendants(run.pid)) < 4:
+            program.check(time.monotonic() < deadline and run.poll() is None, "Nobody has begun.")
+            time.sleep(0.05)
+        started = descendants(run.pid)
+        run.send_signal(signal_number)
+        if signal_number == signal.SIGTERM:
+            # The first asks for an orderly end, which takes what is begun to its end; the second
+            # does not ask.
+            time.sleep(0.5)
+            run.send_signal(signal_number)
+        run.communicate(timeout=program.TIMEOUT_S)
+        program.check(run.returncode == -signal_number, run.returncode)
+        deadline = time.monotonic() + 5
+        while left := [process for process, (_, begun) in running().items()
+                       if started.get(process) == begun]:
+            program.check(time.monotonic() < deadline, f"After {signal_number.name}: {left}")
+            time.sleep(0.05)
+    # Whoever was killed holds nothing; what three of them have left untried counts as failed.
+    attune.run("tune", "--session", "orphans", *PER, *DB)
+    program.check({job["error_class"] for job in jobs(attune, "orphans")} == {"abandoned"}, "leased")
+    attune.run("jobs", "retry", "--session", "orphans", *DB)
+    done = attune.json("tune", "--session", "orphans", *PER, *DB)
+    program.check(done["done"] == 2 and done["left"] == 0, done)
+
+
+def cores_are_shared_by_those_who_compile(attune):
+    two = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
+    attune.run("session", "new", "cores", "--device", "fake", *DB, **two)
+    attune.run("jobs", "load", "--session", "cores", "--problem", problem(72), "--problem",
+               problem(73), "--steps", "perf:compile", "--solvers", "fake.tiled", *DB, **two)
+    usable = len(os.sched_getaffinity(0))
+    alone = attune.json("tune", "--session", "cores", "--step", "find:compile", *DB, **two)
+    program.check(1 <= alone["compile_threads"] <= usable, alone)
+    done = attune.json("tune", "--session", "cores", "--device", "fake:all", "--step",
+                       "perf:compile", *DB, **two)
+    share = max(alone["compile_threads"] // 2, 1)
+    program.check([device["compile_threads"] for device in done["devices"]] == [share] * 2, done)
+    program.check(done["done"] == 2, done)
+    told = attune.json("tune", "--session", "cores", "--step", "perf:compile", "--compile-jobs", "1",
+                       *DB, **two)
+    program.check(told["compile_threads"] == 1, told)
+
+
 def closed_and_unknown(attune):
     attune.run("session", "close", "stopped", *DB)
     _, err = attune.run("tune", "--session", "stopped", *PER, *DB, status=1)
-    program.check("closed" in err, err)
+    program.check("Session 'stopped' is closed since " in err, err)
+    before = jobs(attune, "stopped")
+    program.check(any(job["state"] == "queued" for job in before), before)
+    for words in (("cancel",), ("retry",), ("load", "--problem", problem(90), "--steps",
+                                            "perf:measure")):
+        _, err = attune.run("jobs", words[0], "--session", "stopped", *words[1:], *DB, status=1)
+        program.check("Session 'stopped' is closed since " in err, err)
+    program.check(jobs(attune, "stopped") == before, "Jobs of a closed session have changed.")
+    # Ends, with what is left and why nobody does it.
+    out, _ = attune.run("status", "--session", "stopped", "--watch", *DB, status=3)
+    program.check("The session is closed since " in out and "nobody does what is left" in out, out)
+    told = attune.json("status", "--session", "stopped", "--watch", *DB, status=3)
+    program.check(told["closed"] and told["eta_ns"] == 0, told)
     _, err = attune.run("tune", "--session", "nobody", *DB, status=1)
     program.check("may" in err, err)
     for options in (("--retune",), ("--solver", "fake.tiled")):
@@ -373,7 +533,10 @@ def what_stands_is_judged_by_its_code(attune):
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue, closed_and_unknown, networks, golden_versions, what_stands_is_judged_by_its_code):
+                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
+                 whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
+                 closed_and_unknown, networks, golden_versions, what_was_rolled_back,
+                 every_verb_takes_json, what_stands_is_judged_by_its_code):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

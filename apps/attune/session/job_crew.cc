@@ -62,6 +62,8 @@ JobCrewSummary SummarizeJobs(std::span<const CrewMember> members) {
     crew.is_in_vain = false;
     device.done += summary.value("done", int64_t{0});
     device.failed += summary.value("failed", int64_t{0});
+    device.compile_threads = summary.value("compile_threads", 0);
+    crew.all.compile_threads = std::max(crew.all.compile_threads, device.compile_threads);
     device.trouble = summary.value("stopped_because", "");
     Add(summary, crew.all);
   }
@@ -75,6 +77,7 @@ Json ToJson(const JobCrewSummary& summary) {
     json["devices"].push_back({{"device", device.name},
                                {"done", device.done},
                                {"failed", device.failed},
+                               {"compile_threads", device.compile_threads},
                                {"trouble", device.trouble}});
   }
   return json;

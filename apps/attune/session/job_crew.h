@@ -19,7 +19,8 @@ struct JobCrewSummary {
     std::string name;
     int64_t done = 0;
     int64_t failed = 0;
-    std::string trouble;  // Why it ended before the jobs did; empty if it did not.
+    int compile_threads = 0;  // Of its process.
+    std::string trouble;      // Why it ended before the jobs did; empty if it did not.
   };
   std::vector<Device> devices;
   // Their sums. What was queued again and what is left in the end, no process knows of all.

@@ -22,6 +22,7 @@ JobRunSummary Done(int64_t done, int64_t failed) {
   summary.failed = failed;
   summary.left = 7;
   summary.problems_without_jobs = 2;
+  summary.compile_threads = 3;
   if (failed == 0) return summary;
   summary.failures["crashed"] = failed;
   summary.troubles = {"perf:measure a of b: crashed: signal 11"};
@@ -45,6 +46,8 @@ TEST(JobCrewTest, WhatTheDevicesDidIsAddedUp) {
   const Json json = ToJson(crew);
   EXPECT_EQ(json["left"], 0);
   EXPECT_EQ(json["devices"][1]["done"], 3);
+  EXPECT_EQ(json["devices"][1]["compile_threads"], 3);
+  EXPECT_EQ(json["compile_threads"], 3);
 }
 
 TEST(JobCrewTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {

@@ -21,6 +21,7 @@
 #include "apps/attune/progress.h"
 #include "apps/attune/session/job_outcomes.h"
 #include "apps/attune/session/stale_jobs.h"
+#include "attune/base/file.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
@@ -51,6 +52,15 @@ std::string Namespace() {
 
 std::string Owner() { return fmt::format("{}:{}:{}", UserAtHost(), Namespace(), ::getpid()); }
 
+// Whether the process has ended and nobody has asked how yet: where a container has no process that
+// does, its number stays taken.
+bool HasEnded(pid_t process) {
+  const auto stat = ReadFile(fmt::format("/proc/{}/stat", process));
+  // "32091 (attune) Z ...": behind the name, which may have parentheses of its own.
+  const size_t name_end = stat.ok() ? stat->rfind(") ") : std::string::npos;
+  return name_end != std::string::npos && (*stat)[name_end + 2] == 'Z';
+}
+
 // Whether `owner` was a process of this user beside this one, and is none now.
 bool IsGone(const std::string& owner) {
   const std::string here = fmt::format("{}:{}:", UserAtHost(), Namespace());
@@ -58,8 +68,8 @@ bool IsGone(const std::string& owner) {
   pid_t process = 0;
   const char* const end = owner.data() + owner.size();
   const auto [rest, error] = std::from_chars(owner.data() + here.size(), end, process);
-  return error == std::errc() && rest == end && process > 0 && ::kill(process, 0) != 0 &&
-         errno == ESRCH;
+  if (error != std::errc() || rest != end || process <= 0) return false;
+  return ::kill(process, 0) == 0 ? HasEnded(process) : errno == ESRCH;
 }
 
 // A config of a job that is compiled.
@@ -347,13 +357,16 @@ Result<std::vector<JobReport>> JobRunner::Compile(const std::vector<Job>& jobs) 
   ATTUNE_RETURN_IF_ERROR(cache.kept);
   Builder builder(*cache.cache);
   const Problem& problem = jobs.front().problem;
-  ParallelFor(std::ssize(builds), [&](int64_t i) {
-    Build& build = builds[static_cast<size_t>(i)];
-    // A compiler takes seconds, and cannot be stopped in between.
-    if (IsOver()) return;
-    build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
-    build.was_begun = true;
-  });
+  ParallelFor(
+      std::ssize(builds),
+      [&](int64_t i) {
+        Build& build = builds[static_cast<size_t>(i)];
+        // A compiler takes seconds, and cannot be stopped in between.
+        if (IsOver()) return;
+        build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
+        build.was_begun = true;
+      },
+      options_.compile_threads);
   auto reports = ReportsOf(jobs, {"not_applicable", "Its solver is gone, or does not apply."});
   std::set<size_t> told;  // Jobs of which one config is built, or the first has failed.
   for (const Build& build : builds) {
@@ -486,6 +499,7 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
 }
 
 JobRunSummary JobRunner::Finish(const Status& ran) {
+  summary_.compile_threads = options_.compile_threads;
   summary_.failure = ran;
   const Result<int64_t> left = CountLeft(application_, steps_);
   if (left.ok()) summary_.left = *left;
@@ -523,7 +537,8 @@ Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& 
 }
 
 Json ToJson(const JobRunSummary& summary) {
-  return {{"requeued", summary.requeued},
+  return {{"compile_threads", summary.compile_threads},
+          {"requeued", summary.requeued},
           {"done", summary.done},
           {"failed", summary.failed},
           {"given_back", summary.given_back},

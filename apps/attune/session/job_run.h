@@ -24,10 +24,12 @@ struct JobRunOptions {
   TuneOptions tune;
   int64_t end_ns = 0;  // When the run should be over, by the steady clock; 0: never.
   std::function<bool()> stop_requested;
+  int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
 };
 
 struct JobRunSummary {
-  int64_t requeued = 0;  // Of --stale.
+  int compile_threads = 0;  // JobRunOptions::compile_threads.
+  int64_t requeued = 0;     // Of --stale.
   int64_t done = 0;
   int64_t failed = 0;
   int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
