@@ -15,6 +15,8 @@ namespace attune::miopen {
 namespace {
 
 constexpr int kQuiet = 0;
+// What is asked for at once: most kernels unpack to less than the first one.
+constexpr size_t kFirstChunkBytes = size_t{1} << 16;
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
 std::string_view WhyNot(int error) {
@@ -47,7 +49,7 @@ Bzip2End AppendUnpacked(std::string_view packed, size_t max_bytes, std::string& 
       given += part;
     }
     const size_t had = bytes.size();
-    bytes.resize(std::min(max_bytes, had + kChunkBytes));
+    bytes.resize(std::min(max_bytes, had + std::clamp(had, kFirstChunkBytes, kChunkBytes)));
     stream.next_out = bytes.data() + had;
     stream.avail_out = static_cast<unsigned int>(bytes.size() - had);
     const int error = BZ2_bzDecompress(&stream);
