@@ -90,29 +90,32 @@ double RooflineFraction(const Choice& choice, const Peaks& peaks) {
              : 0;
 }
 
-SupportCheck::SupportCheck(const BackendList& backends) {
-  for (const auto& backend : backends) {
+const SupportCheck::Side* SupportCheck::SideAt(size_t index) {
+  const std::lock_guard lock(mutex_);
+  for (; sides_.size() <= index && asked_ < backends_.size(); ++asked_) {
+    const auto& backend = backends_[asked_];
     for (const DeviceReport& device : backend->Devices()) {
       if (!device.reason.empty()) continue;
       sides_.push_back({backend.get(), device.target});
       break;
     }
   }
+  return index < sides_.size() ? &sides_[index] : nullptr;
 }
 
-Status SupportCheck::Check(const Problem& problem) const {
+Status SupportCheck::Check(const Problem& problem) {
   ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
   const std::string_view name = OperatorName(problem);
   Status closest =
       Unsupported(fmt::format("No solver of this build computes the operator '{}'.", name));
   bool refused = false;
   const Solver* last_resort = nullptr;  // The first of those that apply.
-  for (const Side& side : sides_) {
+  for (size_t i = 0; const Side* side = SideAt(i); ++i) {
     // From the end: our own solvers, which take the most problems and are the quickest to ask.
-    const SolverList& solvers = side.backend->solvers();
+    const SolverList& solvers = side->backend->solvers();
     for (auto solver = solvers.rbegin(); solver != solvers.rend(); ++solver) {
       if ((*solver)->traits().operator_name != name) continue;
-      Status answer = (*solver)->IsApplicable(problem, side.target);
+      Status answer = (*solver)->IsApplicable(problem, side->target);
       if (answer.ok() && !(*solver)->traits().last_resort) return CheckVerifiable(problem);
       if (answer.ok()) {
         last_resort = solver->get();

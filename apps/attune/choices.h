@@ -1,7 +1,9 @@
 // What is best for each problem of a list, from the records that are valid here.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,20 +18,29 @@
 namespace attune {
 
 // Whether any solver of this build, plain references not counted, computes a problem on a device of
-// this machine, and its answer can be checked.
+// this machine, and its answer can be checked. Thread-safe.
 class SupportCheck {
  public:
-  explicit SupportCheck(const BackendList& backends);
+  // Borrows `backends`, and asks each of them for its devices when those before it have nobody who
+  // computes a problem.
+  explicit SupportCheck(const BackendList& backends) : backends_(backends) {}
 
   // Ok, or the reason of the solver that came closest.
-  Status Check(const Problem& problem) const;
+  Status Check(const Problem& problem);
 
  private:
+  // The first usable device of a backend, which has it from the list.
   struct Side {
     const Backend* backend;
     Target target;
   };
-  std::vector<Side> sides_;
+  // Null behind the last one.
+  const Side* SideAt(size_t index);
+
+  const BackendList& backends_;
+  std::mutex mutex_;        // Guards what is below.
+  size_t asked_ = 0;        // Backends whose devices were asked for.
+  std::deque<Side> sides_;  // Which stay where they are.
 };
 
 // The solver that computes `problem` at `place` if nothing is tuned, with its default config;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
+#include "attune/verify/parallel_for.h"
 
 namespace attune {
 namespace {
@@ -82,9 +84,13 @@ Result<std::string> ReadContent(const ImportOptions& options) {
 
 Result<ProblemList> ReadList(Application& application, const ImportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadContent(options));
-  const SupportCheck support(application.backends().list);
+  // A plug-in is loaded for a problem that the processor does not compute.
+  SupportCheck support(application.lazy_backends());
   ProblemListOptions reading;
   if (options.batch_size > 0) reading.batch_size = options.batch_size;
+  reading.for_each = [](int64_t count, const std::function<void(int64_t)>& task) {
+    ParallelFor(count, task);
+  };
   reading.is_supported = [&](const Problem& problem) { return support.Check(problem).ok(); };
   return ReadProblemList(content, reading);
 }

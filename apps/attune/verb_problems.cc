@@ -19,7 +19,7 @@ struct ProblemsOptions {
   bool json = false;
 };
 
-Json ProblemsJson(const std::vector<TaggedProblem>& problems, const SupportCheck& support) {
+Json ProblemsJson(const std::vector<TaggedProblem>& problems, SupportCheck& support) {
   Json list = Json::array();
   for (const TaggedProblem& tagged : problems) {
     const Status supported = support.Check(tagged.problem);
@@ -33,8 +33,7 @@ Json ProblemsJson(const std::vector<TaggedProblem>& problems, const SupportCheck
   return list;
 }
 
-void PrintProblems(const std::vector<TaggedProblem>& problems, const SupportCheck& support,
-                   Output& out) {
+void PrintProblems(const std::vector<TaggedProblem>& problems, SupportCheck& support, Output& out) {
   Table table({{"weight", Column::Align::kRight}, {"state"}, {"problem"}});
   std::map<std::string, size_t> reasons;
   size_t unsupported = 0;
@@ -68,7 +67,7 @@ Result<int> RunProblems(Application& application, const ProblemsOptions& options
   } else {
     ATTUNE_ASSIGN_OR_RETURN(problems, Resolve(application, selection));
   }
-  const SupportCheck support(application.backends().list);
+  SupportCheck support(application.backends().list);
   if (options.json) {
     application.out().Print(Dump(ProblemsJson(problems, support)));
   } else if (problems.empty()) {

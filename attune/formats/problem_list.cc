@@ -1,6 +1,7 @@
 #include "attune/formats/problem_list.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <unordered_map>
 #include <utility>
 
@@ -43,7 +44,32 @@ class ListReader {
     Add(std::move(*problems));
   }
 
-  ProblemList Finish() { return std::move(list_); }
+  ProblemList Finish() {
+    constexpr size_t kBlock = 512;
+    const size_t count = list_.problems.size();
+    const auto ask = [&](int64_t block) {
+      const size_t begin = static_cast<size_t>(block) * kBlock;
+      for (size_t i = begin; i < std::min(begin + kBlock, count); ++i) {
+        ListedProblem& listed = list_.problems[i];
+        listed.supported = options_.is_supported ? options_.is_supported(listed.problem)
+                                                 : !std::holds_alternative<OtherOp>(listed.problem);
+      }
+    };
+    const auto blocks = static_cast<int64_t>((count + kBlock - 1) / kBlock);
+    if (options_.for_each) {
+      options_.for_each(blocks, ask);
+    } else {
+      for (int64_t block = 0; block < blocks; ++block) ask(block);
+    }
+    for (size_t line = 0, at = 0; line < line_ends_.size(); at = line_ends_[line++]) {
+      const bool all =
+          std::all_of(of_lines_.begin() + static_cast<std::ptrdiff_t>(at),
+                      of_lines_.begin() + static_cast<std::ptrdiff_t>(line_ends_[line]),
+                      [&](size_t index) { return list_.problems[index].supported; });
+      list_.unsupported += all ? 0 : 1;
+    }
+    return std::move(list_);
+  }
 
  private:
   void Reject(uint64_t column, std::string reason) {
@@ -64,15 +90,19 @@ class ListReader {
 
   void Add(std::vector<Problem> problems) {
     bool any_new = false;
-    bool all_supported = true;
+    const size_t before = of_lines_.size();
     for (Problem& problem : problems) {
       const auto [index, is_new] = Find(std::move(problem));
       ++list_.problems[index].count;
       any_new = any_new || is_new;
-      all_supported = all_supported && list_.problems[index].supported;
+      of_lines_.push_back(index);
     }
     ++(any_new ? list_.imported : list_.duplicates);
-    if (any_new && !all_supported) ++list_.unsupported;
+    if (any_new) {
+      line_ends_.push_back(of_lines_.size());
+    } else {
+      of_lines_.resize(before);
+    }
   }
 
   // The place of `problem` in the list, where it is put if it is new.
@@ -81,9 +111,7 @@ class ListReader {
     const Fingerprint key = FingerprintOf(text);
     const auto [found, is_new] = index_of_.try_emplace(key, list_.problems.size());
     if (is_new) {
-      const bool supported = options_.is_supported ? options_.is_supported(problem)
-                                                   : !std::holds_alternative<OtherOp>(problem);
-      list_.problems.push_back({std::move(problem), std::move(text), key, 0, line_, supported});
+      list_.problems.push_back({std::move(problem), std::move(text), key, 0, line_, true});
     }
     return {found->second, is_new};
   }
@@ -92,6 +120,10 @@ class ListReader {
   ProblemList list_;
   std::unordered_map<Fingerprint, size_t, FingerprintHash> index_of_;
   uint64_t line_ = 0;
+  // Places in the list of what the imported lines name, one line after the other, and where in that
+  // each of them ends: what is supported is known in the end.
+  std::vector<size_t> of_lines_;
+  std::vector<size_t> line_ends_;
 };
 
 }  // namespace

@@ -36,8 +36,11 @@ struct ProblemListOptions {
   // none.
   std::optional<int64_t> batch_size;
   // Whether anything can compute the problem; without it, whatever is not an OtherOp. Called once
-  // for each distinct problem.
+  // for each distinct problem, when all are read.
   std::function<bool(const Problem&)> is_supported;
+  // Calls a task with every number from 0 to below its first argument, on several threads if it
+  // likes, which is_supported has to bear then: it takes as long as reading. Without it one by one.
+  std::function<void(int64_t, const std::function<void(int64_t)>&)> for_each;
 };
 
 // read = imported + duplicates + rejected.size(), all counting lines; ignored lines are not read.

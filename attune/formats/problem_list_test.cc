@@ -198,6 +198,48 @@ TEST(ProblemListTest, TheCallerSaysWhatIsSupported) {
   EXPECT_TRUE(list.problems[3].supported);
 }
 
+TEST(ProblemListTest, WhoeverAsksInWhateverOrderHearsTheSame) {
+  std::string content;
+  for (int i = 1; i <= 1500; ++i) {
+    content += "MIOpenDriver conv" + std::string(i % 3 == 0 ? "fp16" : "") + " -F " +
+               std::to_string(i % 2) + " -n " + std::to_string(i) + "\n";
+  }
+  ProblemListOptions options;
+  options.is_supported = [](const Problem& problem) {
+    return OutputType(problem) != DataType::kF16;
+  };
+  const ProblemList one_by_one = ReadProblemList(content, options);
+  int64_t blocks = 0;
+  options.for_each = [&blocks](int64_t count, const std::function<void(int64_t)>& task) {
+    blocks = count;
+    for (int64_t i = count; i > 0; --i) task(i - 1);
+  };
+
+  const ProblemList backwards = ReadProblemList(content, options);
+
+  EXPECT_GT(blocks, 2);
+  EXPECT_EQ(one_by_one.unsupported, 500u);
+  EXPECT_EQ(backwards.unsupported, 500u);
+  ASSERT_EQ(backwards.problems.size(), one_by_one.problems.size());
+  for (size_t i = 0; i < backwards.problems.size(); ++i) {
+    EXPECT_EQ(backwards.problems[i].text, one_by_one.problems[i].text);
+    EXPECT_EQ(backwards.problems[i].supported, one_by_one.problems[i].supported);
+  }
+}
+
+TEST(ProblemListTest, ALineIsUnsupportedByAProblemThatAnEarlierOneHas) {
+  ProblemListOptions options;
+  options.is_supported = [](const Problem& problem) {
+    return std::get<Conv>(problem).direction != ConvDirection::kBackwardWeights;
+  };
+
+  const ProblemList list =
+      ReadProblemList("MIOpenDriver conv -F 4\nMIOpenDriver conv -F 0\n", options);
+
+  EXPECT_EQ(list.imported, 2u);
+  EXPECT_EQ(list.unsupported, 2u);
+}
+
 TEST(ProblemListTest, EmptyAndIgnoredContentReadsNothing) {
   for (const char* content : {"", "\n", "# only\n#comments\n", "   \t \n\r\n"}) {
     EXPECT_EQ(ReadProblemList(content).read, 0u);

@@ -120,7 +120,8 @@ namespace {
 
 Result<SessionPlace> FindPlaceFor(Application& application, const std::string& asks_for,
                                   const SessionTerms& terms) {
-  const BackendList& backends = application.backends().list;
+  // No plug-in is loaded, which may bring a compiler with it, but the one that is meant.
+  const BackendList& backends = application.lazy_backends();
   for (const auto& backend : backends) {
     if (backend->name() != terms.backend) continue;
     for (const DeviceReport& report : backend->Devices()) {
