@@ -8,6 +8,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/verbs.h"
+#include "storage/sql/sqlite_settings.h"
 
 namespace attune {
 namespace {
@@ -169,6 +170,7 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   attune::SetThreadWaitPolicy(argv);
   attune::InstallSignalHandlers();
+  attune::UseSqliteAlone();
   try {
     return attune::Run(argc, argv);
   } catch (const std::exception& error) {

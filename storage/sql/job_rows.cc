@@ -97,15 +97,13 @@ Result<JobRow> Parse(std::span<const Cell> cells) {
 
 }  // namespace
 
-Result<std::optional<int64_t>> InsertJob(WriteTransaction& transaction, const JobRow& row) {
-  JobRow added = row;
-  added.job.id = transaction.TakeId();
+Result<bool> InsertJob(WriteTransaction& transaction, JobRow& row) {
+  row.job.id = transaction.TakeId();
   ATTUNE_ASSIGN_OR_RETURN(
       const bool is_new,
-      transaction.InsertIfNew(JobTable(), "session_id, problem_id, step, solver", CellsOf(added)));
-  if (is_new) return std::optional<int64_t>(added.job.id);
-  transaction.GiveBackId();
-  return std::optional<int64_t>();
+      transaction.InsertIfNew(JobTable(), "session_id, problem_id, step, solver", CellsOf(row)));
+  if (!is_new) transaction.GiveBackId();
+  return is_new;
 }
 
 Status UpdateJob(WriteTransaction& transaction, const JobRow& row) {

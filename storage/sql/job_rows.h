@@ -22,8 +22,9 @@ struct JobRow {
   int64_t problem_id = 0;
 };
 
-// Under a new id, which is returned; nothing is added if the session has the job already.
-Result<std::optional<int64_t>> InsertJob(WriteTransaction& transaction, const JobRow& row);
+// Under a new id, which `row` has then. False, and nothing is added, if the session has the job
+// already.
+Result<bool> InsertJob(WriteTransaction& transaction, JobRow& row);
 Status UpdateJob(WriteTransaction& transaction, const JobRow& row);
 
 // Jobs for which `where` holds ("session_id = :p0 ORDER BY id"), without their problems.

@@ -181,6 +181,7 @@ struct Loading {
   int64_t session_id = 0;
   int64_t now_unix_ns = 0;
   bool has_compile_jobs = false;  // Of this load, or perhaps of an earlier one.
+  bool raises = false;            // Some of the session's jobs have a lower priority.
   LoadedJobs loaded = {};
 
   bool Loads(const JobStep& step) const {
@@ -188,9 +189,24 @@ struct Loading {
   }
 };
 
+// Whether a job of the session that has not ended has a lower priority: where none has, which is
+// what loading the same again finds, nothing is looked for one by one.
+Result<bool> HasBelow(Connection& connection, int64_t session_id, int64_t priority) {
+  const Cell keys[] = {IntegerCell(session_id), IntegerCell(priority)};
+  bool has_any = false;
+  ATTUNE_RETURN_IF_ERROR(ReadJobs(
+      connection, "session_id = :p0 AND priority < :p1 AND state IN ('queued', 'leased') LIMIT 1",
+      keys, [&](const JobRow&) {
+        has_any = true;
+        return Status::Ok();
+      }));
+  return has_any;
+}
+
 // What is to be done earlier than was said when it was loaded. What has ended has no turn to come.
 Status Raise(WriteTransaction& transaction, const JobRow& like, const JobStep& step,
              Loading& loading) {
+  if (!loading.raises) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(transaction.connection(), like, step));
   if (!row.has_value() || row->job.priority >= loading.load.priority) return Status::Ok();
   if (row->job.state != JobState::kQueued && row->job.state != JobState::kLeased) {
@@ -201,14 +217,15 @@ Status Raise(WriteTransaction& transaction, const JobRow& like, const JobStep& s
   return UpdateJob(transaction, *row);
 }
 
-Status LoadOne(WriteTransaction& transaction, JobRow row, const JobStep& step, Loading& loading) {
+// `row` is of no step yet, or of the one before.
+Status LoadOne(WriteTransaction& transaction, JobRow& row, const JobStep& step, Loading& loading) {
   row.job.step = step;
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> id, InsertJob(transaction, row));
-  if (id.has_value()) {
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_new, InsertJob(transaction, row));
+  if (is_new) {
     ++loading.loaded.added;
-    row.job.id = *id;
     if (loading.has_compile_jobs) {
-      ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, loading.now_unix_ns));
+      JobRow settled = row;
+      ATTUNE_RETURN_IF_ERROR(Settle(transaction, settled, loading.now_unix_ns));
     }
   } else {
     ++loading.loaded.already_there;
@@ -223,8 +240,15 @@ Status LoadOne(WriteTransaction& transaction, JobRow row, const JobStep& step, L
 Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem, Loading& loading) {
   JobRow row;
   row.session_id = loading.session_id;
-  ATTUNE_ASSIGN_OR_RETURN(row.problem_id,
-                          InternText(transaction, ProblemTable(), ::attune::Text(problem.problem)));
+  // Most are there, under the tag that is loaded.
+  const std::string text = ::attune::Text(problem.problem);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> known,
+                          FindText(transaction.connection(), ProblemTable(), text));
+  if (known.has_value()) {
+    row.problem_id = *known;
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(row.problem_id, InternText(transaction, ProblemTable(), text));
+  }
   row.job.priority = loading.load.priority;
   row.job.reason = loading.load.reason;
   row.job.loaded_by = loading.load.loaded_by;
@@ -263,6 +287,8 @@ class SqlJobStore final : public JobStore {
               (!load.compiling_solvers.empty() &&
                std::any_of(load.steps.begin(), load.steps.end(),
                            [](const JobStep& step) { return step.work == JobWork::kCompile; }));
+          ATTUNE_ASSIGN_OR_RETURN(loading.raises,
+                                  HasBelow(transaction.connection(), session_id, load.priority));
           for (const ProblemSolvers& problem : problems) {
             ATTUNE_RETURN_IF_ERROR(LoadProblem(transaction, problem, loading));
           }
@@ -446,6 +472,10 @@ class SqlJobStore final : public JobStore {
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           changed.clear();
           Connection& connection = transaction.connection();
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
+          if (session.session.is_closed()) {
+            return RefusedAsClosed(session.session, "its jobs stay as they are");
+          }
           ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadMatching(connection, session_id, filter));
           for (const JobRow& matching : rows) {
             if (!change.is_meant(matching.job.state)) continue;
@@ -453,10 +483,6 @@ class SqlJobStore final : public JobStore {
             ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(connection, matching, matching.job.step));
             if (!row.has_value()) continue;
             ATTUNE_RETURN_IF_ERROR(Change(transaction, change, *row, changed));
-          ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
-          if (session.session.is_closed()) {
-            return RefusedAsClosed(session.session, "its jobs stay as they are");
-          }
             if (!change.takes_finds_along || matching.job.step != kPerfMeasure) continue;
             ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(connection, *row, kFindMeasure));
             if (!find.has_value() || find->job.state != JobState::kDone) continue;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "storage/sql/free_text.h"
+#include "storage/sql/problem_rows.h"
 #include "storage/sql/text_table.h"
 
 namespace attune::sql {
@@ -80,34 +81,30 @@ Result<bool> AddLink(WriteTransaction& transaction, const ListTables& lists, con
   return false;
 }
 
-// The rows that link `label` with problems, in order of their ids. Their number must be the
+// A problem of a list.
+struct ProblemLink {
+  int64_t problem_id = 0;
+  int64_t weight = 1;
+};
+
+// Those of the list with the row `label_row`, in order of their ids. Their number must be the
 // label's.
-Result<std::vector<Row>> ReadLinks(Connection& connection, const ListTables& lists,
-                                   std::string_view label) {
-  std::vector<Row> links;
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> label_row,
-                          ReadLabelRow(connection, lists, label));
-  if (!label_row.has_value()) return links;
-  const Cell label_id = (*label_row)[kLabelId];
+Result<std::vector<ProblemLink>> ReadLinks(Connection& connection, const ListTables& lists,
+                                           const Row& label_row) {
+  std::vector<ProblemLink> links;
+  const Cell label_id = label_row[kLabelId];
   ATTUNE_RETURN_IF_ERROR(
       ReadRows(connection,
                {lists.links, fmt::format("{} = :p0 ORDER BY id", lists.label_id), {&label_id, 1}},
                [&](std::span<const Cell> row) {
-                 links.emplace_back(row.begin(), row.end());
+                 links.push_back({row[kLinkProblemId].integer, row[kLinkWeight].integer});
                  return Status::Ok();
                }));
-  const int64_t expected = (*label_row)[kProblemCount].integer;
+  const int64_t expected = label_row[kProblemCount].integer;
   if (static_cast<int64_t>(links.size()) == expected) return links;
   return DataLoss(fmt::format(
       "Row {} of table {}: column problem_count holds {}, but table {} has {} such rows.",
       label_id.integer, lists.labels.name, expected, lists.links.name, links.size()));
-}
-
-Result<Problem> ParseProblemRow(int64_t id, std::string_view content) {
-  Result<Problem> problem = ParseProblem(content);
-  if (problem.ok()) return problem;
-  return DataLoss(
-      fmt::format("Row {} of table problem: column content: {}", id, problem.error().message()));
 }
 
 }  // namespace
@@ -137,14 +134,19 @@ Status AddToList(WriteTransaction& transaction, InternedTexts& ids, const ListTa
 
 Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTables& lists,
                                             std::string_view label) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> links, ReadLinks(connection, lists, label));
   std::vector<TaggedProblem> problems;
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> label_row,
+                          ReadLabelRow(connection, lists, label));
+  if (!label_row.has_value()) return problems;
+  ATTUNE_ASSIGN_OR_RETURN(const auto links, ReadLinks(connection, lists, *label_row));
+  const std::string ids =
+      fmt::format("SELECT problem_id FROM {} WHERE {} = :p0", lists.links.name, lists.label_id);
+  ATTUNE_ASSIGN_OR_RETURN(ProblemsById by_id,
+                          ProblemsById::Read(connection, ids, {&(*label_row)[kLabelId], 1}));
   problems.reserve(links.size());
-  for (const Row& link : links) {
-    const int64_t id = link[kLinkProblemId].integer;
-    ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, ProblemTable(), id));
-    ATTUNE_ASSIGN_OR_RETURN(Problem problem, ParseProblemRow(id, content));
-    problems.push_back({std::move(problem), link[kLinkWeight].integer});
+  for (const ProblemLink& link : links) {
+    ATTUNE_ASSIGN_OR_RETURN(Problem problem, by_id.Take(connection, link.problem_id));
+    problems.push_back({std::move(problem), link.weight});
   }
   return problems;
 }
@@ -169,9 +171,12 @@ Result<std::vector<TaggedProblem>> ReadAllProblems(Connection& connection) {
 }
 
 Result<std::vector<int64_t>> ReadTaggedIds(Connection& connection, std::string_view tag) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> links, ReadLinks(connection, TagLists(), tag));
   std::vector<int64_t> ids;
-  for (const Row& link : links) ids.push_back(link[kLinkProblemId].integer);
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> label_row,
+                          ReadLabelRow(connection, TagLists(), tag));
+  if (!label_row.has_value()) return ids;
+  ATTUNE_ASSIGN_OR_RETURN(const auto links, ReadLinks(connection, TagLists(), *label_row));
+  for (const ProblemLink& link : links) ids.push_back(link.problem_id);
   std::sort(ids.begin(), ids.end());
   return ids;
 }

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "storage/sql/free_text.h"
+#include "storage/sql/problem_rows.h"
 #include "storage/sql/table.h"
 #include "storage/sql/text_table.h"
 
@@ -167,7 +168,10 @@ Result<std::vector<ProblemSolvers>> ReadApplicability(Connection& connection,
   const Cell key = IntegerCell(session.session.id);
   std::vector<ProblemSolvers> problems;
   int64_t count = 0;
-  ParsedTexts<Problem> texts(ProblemTable(), ParseProblem);
+  ATTUNE_ASSIGN_OR_RETURN(
+      ProblemsById by_id,
+      ProblemsById::Read(connection, "SELECT problem_id FROM applicability WHERE session_id = :p0",
+                         {&key, 1}));
   ATTUNE_RETURN_IF_ERROR(ReadRows(
       connection, {ApplicabilityTable(), "session_id = :p0 ORDER BY id", {&key, 1}},
       [&](std::span<const Cell> row) -> Status {
@@ -175,7 +179,7 @@ Result<std::vector<ProblemSolvers>> ReadApplicability(Connection& connection,
         if (row[kRowGeneration].integer != generation) return Status::Ok();
         ProblemSolvers& problem = problems.emplace_back();
         problem.solvers = WordsOf(row[kSolvers].text);
-        ATTUNE_ASSIGN_OR_RETURN(problem.problem, texts.At(connection, row[kProblemId].integer));
+        ATTUNE_ASSIGN_OR_RETURN(problem.problem, by_id.Take(connection, row[kProblemId].integer));
         return Status::Ok();
       }));
   ATTUNE_RETURN_IF_ERROR(CheckCount(session, ApplicabilityTable(),

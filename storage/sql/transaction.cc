@@ -1,5 +1,6 @@
 #include "storage/sql/transaction.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,16 +23,20 @@ Row CounterRow(int64_t value) {
   return RowWriter(CounterTable()).Integer(kCounterId).Integer(value).Checksum().Take();
 }
 
-// Runs `sql` with `cells` as parameters; the number of changed rows.
+// Runs `statement` with `cells` as parameters; the number of changed rows.
+Result<int64_t> RunWrite(Statement& statement, std::span<const Cell> cells) {
+  statement.SetParameters(cells);
+  ATTUNE_RETURN_IF_ERROR(statement.Run());
+  return statement.affected_rows();
+}
+
 Result<int64_t> RunWrite(Connection& connection, std::string_view sql,
                          std::span<const Cell> cells) {
   Statement* statement = connection.Find(sql);
   if (statement == nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(statement, connection.Prepare(sql, {TypesOf(cells), {}}));
   }
-  statement->SetParameters(cells);
-  ATTUNE_RETURN_IF_ERROR(statement->Run());
-  return statement->affected_rows();
+  return RunWrite(*statement, cells);
 }
 
 }  // namespace
@@ -115,9 +120,16 @@ Status WriteTransaction::Insert(const Table& table, std::span<const Cell> row) {
 
 Result<bool> WriteTransaction::InsertIfNew(const Table& table, std::string_view unique_columns,
                                            std::span<const Cell> row) {
-  const std::string sql =
-      fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t inserted, RunWrite(*connection_, sql, row));
+  auto upsert = std::find_if(upserts_.begin(), upserts_.end(), [&](const Upsert& each) {
+    return each.table == &table && each.unique_columns == unique_columns;
+  });
+  if (upsert == upserts_.end()) {
+    const std::string sql =
+        fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
+    ATTUNE_ASSIGN_OR_RETURN(Statement * statement, connection_->Prepare(sql, {TypesOf(row), {}}));
+    upsert = upserts_.insert(upserts_.end(), {&table, std::string(unique_columns), statement});
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t inserted, RunWrite(*upsert->statement, row));
   return inserted == 1;
 }
 

@@ -5,11 +5,14 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/statement.h"
 #include "storage/sql/table.h"
 
 namespace attune::sql {
@@ -44,7 +47,9 @@ class WriteTransaction {
   // program has migrated the database since it was opened.
   static Result<WriteTransaction> Begin(Connection& connection);
   WriteTransaction(WriteTransaction&& other) noexcept
-      : connection_(std::exchange(other.connection_, nullptr)), last_id_(other.last_id_) {}
+      : connection_(std::exchange(other.connection_, nullptr)),
+        last_id_(other.last_id_),
+        upserts_(std::move(other.upserts_)) {}
   WriteTransaction& operator=(WriteTransaction&&) = delete;
   ~WriteTransaction();
 
@@ -66,8 +71,16 @@ class WriteTransaction {
   WriteTransaction(Connection& connection, int64_t last_id)
       : connection_(&connection), last_id_(last_id) {}
 
+  // A statement of InsertIfNew, which runs for every row of a list.
+  struct Upsert {
+    const Table* table = nullptr;
+    std::string unique_columns;
+    Statement* statement = nullptr;  // The connection's.
+  };
+
   Connection* connection_;
   int64_t last_id_;
+  std::vector<Upsert> upserts_;
 };
 
 }  // namespace attune::sql
