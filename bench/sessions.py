@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Sessions of `attune`: how long loading jobs and importing lists takes; whole processes.
 
-  sessions.py --attune PROGRAM [--problems N] [--lines N] [--runs N] [--json]
+  sessions.py --attune PROGRAM [--problems N] [--lines N] [--runs N] [--cold] [--json]
 
 `jobs load` puts five solvers on each of N problems of a session whose solvers were asked before, and
 the same again, which adds nothing. `import` reads N lines of MIOpenDriver commands, all different,
-under a tag, into a network and into a session. Medians of `--runs`, each with a new database."""
+under a tag, into a network and into a session. Medians of `--runs`, each with a new database. With
+`--cold` the machine's cache of files is emptied before each process, which takes root."""
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -30,12 +32,16 @@ def lines_of(count):
 
 
 class Attune:
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, cold):
         self.program = program
         self.folder = folder
+        self.cold = cold
 
     def run(self, *words):
         """Seconds and JSON of one process."""
+        if self.cold:
+            os.sync()
+            pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
         begin = time.perf_counter()
         done = subprocess.run([self.program, "--db", str(self.folder / "attune.db"), *words,
                                "--json"], capture_output=True, text=True, check=False)
@@ -49,7 +55,7 @@ def one_run(arguments):
     row = {}
     with tempfile.TemporaryDirectory(prefix="attune-bench-") as name:
         folder = pathlib.Path(name)
-        attune = Attune(arguments.attune, folder)
+        attune = Attune(arguments.attune, folder, arguments.cold)
         (folder / "few.txt").write_text(lines_of(arguments.problems))
         (folder / "many.txt").write_text(lines_of(arguments.lines))
         attune.run("session", "new", "s", "--device", "cpu")
@@ -81,6 +87,7 @@ def main():
     parser.add_argument("--problems", type=int, default=10000)
     parser.add_argument("--lines", type=int, default=100000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--cold", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = [one_run(arguments) for _ in range(arguments.runs)]
