@@ -1,6 +1,7 @@
 #include "attune/session/solver_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,14 @@ std::string ReasonStale(const SolverEntry& then, const SolverEntry* now) {
     return fmt::format("{} of {} was missing and is {} now.", field, then.solver.name, value);
   }
   return "";
+}
+
+std::string ReasonStale(const SolverTable& table, const SolverId& solver, Environment code) {
+  if (table.generation == 0) return "";
+  SolverEntry then;
+  then.solver = solver;
+  then.code = std::move(code);
+  return ReasonStale(then, FindEntry(table, solver.name));
 }
 
 Environment CodeOf(std::string_view name, const Environment& environment) {

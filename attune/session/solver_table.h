@@ -44,6 +44,10 @@ Environment UnknownCode();
 // if it is not.
 std::string ReasonStale(const SolverEntry& then, const SolverEntry* now);
 
+// The same of what `solver` made while its code was `code`, by the newest table of a session. A
+// table that was never made says nothing against anybody.
+std::string ReasonStale(const SolverTable& table, const SolverId& solver, Environment code);
+
 // The fields of `environment` that are of code which the solver called `name` runs (RunsLibrary).
 Environment CodeOf(std::string_view name, const Environment& environment);
 

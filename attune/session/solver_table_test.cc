@@ -51,6 +51,16 @@ TEST(SolverTableTest, ASolverThatIsGoneIsTheReason) {
   EXPECT_EQ(ReasonStale(Packed(3, "a"), nullptr), "There is no solver host.packed-gemm any more.");
 }
 
+TEST(SolverTableTest, ATableThatWasNeverMadeSaysNothing) {
+  SolverTable table;
+  EXPECT_EQ(ReasonStale(table, {"host.packed-gemm", 3}, {}), "");
+  table.generation = 1;
+  EXPECT_NE(ReasonStale(table, {"host.packed-gemm", 3}, {}), "");
+  table.entries = {Packed(3, "a")};
+  EXPECT_EQ(ReasonStale(table, {"host.packed-gemm", 3}, Packed(3, "a").code), "");
+  EXPECT_NE(ReasonStale(table, {"host.packed-gemm", 3}, Packed(3, "b").code), "");
+}
+
 TEST(SolverTableTest, CodeIsOfTheLibrariesThatTheNameHas) {
   const Environment environment = {{"library.openblas", "0.3"},
                                    {"library.openblas.core", "Zen"},

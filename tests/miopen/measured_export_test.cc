@@ -21,6 +21,8 @@
 namespace attune::miopen {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -28,10 +30,10 @@ constexpr std::string_view kKey = "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-F
 
 Target GpuTarget() { return {"hip", "AMD Radeon VII", "gfx906:sramecc-", 60, {}}; }
 
-Trial Final(const Candidate& candidate, double median_ns, int64_t workspace_bytes) {
+Trial Timed(TrialRole role, const Candidate& candidate, double median_ns, int64_t workspace_bytes) {
   Trial trial;
   trial.candidate = candidate;
-  trial.role = TrialRole::kFinal;
+  trial.role = role;
   trial.workspace_bytes = workspace_bytes;
   Measurement measurement;
   measurement.samples_ns.assign(30, median_ns);
@@ -40,6 +42,33 @@ Trial Final(const Candidate& candidate, double median_ns, int64_t workspace_byte
   measurement.confidence = 0.99;
   trial.outcome = std::move(measurement);
   return trial;
+}
+
+Trial Final(const Candidate& candidate, double median_ns, int64_t workspace_bytes) {
+  return Timed(TrialRole::kFinal, candidate, median_ns, workspace_bytes);
+}
+
+Trial Screened(const Candidate& candidate, double median_ns) {
+  return Timed(TrialRole::kScreen, candidate, median_ns, 0);
+}
+
+Trial Failed(const Candidate& candidate) {
+  Trial trial;
+  trial.candidate = candidate;
+  trial.role = TrialRole::kQualify;
+  trial.outcome = Failure{FailureKind::kWrongResult, Phase::kVerify, "NaN"};
+  return trial;
+}
+
+// "ConvAsm3x3U 0.2", of each solver of the only record.
+std::vector<std::string> ItemsIn(const std::string& file) {
+  const auto written = ReadDatabase(file);
+  std::vector<std::string> items;
+  if (!written.ok() || written->find_db()->records.size() != 1) return items;
+  for (const FindItem& item : written->find_db()->records[0].items) {
+    items.push_back(item.solver + " " + item.time);
+  }
+  return items;
 }
 
 class MeasuredExportTest : public ::testing::Test {
@@ -56,17 +85,25 @@ class MeasuredExportTest : public ::testing::Test {
   // A finished set of the session; the first of `trials` is the default.
   std::string Measure(std::string_view key, std::vector<Trial> trials,
                       CacheState cache = CacheState::kWarm) {
+    const std::string set_id = Begin(key, std::move(trials), cache);
+    EXPECT_EQ(records_->FinishSet(set_id), Status::Ok());
+    return set_id;
+  }
+
+  // The same, cut off before its end.
+  std::string Begin(std::string_view key, std::vector<Trial> trials,
+                    CacheState cache = CacheState::kWarm) {
     MeasurementSet set = SampleSet(1, ++started_unix_ns_, random_);
     set.problem = *ProblemOf(*ReadFindKey(key));
     set.target = GpuTarget();
     set.cache = cache;
+    set.environment = environment_;
     for (Trial& trial : trials) {
       if (auto* measurement = std::get_if<Measurement>(&trial.outcome)) measurement->cache = cache;
     }
     trials.front().is_default = true;
     EXPECT_EQ(sessions_->BeginSet(session_id_, set), Status::Ok());
     EXPECT_EQ(records_->Append(set.id, trials), Status::Ok());
-    EXPECT_EQ(records_->FinishSet(set.id), Status::Ok());
     return set.id;
   }
 
@@ -93,6 +130,15 @@ class MeasuredExportTest : public ::testing::Test {
     return status.ok() ? *status : kExitFailed;
   }
 
+  // What an export of the session's find-db to `file` says it left out; empty if nothing was.
+  std::string LeftOutOf(const std::string& file) {
+    ::testing::internal::CaptureStderr();
+    const int status = StatusOf("miopen export --session may --find-db -o " + file);
+    std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(status, said.empty() ? kExitDone : kExitPartly);
+    return said;
+  }
+
   std::string FileNamed(const std::string& name) const { return folder_.path() / name; }
 
   TemporaryFolder folder_;
@@ -102,6 +148,7 @@ class MeasuredExportTest : public ::testing::Test {
   std::unique_ptr<SessionStore> sessions_ = SessionsIn(database_);
   std::unique_ptr<GoldenStore> golden_ = GoldenIn(database_);
   Random random_{7};
+  Environment environment_ = SampleEnvironment();
   int64_t session_id_ = 0;
   int64_t started_unix_ns_ = 0;
 };
@@ -132,6 +179,65 @@ TEST_F(MeasuredExportTest, ASessionsResultsAnswerLikeThoseThatMiopenWrote) {
   EXPECT_EQ(ranking[1].choice, (SolverChoice{"ConvOclDirectFwd", "8,8"}));
   EXPECT_EQ(ranking[2].choice, (SolverChoice{"GemmFwdRest", ""}));
   EXPECT_EQ(ranking[2].workspace_bytes, 4096);
+}
+
+TEST_F(MeasuredExportTest, ASetOfSomeSolversSaysNothingAgainstTheOthers) {
+  Measure(kKey, ThreeFinals());
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 8e5, 4096),
+                 Final(CandidateOf({"ConvOclDirectFwd", "4,4"}), 4e5, 0)});
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_EQ(LeftOutOf(file), "");
+
+  EXPECT_THAT(ItemsIn(file),
+              ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.4", "GemmFwdRest 0.8"));
+}
+
+TEST_F(MeasuredExportTest, WhatWasScreenedStandsBehindTheFinalsOrIsCounted) {
+  std::vector<Trial> trials = ThreeFinals();
+  trials.push_back(Screened(CandidateOf({"ConvAsm3x3U", "1,1,1"}), 1e5));  // It has a final.
+  trials.push_back(Screened(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 7e5));
+  trials.push_back(Screened(CandidateOf({"ConvBinWinogradRxSf3x2", ""}), 1.9e5));
+  Measure(kKey, trials);
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 results: Screened only"));
+
+  EXPECT_THAT(ItemsIn(file), ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.3",
+                                         "ConvDirectNaiveConvFwd 0.7", "GemmFwdRest 0.9"));
+}
+
+TEST_F(MeasuredExportTest, WhatFailedSinceOrWasCutOffIsCounted) {
+  Measure(kKey, ThreeFinals());
+  Begin(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
+               Final(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 1e5, 0),
+               Failed(CandidateOf({"ConvAsm3x3U", "7,8,4"}))});
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_THAT(LeftOutOf(file), AllOf(HasSubstr("1 results: It failed when it was tried last."),
+                                     HasSubstr("1 results: Its measurement was not finished.")));
+
+  EXPECT_THAT(ItemsIn(file), ElementsAre("ConvOclDirectFwd 0.3", "GemmFwdRest 0.9"));
+}
+
+TEST_F(MeasuredExportTest, WhatASolverMadeBeforeItChangedIsStale) {
+  // The code of MIOpen's solvers as this program has it, and a newer one.
+  environment_["library.conv"] = "1";
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
+                 Final(CandidateOf({"ConvAsm3x3U", "7,8,4"}), 1e5, 0)});
+  environment_["library.conv"] = "2";
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 8e5, 4096)});
+  SolverEntry entry;
+  entry.solver = {"miopen.conv", 1};
+  entry.operator_name = "conv";
+  entry.code = {{"library.conv", "2"}};
+  ASSERT_TRUE(sessions_->UpdateSolvers(session_id_, std::vector{entry}).ok());
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_THAT(LeftOutOf(file),
+              HasSubstr("1 results: Stale: library.conv of miopen.conv was 1 and is 2 now."));
+
+  EXPECT_THAT(ItemsIn(file), ElementsAre("GemmFwdRest 0.8"));
 }
 
 TEST_F(MeasuredExportTest, AGoldenVersionHasWhatItSaysAndNothingElse) {

@@ -257,7 +257,7 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
           ? MeasuredInSession(application, options.cache)
           : MeasuredInGolden(application, options.golden, {options.target, options.cache}));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(options, measured));
-  LeftOut left_out;
+  LeftOut left_out = measured.left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
   ATTUNE_ASSIGN_OR_RETURN(const bool is_draft, IsDraft(application, options));
   if (count > 0) PrintMeasured(application, options, count, left_out, is_draft);

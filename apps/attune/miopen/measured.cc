@@ -1,5 +1,6 @@
 #include "apps/attune/miopen/measured.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -7,8 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attune/record/select.h"
+#include "apps/attune/miopen/newest_results.h"
 #include "attune/session/golden_records.h"
+#include "attune/session/solver_table.h"
 
 namespace attune::miopen {
 namespace {
@@ -20,48 +22,40 @@ RecordQuery FinalsQuery() {
   return query;
 }
 
-// What was timed in the final and did not fail in it.
-std::vector<MeasuredResult> FinalsOf(const RecordedSet& recorded) {
-  std::set<std::string> failed;
-  for (const Record& record : recorded.records) {
-    if (record.trial.failure() != nullptr) failed.insert(Text(record.trial.candidate));
-  }
-  std::vector<MeasuredResult> results;
-  for (const Record& record : recorded.records) {
-    const Trial& trial = record.trial;
-    const Measurement* const measurement = trial.measurement();
-    if (measurement == nullptr || !IsCredible(*measurement, recorded.set.cache)) continue;
-    if (failed.contains(Text(trial.candidate))) continue;
-    results.push_back(
-        {recorded.set.problem, trial.candidate, measurement->median_ns, trial.workspace_bytes});
-  }
-  return results;
+// Every set of the session that has times with caches in the state `cache`, any if it is empty.
+// `states` gets those in which something was finished.
+Status VisitTimes(RecordStore& own, const std::string& cache, NewestResults& newest,
+                  std::set<std::string_view>& states) {
+  return own.Visit({}, [&](const RecordedSet& recorded) {
+    if (!cache.empty() && cache != Name(recorded.set.cache)) return Status::Ok();
+    const bool is_timed =
+        std::any_of(recorded.records.begin(), recorded.records.end(),
+                    [](const Record& record) { return record.trial.measurement() != nullptr; });
+    if (is_timed && recorded.finished) states.insert(Name(recorded.set.cache));
+    newest.Add(recorded);
+    return Status::Ok();
+  });
 }
 
 }  // namespace
 
 Result<MeasuredResults> MeasuredInSession(Application& application, const std::string& cache) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * own, application.StoreToRead());
-  std::map<std::string, std::vector<MeasuredResult>> newest;
+  const Session& session = *application.session();
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, application.sessions()->Solvers(session.id));
+  NewestResults newest([&table](const SolverId& solver, const Environment& environment) {
+    return ReasonStale(table, solver, CodeOf(solver.name, environment));
+  });
   std::set<std::string_view> states;
-  ATTUNE_RETURN_IF_ERROR(own->Visit(FinalsQuery(), [&](const RecordedSet& recorded) {
-    const bool is_meant = cache.empty() || cache == Name(recorded.set.cache);
-    if (is_meant && SelectWithin(recorded, {}).has_value()) {
-      states.insert(Name(recorded.set.cache));
-      newest.insert_or_assign(Text(recorded.set.problem), FinalsOf(recorded));
-    }
-    return Status::Ok();
-  }));
+  ATTUNE_RETURN_IF_ERROR(VisitTimes(*own, cache, newest, states));
   if (states.size() > 1) {
     return InvalidArgument(fmt::format(
         "The session has results with caches in several states, which one database cannot tell "
         "apart: {}. Name one with --cache.",
         fmt::join(states, ", ")));
   }
-  MeasuredResults measured{{}, application.session()->terms.arch};
-  for (auto& [problem, results] : newest) {
-    for (MeasuredResult& result : results) measured.results.push_back(std::move(result));
-  }
+  MeasuredResults measured{{}, {}, session.terms.arch, session.terms.target};
+  measured.results = newest.Take(measured.left_out);
   return measured;
 }
 
@@ -76,7 +70,7 @@ Result<MeasuredResults> MeasuredInGolden(Application& application, const std::st
     }
     return Status::Ok();
   }));
-  MeasuredResults measured{{}, golden.target.arch};
+  MeasuredResults measured{{}, {}, golden.target.arch, golden.target};
   for (const GoldenEntry& entry : golden.entries) {
     const auto found = workspaces.find({entry.set_id, Text(entry.candidate)});
     if (found == workspaces.end()) {

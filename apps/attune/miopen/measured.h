@@ -1,6 +1,7 @@
 // What sessions and golden versions have measured, for databases of MIOpen's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,13 @@ namespace attune::miopen {
 
 struct MeasuredResults {
   std::vector<MeasuredResult> results;
-  std::string arch;  // Of the GPU that they are of.
+  LeftOut left_out;              // What was timed and is not among them, by reason.
+  std::string arch;              // Of the GPU that they are of.
+  std::optional<Target> target;  // The GPU itself, once something was measured on it.
 };
 
-// All that came into the final of the newest decision of each problem of the session that --session
-// names, with caches in the state `cache`; if that is empty in the only one that there is.
+// What each solver took for each problem of the session that --session names (NewestResults), with
+// caches in the state `cache`; if that is empty in the only one that there is.
 Result<MeasuredResults> MeasuredInSession(Application& application, const std::string& cache);
 
 // What `part` of the golden version says, with the workspaces of the sets behind it.

@@ -150,15 +150,6 @@ struct Additions {
   int64_t stale = 0;  // Its solver has changed since it was measured.
 };
 
-// Whether the newest table of a session has the solver with the code that it had; a session without
-// a table says nothing against anybody.
-bool IsCurrent(const SolverTable& table, const SolverId& solver, Environment code) {
-  SolverEntry then;
-  then.solver = solver;
-  then.code = std::move(code);
-  return table.generation == 0 || ReasonStale(then, FindEntry(table, solver.name)).empty();
-}
-
 // Where and when something was measured.
 struct Evidence {
   Environment environment;
@@ -213,8 +204,9 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
     const auto found = evidence.find(entry.set_id);
     const bool is_newer =
         found == evidence.end() || found->second.started_unix_ns >= rival.started_unix_ns;
-    return IsCurrent(table, solver,
-                     is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment));
+    const Environment code =
+        is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment);
+    return ReasonStale(table, solver, code).empty();
   };
   std::map<GoldenQuestion, const GoldenEntry*> standing;
   for (const GoldenEntry& entry : golden.entries) standing[QuestionOf(entry)] = &entry;
@@ -222,7 +214,7 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
   for (const auto& [question, found_here] : choices) {
     const Choice& choice = found_here.choice;
     const SolverId& solver = choice.candidate.solver;
-    if (!IsCurrent(table, solver, CodeOf(solver.name, found_here.environment))) {
+    if (!ReasonStale(table, solver, CodeOf(solver.name, found_here.environment)).empty()) {
       ++additions.stale;
       continue;
     }
