@@ -26,18 +26,42 @@ const std::string* Find(const Environment& environment, const std::string& field
   return found == environment.end() ? nullptr : &found->second;
 }
 
+// What the two sides of a comparison are called in a sentence: "in the session".
+struct Sides {
+  std::string then;
+  std::string now;
+};
+
 // A sentence, or nothing if the field says the same on both sides.
 std::optional<std::string> DifferenceIn(const std::string& field, const std::string* then,
-                                        const std::string* now) {
+                                        const std::string* now, const Sides& sides) {
   if (then != nullptr && now != nullptr && *then == *now) return std::nullopt;
   const auto is_unknown = [](const std::string* value) {
     return value == nullptr || *value == kUnknown;
   };
   if (field.starts_with(kPolicy) && (is_unknown(then) || is_unknown(now))) return std::nullopt;
-  if (then == nullptr) return fmt::format("{} is {} here and is not in the session", field, *now);
-  if (now == nullptr)
-    return fmt::format("{} is {} in the session and is missing here", field, *then);
-  return fmt::format("{} is {} in the session and {} here", field, *then, *now);
+  if (then == nullptr) {
+    return fmt::format("{} is {} {} and is not {}", field, *now, sides.now, sides.then);
+  }
+  if (now == nullptr) {
+    return fmt::format("{} is {} {} and is missing {}", field, *then, sides.then, sides.now);
+  }
+  return fmt::format("{} is {} {} and {} {}", field, *then, sides.then, *now, sides.now);
+}
+
+void AddFieldDifferences(const Environment& then, const Environment& now, const Sides& sides,
+                         std::vector<std::string>& differences) {
+  for (const auto& [field, value] : then) {
+    if (auto difference = DifferenceIn(field, &value, Find(now, field), sides)) {
+      differences.push_back(std::move(*difference));
+    }
+  }
+  for (const auto& [field, value] : now) {
+    if (then.contains(field)) continue;
+    if (auto difference = DifferenceIn(field, nullptr, &value, sides)) {
+      differences.push_back(std::move(*difference));
+    }
+  }
 }
 
 void AddTargetDifference(const SessionTerms& terms, const Target& target,
@@ -84,17 +108,15 @@ std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& 
   std::vector<std::string> differences;
   AddTargetDifference(terms, target, differences);
   if (!terms.target.has_value()) return differences;
-  for (const auto& [field, value] : terms.fixed) {
-    if (auto difference = DifferenceIn(field, &value, Find(here, field))) {
-      differences.push_back(std::move(*difference));
-    }
-  }
-  for (const auto& [field, value] : here) {
-    if (terms.fixed.contains(field)) continue;
-    if (auto difference = DifferenceIn(field, nullptr, &value)) {
-      differences.push_back(std::move(*difference));
-    }
-  }
+  AddFieldDifferences(terms.fixed, here, {"in the session", "here"}, differences);
+  return differences;
+}
+
+std::vector<std::string> DifferencesBetween(const Session& a, const Session& b) {
+  std::vector<std::string> differences;
+  AddFieldDifferences(a.terms.fixed, b.terms.fixed,
+                      {fmt::format("in '{}'", a.name), fmt::format("in '{}'", b.name)},
+                      differences);
   return differences;
 }
 

@@ -64,6 +64,10 @@ std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& 
 // the session and says since when it is closed; `because` ends it: "nothing more is measured".
 Status RefusedAsClosed(const Session& session, std::string_view because);
 
+// What differs between what two sessions fixed besides their devices, in the same words but with
+// their names. Nothing if what both measured on one device may be compared.
+std::vector<std::string> DifferencesBetween(const Session& a, const Session& b);
+
 // Ok if a measurement on (`target`, `environment`) belongs to the session; the environment is a
 // whole one, and of libraries only those that the session fixed are looked at.
 // kFailedPrecondition names the session, and each field that differs with both values; or says that

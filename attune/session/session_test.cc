@@ -1,9 +1,13 @@
 #include "attune/session/session.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace attune {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 const Target kTarget = {"host", "AMD EPYC", "x86-64-v3", 2, {}};
 
@@ -104,6 +108,24 @@ TEST(SessionTest, NamesCanBeTyped) {
                                   std::string("\xc3\xa4"), std::string(81, 'x')}) {
     EXPECT_EQ(ValidateSessionName(name).code(), StatusCode::kInvalidArgument) << name;
   }
+}
+
+TEST(SessionTest, TwoSessionsDifferByWhatEachFixed) {
+  Session may;
+  may.name = "may";
+  may.terms.fixed = {
+      {"driver.cuda", "12.4"}, {"library.blas", "1"}, {"policy.omp_wait", "unknown"}};
+  Session june = may;
+  june.name = "june";
+  june.terms.fixed["policy.omp_wait"] = "passive";
+  EXPECT_THAT(DifferencesBetween(may, june), IsEmpty());
+  june.terms.fixed["library.blas"] = "2";
+  june.terms.fixed["library.dnn"] = "9";
+  june.terms.fixed.erase("driver.cuda");
+  EXPECT_THAT(DifferencesBetween(may, june),
+              ElementsAre("driver.cuda is 12.4 in 'may' and is missing in 'june'",
+                          "library.blas is 1 in 'may' and 2 in 'june'",
+                          "library.dnn is 9 in 'june' and is not in 'may'"));
 }
 
 }  // namespace

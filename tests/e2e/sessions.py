@@ -530,13 +530,42 @@ def what_stands_is_judged_by_its_code(attune):
     program.check("is approved and never changes" in err, err)
 
 
+def environments_do_not_mix(attune):
+    """A result of one library version neither beats nor stands beside one of another by itself."""
+    own = ("--db", "versions.db")
+    newer = {"ATTUNE_FAKE_SCRIPT": "device library_version=9.9\n* time_ns=10"}
+    attune.run("import", "list.txt", "--tag", "t", *own)
+    attune.run("session", "new", "older", "--device", "fake", *own)
+    attune.run("tune", "--session", "older", "--tag", "t", *PER, *own,
+               ATTUNE_FAKE_SCRIPT="* time_ns=20000")
+    attune.run("session", "new", "newer", "--device", "fake", *own, **newer)
+    attune.run("tune", "--session", "newer", "--tag", "t", *PER, *own, **newer)
+    attune.run("golden", "create", "1", *own)
+    _, err = attune.run("golden", "add", "1", "--session", "older", "--session", "newer", *own,
+                        status=1)
+    program.check("library.fakelib is 1.0 in 'older' and 9.9 in 'newer'" in err, err)
+    program.check(attune.json("golden", "show", "1", *own)["entries"] == [], "Half was added.")
+    added = attune.json("golden", "add", "1", "--session", "older", *own)
+    program.check(added["taken"] == {"new": 2}, added)
+    _, err = attune.run("golden", "add", "1", "--session", "newer", *own, status=1)
+    program.check("library.fakelib is 1.0 in 'older' and 9.9 in 'newer'" in err and
+                  "--force" in err, err)
+    entries = attune.json("golden", "show", "1", *own)["entries"]
+    program.check({entry["session"] for entry in entries} == {"older"}, entries)
+    added = attune.json("golden", "add", "1", "--session", "newer", "--force", *own)
+    program.check(added["taken"] == {"forced": 2}, added)
+    # What stands now is of one environment again.
+    again = attune.json("golden", "add", "1", "--session", "newer", *own)
+    program.check(again["same"] == 2 and again["taken"] == {}, again)
+
+
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
                  closed_and_unknown, networks, golden_versions, what_was_rolled_back,
-                 every_verb_takes_json, what_stands_is_judged_by_its_code):
+                 every_verb_takes_json, what_stands_is_judged_by_its_code, environments_do_not_mix):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

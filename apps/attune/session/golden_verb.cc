@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -188,11 +190,59 @@ GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason r
   return entry;
 }
 
+// Ok if results of `a` and `b`, which are to stand in one golden version, are of different devices
+// or of one environment.
+Status CheckComparable(const std::string& version, const Session& a, const Session& b) {
+  if (!a.terms.target.has_value() || a.terms.target != b.terms.target) return Status::Ok();
+  const auto differences = DifferencesBetween(a, b);
+  if (differences.empty()) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "Nothing was added to golden version '{0}': sessions '{1}' and '{2}' are of one device, {3}, "
+      "and of different environments: {4}. Their results are neither compared nor put beside each "
+      "other. Measure in one session what '{0}' is to have for this device, or take all of '{2}' "
+      "with --force, which is recorded with each result.",
+      version, a.name, b.name, Text(*b.terms.target), fmt::join(differences, "; ")));
+}
+
+// The same of all that stands.
+Status CheckComparable(const OpenedGolden& golden, const Session& session, SessionStore& sessions) {
+  std::set<std::string> names;
+  for (const GoldenEntry& entry : golden.entries) {
+    if (session.terms.target == entry.target) names.insert(entry.session);
+  }
+  for (const std::string& name : names) {
+    ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(name));
+    ATTUNE_RETURN_IF_ERROR(CheckComparable(golden.version.name, standing, session));
+  }
+  return Status::Ok();
+}
+
+// Before anything is added: all sessions are there, and without --force one environment for each
+// device among them and what stands.
+Status CheckSessions(Application& application, const GoldenOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  std::vector<Session> earlier;
+  for (const std::string& name : options.sessions) {
+    ATTUNE_ASSIGN_OR_RETURN(Session session, application.sessions()->Find(name));
+    if (options.force) continue;
+    ATTUNE_RETURN_IF_ERROR(CheckComparable(golden, session, *application.sessions()));
+    for (const Session& other : earlier) {
+      ATTUNE_RETURN_IF_ERROR(CheckComparable(golden.version.name, other, session));
+    }
+    earlier.push_back(std::move(session));
+  }
+  return Status::Ok();
+}
+
 Status AddSession(Application& application, const GoldenOptions& options, const std::string& name,
                   Additions& additions) {
   SessionStore& sessions = *application.sessions();
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
   ATTUNE_ASSIGN_OR_RETURN(const Session session, sessions.Find(name));
+  // Again, because somebody may have added meanwhile.
+  const Status comparable = CheckComparable(golden, session, sessions);
+  const bool is_mixing = comparable.code() == StatusCode::kFailedPrecondition && options.force;
+  if (!is_mixing) ATTUNE_RETURN_IF_ERROR(comparable);
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
@@ -225,8 +275,10 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
     additions.same += decision.verdict == GoldenVerdict::kSame ? 1 : 0;
     additions.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
     if (decision.verdict != GoldenVerdict::kTake) continue;
-    taken.push_back(EntryOf(choice, session, decision.reason));
-    ++additions.taken[std::string(Name(decision.reason))];
+    // Beside another environment nothing is new or faster by itself.
+    const GoldenReason reason = is_mixing ? GoldenReason::kForced : decision.reason;
+    taken.push_back(EntryOf(choice, session, reason));
+    ++additions.taken[std::string(Name(reason))];
   }
   // Entries of a base have ids of their own, which are lower.
   const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
@@ -235,10 +287,7 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
 
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.store().status());
-  // All are there before anything is added.
-  for (const std::string& session : options.sessions) {
-    ATTUNE_RETURN_IF_ERROR(application.sessions()->Find(session).status());
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckSessions(application, options));
   Additions additions;
   for (const std::string& session : options.sessions) {
     ATTUNE_RETURN_IF_ERROR(AddSession(application, options, session, additions));
@@ -394,7 +443,9 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
       ->required()
       ->allow_extra_args(false)
       ->type_name("NAME");
-  add->add_flag("--force", added->force, "Take everything, also what is slower; that is recorded");
+  add->add_flag("--force", added->force,
+                "Take everything, also what is slower or of another environment than what stands; "
+                "that is recorded");
   AddJsonFlag(*add, added->json);
 
   auto approved = std::make_shared<GoldenOptions>();
