@@ -33,12 +33,14 @@ class SessionStore {
   // Closing again changes nothing.
   virtual Status Close(int64_t session_id, std::string_view closed_by) = 0;
 
-  // The problems of a session are those of its tags. kNotFound if there is no such tag,
+  // The problems of the tag become problems of the session. kNotFound if there is no such tag,
   // kFailedPrecondition if the session is closed.
   virtual Status AddTag(int64_t session_id, std::string_view tag) = 0;
   // In the order in which they were added.
   virtual Result<std::vector<std::string>> Tags(int64_t session_id) = 0;
-  // Each once, in the order of the tags, with the sum of its weights over them.
+  // What the session is about: the problems of its tags, in their order and with the sum of their
+  // weights over them, then, with weight 1, those of its jobs, and those that were measured in it.
+  // Each once.
   virtual Result<std::vector<TaggedProblem>> Problems(int64_t session_id) = 0;
 
   // As RecordStore::BeginSet, and the set belongs to the session. kFailedPrecondition if it does

@@ -119,6 +119,21 @@ Status ReadJobs(Connection& connection, std::string_view where, std::span<const 
                   });
 }
 
+Status ReadJobsOf(const Session& session, Connection& connection,
+                  const std::function<Status(JobRow)>& visit) {
+  const Cell key = IntegerCell(session.id);
+  int64_t count = 0;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadJobs(connection, "session_id = :p0 ORDER BY id", {&key, 1}, [&](JobRow row) {
+        ++count;
+        return visit(std::move(row));
+      }));
+  if (count == session.job_count) return Status::Ok();
+  return DataLoss(fmt::format(
+      "Row {} of table session_state: column job_count holds {}, but table job has {} such rows.",
+      session.id, session.job_count, count));
+}
+
 Result<std::optional<JobRow>> FindJob(Connection& connection, const JobRow& like,
                                       const JobStep& step) {
   const Cell keys[] = {IntegerCell(like.session_id), IntegerCell(like.problem_id),

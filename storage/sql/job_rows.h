@@ -9,6 +9,7 @@
 
 #include "attune/base/status.h"
 #include "attune/jobs/job.h"
+#include "attune/session/session.h"
 #include "storage/sql/connection.h"
 #include "storage/sql/text_table.h"
 #include "storage/sql/transaction.h"
@@ -30,6 +31,10 @@ Status UpdateJob(WriteTransaction& transaction, const JobRow& row);
 // Jobs for which `where` holds ("session_id = :p0 ORDER BY id"), without their problems.
 Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
                 const std::function<Status(JobRow)>& visit);
+// All jobs of a session in order of their ids, without their problems. kDataLoss if the session
+// says that it has another number of them.
+Status ReadJobsOf(const Session& session, Connection& connection,
+                  const std::function<Status(JobRow)>& visit);
 // The job of a step for a solver on a problem; nothing if there is none.
 Result<std::optional<JobRow>> FindJob(Connection& connection, const JobRow& like,
                                       const JobStep& step);

@@ -47,20 +47,13 @@ Result<std::vector<JobRow>> ReadMatching(Connection& connection, int64_t session
     if (!problem_id.has_value()) return rows;
   }
   const std::set<int64_t> ids(filter.ids.begin(), filter.ids.end());
-  const Cell key = IntegerCell(session_id);
-  int64_t count = 0;
-  ATTUNE_RETURN_IF_ERROR(
-      ReadJobs(connection, "session_id = :p0 ORDER BY id", {&key, 1}, [&](JobRow row) {
-        ++count;
-        const bool is_its_problem = !problem_id.has_value() || *problem_id == row.problem_id;
-        const bool is_listed = ids.empty() || ids.contains(row.job.id);
-        if (is_its_problem && is_listed && Matches(filter, row.job)) rows.push_back(std::move(row));
-        return Status::Ok();
-      }));
-  if (count == session.session.job_count) return rows;
-  return DataLoss(fmt::format(
-      "Row {} of table session_state: column job_count holds {}, but table job has {} such rows.",
-      session_id, session.session.job_count, count));
+  ATTUNE_RETURN_IF_ERROR(ReadJobsOf(session.session, connection, [&](JobRow row) {
+    const bool is_its_problem = !problem_id.has_value() || *problem_id == row.problem_id;
+    const bool is_listed = ids.empty() || ids.contains(row.job.id);
+    if (is_its_problem && is_listed && Matches(filter, row.job)) rows.push_back(std::move(row));
+    return Status::Ok();
+  }));
+  return rows;
 }
 
 void End(Job& job, JobState state, int64_t now_unix_ns) {

@@ -1,6 +1,7 @@
 // The SessionStore over a database.
 #include "attune/session/session_store.h"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,12 +10,14 @@
 #include "attune/record/rules.h"
 #include "attune/record/weighted_problems.h"
 #include "storage/sql/condition_rows.h"
+#include "storage/sql/job_rows.h"
 #include "storage/sql/list_rows.h"
 #include "storage/sql/session_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/solver_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
+#include "storage/sql/text_table.h"
 
 namespace attune {
 namespace sql {
@@ -30,6 +33,52 @@ Status UnknownSession(std::string_view name, const std::vector<SessionRow>& rows
       known.empty()
           ? "The database has none yet; 'attune session new NAME --device DEVICE' makes one."
           : fmt::format("Sessions here: {}.", known)));
+}
+
+// Those of its tags.
+Result<std::vector<TaggedProblem>> ReadTaggedProblems(Connection& connection,
+                                                      const SessionRow& row) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto tag_ids, ReadSessionTags(connection, row));
+  WeightedProblems problems;
+  for (const int64_t tag_id : tag_ids) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto tag, ReadLabel(connection, TagLists(), tag_id));
+    ATTUNE_ASSIGN_OR_RETURN(const auto tagged, ReadList(connection, TagLists(), tag));
+    problems.Add(tagged);
+  }
+  return problems.Take();
+}
+
+// Row numbers of the problems of its jobs and of its sets, each once, in order of these.
+Result<std::vector<int64_t>> ReadProblemsAtWork(Connection& connection, const SessionRow& row) {
+  std::vector<int64_t> problem_ids;
+  std::set<int64_t> seen;
+  const auto add = [&](int64_t id) {
+    if (seen.insert(id).second) problem_ids.push_back(id);
+  };
+  ATTUNE_RETURN_IF_ERROR(ReadJobsOf(row.session, connection, [&](const JobRow& job) {
+    add(job.problem_id);
+    return Status::Ok();
+  }));
+  ATTUNE_ASSIGN_OR_RETURN(const auto set_ids, ReadSetsOfSession(connection, row));
+  for (const int64_t set_id : set_ids) {
+    ATTUNE_ASSIGN_OR_RETURN(const Row set_row, ReadSetRowById(connection, set_id));
+    add(ProblemIdOf(set_row));
+  }
+  return problem_ids;
+}
+
+// Appends what the session works on and `problems` does not have.
+Status AddUntaggedProblems(Connection& connection, const SessionRow& row,
+                           std::vector<TaggedProblem>& problems) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto problem_ids, ReadProblemsAtWork(connection, row));
+  std::set<Fingerprint> tagged;
+  for (const TaggedProblem& problem : problems) tagged.insert(KeyOf(problem.problem));
+  ParsedTexts<Problem> texts(ProblemTable(), ParseProblem);
+  for (const int64_t id : problem_ids) {
+    ATTUNE_ASSIGN_OR_RETURN(Problem problem, texts.At(connection, id));
+    if (!tagged.contains(KeyOf(problem))) problems.push_back({std::move(problem), 1});
+  }
+  return Status::Ok();
 }
 
 class SqlSessionStore final : public SessionStore {
@@ -148,18 +197,15 @@ class SqlSessionStore final : public SessionStore {
   }
 
   Result<std::vector<TaggedProblem>> Problems(int64_t session_id) override {
-    ATTUNE_ASSIGN_OR_RETURN(const auto tags, Tags(session_id));
-    WeightedProblems problems;
-    for (const std::string& tag : tags) {
-      const Status ended =
-          database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
-            ATTUNE_ASSIGN_OR_RETURN(const auto tagged, ReadList(connection, TagLists(), tag));
-            problems.Add(tagged);
-            return Status::Ok();
-          });
-      if (!ended.ok()) return ended;
-    }
-    return problems.Take();
+    std::vector<TaggedProblem> problems;
+    const Status ended =
+        database_->ReadIfAny(SessionTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow row, ReadSession(connection, session_id));
+          ATTUNE_ASSIGN_OR_RETURN(problems, ReadTaggedProblems(connection, row));
+          return AddUntaggedProblems(connection, row, problems);
+        });
+    if (!ended.ok()) return ended;
+    return problems;
   }
 
   Status BeginSet(int64_t session_id, const MeasurementSet& set) override {

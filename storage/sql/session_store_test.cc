@@ -159,7 +159,7 @@ TEST_F(SessionStoreTest, OneForAnArchitectureIsBoundOnce) {
             StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SessionStoreTest, ItsProblemsAreThoseOfItsTags) {
+TEST_F(SessionStoreTest, TheProblemsOfItsTagsHaveTheSumOfTheirWeights) {
   const Session session = Make("may");
   EXPECT_EQ(sessions_->AddTag(session.id, "a").code(), StatusCode::kNotFound);
   const auto problems = SampleProblems(3);
@@ -174,6 +174,27 @@ TEST_F(SessionStoreTest, ItsProblemsAreThoseOfItsTags) {
   auto shared = problems[1];
   shared.weight *= 2;
   EXPECT_THAT(*sessions_->Problems(session.id), ElementsAre(shared, problems[2], problems[0]));
+}
+
+TEST_F(SessionStoreTest, ProblemsOfJobsAndOfMeasurementsAreItsOwnWithoutATag) {
+  const Session session = Make("may");
+  const auto problems = SampleProblems(4);
+  EXPECT_THAT(*sessions_->Problems(session.id), IsEmpty());
+  ASSERT_EQ(sessions_->BeginSet(session.id, SampleSet(0, 1, random_)), Status::Ok());
+  JobLoad load;
+  load.steps = {{JobSearch::kPerf, JobWork::kMeasure}};
+  load.loaded_by = "somebody@somewhere";
+  const std::vector<ProblemSolvers> loaded = {{problems[1].problem, {"a", "b"}},
+                                              {problems[2].problem, {"a"}}};
+  ASSERT_TRUE(JobsIn(database_)->Load(session.id, load, loaded).ok());
+  ASSERT_EQ(records_->AddProblems("t", std::vector{problems[3], problems[2]}), Status::Ok());
+  ASSERT_EQ(sessions_->AddTag(session.id, "t"), Status::Ok());
+  const Problem measured = SampleSet(0, 1, random_).problem;
+
+  EXPECT_THAT(*sessions_->Problems(session.id),
+              ElementsAre(problems[3], problems[2], TaggedProblem{problems[1].problem, 1},
+                          TaggedProblem{measured, 1}));
+  EXPECT_THAT(*sessions_->Problems(Make("june").id), IsEmpty());
 }
 
 TEST_F(SessionStoreTest, SolversHaveGenerations) {

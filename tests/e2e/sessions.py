@@ -538,6 +538,10 @@ def environments_do_not_mix(attune):
     attune.run("session", "new", "older", "--device", "fake", *own)
     attune.run("tune", "--session", "older", "--tag", "t", *PER, *own,
                ATTUNE_FAKE_SCRIPT="* time_ns=20000")
+    # What was measured is of the session without a tag of its own.
+    chosen = attune.json("best", "--session", "older", *own)
+    program.check(len(chosen) == 2 and attune.json("session", "show", "older", *own)["problems"] == 2,
+                  chosen)
     attune.run("session", "new", "newer", "--device", "fake", *own, **newer)
     attune.run("tune", "--session", "newer", "--tag", "t", *PER, *own, **newer)
     attune.run("golden", "create", "1", *own)
