@@ -334,10 +334,37 @@ TEST_F(MeasuredExportTest, TheNameOfTheFileHasToFit) {
               HasSubstr("is the name of a database of gfx908"));
   EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx906_60.db")),
               HasSubstr("is the name of a perf-db, not of a find-db"));
+  EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx90668.HIP.fdb.txt")),
+              HasSubstr("a database of 104 compute units, and session 'may' is of 60: its name "
+                        "would begin with gfx906_60"));
+  EXPECT_THAT(message("--session may --perf-db -o " + FileNamed("gfx906_60.pdb.txt")),
+              HasSubstr("is no name of a database"));
+  EXPECT_THAT(message("--session may --perf-db --schema 1.0.0 -o " + FileNamed("gfx906_60.db.txt")),
+              HasSubstr("is the name of a text"));
   EXPECT_THAT(message("--session may --kernel-db -o " + FileNamed("gfx906.kdb")),
               HasSubstr("--target"));
   EXPECT_THAT(message("--session may --target gfx906_60 --find-db -o x"), HasSubstr("excludes"));
   EXPECT_THAT(message("--find-db -o x"), HasSubstr("is required"));
+}
+
+TEST_F(MeasuredExportTest, TextGoesToStandardOutputAndTablesDoNot) {
+  Measure(kKey, ThreeFinals());
+  const auto printed = [this](const std::string& arguments) {
+    ::testing::internal::CaptureStdout();
+    const auto status = Run("miopen export --session may -o - " + arguments);
+    std::string text = ::testing::internal::GetCapturedStdout();
+    return status.ok() ? text : status.status().message();
+  };
+
+  EXPECT_EQ(printed("--find-db"), std::string(kKey) +
+                                      "=ConvAsm3x3U:0.2,0,miopenConvolutionFwdAlgoDirect;"
+                                      "ConvOclDirectFwd:0.3,0,miopenConvolutionFwdAlgoDirect;"
+                                      "GemmFwdRest:0.9,4096,miopenConvolutionFwdAlgoGEMM\n");
+  EXPECT_THAT(printed("--perf-db"), HasSubstr("xF=ConvAsm3x3U:7,8,4;ConvOclDirectFwd:8,8\n"));
+  EXPECT_THAT(printed("--perf-db --schema 1.1.0"),
+              HasSubstr("A perf-db in SQLite cannot go to standard output"));
+  EXPECT_THAT(printed("--find-db --json"), HasSubstr("--json"));
+  EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
     // The form that MIOpen writes today, where nothing else was asked for.
     OutputForm form = options.form;
     if (!form.generation.has_value()) form.generation = 2;
-    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, *db), form.file));
+    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, *db), form));
   } else if (database.kernels() != nullptr) {
     ATTUNE_RETURN_IF_ERROR(ConvertKernels(options));
   } else {

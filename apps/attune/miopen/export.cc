@@ -27,8 +27,91 @@ struct ExportOptions {
   bool perf_db = false;
   bool kernel_db = false;
   OutputForm form;
+  bool names_schema = false;  // --schema was given.
   bool json = false;
+
+  bool is_to_screen() const { return form.file == kStandardOutput; }
 };
+
+std::string_view KindOf(const ExportOptions& options) {
+  if (options.kernel_db) return kKernelDbKind;
+  return options.perf_db ? kPerfDbKind : kFindDbKind;
+}
+
+DatabaseKind DatabaseOf(const ExportOptions& options) {
+  if (options.kernel_db) return DatabaseKind::kKernelDb;
+  return options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb;
+}
+
+// "session 'may'".
+std::string SourceText(const ExportOptions& options) {
+  if (!options.golden.empty()) return fmt::format("golden version '{}'", options.golden);
+  if (!options.session.empty()) return fmt::format("session '{}'", options.session);
+  return "what was imported";
+}
+
+Status CheckScreen(const ExportOptions& options) {
+  const bool is_sqlite = options.kernel_db || options.names_schema;
+  if (!is_sqlite) return CheckJsonHasRoom(options.json, options.form.file);
+  return InvalidArgument(fmt::format(
+      "A {} in SQLite cannot go to standard output: name a file after -o that ends as {}.",
+      Name(DatabaseOf(options)), options.kernel_db ? ".kdb" : ".db"));
+}
+
+// The name of the output says which kind of database in which form it is, and MIOpen takes it so:
+// kInvalidArgument if that is not what is written.
+Result<FileName> CheckedName(const ExportOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(FileName name, ParseFileName(options.form.file));
+  const DatabaseKind kind = DatabaseOf(options);
+  if (name.kind != kind) {
+    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}. They end as {}.",
+                                       options.form.file, Name(name.kind), Name(kind),
+                                       options.kernel_db ? ".kdb"
+                                       : options.perf_db ? ".db or .db.txt"
+                                                         : ".fdb.txt"));
+  }
+  if (options.names_schema && name.storage == Storage::kText) {
+    return InvalidArgument(fmt::format(
+        "'{}' is the name of a text, and --schema of a perf-db in SQLite, which ends as .db.",
+        options.form.file));
+  }
+  return name;
+}
+
+Status AnotherGpu(const ExportOptions& options, const std::string& named, const std::string& is) {
+  return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.",
+                                     options.form.file, named, SourceText(options), is));
+}
+
+// Of which GPU the file is, where its name tells, against what was imported for --target. Kernels
+// may be of a whole architecture on either side.
+Status CheckImportedOutput(const ExportOptions& options) {
+  if (options.is_to_screen()) return CheckScreen(options);
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
+  if (name.target.empty() || name.target == options.target) return Status::Ok();
+  const auto arch_of = [](const std::string& target) {
+    const auto gpu = ParseTargetName(target);
+    return gpu.ok() ? gpu->arch : target;
+  };
+  if (options.kernel_db && arch_of(name.target) == arch_of(options.target)) return Status::Ok();
+  return AnotherGpu(options, name.target, options.target);
+}
+
+// The same of what was measured, whose architecture and compute units are known.
+Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& measured) {
+  if (options.is_to_screen()) return CheckScreen(options);
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
+  const auto gpu = ParseTargetName(name.target);
+  if (!gpu.ok()) return Status::Ok();
+  if (gpu->arch != measured.arch.substr(0, measured.arch.find(':'))) {
+    return AnotherGpu(options, gpu->arch, measured.arch);
+  }
+  const int units = measured.target.has_value() ? measured.target->compute_units : 0;
+  if (units <= 0 || units == gpu->compute_units) return Status::Ok();
+  return AnotherGpu(options, fmt::format("{} compute units", gpu->compute_units),
+                    fmt::format("{}: its name would begin with {}", units,
+                                TargetName({gpu->arch, gpu->features, units})));
+}
 
 // Files of one kind for the target, oldest first. kNotFound if there is none.
 Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view kind,
@@ -65,7 +148,7 @@ Result<std::string> NewestRecords(ImportStore& imports, const std::vector<Import
 // Counts in `left_out` what the generation has no room for.
 Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t without_room,
-                          WriteFindDb(db, GenerationFor(form, db), form.file));
+                          WriteFindDb(db, GenerationFor(form, db), form));
   if (without_room > 0) left_out[std::string(kNoRoom)] += without_room;
   return Status::Ok();
 }
@@ -129,11 +212,6 @@ Result<size_t> ExportKernels(ImportStore& imports, const std::vector<ImportedFil
   return written.size();
 }
 
-std::string_view KindOf(const ExportOptions& options) {
-  if (options.kernel_db) return kKernelDbKind;
-  return options.perf_db ? kPerfDbKind : kFindDbKind;
-}
-
 Result<size_t> Export(ImportStore& imports, const ExportOptions& options, LeftOut& left_out) {
   ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, KindOf(options), options.target));
   if (options.kernel_db) return ExportKernels(imports, files, options.form.file);
@@ -162,42 +240,21 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   if (imports == nullptr) {
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
   }
+  ATTUNE_RETURN_IF_ERROR(CheckImportedOutput(options));
   LeftOut left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options, left_out));
-  application.out().Print(options.json
-                              ? Dump({{"output", options.form.file},
-                                      {"kind", KindOf(options)},
-                                      {"target", options.target},
-                                      {"records", count},
-                                      {"left_out", JsonOf(left_out)}})
-                              : fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
-                                            count, Printable(options.target)));
+  if (!options.is_to_screen()) {
+    application.out().Print(options.json ? Dump({{"output", options.form.file},
+                                                 {"kind", KindOf(options)},
+                                                 {"target", options.target},
+                                                 {"records", count},
+                                                 {"left_out", JsonOf(left_out)}})
+                                         : fmt::format("{}: {} records of {}.\n",
+                                                       Printable(options.form.file), count,
+                                                       Printable(options.target)));
+  }
   PrintLeftOut(application, left_out);
   return left_out.empty() ? kExitDone : kExitPartly;
-}
-
-// "session 'may'".
-std::string SourceText(const ExportOptions& options) {
-  return options.golden.empty() ? fmt::format("session '{}'", options.session)
-                                : fmt::format("golden version '{}'", options.golden);
-}
-
-// kInvalidArgument if the name of the output is of another kind of database, or of a GPU of another
-// architecture than `measured`, which MIOpen would take it for.
-Status CheckOutput(const ExportOptions& options, const MeasuredResults& measured) {
-  ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(options.form.file));
-  const DatabaseKind kind = options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb;
-  if (name.kind != kind) {
-    return InvalidArgument(fmt::format("'{}' is the name of a {}, not of a {}.", options.form.file,
-                                       Name(name.kind), Name(kind)));
-  }
-  const auto gpu = ParseTargetName(name.target);
-  if (!gpu.ok() || gpu->arch == measured.arch.substr(0, measured.arch.find(':'))) {
-    return Status::Ok();
-  }
-  return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.",
-                                     options.form.file, gpu->arch, SourceText(options),
-                                     measured.arch));
 }
 
 // How many records there are; nothing is written if there are none.
@@ -231,6 +288,7 @@ void PrintMeasured(Application& application, const ExportOptions& options, size_
         "it.\n",
         Printable(options.golden)));
   }
+  if (options.is_to_screen()) return;
   if (!options.json) {
     application.out().Print(fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
                                         count, Printable(SourceText(options))));
@@ -256,7 +314,7 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
       options.golden.empty()
           ? MeasuredInSession(application, options.cache)
           : MeasuredInGolden(application, options.golden, {options.target, options.cache}));
-  ATTUNE_RETURN_IF_ERROR(CheckOutput(options, measured));
+  ATTUNE_RETURN_IF_ERROR(CheckMeasuredOutput(options, measured));
   LeftOut left_out = measured.left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
   ATTUNE_ASSIGN_OR_RETURN(const bool is_draft, IsDraft(application, options));
@@ -271,7 +329,8 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
 }
 
 // What is to be exported: of a session, of a golden version (of one of its targets), or imported.
-Result<int> RunExport(Application& application, const ExportOptions& options) {
+Result<int> RunExport(Application& application, ExportOptions options) {
+  options.form.screen = &application.out();
   const bool is_measured = !options.session.empty() || !options.golden.empty();
   if (is_measured) return ExportMeasured(application, options);
   if (options.cache.empty()) return ExportImported(application, options);
@@ -310,16 +369,18 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
   kind->add_flag("--kernel-db", options->kernel_db, "Compiled kernels");
   kind->require_option(1);
-  AddOutputOption(*verb, options->form.file, "Where it goes");
+  AddOutputOption(*verb, options->form.file,
+                  "Where it goes, by a name of its kind; - writes text to standard output");
   verb->add_option(
           "--generation", options->form.generation,
           "Of a find-db: 1 or 2 (default: that of what was imported; 2 of what was measured)")
       ->check(CLI::Range(1, 2));
-  verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
-      ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
-      ->capture_default_str();
+  CLI::Option* schema = verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
+                            ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
+                            ->capture_default_str();
   AddJsonFlag(*verb, options->json);
-  verb->callback([options, &invocation] {
+  verb->callback([options, schema, &invocation] {
+    options->names_schema = schema->count() > 0;
     invocation.run = [options](Application& application) {
       return RunExport(application, *options);
     };

@@ -63,7 +63,7 @@ Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const Merge
   const Generation generation = GenerationFor(options.form, *sources.front());
   const MergedFindDb merged = Merge(sources, generation);
   // Of what the generation has no room for, the fastest was taken: that is what merging is.
-  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form.file).status());
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form).status());
   Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(sources.size()), {}, {}};
   AddSources(merged, options, outcome);
   return outcome;

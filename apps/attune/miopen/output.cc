@@ -11,13 +11,27 @@
 namespace attune::miopen {
 namespace {
 
-Status WritePerfText(const PerfTables& tables, const std::string& file) {
-  if (tables.targets.size() == 1) {
-    return WriteFileAtomically(file, Text(tables.targets.front().db));
+Status WriteText(const OutputForm& form, const std::string& text) {
+  if (form.screen == nullptr || form.file != kStandardOutput) {
+    return WriteFileAtomically(form.file, text);
   }
+  form.screen->Print(text);
+  return Status::Ok();
+}
+
+Status WritePerfText(const PerfTables& tables, const OutputForm& form) {
+  if (tables.targets.size() == 1) return WriteText(form, Text(tables.targets.front().db));
   return InvalidArgument(fmt::format(
       "'{}' cannot have {} GPUs: a perf-db in text is of one. --target takes one of them out.",
-      file, tables.targets.size()));
+      form.file, tables.targets.size()));
+}
+
+// What the name of the file says of a perf-db.
+Result<FileName> NameOf(const OutputForm& form) {
+  if (form.screen != nullptr && form.file == kStandardOutput) {
+    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, false};
+  }
+  return ParseFileName(form.file);
 }
 
 // Targets for their names where rows have them, and none where the name of the file has it.
@@ -50,7 +64,7 @@ Generation GenerationFor(const OutputForm& form, const FindDb& db) {
   return db.records.empty() ? Generation::kSolvers : Generation::kAlgorithms;
 }
 
-Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const std::string& file) {
+Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form) {
   FindDb converted;
   converted.records.reserve(db.records.size());
   int64_t left_out = 0;
@@ -58,12 +72,12 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const std::
     converted.records.push_back(Converted(record, generation));
     left_out += std::ssize(record.items) - std::ssize(converted.records.back().items);
   }
-  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(file, Text(converted)));
+  ATTUNE_RETURN_IF_ERROR(WriteText(form, Text(converted)));
   return left_out;
 }
 
 Status WritePerfDb(PerfTables tables, const OutputForm& form) {
-  ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(form.file));
+  ATTUNE_ASSIGN_OR_RETURN(const FileName name, NameOf(form));
   if (name.kind != DatabaseKind::kPerfDb) {
     return InvalidArgument(fmt::format(
         "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
@@ -73,7 +87,7 @@ Status WritePerfDb(PerfTables tables, const OutputForm& form) {
     ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));
     if (target.target.empty()) target.target = name.target;
   }
-  if (name.storage == Storage::kText) return WritePerfText(tables, form.file);
+  if (name.storage == Storage::kText) return WritePerfText(tables, form);
   tables.schema = form.schema == "1.0.0" ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
   ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
   return WritePerfTables(form.file, tables);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/miopen/find_db.h"
 #include "attune/miopen/perf_db.h"
@@ -13,8 +14,12 @@
 
 namespace attune::miopen {
 
+// In place of a file: standard output, for text alone.
+inline constexpr std::string_view kStandardOutput = "-";
+
 struct OutputForm {
-  std::string file;
+  std::string file;               // kStandardOutput needs `screen`.
+  Output* screen = nullptr;       // Null for verbs that write files alone.
   std::optional<int> generation;  // --generation, of find-dbs.
   std::string schema = "1.1.0";   // --schema, of perf-dbs in SQLite.
 };
@@ -24,13 +29,13 @@ Generation GenerationFor(const OutputForm& form, const FindDb& db);
 
 // Each record in `generation`. How many items that has no room for: in the first one only the best
 // solver of each algorithm stands.
-Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const std::string& file);
+Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoRoom =
     "Generation 1 has the best solver of each algorithm alone.";
 
-// SQLite or text by the name of the file. kInvalidArgument where the name is none of a perf-db, and
-// for several GPUs in a form that takes one.
+// SQLite or text by the name of the file, text on standard output. kInvalidArgument where the name
+// is none of a perf-db, and for several GPUs in a form that takes one.
 Status WritePerfDb(PerfTables tables, const OutputForm& form);
 
 }  // namespace attune::miopen
