@@ -65,12 +65,32 @@ Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
 
 Result<RecordStore*> Application::store() {
   if (store_) return session_records_ ? session_records_.get() : store_.get();
+  if (!session_name_.empty()) ATTUNE_RETURN_IF_ERROR(CheckDatabaseExists());
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path));
   ATTUNE_RETURN_IF_ERROR(TakeStores(database));
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   opened_ = IdentityOf(file);
   return store();
+}
+
+Result<RecordStore*> Application::ExistingStore() {
+  if (!store_) ATTUNE_RETURN_IF_ERROR(CheckDatabaseExists());
+  return store();
+}
+
+Status Application::CheckDatabaseExists() const {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
+  if (IdentityOf(file) != FileIdentity{}) return Status::Ok();
+  const std::string none = fmt::format("There is no database '{}', and none was made.", path);
+  if (session_name_.empty()) {
+    return NotFound(fmt::format("{} Check the name after --db or in ATTUNE_DB.", none));
+  }
+  return NotFound(fmt::format(
+      "{} So there is no session '{}'. Check the name after --db or in ATTUNE_DB; 'attune session "
+      "new' makes a session, and a database for it.",
+      none, session_name_));
 }
 
 Status Application::CheckDatabaseIsKept() const {
@@ -120,14 +140,39 @@ Result<ImportStore*> Application::ImportsToRead() {
 }
 
 Result<std::string> Application::DeviceOf(const std::string& named) {
-  if (!named.empty()) return named;
-  if (session_name_.empty()) return std::string("cpu");
+  if (session_name_.empty()) return named.empty() ? std::string("cpu") : named;
   ATTUNE_RETURN_IF_ERROR(StoreToRead().status());
+  if (!named.empty()) {
+    ATTUNE_RETURN_IF_ERROR(CheckDeviceOfSession(named));
+    return named;
+  }
   ATTUNE_ASSIGN_OR_RETURN(const SessionPlace place, FindSessionPlace(*this, *session_));
   if (place.has_device()) return place.device_spec;
   return Unavailable(
       fmt::format("The device of session '{}' is not here. 'attune devices' says what is missing.",
                   session_->name));
+}
+
+Status Application::CheckDeviceOfSession(const std::string& named) {
+  const SessionTerms& terms = session_->terms;
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(lazy_backends(), named));
+  const std::string here = Text(place.target);
+  const std::string there = terms.target.has_value()
+                                ? Text(*terms.target)
+                                : fmt::format("{}:{}", terms.backend, terms.arch);
+  if (terms.backend != place.target.backend || terms.arch != place.target.arch) {
+    return FailedPrecondition(
+        fmt::format("Nothing of session '{}', which is of {}, holds on --device {}, which is {}. "
+                    "Leave --device out, or name one of the session's kind.",
+                    session_->name, there, named, here));
+  }
+  if (terms.target.has_value() && *terms.target != place.target) {
+    err_.Print(
+        fmt::format("Session '{}' is of {}, and --device {} is {}: of the same architecture, "
+                    "but not what was measured.\n",
+                    Printable(session_->name), there, named, here));
+  }
+  return Status::Ok();
 }
 
 Result<std::vector<TaggedProblem>> Application::ProblemsOf(const std::string& tag) {

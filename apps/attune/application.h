@@ -65,8 +65,12 @@ class Application {
   const BackendList& lazy_backends();
   // As --db or ATTUNE_DB has it; empty if neither does.
   const std::string& named_database() const { return database_; }
-  // Opens, and creates if there is none yet.
+  // Opens, and creates if there is none yet: with --session only what is there (ExistingStore),
+  // because a new database has no session.
   Result<RecordStore*> store();
+  // For verbs that change what has to be there: kNotFound where there is no database, and none is
+  // made.
+  Result<RecordStore*> ExistingStore();
   // For verbs that only read, which need no right to write: opens what exists. Where nothing was
   // kept yet it is an empty store; a database that --db names must exist. A verb uses this or
   // store(), not both.
@@ -74,6 +78,8 @@ class Application {
   // Those of every session and of none, whatever --session names. REQUIRES: a store is open.
   RecordStore& all_records() { return *store_; }
   // The device that a verb works on: `named`; if that is empty that of the session, else "cpu".
+  // kFailedPrecondition for one that runs nothing of what the session measured, for another backend
+  // or architecture; on another model of the same one it says so.
   Result<std::string> DeviceOf(const std::string& named);
   // What was imported of other programs, in the same database: of store(), or of StoreToRead(),
   // whichever the verb uses. Null where nothing was kept yet and nothing is to be written.
@@ -99,6 +105,9 @@ class Application {
   Result<std::vector<TaggedProblem>> ProblemsOfSession();
 
  private:
+  // kNotFound says what makes one.
+  Status CheckDatabaseExists() const;
+  Status CheckDeviceOfSession(const std::string& named);
   // All stores over `database`, or over none; with --session, the records of that.
   Status TakeStores(std::shared_ptr<SqlDatabase> database);
 

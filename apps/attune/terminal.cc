@@ -140,6 +140,15 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
+std::optional<size_t> FirstUnprintable(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = Utf8Length(text.substr(i));
+    if (length == 0 || IsControl(text.substr(i))) return i;
+    i += length;
+  }
+  return std::nullopt;
+}
+
 Output::Output(std::FILE* stream) : stream_(stream), screen_(ScreenOf(::fileno(stream))) {}
 
 int Output::width() const { return TerminalWidth(::fileno(stream_)); }

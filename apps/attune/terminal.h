@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,10 @@ std::string Shortened(std::string_view text, size_t width);
 // `text` with control characters and bytes that are not UTF-8 shown as \xNN: what libraries say may
 // hold anything, and must not reach a terminal as it is. Newlines become " | ".
 std::string Printable(std::string_view text);
+
+// Where `text` has its first byte that Printable does not show as it is, newlines and tabs among
+// them; nothing if there is none.
+std::optional<size_t> FirstUnprintable(std::string_view text);
 
 // A standard stream, buffered by stdio, whose failure is known at the end. A reader that went away
 // (`attune best | head -1`) is no failure.

@@ -168,9 +168,11 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       verb->add_option("--model", options->model,
                        "The network that the list is of, as NAME or NAME:VERSION: how often a line "
                        "occurs is how often the network computes it")
+          ->check(SeenText())
           ->type_name("MODEL");
   verb->add_option("--framework", options->framework, "What runs it, as NAME or NAME:VERSION")
       ->needs(model)
+      ->check(SeenText())
       ->type_name("FRAMEWORK");
   AddSessionOption(*verb, options->session, invocation, "The tag becomes one of this session");
   verb->add_option("--batch-size", options->batch_size,

@@ -405,7 +405,10 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   if (has_jobs) return RunJobSteps(application, options);
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
-  ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
+  // Whether a session is measured on the device that is named is asked when it is entered.
+  if (options.device.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const Place place,
                           FindPlaceToMeasure(application.backends(), options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));

@@ -80,6 +80,18 @@ Status WriteResult(Application& application, const std::string& file, std::strin
                             written.message()));
 }
 
+CLI::Validator SeenText() {
+  const auto check = [](const std::string& text) -> std::string {
+    const auto at = FirstUnprintable(text);
+    if (!at.has_value()) return "";
+    return fmt::format(
+        "Byte 0x{:02x} at position {} of '{}' is a control character or no UTF-8: the name has to "
+        "be seen and typed",
+        static_cast<unsigned char>(text[*at]), *at + 1, Printable(text));
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
                                const std::string& description) {
   const auto parse = [&duration_ns](const std::string& text) {

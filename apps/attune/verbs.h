@@ -74,6 +74,10 @@ CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& inv
 // output.
 Status WriteResult(Application& application, const std::string& file, std::string_view content);
 
+// For a name that is kept: a usage error names the first byte that nobody could see or type, and
+// its position.
+CLI::Validator SeenText();
+
 // An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.
 CLI::Option* AddDurationOption(CLI::App& verb, const std::string& name, int64_t& duration_ns,
                                const std::string& description);

@@ -116,8 +116,8 @@ TEST_F(ReadDatabaseTest, TablesOfAnotherKindAreRefused) {
   std::filesystem::copy_file(Sample("gfx906.kdb"), folder_ / "gfx906_60.db");
   std::filesystem::copy_file(Sample("gfx906_60.db"), folder_ / "gfx906.kdb");
 
-  EXPECT_EQ(ReadDatabase(folder_ / "gfx906_60.db").status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(ReadDatabase(folder_ / "gfx906.kdb").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadDatabase(folder_ / "gfx906_60.db").status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(ReadDatabase(folder_ / "gfx906.kdb").status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(ReadDatabaseTest, AnEmptyTextIsAnEmptyDatabase) {

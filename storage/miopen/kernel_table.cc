@@ -102,7 +102,8 @@ Status ReadKernels(const std::filesystem::path& path, Findings& findings,
                    const std::function<Status(const KernelRow&)>& visit) {
   ATTUNE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::OpenToRead(path));
   return VisitRows(file, findings, visit)
-      .WithContext(fmt::format("Reading kernel db '{}'", path.string()));
+      .WithContext(fmt::format(
+          "Reading '{}', which by its name is a kernel-db with a table 'kern_db'", path.string()));
 }
 
 Result<std::unique_ptr<KernelWriter>> KernelWriter::Create(const std::filesystem::path& path) {

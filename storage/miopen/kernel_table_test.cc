@@ -120,7 +120,7 @@ TEST_F(KernelTableTest, OtherTablesAreRefused) {
     Findings findings;
     const Status status =
         ReadKernels(path, findings, [](const KernelRow&) { return Status::Ok(); });
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << sql;
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << sql;
   }
 }
 

@@ -315,7 +315,9 @@ Result<PerfTables> ReadPerfTables(const std::filesystem::path& path, Findings& f
   ATTUNE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::OpenToRead(path));
   auto tables = TableReader(file, findings).Read();
   if (tables.ok()) return tables;
-  return tables.error().WithContext(fmt::format("Reading perf-db '{}'", path.string()));
+  return tables.error().WithContext(
+      fmt::format("Reading '{}', which by its name is a perf-db with tables 'config' and 'perf_db'",
+                  path.string()));
 }
 
 Status WritePerfTables(const std::filesystem::path& path, const PerfTables& tables) {

@@ -183,34 +183,34 @@ TEST_F(PerfTablesTest, TablesThatLackSomethingAreRefused) {
   for (const std::string& column : kConfigColumns) {
     const auto path = CopyOf("gfx906_60.db");
     Run(path, "DROP INDEX idx_config; ALTER TABLE config RENAME COLUMN " + column + " TO other");
-    EXPECT_EQ(StatusOf(path).code(), StatusCode::kInvalidArgument) << column;
+    EXPECT_EQ(StatusOf(path).code(), StatusCode::kDataLoss) << column;
     EXPECT_THAT(StatusOf(path).message(), HasSubstr("has no column '" + column + "'"));
   }
   for (const std::string column : {"id", "solver", "config", "params"}) {
     const auto path = CopyOf("gfx906_60.db");
     Run(path, "ALTER TABLE perf_db RENAME COLUMN " + column + " TO other");
-    EXPECT_EQ(StatusOf(path).code(), StatusCode::kInvalidArgument) << column;
+    EXPECT_EQ(StatusOf(path).code(), StatusCode::kDataLoss) << column;
   }
   for (const std::string table : {"config", "perf_db"}) {
     const auto path = CopyOf("gfx906_60.db");
     Run(path, "DROP TABLE " + table);
-    EXPECT_EQ(StatusOf(path).code(), StatusCode::kInvalidArgument) << table;
+    EXPECT_EQ(StatusOf(path).code(), StatusCode::kDataLoss) << table;
     EXPECT_THAT(StatusOf(path).message(), HasSubstr("has no table '" + table + "'"));
   }
   const auto half_old = CopyOf("miopen.db");
   Run(half_old, "ALTER TABLE perf_db RENAME COLUMN num_cu TO other");
-  EXPECT_EQ(StatusOf(half_old).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(StatusOf(half_old).code(), StatusCode::kDataLoss);
 }
 
 TEST_F(PerfTablesTest, WhatOnlyLooksLikeATableIsRefused) {
   const auto view = CopyOf("gfx906_60.db");
   Run(view, "ALTER TABLE perf_db RENAME TO hidden; CREATE VIEW perf_db AS SELECT * FROM hidden");
-  EXPECT_EQ(StatusOf(view).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(StatusOf(view).code(), StatusCode::kDataLoss);
   const auto generated = CopyOf("gfx906_60.db");
   Run(generated,
       "DROP TABLE perf_db; CREATE TABLE perf_db (id INTEGER PRIMARY KEY, solver TEXT, config "
       "INTEGER, params TEXT AS (printf('%d', id)))");
-  EXPECT_EQ(StatusOf(generated).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(StatusOf(generated).code(), StatusCode::kDataLoss);
 }
 
 TEST_F(PerfTablesTest, RowsWithValuesThatTheirColumnsCannotHaveAreLeftOut) {

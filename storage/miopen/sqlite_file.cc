@@ -20,13 +20,12 @@ StatusCode CodeFor(int error) {
   switch (error & 0xff) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
+    case SQLITE_ERROR:  // A statement of ours that the tables of the file do not take.
       return StatusCode::kDataLoss;
     case SQLITE_FULL:
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
       return StatusCode::kResourceExhausted;
-    case SQLITE_ERROR:
-      return StatusCode::kInvalidArgument;
     default:
       return StatusCode::kUnavailable;
   }
@@ -191,13 +190,13 @@ Status SqliteFile::CheckTable(std::string_view table, std::span<const std::strin
         Prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?1"));
     ATTUNE_ASSIGN_OR_RETURN(const bool is_table, query.Bind(table).Next());
     if (!is_table) {
-      return InvalidArgument(fmt::format("'{}' has no table '{}'.", path_.string(), table));
+      return DataLoss(fmt::format("'{}' has no table '{}'.", path_.string(), table));
     }
   }
   for (const std::string_view column : columns) {
     ATTUNE_ASSIGN_OR_RETURN(const bool has_column, HasColumn(table, column));
     if (has_column) continue;
-    return InvalidArgument(
+    return DataLoss(
         fmt::format("Table '{}' of '{}' has no column '{}'.", table, path_.string(), column));
   }
   return Status::Ok();

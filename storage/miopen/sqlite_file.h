@@ -64,7 +64,7 @@ class SqliteFile {
   Status Execute(const std::string& sql);
 
   // Ok if `table` is a table, no view and nothing virtual, that has all of `columns`, none of them
-  // generated.
+  // generated; else kDataLoss.
   Status CheckTable(std::string_view table, std::span<const std::string_view> columns);
   // Whether `table` has a column of that name.
   Result<bool> HasColumn(std::string_view table, std::string_view column);

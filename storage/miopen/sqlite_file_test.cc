@@ -35,7 +35,7 @@ TEST_F(SqliteFileTest, AnEmptyFileHasNoTables) {
 
   const auto tables = ReadPerfTables(Written(""), findings);
 
-  EXPECT_EQ(tables.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(tables.status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(SqliteFileTest, ADatabaseThatWasCutIsNeverReadInPart) {
@@ -69,7 +69,7 @@ TEST_F(SqliteFileTest, VirtualTablesAreNoTables) {
   SqliteFile file = SqliteFile::OpenToRead(path).value();
   constexpr std::string_view kColumns[] = {"id"};
 
-  EXPECT_EQ(file.CheckTable("config", kColumns).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(file.CheckTable("config", kColumns).code(), StatusCode::kDataLoss);
 }
 
 TEST_F(SqliteFileTest, NothingIsWrittenThroughAFileOpenedToRead) {

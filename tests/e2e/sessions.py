@@ -422,6 +422,19 @@ def closed_and_unknown(attune):
     program.check("library.fakelib" in err, err)
     _, err = attune.run("tune", "--session", "may", "--tag", "t", "--stale", *DB, status=2)
     program.check("--stale" in err, err)
+    # A database that is not there has no session, and none is made to say so.
+    for words in (("tune", "--session", "may"), ("applicability", "--session", "may"),
+                  ("jobs", "load", "--session", "may", "--tag", "t", "--steps", "perf:measure"),
+                  ("jobs", "retry", "--session", "may"), ("status", "--session", "may"),
+                  ("solvers", "--session", "may"), ("best", "--session", "may"),
+                  ("import", "list.txt", "--tag", "t", "--session", "may"),
+                  ("session", "close", "may"), ("session", "show", "may"),
+                  ("golden", "add", "1", "--session", "may"), ("golden", "approve", "1")):
+        _, err = attune.run(*words, "--db", "absent.db", status=1)
+        program.check("absent.db" in err and "--db" in err, (words, err))
+        program.check(not (attune.folder / "absent.db").exists(), words)
+    _, err = attune.run("best", "--session", "may", "--device", "cpu", *DB, status=1)
+    program.check("Nothing of session 'may'" in err and "--device cpu" in err, err)
 
 
 def networks(attune):

@@ -188,7 +188,8 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--target", options->target,
-                   "Of which GPU they are, if not what their names say: gfx906_60, gfx90a68");
+                   "Of which GPU they are, if not what their names say: gfx906_60, gfx90a68")
+      ->check(SeenText());
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

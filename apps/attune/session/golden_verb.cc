@@ -286,7 +286,7 @@ Status AddSession(Application& application, const GoldenOptions& options, const 
 }
 
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_RETURN_IF_ERROR(CheckSessions(application, options));
   Additions additions;
   for (const std::string& session : options.sessions) {
@@ -313,7 +313,7 @@ Result<int> RunAdd(Application& application, const GoldenOptions& options) {
 }
 
 Result<int> RunApprove(Application& application, const GoldenOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(version.id, UserAtHost()));
   if (options.json) {
@@ -327,7 +327,7 @@ Result<int> RunApprove(Application& application, const GoldenOptions& options) {
 }
 
 Result<int> RunRollback(Application& application, const GoldenOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Withdraw(version.id, UserAtHost(), options.reason));
   ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());

@@ -167,7 +167,7 @@ Result<int> RunShow(Application& application, const NamedOptions& options) {
 }
 
 Result<int> RunClose(Application& application, const NamedOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.sessions()->Close(session.id, UserAtHost()));
   if (options.json) {
