@@ -1,7 +1,10 @@
 #include "attune/formats/driver_command.h"
 
+#include <set>
 #include <string>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/random.h"
@@ -178,6 +181,25 @@ TEST(DriverCommandTest, ADefaultThatIsGivenMakesNoSecondBatchNorm) {
               usual)
         << flags;
   }
+}
+
+TEST(DriverCommandTest, SaveInferenceAndLayoutOfABatchNormAreKept) {
+  std::set<std::string> texts;
+  for (const char* save : {"0", "1"}) {
+    for (const char* layout : {"nchw", "nhwc"}) {
+      for (const char* direction : {"-F 1", "-F 2", "-b 1"}) {
+        const std::string text =
+            OnlyText(fmt::format("MIOpenDriver bnorm -s {} -L {} {}", save, layout, direction));
+        EXPECT_THAT(text, testing::HasSubstr(fmt::format("save={}", save)));
+        EXPECT_THAT(text, testing::HasSubstr(fmt::format("layout={}", layout)));
+        EXPECT_THAT(text,
+                    testing::HasSubstr(direction[1] == 'b' ? "back=1"
+                                                           : fmt::format("forw={}", direction[3])));
+        texts.insert(text);
+      }
+    }
+  }
+  EXPECT_EQ(texts.size(), 12u);
 }
 
 TEST(DriverCommandTest, ADefaultThatIsGivenMakesNoSecondPool) {
