@@ -31,10 +31,10 @@ class GoldenStore {
   // on, 0 for none. kFailedPrecondition if the version is approved; kUnavailable if somebody has
   // added entries since, which may be better.
   virtual Status Add(int64_t version_id, std::span<const GoldenEntry> entries, int64_t seen) = 0;
-  // From then on nothing is added. kFailedPrecondition if it holds nothing, or if it begins from a
-  // version that was rolled back.
+  // From then on nothing is added; approving again changes nothing. kFailedPrecondition if it holds
+  // nothing, or if it or what it begins from was rolled back.
   virtual Status Approve(int64_t version_id, std::string_view approved_by) = 0;
-  // It is no base and no answer any more, nor is what begins from it, and stays readable.
+  // It is of no use any more, nor is what begins from it. kFailedPrecondition if it was withdrawn.
   virtual Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
                           std::string_view because) = 0;
 

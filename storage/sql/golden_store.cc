@@ -166,9 +166,10 @@ class SqlGoldenStore final : public GoldenStore {
   Status Approve(int64_t version_id, std::string_view approved_by) override {
     ATTUNE_ASSIGN_OR_RETURN(const auto entries, Entries(version_id));
     return Change(version_id, [&](WriteTransaction& transaction, GoldenRow& row) -> Status {
-      if (row.version.is_approved()) return Status::Ok();
       ATTUNE_ASSIGN_OR_RETURN(const auto rows, ReadGolden(transaction.connection()));
+      // Also of one that was approved before: "is approved" would say that it can be used.
       ATTUNE_RETURN_IF_ERROR(CheckStands(VersionsOf(rows), row.version, "cannot be approved"));
+      if (row.version.is_approved()) return Status::Ok();
       if (entries.empty()) {
         return FailedPrecondition(fmt::format(
             "Golden version '{0}' holds nothing. 'attune golden add {0} --session NAME' "
@@ -183,8 +184,14 @@ class SqlGoldenStore final : public GoldenStore {
 
   Status Withdraw(int64_t version_id, std::string_view withdrawn_by,
                   std::string_view because) override {
-    return Change(version_id, [&](WriteTransaction&, GoldenRow& row) {
-      if (row.version.is_withdrawn()) return Status::Ok();
+    return Change(version_id, [&](WriteTransaction&, GoldenRow& row) -> Status {
+      if (row.version.is_withdrawn()) {
+        return FailedPrecondition(fmt::format(
+            "Golden version '{}' was rolled back already, {} by {} ({}). That reason stays, and "
+            "the new one was not recorded. 'attune golden list' shows it.",
+            row.version.name, FormatMoment(row.version.withdrawn_unix_ns), row.version.withdrawn_by,
+            row.version.withdrawn_because));
+      }
       row.version.withdrawn_by = withdrawn_by;
       row.version.withdrawn_unix_ns = UnixNowNs();
       row.version.withdrawn_because = because;

@@ -160,6 +160,32 @@ TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
                                            "driver)."));
 }
 
+TEST_F(GoldenStoreTest, WhatWasApprovedIsNotApprovedAgainOnceItIsRolledBack) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
+  ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
+  const GoldenVersion second = Make("2", "1");
+  ASSERT_EQ(golden_->Approve(second.id, "me"), Status::Ok());
+  ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
+
+  EXPECT_THAT(golden_->Approve(first.id, "me").message(),
+              HasSubstr("cannot be approved: it was rolled back (wrong driver)."));
+  EXPECT_THAT(golden_->Approve(second.id, "me").message(),
+              HasSubstr("'1', which it begins from, was rolled back (wrong driver)."));
+}
+
+TEST_F(GoldenStoreTest, TheFirstReasonOfARollbackStays) {
+  const GoldenVersion first = Make("1");
+  ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
+
+  const Status refused = golden_->Withdraw(first.id, "you", "another reason");
+
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("rolled back already"));
+  EXPECT_THAT(refused.message(), HasSubstr("by me (wrong driver)"));
+  EXPECT_EQ(golden_->Find("1")->withdrawn_because, "wrong driver");
+}
+
 TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
