@@ -156,7 +156,7 @@ std::string CodeText(const SolverEntry& entry) {
 
 // What the session was told when its solvers were asked last; nobody is asked again.
 Result<int> RunOfSession(Application& application, const SolversOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const Session& session = *application.session();
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable kept, application.sessions()->Solvers(session.id));
   if (kept.generation == 0) {

@@ -43,7 +43,8 @@ def whole_cycle(attune):
                   solvers)
     loaded = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
                          "perf:compile,perf:measure", *DB)
-    program.check(loaded == {"added": 8, "already_there": 0, "raised": 0, "problems": 2}, loaded)
+    program.check(loaded == {"added": 8, "already_there": 0, "failed": 0, "cancelled": 0,
+                             "raised": 0, "problems": 2}, loaded)
     again = attune.json("jobs", "load", "--session", "may", "--tag", "t", "--steps",
                         "perf:compile,perf:measure", *DB)
     program.check(again["added"] == 0 and again["already_there"] == 8, again)
@@ -287,6 +288,31 @@ def descendants(ancestor):
     return found
 
 
+def what_a_load_cannot_do_is_told(attune):
+    own = ("--db", "loads.db")
+    load = ("jobs", "load", "--session", "s", "--tag", "t", "--steps", "perf:measure")
+    attune.run("import", attune.write_problems(2), "--tag", "t", *own)
+    attune.run("session", "new", "s", "--device", "fake", *own)
+    # The next option is no name, and another database is not used.
+    for option, value in (("--solvers", ","), ("--solvers", "fake.tiled,"), ("--steps", ",")):
+        _, err = attune.run(*load[:6], *load[6:8 if option == "--solvers" else 6], option, value,
+                            *own, status=2)
+        program.check(option in err and f"'{value}' has an empty name" in err, err)
+    attune.run(*load, *own)
+    attune.run("jobs", "cancel", "--session", "s", *own)
+    out, _ = attune.run(*load, *own)
+    program.check("6 are cancelled" in out and "'attune jobs retry --session s'" in out, out)
+    again = attune.json(*load, *own)
+    program.check(again["cancelled"] == 6 and again["failed"] == 0, again)
+    attune.run("jobs", "retry", "--session", "s", *own)
+    out, _ = attune.run(*load, *own)
+    program.check("retry" not in out, out)
+    # Who only looks needs no right to write.
+    attune.run("solvers", "--session", "s", *own)
+    (attune.folder / "loads.db").chmod(0o444)
+    attune.run("solvers", "--session", "s", *own)
+
+
 def every_verb_takes_json(attune):
     for group in ("session", "jobs", "golden", "miopen", "package"):
         out, _ = attune.run(group, "--help")
@@ -479,7 +505,8 @@ def test(attune):
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
-                 closed_and_unknown, networks, golden_versions, every_verb_takes_json):
+                 closed_and_unknown, networks, golden_versions,
+                 what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
     diff = attune.json("session", "diff", "may", "faults", *DB)

@@ -80,6 +80,40 @@ Status CheckNames(const LoadOptions& options, const SolverTable& table) {
   return Status::Ok();
 }
 
+// Of the jobs that were asked for, those that were there and will not be done by themselves.
+struct EndedJobs {
+  int64_t failed = 0;
+  int64_t cancelled = 0;
+};
+
+Result<EndedJobs> CountEnded(Application& application, const std::vector<JobStep>& steps,
+                             const std::vector<ProblemSolvers>& problems) {
+  std::set<std::pair<Fingerprint, std::string_view>> asked;
+  for (const ProblemSolvers& each : problems) {
+    for (const std::string& solver : each.solvers) asked.emplace(KeyOf(each.problem), solver);
+  }
+  JobFilter filter;
+  filter.steps = steps;
+  filter.states = {JobState::kFailed, JobState::kCancelled};
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs,
+                          application.jobs()->List(application.session()->id, filter));
+  EndedJobs ended;
+  for (const Job& job : jobs) {
+    if (!asked.contains({KeyOf(job.problem), job.solver})) continue;
+    ++(job.state == JobState::kFailed ? ended.failed : ended.cancelled);
+  }
+  return ended;
+}
+
+// A sentence about `ended`; empty if there are none.
+std::string TextOf(const EndedJobs& ended, const std::string& session) {
+  if (ended.failed + ended.cancelled == 0) return "";
+  return fmt::format(
+      "Of those, {} failed and {} are cancelled, and stay so: 'attune jobs retry --session {}' "
+      "queues them again.\n",
+      ended.failed, ended.cancelled, session);
+}
+
 Result<int> RunLoad(Application& application, const LoadOptions& options) {
   JobLoad load;
   ATTUNE_ASSIGN_OR_RETURN(load.steps, StepsOf(options.steps));
@@ -107,9 +141,15 @@ Result<int> RunLoad(Application& application, const LoadOptions& options) {
   }
   ATTUNE_ASSIGN_OR_RETURN(const LoadedJobs loaded,
                           application.jobs()->Load(session.id, load, survey.problems));
+  EndedJobs ended;
+  if (loaded.already_there > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(ended, CountEnded(application, load.steps, survey.problems));
+  }
   if (options.json) {
     application.out().Print(Dump({{"added", loaded.added},
                                   {"already_there", loaded.already_there},
+                                  {"failed", ended.failed},
+                                  {"cancelled", ended.cancelled},
                                   {"raised", loaded.raised},
                                   {"problems", survey.problems.size()}}));
   } else {
@@ -119,6 +159,7 @@ Result<int> RunLoad(Application& application, const LoadOptions& options) {
         loaded.raised == 0
             ? ""
             : fmt::format("; {} are raised to priority {}", loaded.raised, load.priority)));
+    application.out().Print(TextOf(ended, session.name));
   }
   if (loaded.added + loaded.already_there > 0) return kExitDone;
   return FailedPrecondition(
@@ -271,6 +312,34 @@ void AddFilterOptions(CLI::App& verb, FilterOptions& options, Invocation& invoca
       ->type_name("N");
 }
 
+// An option that takes names with commas between them. A usage error names it where one is empty:
+// the parser alone would take the next option for the name.
+CLI::Option* AddNamesOption(CLI::App& verb, const std::string& option,
+                            std::vector<std::string>& names, const std::string& description) {
+  const auto split = [option, &names](const std::string& text) {
+    size_t begin = 0;
+    while (begin <= text.size()) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      if (end == begin) {
+        throw CLI::ValidationError(
+            option, fmt::format("'{}' has an empty name; it takes names with one comma between "
+                                "two of them.",
+                                Printable(text)));
+      }
+      names.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  };
+  return verb
+      .add_option_function<std::vector<std::string>>(
+          option,
+          [split](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) split(text);
+          },
+          description)
+      ->allow_extra_args(false);
+}
+
 void AddLoadVerb(CLI::App& jobs, Invocation& invocation) {
   auto options = std::make_shared<LoadOptions>();
   CLI::App* verb = AddVerb(
@@ -282,14 +351,12 @@ void AddLoadVerb(CLI::App& jobs, Invocation& invocation) {
       "The same command with a higher --priority raises what is still queued.");
   AddSelectionOptions(*verb, options->selection, invocation);
   verb->get_option_no_throw("--session")->required();
-  verb->add_option("--steps", options->steps,
-                   "perf:compile, perf:measure (search the parameters), find:compile, find:measure "
-                   "(with recorded parameters)")
+  AddNamesOption(*verb, "--steps", options->steps,
+                 "perf:compile, perf:measure (search the parameters), find:compile, find:measure "
+                 "(with recorded parameters)")
       ->required()
-      ->delimiter(',')
       ->type_name("STEP,..");
-  verb->add_option("--solvers", options->solvers, "Only the solvers of these names")
-      ->delimiter(',')
+  AddNamesOption(*verb, "--solvers", options->solvers, "Only the solvers of these names")
       ->type_name("NAME,..");
   verb->add_option("--algorithm", options->algorithm,
                    "Only solvers with this word in their name: gemm, direct, onednn")
