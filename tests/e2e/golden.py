@@ -32,11 +32,16 @@ def what_was_rolled_back(attune):
     program.check(approved["state"] == "approved" and approved["approved_by"], approved)
     attune.run("golden", "create", "2", "--base", "1", *own)
 
-    back = attune.json("golden", "rollback", "1", "--reason", "a wrong driver", *own)
-    program.check(back["state"] == "rolled back" and back["of_no_use_with_it"] == ["2"], back)
-    out, _ = attune.run("golden", "rollback", "1", "--reason", "again", *own)
+    out, _ = attune.run("golden", "rollback", "1", "--reason", "a wrong driver", *own)
     program.check("begin from it: 2.\n'attune golden create NAME' begins anew" in out, out)
+    # Neither of them can be used, whatever either was before.
+    for version in ("1", "2"):
+        _, err = attune.run("golden", "approve", version, *own, status=1)
+        program.check(f"'{version}' cannot be approved" in err and "(a wrong driver)" in err, err)
+    _, err = attune.run("golden", "rollback", "1", "--reason", "again", *own, status=1)
+    program.check("was rolled back already, " in err and "(a wrong driver)" in err, err)
     listed = attune.json("golden", "list", *own)
+    program.check(listed[0]["withdrawn_because"] == "a wrong driver", listed)
     program.check([version["rolled_back_base"] for version in listed] == ["", "1"], listed)
     out, _ = attune.run("golden", "list", *own)
     program.check("of no use: '1', which it begins from, was rolled back" in out, out)
@@ -51,6 +56,9 @@ def what_was_rolled_back(attune):
     added = attune.json("golden", "add", "3", "--session", "may", *own)
     program.check(added["taken"] == {"new": 1}, added)
     attune.run("golden", "approve", "3", *own)
+    attune.run("golden", "create", "4", "--base", "3", *own)
+    back = attune.json("golden", "rollback", "3", "--reason", "a test", *own)
+    program.check(back["state"] == "rolled back" and back["of_no_use_with_it"] == ["4"], back)
     closed = attune.json("session", "close", "may", *own)
     program.check(closed["closed_by"] and closed["closed_unix_ns"] > 0, closed)
 
@@ -106,14 +114,109 @@ def environments_do_not_mix(attune):
     program.check({entry["session"] for entry in entries} == {"older"}, entries)
     added = attune.json("golden", "add", "1", "--session", "newer", "--force", *own)
     program.check(added["taken"] == {"forced": 2}, added)
+    # Each result is judged by what it would replace.
+    _, err = attune.run("golden", "add", "1", "--session", "older", *own, status=1)
+    program.check("library.fakelib is 9.9 in 'newer' and 1.0 in 'older'" in err, err)
     # What stands now is of one environment again.
     again = attune.json("golden", "add", "1", "--session", "newer", *own)
     program.check(again["same"] == 2 and again["taken"] == {}, again)
 
 
+def a_mixed_version_goes_on(attune):
+    """Once forced, later steps within one environment need no force; and what is mixed says so."""
+    own = ("--db", "mixed.db")
+    newer = {"ATTUNE_FAKE_SCRIPT": "device library_version=9.9\n* time_ns=9000"}
+    for tag, order in (("a", 8), ("b", 9), ("c", 10)):
+        (attune.folder / "one.txt").write_text(problem(order) + "\n")
+        attune.run("import", "one.txt", "--tag", tag, *own)
+    attune.run("session", "new", "older", "--device", "fake", *own)
+    attune.run("tune", "--session", "older", "--tag", "a", *PER, *own)
+    attune.run("session", "new", "newer", "--device", "fake", *own, **newer)
+    attune.run("tune", "--session", "newer", "--tag", "b", *PER, *own, **newer)
+    attune.run("golden", "create", "1", *own)
+    attune.run("golden", "add", "1", "--session", "older", "--session", "older", *own)
+    # Beside the other environment, although nothing stands for its problem.
+    attune.run("golden", "add", "1", "--session", "newer", *own, status=1)
+    attune.run("golden", "add", "1", "--session", "newer", "--force", *own)
+    for session in ("older", "newer"):
+        again = attune.json("golden", "add", "1", "--session", session, "--session", session, *own)
+        program.check(again["same"] == 1 and again["taken"] == {}, again)
+    attune.run("session", "new", "slower", "--device", "fake", *own, **newer)
+    attune.run("tune", "--session", "slower", "--tag", "b", *PER, *own,
+               ATTUNE_FAKE_SCRIPT="device library_version=9.9\n* time_ns=90000")
+    kept = attune.json("golden", "add", "1", "--session", "slower", *own)
+    program.check(kept["kept"] == 1 and kept["taken"] == {}, kept)
+    attune.run("tune", "--session", "older", "--tag", "c", *PER, *own)
+    attune.run("golden", "add", "1", "--session", "older", *own, status=1)
+    shown, err = attune.run("golden", "show", "1", *own)
+    program.check("are of different environments" in err and "library.fakelib" in err, err)
+    shown = attune.json("golden", "show", "1", *own)
+    program.check(len(shown["mixed"]) == 1 and len(shown["entries"]) == 2, shown)
+    written = attune.json("golden", "export", "1", "-o", "both", *own)
+    program.check(len(written["mixed"]) == 1 and written["stale"] == 0, written)
+
+
+def what_cannot_be_added_is_told(attune):
+    own = ("--db", "empty.db")
+    attune.run("import", "list.txt", "--tag", "t", *own)
+    attune.run("session", "new", "may", "--device", "fake", *own)
+    attune.run("session", "new", "nothing", "--device", "fake", *own)
+    attune.run("golden", "create", "1", *own)
+    _, err = attune.run("golden", "export", "1", "-o", "empty", *own, status=1)
+    program.check("is empty" in err and "'attune golden add 1 --session NAME'" in err, err)
+    _, err = attune.run("golden", "add", "1", "--session", "nothing", *own, status=1)
+    program.check("session 'nothing' has no results yet; 'attune tune --session nothing" in err, err)
+    attune.run("tune", "--session", "may", "--tag", "t", *PER, *own)
+    added = attune.json("golden", "add", "1", "--session", "nothing", "--session", "may", *own,
+                        status=3)
+    program.check(added["taken"] == {"new": 2} and added["empty_sessions"] == ["nothing"], added)
+    _, err = attune.run("golden", "export", "1", "--target", "nope", "-o", "empty", *own, status=2)
+    program.check("No target of this version is 'nope'" in err, err)
+
+
+def what_is_stale_is_marked(attune):
+    """A solver that has changed since leaves nothing unmarked of what it took."""
+    own = ("--db", "stale.db")
+    attune.run("import", "list.txt", "--tag", "t", *own)
+    attune.run("session", "new", "may", "--device", "fake", *own)
+    attune.run("jobs", "load", "--session", "may", "--tag", "t", "--steps", "perf:measure",
+               "--solvers", "fake.tiled", *own)
+    attune.run("tune", "--session", "may", *PER, *own)
+    attune.run("golden", "create", "1", *own)
+    attune.run("golden", "add", "1", "--session", "may", *own)
+    shown = attune.json("golden", "show", "1", *own)
+    program.check([entry["stale"] for entry in shown["entries"]] == ["", ""], shown)
+    attune.run("applicability", "--session", "may", *own,
+               ATTUNE_FAKE_SCRIPT="device tiled_version=2.0")
+    added = attune.json("golden", "add", "1", "--session", "may", *own, status=3)
+    program.check(added["stale"] == 2, added)
+    shown = attune.json("golden", "show", "1", *own)
+    program.check(all("fake.tiled" in entry["stale"] for entry in shown["entries"]), shown)
+    out, _ = attune.run("golden", "show", "1", *own)
+    program.check("remark" in out, out)
+    out, err = attune.run("golden", "approve", "1", *own, status=3)
+    program.check("is approved" in out and "2 of 2 entries are stale" in err, (out, err))
+    written = attune.json("golden", "export", "1", "-o", "stale", *own, status=3)
+    program.check(written["stale"] == 2, written)
+    # A later session of the same device and environment says the same of a result of this one.
+    attune.run("session", "new", "plain", "--device", "fake", *own)
+    attune.run("tune", "--session", "plain", "--tag", "t", *PER, *own,
+               ATTUNE_FAKE_SCRIPT="fake.tiled time_ns=500")
+    attune.run("golden", "create", "2", "--base", "1", *own)
+    attune.run("golden", "add", "2", "--session", "plain", "--force", *own)
+    program.check({entry["stale"] for entry in attune.json("golden", "show", "2", *own)["entries"]}
+                  == {""}, "Measured anew, and still stale.")
+    attune.run("session", "new", "later", "--device", "fake", *own)
+    attune.run("applicability", "--session", "later", "--tag", "t", *own,
+               ATTUNE_FAKE_SCRIPT="device tiled_version=2.0")
+    program.check(all(entry["stale"] for entry in
+                      attune.json("golden", "show", "2", *own)["entries"]), "No mark.")
+
+
 def test(attune):
     attune.write_problems(2)
-    for part in (what_was_rolled_back, what_stands_is_judged_by_its_code, environments_do_not_mix):
+    for part in (what_was_rolled_back, what_stands_is_judged_by_its_code, environments_do_not_mix,
+                 a_mixed_version_goes_on, what_cannot_be_added_is_told, what_is_stale_is_marked):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 

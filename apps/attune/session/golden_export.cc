@@ -8,6 +8,7 @@
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/package_writer.h"
+#include "apps/attune/session/golden_validity.h"
 #include "apps/attune/session/golden_verbs.h"
 #include "apps/attune/session/solver_survey.h"
 #include "attune/session/golden_records.h"
@@ -40,11 +41,14 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
     if (wanted.empty() || IsMeant(entry.target, wanted)) meant.push_back(entry.target);
   }
   if (meant.size() == 1) return meant.front();
-  return InvalidArgument(fmt::format(
-      "{} of the targets of this version {} meant; it has {}. Name one with --target, by its text, "
-      "its device or its architecture.",
-      meant.empty() ? "None" : "Several", meant.empty() ? "is" : "are",
-      known.empty() ? "none" : known));
+  const std::string what =
+      wanted.empty()  ? "Several targets are in this version"
+      : meant.empty() ? fmt::format("No target of this version is '{}'", Printable(wanted))
+                      : fmt::format("Several targets of this version are '{}'", Printable(wanted));
+  return InvalidArgument(
+      fmt::format("{}; it has {}. Name one with --target, by its text, its device or its "
+                  "architecture.",
+                  what, known));
 }
 
 Result<int> RunExport(Application& application, const ExportOptions& options) {
@@ -69,6 +73,8 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
     }
   }
   ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
+  ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
+  ATTUNE_ASSIGN_OR_RETURN(const auto mixed, MixedEnvironments(application, golden.entries));
   const bool is_draft = !golden.version.is_approved();
   if (options.json) {
     application.out().Print(Dump({{"folder", options.folder},
@@ -77,6 +83,8 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
                                   {"target", Text(target)},
                                   {"problems", written.problems},
                                   {"left_out", written.left_out},
+                                  {"stale", stale.size()},
+                                  {"mixed", mixed},
                                   {"kernels", written.kernels},
                                   {"sha256", written.sha256}}));
   } else {
@@ -88,7 +96,9 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   for (const std::string& sentence : written.left_out) {
     application.err().Print(Printable(sentence) + "\n");
   }
-  return written.left_out.empty() ? kExitDone : kExitPartly;
+  for (const std::string& sentence : mixed) application.err().Print(Printable(sentence) + "\n");
+  application.err().Print(StaleText(stale, golden.entries.size()));
+  return written.left_out.empty() && stale.empty() ? kExitDone : kExitPartly;
 }
 
 // Whoever serves has no question of two answers.
@@ -126,6 +136,12 @@ Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::strin
   if (const GoldenVersion* withdrawn = FindWithdrawn(versions, opened.version)) {
     return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
                                           withdrawn->name, withdrawn->withdrawn_because));
+  }
+  if (opened.entries.empty()) {
+    return FailedPrecondition(fmt::format(
+        "Golden version '{0}' is empty, so there is nothing to export. 'attune golden add {0} "
+        "--session NAME' fills it.",
+        opened.version.name));
   }
   GoldenForTarget golden;
   ATTUNE_ASSIGN_OR_RETURN(golden.target, TargetOf(opened.entries, part.target));

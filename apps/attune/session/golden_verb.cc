@@ -11,12 +11,12 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/session/golden_validity.h"
 #include "apps/attune/session/golden_verbs.h"
 #include "apps/attune/session/session_choices.h"
 #include "apps/attune/table.h"
 #include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
-#include "attune/session/golden_records.h"
 
 namespace attune {
 namespace {
@@ -118,11 +118,17 @@ Json EntryJson(const GoldenEntry& entry) {
 
 Result<int> RunShow(Application& application, const GoldenOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  ATTUNE_ASSIGN_OR_RETURN(auto stale, ReasonsStale(application, golden.entries));
+  ATTUNE_ASSIGN_OR_RETURN(const auto mixed, MixedEnvironments(application, golden.entries));
   Output& out = application.out();
   if (options.json) {
     Json json = VersionJson(golden.version);
+    json["mixed"] = mixed;
     json["entries"] = Json::array();
-    for (const GoldenEntry& entry : golden.entries) json["entries"].push_back(EntryJson(entry));
+    for (const GoldenEntry& entry : golden.entries) {
+      json["entries"].push_back(EntryJson(entry));
+      json["entries"].back()["stale"] = Printable(stale[entry.id]);
+    }
     out.Print(Dump(json));
     return kExitDone;
   }
@@ -132,15 +138,22 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
                {"caches"},
                {"why"},
                {"session"},
-               {"target", Column::Align::kLeft, Column::Fit::kCut}});
+               {"target", Column::Align::kLeft, Column::Fit::kCut},
+               {"remark", Column::Align::kLeft, Column::Fit::kCut}});
   for (const GoldenEntry& entry : golden.entries) {
-    table.AddRow({Label(entry.problem), Text(entry.candidate), FormatTime(entry.median_ns),
-                  std::string(CacheName(entry)), std::string(Name(entry.reason)),
-                  Printable(entry.session), Text(entry.target)});
+    const auto found = stale.find(entry.id);
+    const bool is_stale = found != stale.end();
+    table.AddRow(
+        {Label(entry.problem), Text(entry.candidate), FormatTime(entry.median_ns),
+         std::string(CacheName(entry)), std::string(Name(entry.reason)), Printable(entry.session),
+         Text(entry.target), is_stale ? "stale: " + Printable(found->second) : std::string()},
+        is_stale ? Colour::kYellow : Colour::kPlain);
   }
   out.Print(fmt::format("{}, {}, {} entries\n", Printable(golden.version.name),
                         StateOf(golden.version), golden.entries.size()));
   if (!table.empty()) out.Print(table.Render(out.screen(), out.width()));
+  out.Flush();
+  for (const std::string& sentence : mixed) application.err().Print(Printable(sentence) + "\n");
   return kExitDone;
 }
 
@@ -148,30 +161,10 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
 struct Additions {
   std::map<std::string, int64_t> taken;  // By Name(GoldenReason).
   int64_t same = 0;
-  int64_t kept = 0;   // What stood stays.
-  int64_t stale = 0;  // Its solver has changed since it was measured.
+  int64_t kept = 0;                         // What stood stays.
+  int64_t stale = 0;                        // Its solver has changed since it was measured.
+  std::vector<std::string> empty_sessions;  // Nothing was decided in them.
 };
-
-// Where and when something was measured.
-struct Evidence {
-  Environment environment;
-  int64_t started_unix_ns = 0;
-};
-
-// Of each of the entries whose set is in the database, by that.
-Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,
-                                                   const std::vector<GoldenEntry>& entries) {
-  std::map<std::string, Evidence> evidence;
-  const auto records = RecordsOf(entries, application.all_records());
-  RecordQuery query;
-  query.with_samples = false;
-  const Status ended = records->Visit(query, [&](const RecordedSet& recorded) {
-    evidence[recorded.set.id] = {recorded.set.environment, recorded.set.started_unix_ns};
-    return Status::Ok();
-  });
-  if (!ended.ok()) return ended;
-  return evidence;
-}
 
 GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason reason) {
   GoldenEntry entry;
@@ -190,140 +183,180 @@ GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason r
   return entry;
 }
 
-// Ok if results of `a` and `b`, which are to stand in one golden version, are of different devices
-// or of one environment.
-Status CheckComparable(const std::string& version, const Session& a, const Session& b) {
-  if (!a.terms.target.has_value() || a.terms.target != b.terms.target) return Status::Ok();
-  const auto differences = DifferencesBetween(a, b);
-  if (differences.empty()) return Status::Ok();
+// What a version would hold, while sessions are added to it.
+struct Draft {
+  GoldenVersion version;
+  std::map<GoldenQuestion, GoldenEntry> standing;
+  std::map<std::string, Evidence> evidence;  // By GoldenEntry::set_id.
+  std::vector<GoldenEntry> taken;            // In order; a later one has the word.
+};
+
+// What of `draft` a result of `session` would be judged against or stand beside although it is of
+// the same device and another environment; null if there is none. What stands for the question
+// alone counts if there is any: its place is taken, whatever the others are.
+Result<const GoldenEntry*> FindIncomparable(const Draft& draft, const GoldenQuestion& question,
+                                            const Session& session, SessionStore& sessions) {
+  const auto same = draft.standing.find(question);
+  std::map<std::string, bool> differs;  // By session.
+  for (const auto& [other, entry] : draft.standing) {
+    if (other.target != question.target || (same != draft.standing.end() && other != question)) {
+      continue;
+    }
+    const auto [known, is_new] = differs.try_emplace(entry.session, false);
+    if (is_new) {
+      ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(entry.session));
+      known->second = !DifferencesBetween(standing, session).empty();
+    }
+    if (known->second) return &entry;
+  }
+  return static_cast<const GoldenEntry*>(nullptr);
+}
+
+Status RefuseToMix(const Draft& draft, const GoldenEntry& entry, const Session& session,
+                   SessionStore& sessions) {
+  ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(entry.session));
   return FailedPrecondition(fmt::format(
       "Nothing was added to golden version '{0}': sessions '{1}' and '{2}' are of one device, {3}, "
       "and of different environments: {4}. Their results are neither compared nor put beside each "
       "other. Measure in one session what '{0}' is to have for this device, or take all of '{2}' "
       "with --force, which is recorded with each result.",
-      version, a.name, b.name, Text(*b.terms.target), fmt::join(differences, "; ")));
+      draft.version.name, standing.name, session.name, Text(entry.target),
+      fmt::join(DifferencesBetween(standing, session), "; ")));
 }
 
-// The same of all that stands.
-Status CheckComparable(const OpenedGolden& golden, const Session& session, SessionStore& sessions) {
-  std::set<std::string> names;
-  for (const GoldenEntry& entry : golden.entries) {
-    if (session.terms.target == entry.target) names.insert(entry.session);
-  }
-  for (const std::string& name : names) {
-    ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(name));
-    ATTUNE_RETURN_IF_ERROR(CheckComparable(golden.version.name, standing, session));
-  }
-  return Status::Ok();
+// What stands is outdated by another solver, and by other code of the same one if that is newer: an
+// older session says nothing against what came after it.
+bool IsValid(const Draft& draft, const GoldenEntry& entry, const SessionChoice& rival,
+             const SolverTable& table) {
+  const SolverId& solver = entry.candidate.solver;
+  const auto found = draft.evidence.find(entry.set_id);
+  const bool is_newer =
+      found == draft.evidence.end() || found->second.started_unix_ns >= rival.started_unix_ns;
+  const Environment code =
+      is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment);
+  return ReasonStale(table, solver, code).empty();
 }
 
-// Before anything is added: all sessions are there, and without --force one environment for each
-// device among them and what stands.
-Status CheckSessions(Application& application, const GoldenOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  std::vector<Session> earlier;
-  for (const std::string& name : options.sessions) {
-    ATTUNE_ASSIGN_OR_RETURN(Session session, application.sessions()->Find(name));
-    if (options.force) continue;
-    ATTUNE_RETURN_IF_ERROR(CheckComparable(golden, session, *application.sessions()));
-    for (const Session& other : earlier) {
-      ATTUNE_RETURN_IF_ERROR(CheckComparable(golden.version.name, other, session));
-    }
-    earlier.push_back(std::move(session));
-  }
-  return Status::Ok();
-}
-
-Status AddSession(Application& application, const GoldenOptions& options, const std::string& name,
+// Without `force`, kFailedPrecondition if environments would mix.
+Status AddSession(Application& application, const Session& session, bool force, Draft& draft,
                   Additions& additions) {
   SessionStore& sessions = *application.sessions();
-  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  ATTUNE_ASSIGN_OR_RETURN(const Session session, sessions.Find(name));
-  // Again, because somebody may have added meanwhile.
-  const Status comparable = CheckComparable(golden, session, sessions);
-  const bool is_mixing = comparable.code() == StatusCode::kFailedPrecondition && options.force;
-  if (!is_mixing) ATTUNE_RETURN_IF_ERROR(comparable);
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
-  ATTUNE_ASSIGN_OR_RETURN(const auto evidence, EvidenceOf(application, golden.entries));
-  // What stands is outdated by another solver, and by other code of the same one if that is newer:
-  // an older session says nothing against what came after it.
-  const auto is_valid = [&](const GoldenEntry& entry, const SessionChoice& rival) {
-    const SolverId& solver = entry.candidate.solver;
-    const auto found = evidence.find(entry.set_id);
-    const bool is_newer =
-        found == evidence.end() || found->second.started_unix_ns >= rival.started_unix_ns;
-    const Environment code =
-        is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment);
-    return ReasonStale(table, solver, code).empty();
-  };
-  std::map<GoldenQuestion, const GoldenEntry*> standing;
-  for (const GoldenEntry& entry : golden.entries) standing[QuestionOf(entry)] = &entry;
+  if (choices.empty()) additions.empty_sessions.push_back(session.name);
+  // All of a session are judged by what stood before it: they do not mix among themselves.
   std::vector<GoldenEntry> taken;
-  for (const auto& [question, found_here] : choices) {
+  for (const auto& [question_here, found_here] : choices) {
     const Choice& choice = found_here.choice;
     const SolverId& solver = choice.candidate.solver;
     if (!ReasonStale(table, solver, CodeOf(solver.name, found_here.environment)).empty()) {
       ++additions.stale;
       continue;
     }
-    const auto found = standing.find({Text(choice.target), question.first, question.second});
-    const GoldenEntry* const stands = found == standing.end() ? nullptr : found->second;
-    const bool may_stand = stands == nullptr || is_valid(*stands, found_here);
-    const GoldenDecision decision = Decide(stands, may_stand, choice, options.force, {});
-    additions.same += decision.verdict == GoldenVerdict::kSame ? 1 : 0;
+    const GoldenQuestion question = {Text(choice.target), question_here.first,
+                                     question_here.second};
+    const auto found = draft.standing.find(question);
+    const GoldenEntry* const stands = found == draft.standing.end() ? nullptr : &found->second;
+    const bool may_stand = stands == nullptr || IsValid(draft, *stands, found_here, table);
+    const GoldenDecision decision = Decide(stands, may_stand, choice, force, {});
+    if (decision.verdict == GoldenVerdict::kSame) {
+      ++additions.same;
+      continue;
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const GoldenEntry* const incomparable,
+                            FindIncomparable(draft, question, session, sessions));
+    if (incomparable != nullptr && !force) {
+      return RefuseToMix(draft, *incomparable, session, sessions);
+    }
     additions.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
     if (decision.verdict != GoldenVerdict::kTake) continue;
     // Beside another environment nothing is new or faster by itself.
-    const GoldenReason reason = is_mixing ? GoldenReason::kForced : decision.reason;
+    const GoldenReason reason = incomparable != nullptr ? GoldenReason::kForced : decision.reason;
     taken.push_back(EntryOf(choice, session, reason));
+    draft.evidence[choice.set_id] = {found_here.environment, found_here.started_unix_ns};
     ++additions.taken[std::string(Name(reason))];
   }
-  // Entries of a base have ids of their own, which are lower.
-  const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
-  return application.golden()->Add(golden.version.id, taken, seen);
+  for (const GoldenEntry& entry : taken) {
+    // As the store will read it, by its evidence.
+    draft.standing.insert_or_assign(QuestionOf(entry), entry);
+    draft.taken.push_back(entry);
+  }
+  return Status::Ok();
 }
 
-Result<int> RunAdd(Application& application, const GoldenOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
-  ATTUNE_RETURN_IF_ERROR(CheckSessions(application, options));
-  Additions additions;
-  for (const std::string& session : options.sessions) {
-    ATTUNE_RETURN_IF_ERROR(AddSession(application, options, session, additions));
-  }
-  if (options.json) {
+void PrintAdditions(Application& application, const Additions& additions, bool as_json) {
+  if (as_json) {
     application.out().Print(Dump({{"taken", additions.taken},
                                   {"same", additions.same},
                                   {"kept", additions.kept},
-                                  {"stale", additions.stale}}));
-    return kExitDone;
+                                  {"stale", additions.stale},
+                                  {"empty_sessions", additions.empty_sessions}}));
+  } else {
+    std::string text;
+    for (const auto& [reason, count] : additions.taken) {
+      text += fmt::format("{} taken ({}), ", count, reason);
+    }
+    text += fmt::format("{} the same, {} not significantly faster than what stands", additions.same,
+                        additions.kept);
+    if (additions.stale > 0) {
+      text +=
+          fmt::format(", {} left out because their solvers have changed since", additions.stale);
+    }
+    application.out().Print(text + ".\n");
   }
-  std::string text;
-  for (const auto& [reason, count] : additions.taken) {
-    text += fmt::format("{} taken ({}), ", count, reason);
+  for (const std::string& session : additions.empty_sessions) {
+    application.err().Print(fmt::format(
+        "Session '{0}' has no results yet; 'attune tune --session {0} --tag TAG' measures some.\n",
+        session));
   }
-  text += fmt::format("{} the same, {} not significantly faster than what stands", additions.same,
-                      additions.kept);
-  if (additions.stale > 0) {
-    text += fmt::format(", {} left out because their solvers have changed since", additions.stale);
+}
+
+// All sessions or none.
+Result<int> RunAdd(Application& application, const GoldenOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  Draft draft;
+  draft.version = golden.version;
+  for (const GoldenEntry& entry : golden.entries) draft.standing[QuestionOf(entry)] = entry;
+  ATTUNE_ASSIGN_OR_RETURN(draft.evidence, EvidenceOf(application, golden.entries));
+  Additions additions;
+  std::set<std::string> seen_sessions;
+  for (const std::string& name : options.sessions) {
+    if (!seen_sessions.insert(name).second) continue;
+    ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(name));
+    ATTUNE_RETURN_IF_ERROR(AddSession(application, session, options.force, draft, additions));
   }
-  application.out().Print(text + ".\n");
-  return kExitDone;
+  // Entries of a base have ids of their own, which are lower.
+  const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
+  ATTUNE_RETURN_IF_ERROR(application.golden()->Add(golden.version.id, draft.taken, seen));
+  if (additions.empty_sessions.size() == seen_sessions.size()) {
+    return FailedPrecondition(fmt::format(
+        "Nothing was added to golden version '{0}': session '{1}' has no results yet; 'attune tune "
+        "--session {1} --tag TAG' measures some.",
+        options.name, additions.empty_sessions.front()));
+  }
+  PrintAdditions(application, additions, options.json);
+  return additions.stale > 0 || !additions.empty_sessions.empty() ? kExitPartly : kExitDone;
 }
 
 Result<int> RunApprove(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
   ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(version.id, UserAtHost()));
+  ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
   if (options.json) {
-    ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion approved, application.golden()->Find(options.name));
-    application.out().Print(Dump(VersionJson(approved)));
-    return kExitDone;
+    Json json = VersionJson(golden.version);
+    json["stale"] = stale.size();
+    application.out().Print(Dump(json));
+  } else {
+    application.out().Print(
+        fmt::format("Golden version '{}' is approved and never changes.\n", version.name));
   }
-  application.out().Print(
-      fmt::format("Golden version '{}' is approved and never changes.\n", version.name));
-  return kExitDone;
+  application.out().Flush();
+  application.err().Print(StaleText(stale, golden.entries.size()));
+  return stale.empty() ? kExitDone : kExitPartly;
 }
 
 Result<int> RunRollback(Application& application, const GoldenOptions& options) {

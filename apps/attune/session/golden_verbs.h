@@ -35,7 +35,7 @@ struct GoldenPart {
 CLI::Option* AddGoldenCacheOption(CLI::App& verb, std::string& cache);
 
 // kInvalidArgument lists what there is where `part` means nothing or several;
-// kFailedPrecondition for a version that was rolled back.
+// kFailedPrecondition for a version that was rolled back or is empty.
 Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::string& name,
                                       const GoldenPart& part);
 

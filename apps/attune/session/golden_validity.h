@@ -1,0 +1,40 @@
+// What has become of entries of golden versions since they were measured.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/attune/application.h"
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+#include "attune/session/golden.h"
+
+namespace attune {
+
+// Where and when something was measured.
+struct Evidence {
+  Environment environment;
+  int64_t started_unix_ns = 0;
+};
+
+// Of each of the entries whose set is in the database, by that. REQUIRES: a store is open.
+Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,
+                                                   const std::vector<GoldenEntry>& entries);
+
+// Why the entries that are stale are, a sentence, by their ids: the newest table of solvers of
+// their session says so, or that of a session of the same device and environment that was made
+// after they were measured. REQUIRES: a store is open.
+Result<std::map<int64_t, std::string>> ReasonsStale(Application& application,
+                                                    const std::vector<GoldenEntry>& entries);
+
+// A sentence for each environment beyond the first that entries of one target are of; empty if
+// none are mixed. REQUIRES: a store is open.
+Result<std::vector<std::string>> MixedEnvironments(Application& application,
+                                                   const std::vector<GoldenEntry>& entries);
+
+// "2 of 5 entries are stale: ..." with what to do; empty if none is.
+std::string StaleText(const std::map<int64_t, std::string>& stale, size_t entries);
+
+}  // namespace attune
