@@ -46,6 +46,14 @@ std::string_view TakeWord(std::string_view& text, std::initializer_list<std::str
   return {};
 }
 
+bool BeginsAsGpu(std::string_view base) {
+  constexpr std::string_view kFamily = "gfx";
+  return base.size() >= kFamily.size() &&
+         std::equal(kFamily.begin(), kFamily.end(), base.begin(), [](char expected, char c) {
+           return c == expected || c == expected - 'a' + 'A';
+         });
+}
+
 bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 // "gfx" and the digits of the architecture: four from gfx10 on, three before.
@@ -87,6 +95,7 @@ void ReadStem(std::string_view stem, FileName& name) {
   // Kernels may be of every GPU of an architecture.
   const bool is_arch = name.kind == DatabaseKind::kKernelDb && ArchOf(base) == base;
   if (is_arch || ParseTargetName(base).ok()) name.target = base;
+  if (BeginsAsGpu(base)) name.claimed_gpu = base;
 }
 
 }  // namespace
@@ -110,7 +119,7 @@ Result<FileName> ParseFileName(const std::filesystem::path& path) {
         "read.",
         Quoted(text)));
   }
-  FileName name{ending->kind, ending->storage, {}, ending->text.starts_with(".cd.")};
+  FileName name{ending->kind, ending->storage, {}, {}, ending->text.starts_with(".cd.")};
   ReadStem(stem, name);
   return name;
 }

@@ -21,6 +21,9 @@ struct FileName {
   // "gfx906_60", as ParseTargetName takes it; "gfx906" for kernels of all GPUs of an architecture.
   // Empty where the name tells of none, as "miopen.db", which had all GPUs in it until 2021.
   std::string target;
+  // What stands where the GPU does, if it begins as one, in letters of any case: `target`, or what
+  // is mistyped or no name of a GPU ("gfx906_6O"). Empty where the name tells of none.
+  std::string claimed_gpu;
   // A perf-db under the keys of a find-db, as text until 2020.
   bool has_find_keys = false;
 };

@@ -43,6 +43,20 @@ TEST(FileNameTest, TheOldestTextsOfPerfDbsHaveTheKeysOfAFindDb) {
   EXPECT_FALSE(ParseFileName("gfx900_64.db")->has_find_keys);
 }
 
+TEST(FileNameTest, WhatBeginsAsAGpuClaimsToBeOne) {
+  const auto claimed = [](const char* path) { return ParseFileName(path)->claimed_gpu; };
+
+  EXPECT_EQ(claimed("gfx906_60.HIP.fdb.txt"), "gfx906_60");
+  EXPECT_EQ(claimed("gfx906_6O.HIP.fdb.txt"), "gfx906_6O");
+  EXPECT_EQ(claimed("old/GFX1030_36.new.fdb.txt"), "GFX1030_36");
+  EXPECT_EQ(claimed("gfx1030_36_xnack.db"), "gfx1030_36_xnack");
+  EXPECT_EQ(claimed("gfx906_60_1.0.0.udb"), "gfx906_60");
+  EXPECT_EQ(claimed("gFx.kdb"), "gFx");
+  EXPECT_EQ(claimed("gfx906_60/all.HIP.fdb.txt"), "");
+  EXPECT_EQ(claimed("gf.db"), "");
+  EXPECT_EQ(claimed("miopen.db"), "");
+}
+
 TEST(FileNameTest, OtherNamesAreRefusedWithThoseThatThereAre) {
   for (const char* path : {"", "/", "gfx906_60.HIP.fdb", "gfx906_60.txt", "fdb.txt", "results.csv",
                            "gfx906_60.HIP.fdb.txt.gz", "gfx906_60.HIP.FDB.TXT", "a\xff.csv"}) {

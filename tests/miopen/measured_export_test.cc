@@ -337,6 +337,16 @@ TEST_F(MeasuredExportTest, TheNameOfTheFileHasToFit) {
   EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx90668.HIP.fdb.txt")),
               HasSubstr("a database of 104 compute units, and session 'may' is of 60: its name "
                         "would begin with gfx906_60"));
+  for (const char* mistyped :
+       {"gfx906_6O", "gfx906_99", "GFX906_60", "gfx906_60_xnack", "gfx906", "gfx_all"}) {
+    EXPECT_THAT(
+        message("--session may --find-db -o " + FileNamed(mistyped + std::string(".fdb.txt"))),
+        HasSubstr("begins as that of a GPU, and '" + std::string(mistyped) + "' is none"));
+  }
+  EXPECT_THAT(message("--session may --find-db -o " + FileNamed("gfx906_xnack_60.fdb.txt")),
+              HasSubstr("a database of gfx906_xnack, and session 'may' is of gfx906:sramecc-"));
+  EXPECT_EQ(message("--session may --find-db -o " + FileNamed("gfx906_nosramecc_60.fdb.txt")), "");
+  EXPECT_EQ(message("--session may --find-db -o " + FileNamed("all.fdb.txt")), "");
   EXPECT_THAT(message("--session may --perf-db -o " + FileNamed("gfx906_60.pdb.txt")),
               HasSubstr("is no name of a database"));
   EXPECT_THAT(message("--session may --perf-db --schema 1.0.0 -o " + FileNamed("gfx906_60.db.txt")),

@@ -44,17 +44,42 @@ Status ConvertKernels(const ConvertOptions& options) {
   return writer->Commit();
 }
 
-Status CheckOutputKind(const Database& database, const std::string& file) {
+// Of which GPU what is written is: --target, else what the rows or the name of the input say.
+// kInvalidArgument where the name says another one than --target.
+Result<std::string> GpuOf(const Database& database, const std::string& target) {
+  const std::string& named = database.name.target;
+  const PerfTables* const tables = database.perf_tables();
+  if (tables != nullptr && tables->schema == PerfSchema::kOneForAll) {
+    return target.empty() && tables->targets.size() == 1 ? tables->targets.front().target : target;
+  }
+  if (target.empty() || named.empty()) return target.empty() ? named : target;
+  ATTUNE_RETURN_IF_ERROR(CheckGpu(database.name, database.path.string(), {"--target", target}));
+  return target;
+}
+
+// The name of the output, of the same kind and the same GPU as the input.
+Status CheckOutput(const Database& database, const ConvertOptions& options) {
+  const std::string& file = options.form.file;
+  const std::string input = database.path.string();
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
-  if (name.kind == database.name.kind) return Status::Ok();
-  return InvalidArgument(fmt::format("'{}' is a {} and cannot become '{}', the name of a {}.",
-                                     database.path.string(), Name(database.name.kind), file,
-                                     Name(name.kind)));
+  if (name.kind != database.name.kind) {
+    return InvalidArgument(fmt::format("'{}' is a {} and cannot become '{}', the name of a {}.",
+                                       input, Name(database.name.kind), file, Name(name.kind)));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::string gpu, GpuOf(database, options.target));
+  ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {fmt::format("'{}'", input), gpu}));
+  const PerfTables* const tables = database.perf_tables();
+  const bool is_of_several = tables != nullptr && tables->targets.size() > 1;
+  if (!is_of_several || !options.target.empty() || name.target.empty()) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "'{}' is the name of a database of {}, and '{}' is of {} GPUs. --target takes one of them "
+      "out.",
+      file, name.target, input, tables->targets.size()));
 }
 
 Result<int> RunConvert(Application& application, const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
-  ATTUNE_RETURN_IF_ERROR(CheckOutputKind(database, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(CheckOutput(database, options));
   int64_t without_room = 0;
   if (const FindDb* db = database.find_db()) {
     // The form that MIOpen writes today, where nothing else was asked for.

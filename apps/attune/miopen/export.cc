@@ -78,39 +78,40 @@ Result<FileName> CheckedName(const ExportOptions& options) {
   return name;
 }
 
-Status AnotherGpu(const ExportOptions& options, const std::string& named, const std::string& is) {
-  return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.",
-                                     options.form.file, named, SourceText(options), is));
-}
-
-// Of which GPU the file is, where its name tells, against what was imported for --target. Kernels
-// may be of a whole architecture on either side.
+// Of which GPU the file is, where its name tells, against what was imported for --target.
 Status CheckImportedOutput(const ExportOptions& options) {
   if (options.is_to_screen()) return CheckScreen(options);
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
-  if (name.target.empty() || name.target == options.target) return Status::Ok();
-  const auto arch_of = [](const std::string& target) {
-    const auto gpu = ParseTargetName(target);
-    return gpu.ok() ? gpu->arch : target;
-  };
-  if (options.kernel_db && arch_of(name.target) == arch_of(options.target)) return Status::Ok();
-  return AnotherGpu(options, name.target, options.target);
+  return CheckGpu(name, options.form.file, {SourceText(options), options.target});
+}
+
+// Whether an architecture as devices have it, "gfx906:sramecc-:xnack+", has what the name of a
+// database says of it. Names without a word about features are of all of them.
+bool HasFeatures(const std::string& arch, const std::string& features) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"_sramecc", ":sramecc+"}, {"_nosramecc", ":sramecc-"}, {"_xnack", ":xnack+"}};
+  return std::all_of(std::begin(kWords), std::end(kWords), [&](const auto& word) {
+    return features.find(word.first) == features.npos || arch.find(word.second) != arch.npos;
+  });
 }
 
 // The same of what was measured, whose architecture and compute units are known.
 Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& measured) {
   if (options.is_to_screen()) return CheckScreen(options);
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, CheckedName(options));
-  const auto gpu = ParseTargetName(name.target);
-  if (!gpu.ok()) return Status::Ok();
-  if (gpu->arch != measured.arch.substr(0, measured.arch.find(':'))) {
-    return AnotherGpu(options, gpu->arch, measured.arch);
+  ATTUNE_RETURN_IF_ERROR(CheckClaimedGpu(name, options.form.file));
+  if (name.target.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const GpuName gpu, ParseTargetName(name.target));
+  const std::string source = SourceText(options);
+  if (gpu.arch != measured.arch.substr(0, measured.arch.find(':')) ||
+      !HasFeatures(measured.arch, gpu.features)) {
+    return AnotherGpu(options.form.file, gpu.arch + gpu.features, {source, measured.arch});
   }
   const int units = measured.target.has_value() ? measured.target->compute_units : 0;
-  if (units <= 0 || units == gpu->compute_units) return Status::Ok();
-  return AnotherGpu(options, fmt::format("{} compute units", gpu->compute_units),
-                    fmt::format("{}: its name would begin with {}", units,
-                                TargetName({gpu->arch, gpu->features, units})));
+  if (units <= 0 || units == gpu.compute_units) return Status::Ok();
+  const std::string expected = TargetName({gpu.arch, gpu.features, units});
+  return AnotherGpu(options.form.file, fmt::format("{} compute units", gpu.compute_units),
+                    {source, fmt::format("{}: its name would begin with {}", units, expected)});
 }
 
 // Files of one kind for the target, oldest first. kNotFound if there is none.

@@ -147,17 +147,20 @@ Result<Outcome> MergeKernels(const MergeOptions& options) {
 Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
+  ATTUNE_RETURN_IF_ERROR(CheckClaimedGpu(output, options.form.file));
+  const auto told = std::find_if(databases.begin(), databases.end(),
+                                 [](const Database& each) { return !each.name.target.empty(); });
   const auto check = [&](const FileName& name, const std::string& file) -> Status {
     if (name.kind != first.kind) {
       return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
                                          options.files.front(), Name(first.kind), file,
                                          Name(name.kind)));
     }
-    if (name.target.empty() || first.target.empty() || name.target == first.target) {
+    if (told == databases.end() || name.target.empty() || name.target == told->name.target) {
       return Status::Ok();
     }
     return InvalidArgument(fmt::format("'{}' is of {} and '{}' of {}: merge databases of one GPU.",
-                                       options.files.front(), first.target, file, name.target));
+                                       told->path.string(), told->name.target, file, name.target));
   };
   for (const Database& database : databases) {
     ATTUNE_RETURN_IF_ERROR(check(database.name, database.path.string()));

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/miopen/file_name.h"
 
 namespace attune::miopen {
 namespace {
@@ -29,7 +28,7 @@ Status WritePerfText(const PerfTables& tables, const OutputForm& form) {
 // What the name of the file says of a perf-db.
 Result<FileName> NameOf(const OutputForm& form) {
   if (form.screen != nullptr && form.file == kStandardOutput) {
-    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, false};
+    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, {}, false};
   }
   return ParseFileName(form.file);
 }
@@ -50,7 +49,41 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
   return Status::Ok();
 }
 
+// The architecture of a GPU, and of kernels for all of its GPUs.
+std::string ArchOf(const std::string& target) {
+  const auto gpu = ParseTargetName(target);
+  return gpu.ok() ? gpu->arch : target;
+}
+
 }  // namespace
+
+Status CheckClaimedGpu(const FileName& name, const std::string& file) {
+  if (name.claimed_gpu.empty() || !name.target.empty()) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "The name of '{}' begins as that of a GPU, and '{}' is none, so that MIOpen would never read "
+      "it. GPUs are named gfx906_60 for up to 64 compute units in decimal, and gfx90a68 for more "
+      "(104) in hexadecimal; kernels also gfx906.",
+      file, name.claimed_gpu));
+}
+
+Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu& written) {
+  ATTUNE_RETURN_IF_ERROR(CheckClaimedGpu(name, file));
+  if (name.target.empty() || written.target.empty() || name.target == written.target) {
+    return Status::Ok();
+  }
+  const bool is_of_kernels = name.kind == DatabaseKind::kKernelDb;
+  const bool is_whole_arch =
+      ArchOf(name.target) == name.target || ArchOf(written.target) == written.target;
+  if (is_of_kernels && is_whole_arch && ArchOf(name.target) == ArchOf(written.target)) {
+    return Status::Ok();
+  }
+  return AnotherGpu(file, name.target, written);
+}
+
+Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written) {
+  return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.", file,
+                                     named, written.source, written.target));
+}
 
 Generation GenerationFor(const OutputForm& form, const FindDb& db) {
   if (form.generation.has_value()) {

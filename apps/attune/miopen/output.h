@@ -8,6 +8,7 @@
 
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
+#include "attune/miopen/file_name.h"
 #include "attune/miopen/find_db.h"
 #include "attune/miopen/perf_db.h"
 #include "storage/miopen/perf_tables.h"
@@ -23,6 +24,20 @@ struct OutputForm {
   std::optional<int> generation;  // --generation, of find-dbs.
   std::string schema = "1.1.0";   // --schema, of perf-dbs in SQLite.
 };
+
+// What a database is of that is to be written.
+struct WrittenGpu {
+  std::string source;  // "what was imported", "'gfx906_60.db'".
+  std::string target;  // "gfx906_60"; empty where nothing tells.
+};
+
+// kInvalidArgument for a name that begins as that of a GPU and is none, as "gfx906_6O.HIP.fdb.txt".
+Status CheckClaimedGpu(const FileName& name, const std::string& file);
+// The same, and for the name of another GPU than what is written is of: MIOpen takes it so. A name
+// that tells of no GPU is any GPU's. Kernels may be of a whole architecture on either side.
+Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu& written);
+// What both say of that: `file` is of `named`, and what is written of `written`.
+Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);
 
 // The generation that was asked for, else that of `db`: 2 if any of its items is.
 Generation GenerationFor(const OutputForm& form, const FindDb& db);
