@@ -81,6 +81,7 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(database, options));
   int64_t without_room = 0;
+  int64_t unused_configs = 0;
   if (const FindDb* db = database.find_db()) {
     // The form that MIOpen writes today, where nothing else was asked for.
     OutputForm form = options.form;
@@ -91,15 +92,22 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
   } else {
     ATTUNE_ASSIGN_OR_RETURN(PerfTables tables,
                             Selected(*database.perf_tables(), database, options.target));
-    ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+    // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
+    const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
+    const auto found = static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig));
+    ATTUNE_ASSIGN_OR_RETURN(unused_configs, WritePerfDb(std::move(tables), options.form));
+    if (is_for_all) unused_configs = found;
   }
   bool left_out = ReportLeftOut(database, application);
+  left_out = ReportConfigs(static_cast<uint64_t>(unused_configs), application.err()) || left_out;
   if (without_room > 0) {
     left_out = true;
     application.err().Print(fmt::format("Left out: {} results: {}\n", without_room, kNoRoom));
   }
-  Json json = {
-      {"file", options.file}, {"output", options.form.file}, {"without_room", without_room}};
+  Json json = {{"file", options.file},
+               {"output", options.form.file},
+               {"without_room", without_room},
+               {"unused_configs", unused_configs}};
   json.update(FindingsJson(database.findings));
   application.out().Print(options.json
                               ? Dump(json)
@@ -118,9 +126,9 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune miopen convert tests/data/miopen/gfx906_60.HIP.fdb.txt --generation 2 -o "
       "/tmp/gfx906_60.HIP.fdb.txt\n"
       "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt\n\n"
-      "Exit status: 0, or 3 if something was left out: what could not be read, or what generation "
-      "1 "
-      "has no room for.");
+      "Exit status: 0, or 3 if something was left out: what could not be read, or what the "
+      "form has no room\nfor: generation 1 for all but the best, a text for configurations without "
+      "parameters.");
   verb->add_option("file", options->file, "A database, told by its name")
       ->required()
       ->type_name("FILE");

@@ -191,7 +191,7 @@ Result<size_t> ExportPerfDb(ImportStore& imports, const std::vector<ImportedFile
   ATTUNE_ASSIGN_OR_RETURN(PerfDb db, NewestPerfDb(imports, files));
   const size_t count = db.records.size();
   tables.targets.push_back({options.target, std::move(db)});
-  ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+  ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form).status());
   return count;
 }
 
@@ -265,7 +265,7 @@ Result<size_t> WriteMeasured(const ExportOptions& options, const MeasuredResults
     PerfTables tables;
     tables.targets.push_back({"", PerfDbOf(measured.results, left_out)});
     const size_t count = tables.targets.front().db.records.size();
-    if (count > 0) ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+    if (count > 0) ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form).status());
     return count;
   }
   const FindDb db = FindDbOf(measured.results, left_out);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/miopen/miopen_verbs.h"
+#include "apps/attune/miopen/output.h"
 #include "attune/base/user_at_host.h"
 #include "attune/miopen/bzip2.h"
 #include "attune/miopen/import_lines.h"
@@ -155,15 +156,18 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
   Importer importer(*imports);
   std::vector<Database> databases;
   bool left_out = false;
+  uint64_t unused_configs = 0;
   for (const std::string& file : options.files) {
     ATTUNE_ASSIGN_OR_RETURN(Database database, ReadDatabase(file));
     const std::string& target = options.target.empty() ? database.name.target : options.target;
     ATTUNE_RETURN_IF_ERROR(importer.Import(database, target));
     left_out = ReportLeftOut(database, application) || left_out;
+    unused_configs += database.findings.count(FindingKind::kUnusedConfig);
     // What was read is needed no more, and may be large.
     database.content = FindDb();
     databases.push_back(std::move(database));
   }
+  left_out = ReportConfigs(unused_configs, application.err()) || left_out;
   if (options.json) {
     application.out().Print(Dump(ImportJson(importer.imported(), databases)));
   } else {
@@ -182,7 +186,8 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       "tests/data/miopen/gfx906_60.db\n"
       "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 32 -c 64 -H 56 -W 56 -k 64 "
       "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
-      "Exit status: 0, or 3 if something could not be believed and was left out.");
+      "Exit status: 0, or 3 if something could not be believed, or has no parameters, and was left "
+      "out.");
   verb->add_option("files", options->files,
                    "Databases, told by their names; also packed, as NAME.bz2")
       ->required()

@@ -28,6 +28,7 @@ struct Outcome {
   uint64_t records = 0;
   std::vector<uint64_t> taken;         // Items from each of the files.
   std::vector<std::string> conflicts;  // A sentence for each.
+  int64_t unused_configs = 0;          // Left out.
   std::string provenance;              // CSV: key, solver or name, file.
 };
 
@@ -64,7 +65,9 @@ Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const Merge
   const MergedFindDb merged = Merge(sources, generation);
   // Of what the generation has no room for, the fastest was taken: that is what merging is.
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form).status());
-  Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(sources.size()), {}, {}};
+  Outcome outcome;
+  outcome.records = merged.db.records.size();
+  outcome.taken.resize(sources.size());
   AddSources(merged, options, outcome);
   return outcome;
 }
@@ -98,7 +101,9 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
     sources.push_back({&dbs[i], times.empty() ? nullptr : times[i].find_db()});
   }
   MergedPerfDb merged = Merge(sources);
-  Outcome outcome{merged.db.records.size(), std::vector<uint64_t>(dbs.size()), {}, {}};
+  Outcome outcome;
+  outcome.records = merged.db.records.size();
+  outcome.taken.resize(dbs.size());
   AddSources(merged, options, outcome);
   for (const PerfConflict& conflict : merged.conflicts) {
     outcome.conflicts.push_back(fmt::format(
@@ -108,7 +113,8 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
   }
   PerfTables tables;
   tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
-  ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form));
+  ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
+  outcome.records -= static_cast<uint64_t>(outcome.unused_configs);
   return outcome;
 }
 
@@ -205,12 +211,15 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
     ATTUNE_RETURN_IF_ERROR(
         WriteResult(application, options.provenance, "key,solver,file\n" + outcome.provenance));
   }
+  left_out =
+      ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), application.err()) || left_out;
   if (options.json) {
     application.out().Print(Dump({{"output", options.form.file},
                                   {"records", outcome.records},
                                   {"files", options.files},
                                   {"taken", outcome.taken},
-                                  {"conflicts", outcome.conflicts}}));
+                                  {"conflicts", outcome.conflicts},
+                                  {"unused_configs", outcome.unused_configs}}));
   } else {
     PrintOutcome(outcome, options, application);
   }
@@ -221,11 +230,12 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
 
 void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
   auto options = std::make_shared<MergeOptions>();
-  CLI::App* verb =
-      AddVerb(miopen, "merge", "Make one database of several of a kind, the fastest of each",
-              "  attune miopen merge mine/gfx906_60.HIP.fdb.txt theirs/gfx906_60.HIP.fdb.txt -o "
-              "gfx906_60.HIP.fdb.txt --provenance from.csv\n\n"
-              "Exit status: 0, or 3 if something could not be read and was left out.");
+  CLI::App* verb = AddVerb(
+      miopen, "merge", "Make one database of several of a kind, the fastest of each",
+      "  attune miopen merge mine/gfx906_60.HIP.fdb.txt theirs/gfx906_60.HIP.fdb.txt -o "
+      "gfx906_60.HIP.fdb.txt --provenance from.csv\n\n"
+      "Exit status: 0, or 3 if something could not be read, or has no room in the output, and was "
+      "left out.");
   verb->add_option("files", options->files, "Databases of one kind, told by their names")
       ->required()
       ->type_name("FILE");

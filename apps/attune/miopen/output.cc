@@ -109,7 +109,7 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const Outpu
   return left_out;
 }
 
-Status WritePerfDb(PerfTables tables, const OutputForm& form) {
+Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, NameOf(form));
   if (name.kind != DatabaseKind::kPerfDb) {
     return InvalidArgument(fmt::format(
@@ -120,10 +120,22 @@ Status WritePerfDb(PerfTables tables, const OutputForm& form) {
     ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));
     if (target.target.empty()) target.target = name.target;
   }
-  if (name.storage == Storage::kText) return WritePerfText(tables, form);
+  if (name.storage == Storage::kText) {
+    ATTUNE_RETURN_IF_ERROR(WritePerfText(tables, form));
+    const std::vector<PerfRecord>& records = tables.targets.front().db.records;
+    return std::count_if(records.begin(), records.end(),
+                         [](const PerfRecord& record) { return record.items.empty(); });
+  }
   tables.schema = form.schema == "1.0.0" ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
   ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
-  return WritePerfTables(form.file, tables);
+  ATTUNE_RETURN_IF_ERROR(WritePerfTables(form.file, tables));
+  return int64_t{0};
+}
+
+bool ReportConfigs(uint64_t left_out, Output& err) {
+  if (left_out == 0) return false;
+  err.Print(fmt::format("Left out: {} configurations: {}\n", left_out, kNoParameters));
+  return true;
 }
 
 }  // namespace attune::miopen

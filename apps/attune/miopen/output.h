@@ -49,8 +49,15 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const Outpu
 inline constexpr std::string_view kNoRoom =
     "Generation 1 has the best solver of each algorithm alone.";
 
-// SQLite or text by the name of the file, text on standard output. kInvalidArgument where the name
-// is none of a perf-db, and for several GPUs in a form that takes one.
-Status WritePerfDb(PerfTables tables, const OutputForm& form);
+// SQLite or text by the name of the file, text on standard output. How many configurations without
+// parameters that has no room for: a text has none. kInvalidArgument where the name is none of a
+// perf-db, and for several GPUs in a form that takes one.
+Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form);
+// The sentence about that.
+inline constexpr std::string_view kNoParameters =
+    "They have no parameters. Only tables keep such, those of version 1.0.0 for no GPU.";
+// Prints how many configurations were left out, with that sentence, on the error stream; nothing of
+// none. Returns whether there are any.
+bool ReportConfigs(uint64_t left_out, Output& err);
 
 }  // namespace attune::miopen
