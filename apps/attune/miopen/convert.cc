@@ -80,6 +80,7 @@ Status CheckOutput(const Database& database, const ConvertOptions& options) {
 Result<int> RunConvert(Application& application, const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(database, options));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.form.file, {&options.file, 1}));
   int64_t without_room = 0;
   int64_t unused_configs = 0;
   if (const FindDb* db = database.find_db()) {

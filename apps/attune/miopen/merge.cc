@@ -1,7 +1,9 @@
 // attune miopen merge: several databases of a kind as one, the fastest of each.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -174,8 +176,26 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
   return check(output, options.form.file);
 }
 
+// Nothing that is read is written, and --provenance goes into a file of its own.
+Status CheckOutputs(const MergeOptions& options) {
+  for (const std::string& output : {options.form.file, options.provenance}) {
+    ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.files));
+    ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.times));
+  }
+  std::error_code ignored;
+  const bool is_one_file =
+      options.form.file == options.provenance ||
+      std::filesystem::equivalent(options.form.file, options.provenance, ignored);
+  if (!is_one_file) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("'{}' cannot be both the merged database and its --provenance: name another file "
+                  "for one of them.",
+                  options.provenance));
+}
+
 Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckAlike(databases, options));
+  ATTUNE_RETURN_IF_ERROR(CheckOutputs(options));
   const DatabaseKind kind = databases.front().name.kind;
   if (kind == DatabaseKind::kFindDb) return MergeFindDbs(databases, options);
   if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(databases, options);

@@ -1,6 +1,8 @@
 #include "apps/attune/miopen/output.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,6 +85,19 @@ Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu&
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written) {
   return InvalidArgument(fmt::format("'{}' is the name of a database of {}, and {} is of {}.", file,
                                      named, written.source, written.target));
+}
+
+Status CheckNoInput(const std::string& output, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    // By device and inode. What is not there yet is no input.
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(input, output, ignored)) continue;
+    return InvalidArgument(
+        fmt::format("'{}' is the same file as '{}', which is read and would be replaced. Name "
+                    "another output, and move it over that file when it is what you want.",
+                    output, input));
+  }
+  return Status::Ok();
 }
 
 Generation GenerationFor(const OutputForm& form, const FindDb& db) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,10 @@ Status CheckClaimedGpu(const FileName& name, const std::string& file);
 Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu& written);
 // What both say of that: `file` is of `named`, and what is written of `written`.
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);
+
+// kInvalidArgument if `output` is the same file as one of `inputs`, by whatever name: what was read
+// would be lost without a word.
+Status CheckNoInput(const std::string& output, std::span<const std::string> inputs);
 
 // The generation that was asked for, else that of `db`: 2 if any of its items is.
 Generation GenerationFor(const OutputForm& form, const FindDb& db);
