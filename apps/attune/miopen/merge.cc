@@ -9,6 +9,7 @@
 
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
+#include "attune/base/file.h"
 #include "attune/miopen/merge.h"
 #include "storage/miopen/kernel_table.h"
 
@@ -22,6 +23,7 @@ struct MergeOptions {
   OutputForm form;
   std::vector<std::string> times;
   std::string provenance;
+  Output* screen = nullptr;  // For --provenance -.
   bool json = false;
 };
 
@@ -60,17 +62,34 @@ void AddSources(const Merged& merged, const MergeOptions& options, Outcome& outc
   }
 }
 
+// Before the merged database, which therefore is not there if this fails.
+Status WriteProvenance(const Outcome& outcome, const MergeOptions& options) {
+  if (options.provenance.empty()) return Status::Ok();
+  const std::string content = "key,solver,file\n" + outcome.provenance;
+  if (options.provenance == kStandardOutput) {
+    options.screen->Print(content);
+    return Status::Ok();
+  }
+  const Status written = WriteFileAtomically(options.provenance, content);
+  if (written.ok()) return written;
+  return Status(written.code(),
+                fmt::format("{} After --provenance goes a file in a folder that exists and may be "
+                            "written to, or - for standard output. '{}' was not written either.",
+                            written.message(), options.form.file));
+}
+
 Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const MergeOptions& options) {
   std::vector<const FindDb*> sources;
   for (const Database& database : databases) sources.push_back(database.find_db());
   const Generation generation = GenerationFor(options.form, *sources.front());
   const MergedFindDb merged = Merge(sources, generation);
-  // Of what the generation has no room for, the fastest was taken: that is what merging is.
-  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form).status());
   Outcome outcome;
   outcome.records = merged.db.records.size();
   outcome.taken.resize(sources.size());
   AddSources(merged, options, outcome);
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
+  // Of what the generation has no room for, the fastest was taken: that is what merging is.
+  ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form).status());
   return outcome;
 }
 
@@ -113,6 +132,7 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
         options.files[conflict.taken], conflict.by_time ? "is no slower" : "stands first",
         options.files[conflict.left]));
   }
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
   PerfTables tables;
   tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
   ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
@@ -146,6 +166,7 @@ Result<Outcome> MergeKernels(const MergeOptions& options) {
     ATTUNE_RETURN_IF_ERROR(ReadKernels(options.files[i], ignored, add));
   }
   outcome.records = owners.size();
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
   ATTUNE_RETURN_IF_ERROR(writer->Commit());
   return outcome;
 }
@@ -219,7 +240,8 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Applicati
   out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
-Result<int> RunMerge(Application& application, const MergeOptions& options) {
+Result<int> RunMerge(Application& application, MergeOptions options) {
+  options.screen = &application.out();
   std::vector<Database> databases;
   bool left_out = false;
   for (const std::string& file : options.files) {
@@ -227,10 +249,6 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
     left_out = ReportLeftOut(databases.back(), application) || left_out;
   }
   ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(databases, options));
-  if (!options.provenance.empty()) {
-    ATTUNE_RETURN_IF_ERROR(
-        WriteResult(application, options.provenance, "key,solver,file\n" + outcome.provenance));
-  }
   left_out =
       ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), application.err()) || left_out;
   if (options.json) {
