@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,6 +92,11 @@ std::optional<std::string_view> SqliteStatement::Blob(int column) const {
 Result<SqliteFile> SqliteFile::OpenToRead(const std::filesystem::path& path) {
   SqliteFile file(path);
   if (::access(path.c_str(), R_OK) != 0) return SystemError("read", path);
+  // SQLite calls it a disk I/O error.
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+    return SystemError("read", path);
+  }
   ATTUNE_RETURN_IF_ERROR(IsPacked(path) ? file.OpenUnpacked(path)
                                         : file.Open(path, SQLITE_OPEN_READONLY));
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);

@@ -1,12 +1,18 @@
 // attune miopen import: databases as they are, into the database of attune.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
+#include "attune/base/file.h"
 #include "attune/base/user_at_host.h"
 #include "attune/miopen/bzip2.h"
 #include "attune/miopen/import_lines.h"
@@ -84,15 +90,18 @@ class Importer {
     const bool was_known = std::any_of(known.begin(), known.end(), [&](const ImportedFile& each) {
       return each.kind == file.kind && each.target == target && each.content == content_;
     });
-    imported_.push_back({path_.string(), kind, target, 0, was_known});
-    if (was_known) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(id_, imports_.Begin(file));
-    ATTUNE_RETURN_IF_ERROR(append());
-    return imports_.Finish(id_);
+    records_ = 0;
+    if (!was_known) {
+      ATTUNE_ASSIGN_OR_RETURN(id_, imports_.Begin(file));
+      ATTUNE_RETURN_IF_ERROR(append());
+      ATTUNE_RETURN_IF_ERROR(imports_.Finish(id_));
+    }
+    imported_.push_back({path_.string(), kind, target, records_, was_known});
+    return Status::Ok();
   }
 
   Status AppendAll(std::span<const ImportedLine> lines) {
-    imported_.back().records = static_cast<int64_t>(lines.size());
+    records_ = static_cast<int64_t>(lines.size());
     for (size_t begin = 0; begin < lines.size(); begin += kLinesAtOnce) {
       const size_t count = std::min(kLinesAtOnce, lines.size() - begin);
       ATTUNE_RETURN_IF_ERROR(imports_.Append(id_, lines.subspan(begin, count)));
@@ -103,14 +112,11 @@ class Importer {
   // Those that are what their hash says.
   Status AppendKernels(const std::filesystem::path& path) {
     Findings reported_before;
-    int64_t count = 0;
-    ATTUNE_RETURN_IF_ERROR(ReadKernels(path, reported_before, [&](const KernelRow& row) -> Status {
+    return ReadKernels(path, reported_before, [&](const KernelRow& row) -> Status {
       if (!CodeOf(row).ok()) return Status::Ok();
-      ++count;
+      ++records_;
       return imports_.Append(id_, LinesOf(row));
-    }));
-    imported_.back().records = count;
-    return Status::Ok();
+    });
   }
 
   static constexpr size_t kLargestImport = size_t{4} << 30;
@@ -119,7 +125,8 @@ class Importer {
   std::filesystem::path path_;
   Fingerprint content_;
   int64_t id_ = 0;
-  std::vector<Imported> imported_;
+  int64_t records_ = 0;
+  std::vector<Imported> imported_;  // Whole ones.
 };
 
 Json ImportJson(const std::vector<Imported>& imported, const std::vector<Database>& databases) {
@@ -151,10 +158,23 @@ void PrintImported(const std::vector<Imported>& imported, Output& out) {
   }
 }
 
-Result<int> RunImport(Application& application, const ImportOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
-  Importer importer(*imports);
-  std::vector<Database> databases;
+// Every file's name, and that it is one and may be read, before the first is imported.
+Status CheckFiles(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    ATTUNE_RETURN_IF_ERROR(ParseFileName(file).status());
+    // Not opened: whoever writes into a pipe would see its reader go.
+    if (::access(file.c_str(), R_OK) != 0) return SystemError("open", file);
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(file, ignored)) continue;
+    errno = EISDIR;
+    return SystemError("read", file);
+  }
+  return Status::Ok();
+}
+
+// One file after another; `databases` gets what was found in each.
+Result<bool> ImportAll(Application& application, const ImportOptions& options, Importer& importer,
+                       std::vector<Database>& databases) {
   bool left_out = false;
   uint64_t unused_configs = 0;
   for (const std::string& file : options.files) {
@@ -167,13 +187,24 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
     database.content = FindDb();
     databases.push_back(std::move(database));
   }
-  left_out = ReportConfigs(unused_configs, application.err()) || left_out;
+  return ReportConfigs(unused_configs, application.err()) || left_out;
+}
+
+Result<int> RunImport(Application& application, const ImportOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files));
+  ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
+  Importer importer(*imports);
+  std::vector<Database> databases;
+  const Result<bool> left_out = ImportAll(application, options, importer, databases);
+  // What was imported before something failed stays, so that it is told.
+  if (!left_out.ok() && importer.imported().empty()) return left_out.status();
   if (options.json) {
     application.out().Print(Dump(ImportJson(importer.imported(), databases)));
   } else {
     PrintImported(importer.imported(), application.out());
   }
-  return left_out ? kExitPartly : kExitDone;
+  ATTUNE_RETURN_IF_ERROR(left_out.status());
+  return *left_out ? kExitPartly : kExitDone;
 }
 
 }  // namespace
