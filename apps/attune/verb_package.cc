@@ -20,7 +20,7 @@ namespace attune {
 namespace {
 
 struct PackageOptions {
-  ProblemSelection selection;  // A tag, a session or both.
+  ProblemSelection selection;  // A tag or a model, a session, or both.
   std::string folder;
   std::string device;  // Application::DeviceOf.
   std::string sha256;
@@ -129,12 +129,11 @@ void AddPackageVerb(CLI::App& program, Invocation& invocation) {
               "  attune package lint /opt/model/attune\n\n"
               "Exit status: 0, or 3 if lint has found something.");
   verb->require_subcommand(1);
-  CLI::App* create = verb->add_subcommand("create", "Make a package of a tag");
+  CLI::App* create =
+      verb->add_subcommand("create", "Make a package of a tag, a model or a session");
   create->fallthrough();
-  auto* group = create->add_option_group("what to pack", "At least one of");
-  group->add_option("--tag", options->selection.tag, "Problems to pack");
-  AddSessionOption(*group, options->selection.session, invocation,
-                   "Records of this session alone, and its problems without --tag");
+  auto* group = AddListOptions(*create, options->selection, invocation);
+  group->description("What to pack, at least one of");
   group->require_option(1, 2);
   create->add_option("-o,--output", options->folder, "New folder")->required();
   create->add_option("--device", options->device, "Device that they were tuned on")

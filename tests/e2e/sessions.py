@@ -427,6 +427,8 @@ def networks(attune):
     program.check(weights == [4, 1], weights)
     written = attune.json("report", "--model", "Net:1", "--session", "may", "-o", "r.html", *DB)
     program.check(written["problems"] == 2 and written["tuned"] == 2, written)
+    packed = attune.json("package", "create", "--model", "Net:1", "--session", "may", "-o", "of_model", *DB)
+    program.check(packed["problems"] == 2, packed)
 
 
 def golden_versions(attune):
