@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -23,6 +25,8 @@ struct JobLoad {
   std::string loaded_by;
   // Solvers that compile nothing get no compile jobs.
   std::vector<std::string> compiling_solvers;
+  // Steps that some solvers, by their names, get no jobs of.
+  std::set<std::pair<std::string, JobStep>> left_out;
 };
 
 struct LoadedJobs {

@@ -254,6 +254,7 @@ Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem,
     for (const JobStep& step : AllJobSteps()) {
       if (!loading.Loads(step)) continue;
       if (step.work == JobWork::kCompile && !compiles) continue;
+      if (loading.load.left_out.contains({solver, step})) continue;
       ATTUNE_RETURN_IF_ERROR(LoadOne(transaction, row, step, loading));
     }
   }

@@ -97,6 +97,16 @@ TEST_F(JobStoreTest, LoadingTwiceAddsNothing) {
   EXPECT_EQ(job.loaded_by, "me@here");
 }
 
+TEST_F(JobStoreTest, ASolverGetsNoJobOfAStepThatItIsLeftOutOf) {
+  JobLoad load = PerfLoad();
+  load.left_out = {{"k", kPerfCompile}, {"l", kPerfMeasure}};
+
+  EXPECT_EQ(Load(load, {{SampleProblem(1), {"k", "l"}}}).added, 1);
+
+  EXPECT_THAT(States(), ElementsAre("k perf:measure queued"));
+  EXPECT_THAT(Lease(Terms(1)), SizeIs(1));
+}
+
 TEST_F(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
   const std::vector<ProblemSolvers> problems = {
       {SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}, {SampleProblem(3), {"l"}}};
