@@ -270,7 +270,8 @@ Status CheckJobOptions(const TuneVerbOptions& options) {
       "it.");
 }
 
-// Whether the jobs of a session are to be done: it has some, and no problems are named.
+// Whether the jobs of a session are to be done: it has some, or gets some by --stale, and no
+// problems are named.
 Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) {
   const ProblemSelection& selection = options.selection;
   const bool names_problems =
@@ -278,13 +279,14 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   if (selection.session.empty() || names_problems) return false;
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   const bool has_jobs = application.session()->job_count > 0;
-  if (!has_jobs && (options.stale || !options.steps.empty())) {
+  if (!has_jobs && !options.steps.empty() && !options.stale) {
     return FailedPrecondition(
         fmt::format("Session '{0}' has no jobs. 'attune jobs load --session {0} --tag TAG --steps "
                     "perf:compile,perf:measure' queues some.",
                     selection.session));
   }
-  if (!has_jobs) return false;
+  if (!has_jobs && !options.stale) return false;
+  if (!has_jobs) ATTUNE_RETURN_IF_ERROR(application.ProblemsOfSession().status());
   if (!options.tune.solver_filter.empty() || options.run.retune) {
     return InvalidArgument(
         "The jobs of a session say which solvers are measured, and when again: --solver and "
@@ -343,12 +345,19 @@ Result<JobCrewSummary> RunJobCrew(Application& application, const TuneVerbOption
 
 Result<int> TuneJobsOnEveryDevice(Application& application, const TuneVerbOptions& options,
                                   const std::vector<JobStep>& steps) {
-  int64_t requeued = 0;
+  StaleQueue queued;
   if (options.stale) {
-    ATTUNE_ASSIGN_OR_RETURN(requeued, RequeueStaleForCrew(application, steps));
+    ATTUNE_ASSIGN_OR_RETURN(queued, QueueStaleForCrew(application, steps));
   }
-  ATTUNE_ASSIGN_OR_RETURN(JobCrewSummary summary, RunJobCrew(application, options, steps));
-  summary.all.requeued = requeued;
+  JobCrewSummary summary;
+  if (application.session()->job_count + queued.added > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(summary, RunJobCrew(application, options, steps));
+  } else {
+    // Processes of a session without jobs would tune its problems without them.
+    summary.is_in_vain = false;
+    summary.all.left = 0;
+  }
+  summary.all.queued = queued;
   Output& out = application.out();
   out.Print(options.json ? Dump(ToJson(summary)) : Text(summary, out.screen(), out.width()));
   out.Flush();
@@ -449,7 +458,8 @@ void AddJobOptions(CLI::App& verb, TuneVerbOptions& options) {
       ->allow_extra_args(false)
       ->type_name("STEP");
   verb.add_flag("--stale", options.stale,
-                "Of a session's jobs also those again whose solver has changed since");
+                "First queue what is outdated or new: a session's jobs whose solver has changed "
+                "since, and its problems that have none, with the steps and solvers of the others");
 }
 
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invocation) {
@@ -517,7 +527,8 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
       "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n"
       "  attune tune --tag resnet50 --device cuda:all\n"
-      "  attune tune --session may --step perf:compile\n\n"
+      "  attune tune --session may --step perf:compile\n"
+      "  attune tune --session may --stale\n\n"
       "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "
       "not "
       "reached,\n1 if none could be tuned.");

@@ -324,6 +324,72 @@ def every_verb_takes_json(attune):
             program.check("--json" in out, f"{group} {verb}:\n{out}")
 
 
+def what_is_new_is_queued_with_what_is_outdated(attune):
+    """--stale: problems that the session got since, with the steps and solvers of its jobs, once."""
+    two = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
+    newer = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0"}
+    stale = ("tune", "--session", "grown", "--stale", *PER, *DB)
+    attune.run("session", "new", "grown", "--device", "fake", *DB, **two)
+    for tag, orders in (("first", (100, 101)), ("second", (102, 103)), ("third", (104, 105))):
+        (attune.folder / f"{tag}.txt").write_text("".join(problem(order) + "\n"
+                                                          for order in orders))
+    attune.run("import", "first.txt", "--tag", "first", "--session", "grown", *DB)
+    attune.run("jobs", "load", "--session", "grown", "--tag", "first", "--steps",
+               "perf:compile,perf:measure", "--solvers", "fake.tiled,fake.library", *DB, **two)
+    attune.run("jobs", "load", "--session", "grown", "--tag", "first", "--steps", "find:measure",
+               "--tunable-only", "--solvers", "fake.tiled", *DB, **two)
+    attune.json("tune", "--session", "grown", *PER, *DB, **two)
+    done = attune.json(*stale, **two)
+    program.check((done["requeued"], done["added"], done["new_problems"], done["done"]) ==
+                  (0, 0, 0, 0), done)
+
+    attune.run("import", "second.txt", "--tag", "second", "--session", "grown", *DB)
+    out, _ = attune.run("tune", "--session", "grown", *PER, *DB, **two)
+    program.check("2 problems of the session have no jobs; --stale queues" in out, out)
+    # All steps are queued, and this machine does the one.
+    out, _ = attune.run(*stale, "--step", "perf:compile", **two)
+    program.check(out == "8 jobs were added for 2 new problems.\n2 jobs done, 0 failed, 0 left.\n",
+                  out)
+    fresh = [(job["solver"], job["step"]) for job in jobs(attune, "grown")
+             if "m=102" in job["problem"]]
+    program.check(sorted(fresh) == [("fake.library", "perf:measure"), ("fake.tiled", "find:measure"),
+                                    ("fake.tiled", "perf:compile"), ("fake.tiled", "perf:measure")],
+                  fresh)
+    program.check(all("tune --stale" in job["reason"] for job in jobs(attune, "grown")
+                      if "m=103" in job["problem"]), "Nobody says why.")
+
+    # Measured without a job it is not new, until its solver changes. Once for both devices.
+    attune.run("import", "third.txt", "--tag", "third", *DB)
+    attune.run("tune", "--session", "grown", "--tag", "third", "--solver", "fake.tiled", *PER, *DB,
+               ATTUNE_FAKE_SCRIPT="device count=2\nfake.tiled time_ns=500")
+    done = attune.json(*stale, **two)
+    program.check(done["added"] == 0 and done["done"] == 6 and done["problems_without_jobs"] == 2,
+                  done)
+    done = attune.json(*stale, "--device", "fake:all", **newer)
+    program.check((done["requeued"], done["added"], done["new_problems"]) == (12, 8, 2), done)
+    program.check(done["done"] == 20 and done["left"] == 0 and done["failed"] == 0, done)
+    program.check(done["problems_without_jobs"] == 0, done)
+    listed = jobs(attune, "grown", **newer)
+    program.check(len(listed) == 24 and
+                  all(job["attempts"] == 1 for job in listed if "m=105" in job["problem"]), listed)
+
+    # A session without jobs gets the usual ones; one that has nothing to do is told so.
+    attune.run("session", "new", "fresh", "--device", "fake", *DB, **two)
+    _, err = attune.run("tune", "--session", "fresh", "--stale", *PER, *DB, status=1, **two)
+    program.check("Session 'fresh' has no problems yet" in err, err)
+    attune.run("tune", "--session", "fresh", "--tag", "second", *PER, *DB, **two)
+    for device in ((), ("--device", "fake:all")):
+        done = attune.json("tune", "--session", "fresh", "--stale", *device, *PER, *DB, **two)
+        program.check((done["added"], done["done"], done["left"]) == (0, 0, 0), done)
+    attune.run("import", "first.txt", "--tag", "first", "--session", "fresh", *DB)
+    done = attune.json("tune", "--session", "fresh", "--stale", *PER, *DB, **two)
+    program.check(done["added"] == 8 and done["done"] == 8 and done["new_problems"] == 2, done)
+    steps = {job["step"] for job in jobs(attune, "fresh")}
+    program.check(steps == {"perf:compile", "perf:measure"}, steps)
+    attune.run("session", "close", "fresh", *DB)
+    attune.run("session", "close", "grown", *DB)
+
+
 def whoever_is_killed_leaves_nobody(attune):
     """Workers of several devices end with the program that started them, whatever ends that."""
     attune.run("session", "new", "orphans", "--device", "fake", *DB)
@@ -507,7 +573,7 @@ def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
-                 whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
+                 what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
                  closed_and_unknown, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)

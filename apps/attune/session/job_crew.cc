@@ -8,7 +8,7 @@
 
 #include "apps/attune/crew_summary.h"
 #include "apps/attune/session/solver_survey.h"
-#include "apps/attune/session/stale_jobs.h"
+#include "apps/attune/session/stale_queue.h"
 #include "apps/attune/table.h"
 
 namespace attune {
@@ -111,13 +111,14 @@ int ExitStatusOf(const JobCrewSummary& summary) {
   return summary.is_in_vain ? kExitFailed : ExitStatusOf(summary.all);
 }
 
-Result<int64_t> RequeueStaleForCrew(Application& application, const std::vector<JobStep>& steps) {
+Result<StaleQueue> QueueStaleForCrew(Application& application, const std::vector<JobStep>& steps) {
   const Session& session = *application.session();
   ATTUNE_ASSIGN_OR_RETURN(const SessionPlace place, FindSessionPlace(application, session));
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, application.sessions()->Problems(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const SolverSurvey survey,
                           SurveySolvers(application, session, place, problems));
-  return RequeueStale(application, survey.table, steps);
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, {}));
+  return QueueStale(application, survey, jobs, steps.empty() ? AllJobSteps() : steps);
 }
 
 }  // namespace attune

@@ -41,8 +41,8 @@ std::vector<std::string> DevicesToGoOnWith(const JobCrewSummary& summary);
 // As of one process, and 1 where all was in vain.
 int ExitStatusOf(const JobCrewSummary& summary);
 
-// Queues again, before any process begins, what is stale of `steps`: each of several processes
-// would do so, also with what another one has done meanwhile. How many there were.
-Result<int64_t> RequeueStaleForCrew(Application& application, const std::vector<JobStep>& steps);
+// QueueStale before any process begins: each of several would do so, also with what another one has
+// done meanwhile. No steps: all.
+Result<StaleQueue> QueueStaleForCrew(Application& application, const std::vector<JobStep>& steps);
 
 }  // namespace attune

@@ -20,7 +20,7 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/session/job_outcomes.h"
-#include "apps/attune/session/stale_jobs.h"
+#include "apps/attune/session/stale_queue.h"
 #include "attune/base/file.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/unix_time.h"
@@ -108,6 +108,7 @@ class JobRunner {
   Result<std::vector<JobStep>> PossibleSteps() const;
   // Whoever was killed on this machine holds its jobs for up to a minute more.
   Status TakeFromTheDead(const std::vector<Job>& jobs);
+  // `jobs`: those that there were before anything new was queued.
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
   // After so many problems in a row that could not be evaluated it is the machine that fails, not
@@ -171,12 +172,12 @@ Status JobRunner::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, application_.sessions()->Problems(session_id_));
   ATTUNE_ASSIGN_OR_RETURN(SolverSurvey survey,
                           SurveySolvers(application_, *application_.session(), place_, problems));
-  table_ = std::move(survey.table);
   ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
   ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(jobs));
   if (options_.stale) {
-    ATTUNE_ASSIGN_OR_RETURN(summary_.requeued, RequeueStale(application_, table_, steps_));
+    ATTUNE_ASSIGN_OR_RETURN(summary_.queued, QueueStale(application_, survey, jobs, steps_));
   }
+  table_ = std::move(survey.table);
   CountProblemsWithoutJobs(problems, jobs);
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts, jobs_.Count(session_id_, 0));
   for (const JobStep& step : steps_) {
@@ -205,6 +206,7 @@ void JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& probl
   for (const TaggedProblem& tagged : problems) {
     summary_.problems_without_jobs += with_jobs.contains(KeyOf(tagged.problem)) ? 0 : 1;
   }
+  summary_.problems_without_jobs -= summary_.queued.new_problems;
 }
 
 Status JobRunner::RunAll(IndexKeeper& index) {
@@ -534,49 +536,6 @@ Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& 
             found->second[static_cast<size_t>(JobState::kLeased)];
   }
   return left;
-}
-
-Json ToJson(const JobRunSummary& summary) {
-  return {{"compile_threads", summary.compile_threads},
-          {"requeued", summary.requeued},
-          {"done", summary.done},
-          {"failed", summary.failed},
-          {"given_back", summary.given_back},
-          {"lost", summary.lost},
-          {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
-          {"problems_without_jobs", summary.problems_without_jobs},
-          {"stopped_because",
-           summary.failure.ok() ? summary.stopped_because : summary.failure.message()},
-          {"failures", summary.failures},
-          {"troubles", summary.troubles}};
-}
-
-std::string Text(const JobRunSummary& summary) {
-  std::string text;
-  if (summary.requeued > 0) {
-    text += fmt::format("{} jobs were stale and are done again.\n", summary.requeued);
-  }
-  text += fmt::format("{} jobs done, {} failed", summary.done, summary.failed);
-  if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
-  if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
-  text += summary.left.has_value() ? fmt::format(", {} left.\n", *summary.left)
-                                   : std::string(", and nobody can say how many are left.\n");
-  for (const auto& [kind, count] : summary.failures) {
-    text += fmt::format("{} failed: {}\n", count, kind);
-  }
-  if (summary.problems_without_jobs > 0) {
-    text +=
-        fmt::format("{} problems of the session have no jobs; 'attune jobs load' queues some.\n",
-                    summary.problems_without_jobs);
-  }
-  if (!summary.stopped_because.empty()) text += summary.stopped_because + "\n";
-  return text;
-}
-
-int ExitStatusOf(const JobRunSummary& summary) {
-  if (summary.failed == 0 && summary.left == int64_t{0}) return kExitDone;
-  const bool was_in_vain = summary.failed > 0 || !summary.stopped_because.empty();
-  return summary.done == 0 && was_in_vain ? kExitFailed : kExitPartly;
 }
 
 }  // namespace attune

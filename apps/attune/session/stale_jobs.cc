@@ -21,20 +21,4 @@ std::string StaleJobs::Reason(const Job& job) const {
   return has_ended && found != reasons_.end() ? found->second : "";
 }
 
-Result<int64_t> RequeueStale(Application& application, const SolverTable& table,
-                             const std::vector<JobStep>& steps) {
-  const int64_t session_id = application.session()->id;
-  ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
-                          StaleJobs::Of(*application.sessions(), session_id));
-  JobFilter outdated;
-  outdated.steps = steps;
-  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session_id, outdated));
-  for (const Job& job : jobs) {
-    const bool exists = FindEntry(table, job.solver) != nullptr;
-    if (exists && !stale.Reason(job).empty()) outdated.ids.push_back(job.id);
-  }
-  if (outdated.ids.empty()) return int64_t{0};
-  return application.jobs()->Requeue(session_id, outdated);
-}
-
 }  // namespace attune

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/attune/application.h"
 #include "attune/base/status.h"
 #include "attune/jobs/job.h"
 #include "attune/session/session_store.h"
@@ -26,10 +25,5 @@ class StaleJobs {
  private:
   std::map<int64_t, std::string> reasons_;  // By SolverEntry::id; entries that are stale.
 };
-
-// Queues again those jobs of `steps` of the application's session that are stale and whose solver
-// is in `table`, the newest one: who is gone cannot be asked again. How many there were.
-Result<int64_t> RequeueStale(Application& application, const SolverTable& table,
-                             const std::vector<JobStep>& steps);
 
 }  // namespace attune

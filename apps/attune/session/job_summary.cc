@@ -1,0 +1,60 @@
+#include "apps/attune/session/job_summary.h"
+
+#include <fmt/format.h>
+
+#include "apps/attune/application.h"
+
+namespace attune {
+
+Json ToJson(const JobRunSummary& summary) {
+  return {{"compile_threads", summary.compile_threads},
+          {"requeued", summary.queued.requeued},
+          {"added", summary.queued.added},
+          {"new_problems", summary.queued.new_problems},
+          {"done", summary.done},
+          {"failed", summary.failed},
+          {"given_back", summary.given_back},
+          {"lost", summary.lost},
+          {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
+          {"problems_without_jobs", summary.problems_without_jobs},
+          {"stopped_because",
+           summary.failure.ok() ? summary.stopped_because : summary.failure.message()},
+          {"failures", summary.failures},
+          {"troubles", summary.troubles}};
+}
+
+std::string Text(const JobRunSummary& summary) {
+  std::string text;
+  const StaleQueue& queued = summary.queued;
+  if (queued.requeued > 0) {
+    text += fmt::format("{} jobs were stale and are done again.\n", queued.requeued);
+  }
+  if (queued.added > 0) {
+    text += fmt::format("{} jobs were added for {} new problem{}.\n", queued.added,
+                        queued.new_problems, queued.new_problems == 1 ? "" : "s");
+  }
+  text += fmt::format("{} jobs done, {} failed", summary.done, summary.failed);
+  if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
+  if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
+  text += summary.left.has_value() ? fmt::format(", {} left.\n", *summary.left)
+                                   : std::string(", and nobody can say how many are left.\n");
+  for (const auto& [kind, count] : summary.failures) {
+    text += fmt::format("{} failed: {}\n", count, kind);
+  }
+  if (summary.problems_without_jobs > 0) {
+    text += fmt::format(
+        "{} problems of the session have no jobs; --stale queues those that are new, 'attune jobs "
+        "load' any.\n",
+        summary.problems_without_jobs);
+  }
+  if (!summary.stopped_because.empty()) text += summary.stopped_because + "\n";
+  return text;
+}
+
+int ExitStatusOf(const JobRunSummary& summary) {
+  if (summary.failed == 0 && summary.left == int64_t{0}) return kExitDone;
+  const bool was_in_vain = summary.failed > 0 || !summary.stopped_because.empty();
+  return summary.done == 0 && was_in_vain ? kExitFailed : kExitPartly;
+}
+
+}  // namespace attune

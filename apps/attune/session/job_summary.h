@@ -1,0 +1,44 @@
+// What became of the jobs that a run did, in text and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/attune/json_text.h"
+#include "attune/base/status.h"
+
+namespace attune {
+
+// What --stale queued before a run.
+struct StaleQueue {
+  int64_t requeued = 0;      // Jobs whose solver had changed since they ended.
+  int64_t added = 0;         // Jobs...
+  int64_t new_problems = 0;  // ...of so many problems, which had none.
+};
+
+struct JobRunSummary {
+  int compile_threads = 0;  // JobRunOptions::compile_threads.
+  StaleQueue queued;        // Of --stale.
+  int64_t done = 0;
+  int64_t failed = 0;
+  int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
+  int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
+  // Of the steps of the run, that are still to be done, by whoever; nothing if the store could not
+  // say.
+  std::optional<int64_t> left;
+  int64_t problems_without_jobs = 0;        // Of the session.
+  std::string stopped_because;              // A sentence, if the run gave up.
+  Status failure;                           // What ended the run: a store that failed.
+  std::map<std::string, int64_t> failures;  // By JobError::kind.
+  std::vector<std::string> troubles;        // One sentence for each failure.
+};
+
+Json ToJson(const JobRunSummary& summary);
+std::string Text(const JobRunSummary& summary);
+// 0 if everything is done, 3 if something failed or is left, 1 if nothing that was tried is done.
+int ExitStatusOf(const JobRunSummary& summary);
+
+}  // namespace attune
