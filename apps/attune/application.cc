@@ -29,6 +29,12 @@ FileIdentity IdentityOf(const std::filesystem::path& path) {
   return {info.st_dev, info.st_ino};
 }
 
+// What a session is for, as text: the kind of device, or the architecture alone.
+std::string SubjectOf(const SessionTerms& terms) {
+  return terms.target.has_value() ? Text(*terms.target)
+                                  : fmt::format("{}:{}", terms.backend, terms.arch);
+}
+
 }  // namespace
 
 Result<std::string> Application::DatabasePath() const {
@@ -146,20 +152,20 @@ Result<std::string> Application::DeviceOf(const std::string& named) {
     ATTUNE_RETURN_IF_ERROR(CheckDeviceOfSession(named));
     return named;
   }
-  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace place, FindSessionPlace(*this, *session_));
-  if (place.has_device()) return place.device_spec;
-  return Unavailable(
-      fmt::format("The device of session '{}' is not here. 'attune devices' says what is missing.",
-                  session_->name));
+  const SessionTerms& terms = session_->terms;
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Place> place, FindDeviceFor(*this, terms));
+  if (place.has_value()) return place->device_spec;
+  return Unavailable(fmt::format(
+      "Session '{}' is measured on {}, which is not here. 'attune devices' says what is missing; "
+      "run this where the device is.",
+      session_->name, SubjectOf(terms)));
 }
 
 Status Application::CheckDeviceOfSession(const std::string& named) {
   const SessionTerms& terms = session_->terms;
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(lazy_backends(), named));
   const std::string here = Text(place.target);
-  const std::string there = terms.target.has_value()
-                                ? Text(*terms.target)
-                                : fmt::format("{}:{}", terms.backend, terms.arch);
+  const std::string there = SubjectOf(terms);
   if (terms.backend != place.target.backend || terms.arch != place.target.arch) {
     return FailedPrecondition(
         fmt::format("Nothing of session '{}', which is of {}, holds on --device {}, which is {}. "

@@ -59,6 +59,8 @@ class Application {
   // alone, and what is measured is refused unless it belongs to it.
   void UseSession(std::string name) { session_name_ = std::move(name); }
 
+  bool names_session() const { return !session_name_.empty(); }
+
   const LoadedBackends& backends();
   // The same, each loaded when its devices are asked for, host first: for verbs that look at one
   // device and have to answer at once.
@@ -78,6 +80,8 @@ class Application {
   // Those of every session and of none, whatever --session names. REQUIRES: a store is open.
   RecordStore& all_records() { return *store_; }
   // The device that a verb works on: `named`; if that is empty that of the session, else "cpu".
+  // kUnavailable where that of the session is not here: for verbs that measure. Those that read
+  // records need no device (FindRecordPlace).
   // kFailedPrecondition for one that runs nothing of what the session measured, for another backend
   // or architecture; on another model of the same one it says so.
   Result<std::string> DeviceOf(const std::string& named);

@@ -76,6 +76,10 @@ Result<Part> PartOf(RecordStore& store, const Choice& choice, const Candidate& c
 
 }  // namespace
 
+bool NobodyTells(const ChosenProblem& problem) {
+  return !problem.choice && problem.supported.code() == StatusCode::kUnavailable;
+}
+
 Peaks HighestPeaks(std::span<const RecordedSet> sets, const Place& place) {
   Peaks peaks;
   for (const RecordedSet& set : sets) {
@@ -141,6 +145,11 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
 Status CheckTunable(const Place& place, const Problem& problem,
                     const std::optional<Candidate>& usual) {
   ATTUNE_RETURN_IF_ERROR(ProblemData::CheckMemory(problem));
+  if (!usual && place.device_spec.empty()) {
+    return Unavailable(
+        "The session has measured nothing of it that holds, and its device is not here to ask for "
+        "a default. 'attune tune --session' measures it where that is.");
+  }
   if (!usual) {
     return Unsupported(
         fmt::format("No solver of the backend '{}' computes this problem.", place.backend->name()));
@@ -199,11 +208,11 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
 Result<ChosenList> ChooseSelected(Application& application, const std::string& device,
                                   const ChoiceQuery& choices) {
   ChosenList list;
-  ATTUNE_ASSIGN_OR_RETURN(const std::string spec, application.DeviceOf(device));
-  ATTUNE_ASSIGN_OR_RETURN(list.place, FindPlace(application.lazy_backends(), spec));
+  ATTUNE_ASSIGN_OR_RETURN(list.where, FindRecordPlace(application, device));
   ATTUNE_ASSIGN_OR_RETURN(list.store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto selected, Resolve(application, choices.selection));
-  ATTUNE_ASSIGN_OR_RETURN(list.problems, ChooseAll(*list.store, list.place, choices, selected));
+  ATTUNE_ASSIGN_OR_RETURN(list.problems,
+                          ChooseAll(*list.store, list.where.place, choices, selected));
   return list;
 }
 

@@ -11,6 +11,7 @@
 
 #include "apps/attune/application.h"
 #include "apps/attune/problem_argument.h"
+#include "apps/attune/session/record_place.h"
 #include "attune/base/status.h"
 #include "attune/record/record_store.h"
 #include "attune/record/select.h"
@@ -49,20 +50,25 @@ std::optional<Candidate> DefaultCandidate(const Place& place, const Problem& pro
 
 // Whether tuning has something to choose from where `usual` is the default candidate of a problem
 // at `place`: kUnsupported if there is none, if only a plain reference computes the problem, if it
-// does not fit into memory, or if no answer to it can be checked.
+// does not fit into memory, or if no answer to it can be checked. kUnavailable if there is none
+// because the device of `place` is not here.
 Status CheckTunable(const Place& place, const Problem& problem,
                     const std::optional<Candidate>& usual);
 
 // A problem with the answer.
 struct ChosenProblem {
   TaggedProblem tagged;
-  Status supported;                // At the place that was asked for, by more than a reference.
-  std::optional<Choice> choice;    // Untuned: the default, unmeasured. Nothing if none applies.
+  Status supported;  // At the place that was asked for, by more than a reference.
+  // Untuned: the default, unmeasured. Nothing if none applies, or if nobody can tell (NobodyTells).
+  std::optional<Choice> choice;
   std::vector<std::string> notes;  // Why sets were passed over.
   std::string baseline_note;       // See BaselineNote.
   std::string roofline_note;       // See RooflineNote.
   SetConditions conditions;        // Around the final that decided.
 };
+
+// Whether nothing is known of the problem, because its device is not here to ask for a default.
+bool NobodyTells(const ChosenProblem& problem);
 
 // The highest peaks that any of `sets` knows of the machine at `place`.
 Peaks HighestPeaks(std::span<const RecordedSet> sets, const Place& place);
@@ -86,10 +92,9 @@ Result<std::vector<ChosenProblem>> ChooseAll(RecordStore& store, const Place& pl
                                              const ChoiceQuery& choices,
                                              const std::vector<TaggedProblem>& problems);
 
-// What is best for the problems that were selected, on the device that
-// Application::DeviceOf(`device`) names.
+// What is best for the problems that were selected, at FindRecordPlace(`device`).
 struct ChosenList {
-  Place place;
+  RecordPlace where;
   RecordStore* store = nullptr;  // Of the application.
   std::vector<ChosenProblem> problems;
 };

@@ -16,7 +16,7 @@ namespace {
 struct BestOptions {
   ChoiceQuery choices;
   std::string cache;
-  std::string device;  // Application::DeviceOf.
+  std::string device;  // FindRecordPlace.
   std::string target;  // Of imported databases, instead of a device.
   bool json = false;
 };
@@ -32,7 +32,7 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
       entry = ToJson(Choice());
       for (auto& field : entry) field = nullptr;
       entry["problem"] = Text(problem.tagged.problem);
-      entry["provenance"] = "unsupported";
+      entry["provenance"] = NobodyTells(problem) ? Name(Provenance::kUntuned) : "unsupported";
     }
     if (!problem.supported.ok()) entry["reason"] = problem.supported.message();
     entry["weight"] = problem.tagged.weight;
@@ -51,11 +51,13 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
   out.Print(NetworkLine(problems));
   out.Flush();
   size_t untuned = 0;
+  size_t unknown = 0;
   for (const ChosenProblem& problem : problems) {
     const bool can_be_tuned = problem.choice && problem.supported.ok();
     untuned += can_be_tuned && problem.choice->provenance == Provenance::kUntuned ? 1 : 0;
     PrintNotes(problem, application.err());
-    if (!problem.choice) {
+    unknown += NobodyTells(problem) ? 1 : 0;
+    if (!problem.choice && !NobodyTells(problem)) {
       application.err().Print(fmt::format("{}: {}\n", Label(problem.tagged.problem),
                                           Printable(problem.supported.message())));
     }
@@ -69,6 +71,12 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
         fmt::format("{} of {} problems are not tuned here: their default is shown, unmeasured. "
                     "'attune tune' measures them.\n",
                     untuned, problems.size()));
+  }
+  if (unknown > 0) {
+    application.err().Print(
+        fmt::format("{} of {} problems are not tuned in the session, and their defaults are known "
+                    "where its device is. 'attune tune' measures them there.\n",
+                    unknown, problems.size()));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/program_runtime.h"
+#include "apps/attune/session/record_place.h"
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
@@ -26,7 +28,7 @@ namespace {
 
 struct ExplainOptions {
   std::string problem;
-  std::string device;  // Application::DeviceOf.
+  std::string device;  // FindRecordPlace.
   std::string session;
   std::string target;  // Of imported databases, instead of a device.
   bool json = false;
@@ -55,11 +57,10 @@ const RecordedSet* ShownSet(const Evidence& evidence) {
   return evidence.sets.empty() ? nullptr : &evidence.sets.back();
 }
 
-Result<Evidence> Gather(Application& application, const Problem& problem,
-                        const ExplainOptions& options) {
+Result<Evidence> Gather(Application& application, const Problem& problem, const Place& place) {
   Evidence evidence;
   evidence.problem = problem;
-  ATTUNE_ASSIGN_OR_RETURN(evidence.place, FindPlace(application.lazy_backends(), options.device));
+  evidence.place = place;
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   RecordQuery query;
   query.problem = evidence.problem;
@@ -140,10 +141,12 @@ Json EvidenceJson(const Evidence& evidence) {
 }
 
 void PrintChoice(const Evidence& evidence, Output& out) {
-  out.Print(fmt::format("Problem  {}\n         {}\nDevice   {}: {}, {}, {} units\n",
-                        Text(evidence.problem), Label(evidence.problem), evidence.place.device_spec,
-                        Printable(evidence.place.target.device), evidence.place.target.arch,
-                        evidence.place.target.compute_units));
+  out.Print(
+      fmt::format("Problem  {}\n         {}\nDevice   {}: {}, {}, {} units\n",
+                  Text(evidence.problem), Label(evidence.problem),
+                  evidence.place.device_spec.empty() ? "not here" : evidence.place.device_spec,
+                  Printable(evidence.place.target.device), evidence.place.target.arch,
+                  evidence.place.target.compute_units));
   out.Print(ServesText(evidence.served));
   if (!evidence.choice) {
     out.Print(fmt::format("Choice   none: {}\n", Printable(ReasonForNone(evidence))));
@@ -304,21 +307,26 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
   PrintNotes("Notes", notes, out);
 }
 
-Result<int> RunExplain(Application& application, ExplainOptions options) {
+Result<int> RunExplain(Application& application, const ExplainOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
   if (!options.target.empty()) {
     std::vector<TaggedProblem> asked;
     for (const Problem& problem : problems) asked.push_back({problem, 1});
     return miopen::PrintImportedBest(application, {options.target, true, options.json}, asked);
   }
-  ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
-  ATTUNE_ASSIGN_OR_RETURN(const ProgramRuntime program,
-                          ProgramRuntime::Make(options.device, application.named_database()));
+  ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
+  std::optional<ProgramRuntime> program;
+  if (where.has_device()) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        program, ProgramRuntime::Make(where.place.device_spec, application.named_database()));
+  }
   Json list = Json::array();
   for (const Problem& problem : problems) {
-    ATTUNE_ASSIGN_OR_RETURN(Evidence evidence, Gather(application, problem, options));
-    if (const Status fits = ProblemData::CheckMemory(problem); fits.ok()) {
-      evidence.served = program.Ask(problem);
+    ATTUNE_ASSIGN_OR_RETURN(Evidence evidence, Gather(application, problem, where.place));
+    if (const Status fits = ProblemData::CheckMemory(problem); !program.has_value()) {
+      evidence.served.reason = "The device of the session is not here.";
+    } else if (fits.ok()) {
+      evidence.served = program->Ask(problem);
     } else {
       evidence.served.reason = fits.message();
     }

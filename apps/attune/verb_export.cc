@@ -17,7 +17,7 @@ struct ExportOptions {
   std::string format;
   std::string file;
   std::string pytorch;  // Its version; empty: the file is for attune and for people.
-  std::string device;   // Application::DeviceOf.
+  std::string device;   // FindRecordPlace.
   bool json = false;
 };
 
@@ -66,8 +66,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
     }
   }
   // A problem that no solver computes makes an export no worse, as it makes a tuning no worse.
-  ATTUNE_ASSIGN_OR_RETURN(const TunableOpExport exported, Format(choices, options, list.place));
-  const bool is_complete = exported.skipped.empty();
+  const bool is_known = std::none_of(list.problems.begin(), list.problems.end(), NobodyTells);
+  ATTUNE_ASSIGN_OR_RETURN(const TunableOpExport exported,
+                          Format(choices, options, list.where.place));
+  const bool is_complete = is_known && exported.skipped.empty();
   skipped.insert(skipped.end(), exported.skipped.begin(), exported.skipped.end());
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, exported.content));
   if (options.json) {

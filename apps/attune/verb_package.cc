@@ -1,6 +1,7 @@
 // attune package: makes, checks, lints and shows packages of records and compiled kernels.
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,30 @@ namespace {
 struct PackageOptions {
   ProblemSelection selection;  // A tag or a model, a session, or both.
   std::string folder;
-  std::string device;  // Application::DeviceOf.
+  std::string device;  // FindRecordPlace.
   std::string sha256;
   bool json = false;
 };
+
+// Where the kernels of `list` are compiled: at its device, or what compiles for that, if anything
+// has to be compiled. kUnavailable if nothing here does.
+Result<SessionPlace> FindPackingPlace(Application& application, const ChosenList& list) {
+  if (list.where.has_device()) return SessionPlaceAt(list.where.place);
+  const Session& session = *application.session();
+  auto compiles = FindSessionPlace(application, session);
+  if (compiles.ok()) return compiles;
+  if (compiles.error().code() != StatusCode::kNotFound) return compiles.error();
+  const std::string subject = fmt::format("session '{}'", session.name);
+  ATTUNE_RETURN_IF_ERROR(
+      CheckHaveNoKernels(application, {session.name}, subject, compiles.status()));
+  return SessionPlaceAt(list.where.place);
+}
+
+// The choice, or the default where only what compiles for the device can tell it.
+std::optional<Candidate> WinnerOf(const Place& place, const ChosenProblem& problem) {
+  return problem.choice ? problem.choice->candidate
+                        : DefaultCandidate(place, problem.tagged.problem);
+}
 
 Result<int> RunCreate(Application& application, const PackageOptions& options) {
   ChoiceQuery choices;
@@ -34,21 +55,30 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
                           ChooseSelected(application, options.device, choices));
   std::vector<Problem> problems;
   for (const ChosenProblem& problem : list.problems) problems.push_back(problem.tagged.problem);
-  PackageContent content{*list.store, options.selection.tag, list.place, {}, problems, {}};
+  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace packing, FindPackingPlace(application, list));
+  Place place = list.where.place;
+  place.backend = packing.backend;
+  PackageContent content{*list.store, options.selection.tag, place, {}, problems, {}};
   for (const ChosenProblem& problem : list.problems) {
-    if (problem.choice)
-      content.winners.push_back({problem.tagged.problem, problem.choice->candidate});
+    if (const auto winner = WinnerOf(place, problem)) {
+      content.winners.emplace_back(problem.tagged.problem, *winner);
+    }
   }
   ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
   application.out().Print(options.json
                               ? Dump({{"folder", options.folder},
                                       {"problems", list.problems.size()},
+                                      {"left_out", written.left_out},
                                       {"kernels", written.kernels},
                                       {"sha256", written.sha256}})
                               : fmt::format("{}: {} problems, {} kernels, sha256 {}\n",
                                             Printable(options.folder), list.problems.size(),
                                             written.kernels, written.sha256));
-  return kExitDone;
+  application.out().Flush();
+  for (const std::string& sentence : written.left_out) {
+    application.err().Print(Printable(sentence) + "\n");
+  }
+  return written.left_out.empty() ? kExitDone : kExitPartly;
 }
 
 Result<int> RunVerify(Application& application, const PackageOptions& options) {

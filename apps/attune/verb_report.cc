@@ -7,6 +7,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/report/page.h"
 #include "apps/attune/report/report_data.h"
+#include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
 
 namespace attune {
@@ -15,7 +16,7 @@ namespace {
 struct ReportOptions {
   ProblemSelection selection;
   std::string file;
-  std::string device;  // Application::DeviceOf.
+  std::string device;  // FindRecordPlace.
   bool json = false;
 };
 
@@ -43,12 +44,12 @@ ReportSubject SubjectOf(const ProblemSelection& selection) {
 
 Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
-  ATTUNE_ASSIGN_OR_RETURN(const std::string device, application.DeviceOf(options.device));
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(application.lazy_backends(), device));
+  ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
-                          GatherReport(*store, place, SubjectOf(options.selection), problems));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const ReportData data,
+      GatherReport(*store, where.place, SubjectOf(options.selection), problems));
   const std::string page = RenderPage(data);
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, page));
   if (options.json) {

@@ -37,7 +37,8 @@ Table WinnerTable(const std::vector<ChosenProblem>& problems) {
   for (const ChosenProblem& problem : problems) {
     const std::string label = Label(problem.tagged.problem);
     if (!problem.choice) {
-      table.AddRow({label, "(none)", "", "", "", "unsupported", ""}, Colour::kYellow);
+      const char* state = NobodyTells(problem) ? "untuned" : "unsupported";
+      table.AddRow({label, "(none)", "", "", "", state, ""}, Colour::kYellow);
     } else if (problem.choice->provenance == Provenance::kUntuned) {
       const char* state = problem.supported.ok() ? "untuned" : "unsupported";
       table.AddRow({label, Text(problem.choice->candidate), "", "", "", state, ""},

@@ -8,8 +8,10 @@
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/package_writer.h"
+#include "apps/attune/session/absent_backend.h"
 #include "apps/attune/session/golden_validity.h"
 #include "apps/attune/session/golden_verbs.h"
+#include "apps/attune/session/record_place.h"
 #include "apps/attune/session/solver_survey.h"
 #include "attune/session/golden_records.h"
 
@@ -51,14 +53,29 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
                   what, known));
 }
 
+// Where the package is made: at what compiles for the target, or, if nothing is compiled, anywhere.
+Result<SessionPlace> FindExportPlace(Application& application, const GoldenForTarget& golden,
+                                     bool with_kernels) {
+  const std::string subject = fmt::format("golden version '{}'", golden.version.name);
+  auto found = FindTargetPlace(application, subject, golden.target);
+  if (found.ok() || found.error().code() != StatusCode::kNotFound) return found;
+  if (with_kernels) {
+    std::set<std::string> sessions;
+    for (const GoldenEntry& entry : golden.entries) sessions.insert(entry.session);
+    ATTUNE_RETURN_IF_ERROR(CheckHaveNoKernels(application, sessions, subject, found.status()));
+  }
+  SessionPlace elsewhere;
+  elsewhere.owned = MakeAbsentBackend(golden.target.backend, {});
+  elsewhere.backend = elsewhere.owned.get();
+  return elsewhere;
+}
+
 Result<int> RunExport(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const GoldenForTarget golden,
                           OpenGoldenFor(application, options.name, options.part));
   const Target& target = golden.target;
-  ATTUNE_ASSIGN_OR_RETURN(
-      const SessionPlace found,
-      FindTargetPlace(application, fmt::format("golden version '{}'", golden.version.name),
-                      target));
+  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace found,
+                          FindExportPlace(application, golden, options.with_kernels));
   Place place;
   place.backend = found.backend;
   place.target = target;
@@ -66,7 +83,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   const auto records = RecordsOf(golden.entries, application.all_records());
   PackageContent content{*records, "", place, {}, {}, {}};
   content.golden = PackagedGolden{golden.version.name, golden.version.is_approved()};
-  if (options.with_kernels) {
+  if (options.with_kernels && !found.backend->solvers().empty()) {
     for (const GoldenEntry& entry : golden.entries) {
       content.winners.emplace_back(entry.problem, entry.candidate);
       content.problems.push_back(entry.problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -116,25 +117,33 @@ SessionPlace SessionPlaceAt(const Place& place) {
   return {place.backend, nullptr, place.device_spec, place.target, place.environment};
 }
 
-namespace {
-
-Result<SessionPlace> FindPlaceFor(Application& application, const std::string& asks_for,
-                                  const SessionTerms& terms) {
+Result<std::optional<Place>> FindDeviceFor(Application& application, const SessionTerms& terms) {
   // No plug-in is loaded, which may bring a compiler with it, but the one that is meant.
   const BackendList& backends = application.lazy_backends();
   for (const auto& backend : backends) {
     if (backend->name() != terms.backend) continue;
     for (const DeviceReport& report : backend->Devices()) {
       if (!report.reason.empty() || !Fits(terms, report.target)) continue;
-      ATTUNE_ASSIGN_OR_RETURN(const Place found, FindPlace(backends, report.spec));
-      return SessionPlaceAt(found);
+      ATTUNE_ASSIGN_OR_RETURN(Place found, FindPlace(backends, report.spec));
+      return std::optional<Place>(std::move(found));
     }
   }
+  return std::optional<Place>();
+}
+
+namespace {
+
+Result<SessionPlace> FindPlaceFor(Application& application, const std::string& asks_for,
+                                  const SessionTerms& terms) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<Place> device, FindDeviceFor(application, terms));
+  if (device.has_value()) return SessionPlaceAt(*device);
   auto compile_place = FindCompilePlace(terms.arch);
   if (!compile_place.ok()) {
     return NotFound(fmt::format(
-        "Nothing here is of {}, which is for {} of {}. 'attune devices' lists what there is. {}",
-        asks_for, terms.arch, terms.backend, compile_place.error().message()));
+        "The solvers for {} of {}, which {} is for, cannot be asked: neither such a device nor a "
+        "plug-in that compiles for it is here. 'attune devices' says what is missing; run this "
+        "where one of them is. {}",
+        terms.arch, terms.backend, asks_for, compile_place.error().message()));
   }
   SessionPlace place;
   place.owned = std::move(compile_place->backend);

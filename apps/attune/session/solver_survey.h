@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct SessionPlace {
 };
 
 SessionPlace SessionPlaceAt(const Place& place);
+
+// The usable device here that `terms` are for: of their kind, or of their architecture where they
+// name no kind yet. Nothing if there is none.
+Result<std::optional<Place>> FindDeviceFor(Application& application, const SessionTerms& terms);
 
 // kNotFound if nothing here is of the session's architecture.
 Result<SessionPlace> FindSessionPlace(Application& application, const Session& session);
