@@ -37,7 +37,8 @@ std::vector<std::string> ExtraPlugins() {
   return names;
 }
 
-// Stands for the backend of a plug-in until somebody asks it anything.
+// Stands for the backend of a plug-in until somebody asks it anything. Every virtual function of
+// Backend is here: what is not passed on would be that of another backend.
 class PluginBackend final : public Backend {
  public:
   explicit PluginBackend(std::string plugin) : plugin_(std::move(plugin)) {}
@@ -59,6 +60,10 @@ class PluginBackend final : public Backend {
   Result<std::unique_ptr<Device>> Open(std::string_view spec) const override {
     if (loaded() == nullptr) return NotFound(reason_);
     return loaded()->Open(spec);
+  }
+  bool IsCostlyToOpen() const override { return loaded() != nullptr && loaded()->IsCostlyToOpen(); }
+  const Solver* reference_solver() const override {
+    return loaded() == nullptr ? nullptr : loaded()->reference_solver();
   }
   Result<Peaks> MeasurePeaks(Device& device) const override {
     if (loaded() == nullptr) return NotFound(reason_);

@@ -64,6 +64,7 @@ class FakeBackend final : public Backend {
     }
     return NotFound(fmt::format("There is no fake device '{}'; there is '{}'.", spec, kSpec));
   }
+  bool IsCostlyToOpen() const override { return script_.costly() != 0; }
   const Solver* reference_solver() const override { return reference_solver_.get(); }
   Result<Peaks> MeasurePeaks(Device&) const override { return Peaks{100e9, 50e9, 10e9}; }
 

@@ -140,6 +140,7 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "listed") return ParseNumber(key, value, 0, 1'000'000, listed_);
   if (key == "count") return ParseNumber(key, value, 1, 64, count_);
   if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
+  if (key == "costly") return ParseNumber(key, value, 0, 1, costly_);
   if (key == "tiled_version") {
     tiled_version_ = value;
     return Status::Ok();
@@ -154,11 +155,11 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   }
   ATTUNE_ASSIGN_OR_RETURN(const bool is_condition, ApplyToConditions(setting));
   if (is_condition) return Status::Ok();
-  return InvalidArgument(
-      fmt::format("The device has no setting '{}'; it has seed, drift, listed, count, broken, "
-                  "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
-                  "clock_reasons, conditions, tiled_version, library_version, gone_if.",
-                  key));
+  return InvalidArgument(fmt::format(
+      "The device has no setting '{}'; it has seed, drift, listed, count, broken, costly, "
+      "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
+      "clock_reasons, conditions, tiled_version, library_version, gone_if.",
+      key));
 }
 
 Result<bool> FakeScript::ApplyToConditions(const Setting& setting) {

@@ -67,12 +67,13 @@ struct FakeBehaviour {
 // fault=crash`, or `*` for all. Every line that matches a candidate changes the keys that it names,
 // in order. The line `device key=value ...` sets what all candidates share: seed, drift (amplitude
 // of the slow change of speed, a fraction), count (of devices: "fake", then "fake:1", ...), broken
-// (the number of one that cannot be opened), listed, how many configs the device lists for
-// fake.listed, a solver that is there if it lists any, and what the device says of itself: the
-// fields of DeviceConditions by their names, clock_reasons parted by commas or `none`, or
-// conditions=crash for a device that kills whoever asks; tiled_version is that of code which
-// fake.tiled runs, unknown unless it is set; library_version that of the library; and gone_if names a file that is made when a candidate
-// loses the device, which no process can open as long as it is there.
+// (the number of one that cannot be opened), costly (1: Backend::IsCostlyToOpen), listed, how many
+// configs the device lists for fake.listed, a solver that is there if it lists any, and what the
+// device says of itself: the fields of DeviceConditions by their names, clock_reasons parted by
+// commas or `none`, or conditions=crash for a device that kills whoever asks; tiled_version is that
+// of code which fake.tiled runs, unknown unless it is set; library_version that of the library; and
+// gone_if names a file that is made when a candidate loses the device, which no process can open as
+// long as it is there.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -86,6 +87,7 @@ class FakeScript {
   int listed() const { return listed_; }
   int count() const { return count_; }
   int broken() const { return broken_; }
+  int costly() const { return costly_; }
   const DeviceConditions& conditions() const { return conditions_; }
   bool asking_kills() const { return asking_kills_; }
   const std::string& tiled_version() const { return tiled_version_; }
@@ -116,6 +118,7 @@ class FakeScript {
   int listed_ = 0;
   int count_ = 1;
   int broken_ = -1;
+  int costly_ = 0;
   DeviceConditions conditions_;
   bool asking_kills_ = false;
   std::string tiled_version_;
