@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
@@ -20,6 +21,15 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+TEST(CountedTest, OneIsSingular) {
+  EXPECT_EQ(Counted(0, "job"), "0 jobs");
+  EXPECT_EQ(Counted(size_t{1}, "job"), "1 job");
+  EXPECT_EQ(Counted(int64_t{2}, "entry", "entries"), "2 entries");
+  EXPECT_EQ(Counted(1, "entry", "entries"), "1 entry");
+  EXPECT_EQ(IsOrAre(1), "is");
+  EXPECT_EQ(IsOrAre(0), "are");
+}
 
 TEST(DurationTest, EveryUnitIsRead) {
   EXPECT_EQ(*ParseDurationNs("7ns"), 7);

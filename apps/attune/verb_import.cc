@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
@@ -43,8 +44,6 @@ Json ImportJson(const ProblemList& list) {
           {"rejected", std::move(rejected)}};
 }
 
-const char* Plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
 std::string SourceOf(const ImportOptions& options) {
   return options.file == kStandardInput ? "standard input" : Printable(options.file);
 }
@@ -52,18 +51,17 @@ std::string SourceOf(const ImportOptions& options) {
 void PrintImport(const ProblemList& list, const ImportOptions& options, Application& application) {
   Output& out = application.out();
   const std::string source = SourceOf(options);
-  out.Print(fmt::format("{}: {} line{} read, {} imported, {} duplicate{}, {} rejected.\n", source,
-                        list.read, Plural(list.read), list.imported, list.duplicates,
-                        Plural(list.duplicates), list.rejected.size()));
+  out.Print(fmt::format("{}: {} read, {} imported, {}, {} rejected.\n", source,
+                        Counted(list.read, "line"), list.imported,
+                        Counted(list.duplicates, "duplicate"), list.rejected.size()));
   if (!list.problems.empty()) {
-    out.Print(fmt::format("{} problem{} put under the tag '{}'.\n", list.problems.size(),
-                          Plural(list.problems.size()), Printable(options.tag)));
+    out.Print(fmt::format("{} put under the tag '{}'.\n", Counted(list.problems.size(), "problem"),
+                          Printable(options.tag)));
   }
   if (list.unsupported > 0) {
     out.Print(fmt::format(
-        "{} imported line{} name{} problems that cannot be tuned here; 'attune problems --tag {}' "
-        "says why.\n",
-        list.unsupported, Plural(list.unsupported), list.unsupported == 1 ? "s" : "",
+        "{} name{} problems that cannot be tuned here; 'attune problems --tag {}' says why.\n",
+        Counted(list.unsupported, "imported line"), list.unsupported == 1 ? "s" : "",
         Printable(options.tag)));
   }
   out.Flush();

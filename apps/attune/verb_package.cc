@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/attune/choices.h"
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/package_lint.h"
 #include "apps/attune/package_writer.h"
@@ -71,9 +72,9 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
                                       {"left_out", written.left_out},
                                       {"kernels", written.kernels},
                                       {"sha256", written.sha256}})
-                              : fmt::format("{}: {} problems, {} kernels, sha256 {}\n",
-                                            Printable(options.folder), list.problems.size(),
-                                            written.kernels, written.sha256));
+                              : fmt::format("{}: {}, {}, sha256 {}\n", Printable(options.folder),
+                                            Counted(list.problems.size(), "problem"),
+                                            Counted(written.kernels, "kernel"), written.sha256));
   application.out().Flush();
   for (const std::string& sentence : written.left_out) {
     application.err().Print(Printable(sentence) + "\n");
@@ -139,7 +140,7 @@ Result<int> RunLint(Application& application, const PackageOptions& options) {
     application.out().Print(Dump(JsonOf(options, findings)));
   } else {
     application.out().Print(
-        fmt::format("{}: {} findings\n", Printable(options.folder), findings.size()));
+        fmt::format("{}: {}\n", Printable(options.folder), Counted(findings.size(), "finding")));
     for (const PackageFinding& finding : findings) {
       application.out().Print(
           fmt::format("{:<22}  {}\n", Name(finding.fault), Printable(finding.subject)));

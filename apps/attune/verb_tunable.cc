@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/process_variables.h"
@@ -69,9 +70,10 @@ Json ToJson(const OfflineReport& report) {
 std::string SummaryText(const OfflineReport& report) {
   std::string text = fmt::format("{} tuned, {} known before, {} without a result", report.tuned,
                                  report.known, report.failed.size());
-  if (report.wildcards > 0) text += fmt::format(", {} lines of any size", report.wildcards);
+  if (report.wildcards > 0)
+    text += fmt::format(", {} of any size", Counted(report.wildcards, "line"));
   if (!report.unreadable.empty()) {
-    text += fmt::format(", {} lines unreadable", report.unreadable.size());
+    text += fmt::format(", {} unreadable", Counted(report.unreadable.size(), "line"));
   }
   text += ".\n";
   for (const auto& file : report.full_files) text += Printable(file.string()) + "\n";

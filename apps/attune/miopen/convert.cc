@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
 #include "storage/miopen/kernel_table.h"
@@ -103,7 +104,8 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
   left_out = ReportConfigs(static_cast<uint64_t>(unused_configs), application.err()) || left_out;
   if (without_room > 0) {
     left_out = true;
-    application.err().Print(fmt::format("Left out: {} results: {}\n", without_room, kNoRoom));
+    application.err().Print(
+        fmt::format("Left out: {}: {}\n", Counted(without_room, "result"), kNoRoom));
   }
   Json json = {{"file", options.file},
                {"output", options.form.file},

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "attune/miopen/bzip2.h"
 
@@ -36,8 +37,9 @@ void AddOutputOption(CLI::App& verb, std::string& file, const std::string& descr
 std::string Headline(const Database& database) {
   const std::string target =
       database.name.target.empty() ? "" : fmt::format(" of {}", database.name.target);
-  const char* what = database.name.kind == DatabaseKind::kKernelDb ? "kernels" : "records";
-  return fmt::format("{}{}, {} {}", Name(database.name.kind), target, RecordCount(database), what);
+  const char* what = database.name.kind == DatabaseKind::kKernelDb ? "kernel" : "record";
+  return fmt::format("{}{}, {}", Name(database.name.kind), target,
+                     Counted(RecordCount(database), what));
 }
 
 std::string FindingsText(const Findings& findings, size_t shown) {
@@ -92,9 +94,9 @@ bool ReportLeftOut(const Database& database, Application& application) {
     if (IsLeftOut(kind)) count += database.findings.count(kind);
   }
   if (count == 0) return false;
-  application.err().Print(
-      fmt::format("{}: {} findings left out; 'attune miopen lint' shows them.\n",
-                  Printable(database.path.string()), count));
+  application.err().Print(fmt::format("{}: {} left out; 'attune miopen lint' shows {}.\n",
+                                      Printable(database.path.string()), Counted(count, "finding"),
+                                      count == 1 ? "it" : "them"));
   return true;
 }
 

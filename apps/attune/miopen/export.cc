@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/measured.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
@@ -232,7 +233,8 @@ Json JsonOf(const LeftOut& left_out) {
 void PrintLeftOut(Application& application, const LeftOut& left_out) {
   application.out().Flush();
   for (const auto& [reason, results] : left_out) {
-    application.err().Print(fmt::format("Left out: {} results: {}\n", results, Printable(reason)));
+    application.err().Print(
+        fmt::format("Left out: {}: {}\n", Counted(results, "result"), Printable(reason)));
   }
 }
 
@@ -245,14 +247,14 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   LeftOut left_out;
   ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options, left_out));
   if (!options.is_to_screen()) {
-    application.out().Print(options.json ? Dump({{"output", options.form.file},
-                                                 {"kind", KindOf(options)},
-                                                 {"target", options.target},
-                                                 {"records", count},
-                                                 {"left_out", JsonOf(left_out)}})
-                                         : fmt::format("{}: {} records of {}.\n",
-                                                       Printable(options.form.file), count,
-                                                       Printable(options.target)));
+    application.out().Print(options.json
+                                ? Dump({{"output", options.form.file},
+                                        {"kind", KindOf(options)},
+                                        {"target", options.target},
+                                        {"records", count},
+                                        {"left_out", JsonOf(left_out)}})
+                                : fmt::format("{}: {} of {}.\n", Printable(options.form.file),
+                                              Counted(count, "record"), Printable(options.target)));
   }
   PrintLeftOut(application, left_out);
   return left_out.empty() ? kExitDone : kExitPartly;
@@ -291,8 +293,8 @@ void PrintMeasured(Application& application, const ExportOptions& options, size_
   }
   if (options.is_to_screen()) return;
   if (!options.json) {
-    application.out().Print(fmt::format("{}: {} records of {}.\n", Printable(options.form.file),
-                                        count, Printable(SourceText(options))));
+    application.out().Print(fmt::format("{}: {} of {}.\n", Printable(options.form.file),
+                                        Counted(count, "record"), Printable(SourceText(options))));
     return;
   }
   application.out().Print(Dump({{"output", options.form.file},
@@ -323,9 +325,8 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   PrintLeftOut(application, left_out);
   if (count > 0) return left_out.empty() ? kExitDone : kExitPartly;
   return FailedPrecondition(
-      fmt::format("Of the {} results of {} none is for a {} of MIOpen's, so "
-                  "nothing was written.",
-                  measured.results.size(), SourceText(options),
+      fmt::format("Of {} of {} none is for a {} of MIOpen's, so nothing was written.",
+                  Counted(measured.results.size(), "result"), SourceText(options),
                   Name(options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb)));
 }
 

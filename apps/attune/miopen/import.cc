@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
 #include "attune/base/file.h"
@@ -149,12 +150,13 @@ Json ImportJson(const std::vector<Imported>& imported, const std::vector<Databas
 
 void PrintImported(const std::vector<Imported>& imported, Output& out) {
   for (const Imported& each : imported) {
-    out.Print(each.was_known
-                  ? fmt::format("{}: known already for {}.\n", Printable(each.file),
-                                Printable(each.target))
-                  : fmt::format("{}: {} {} imported for {}.\n", Printable(each.file), each.records,
-                                each.kind == kKernelDbKind ? "kernels" : "records",
-                                Printable(each.target)));
+    out.Print(
+        each.was_known
+            ? fmt::format("{}: known already for {}.\n", Printable(each.file),
+                          Printable(each.target))
+            : fmt::format("{}: {} imported for {}.\n", Printable(each.file),
+                          Counted(each.records, each.kind == kKernelDbKind ? "kernel" : "record"),
+                          Printable(each.target)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "attune/miopen/consistency.h"
 
@@ -94,8 +95,9 @@ Result<int> RunLint(Application& application, const LintOptions& options) {
     return total == 0 ? kExitDone : kExitPartly;
   }
   for (const Database& database : databases) {
-    application.out().Print(fmt::format("{}: {}, {} findings\n", Printable(database.path.string()),
-                                        Headline(database), database.findings.total()));
+    application.out().Print(fmt::format("{}: {}, {}\n", Printable(database.path.string()),
+                                        Headline(database),
+                                        Counted(database.findings.total(), "finding")));
     application.out().Print(
         FindingsText(database.findings, options.all ? Findings::kMostKept : kShown));
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
 #include "attune/base/file.h"
@@ -225,8 +226,8 @@ Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOpti
 
 void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Application& application) {
   Output& out = application.out();
-  out.Print(fmt::format("{}: {} records of {} files.\n", Printable(options.form.file),
-                        outcome.records, options.files.size()));
+  out.Print(fmt::format("{}: {} of {}.\n", Printable(options.form.file),
+                        Counted(outcome.records, "record"), Counted(options.files.size(), "file")));
   for (size_t i = 0; i < options.files.size(); ++i) {
     out.Print(fmt::format("{:>9}  from {}\n", outcome.taken[i], Printable(options.files[i])));
   }

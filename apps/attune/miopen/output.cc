@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "attune/base/file.h"
 
 namespace attune::miopen {
@@ -149,7 +150,7 @@ Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
 
 bool ReportConfigs(uint64_t left_out, Output& err) {
   if (left_out == 0) return false;
-  err.Print(fmt::format("Left out: {} configurations: {}\n", left_out, kNoParameters));
+  err.Print(fmt::format("Left out: {}: {}\n", Counted(left_out, "configuration"), kNoParameters));
   return true;
 }
 

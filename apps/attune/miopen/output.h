@@ -60,7 +60,7 @@ inline constexpr std::string_view kNoRoom =
 Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoParameters =
-    "They have no parameters. Only tables keep such, those of version 1.0.0 for no GPU.";
+    "Without parameters. Only tables keep such, those of version 1.0.0 for no GPU.";
 // Prints how many configurations were left out, with that sentence, on the error stream; nothing of
 // none. Returns whether there are any.
 bool ReportConfigs(uint64_t left_out, Output& err);

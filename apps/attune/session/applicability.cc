@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/table.h"
@@ -60,12 +61,12 @@ void PrintSurvey(const SolverSurvey& survey, const SessionPlace& place, Output& 
                  count == 0 ? Colour::kDim : Colour::kPlain);
   }
   out.Print(table.Render(out.screen(), out.width()));
-  out.Print(
-      fmt::format("\n{} problems, {} pairs of problem and solver, {} problems without any; "
-                  "generation {} of the "
-                  "solvers, {} problems changed{}.\n",
-                  survey.problems.size(), pairs, without, survey.table.generation, survey.changed,
-                  place.has_device() ? "" : "; the device is not here, and was not needed"));
+  out.Print(fmt::format(
+      "\n{}, {} of problem and solver, {} without any; generation {} of the solvers, "
+      "{} changed{}.\n",
+      Counted(survey.problems.size(), "problem"), Counted(pairs, "pair"),
+      Counted(without, "problem"), survey.table.generation, Counted(survey.changed, "problem"),
+      place.has_device() ? "" : "; the device is not here, and was not needed"));
 }
 
 Result<int> RunApplicability(Application& application, const ApplicabilityOptions& options) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/package_writer.h"
 #include "apps/attune/session/absent_backend.h"
@@ -105,10 +106,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
                                   {"kernels", written.kernels},
                                   {"sha256", written.sha256}}));
   } else {
-    application.out().Print(
-        fmt::format("{}: {} problems of golden version '{}'{}, {} kernels, sha256 {}\n",
-                    Printable(options.folder), written.problems, golden.version.name,
-                    is_draft ? " (a draft)" : "", written.kernels, written.sha256));
+    application.out().Print(fmt::format(
+        "{}: {} of golden version '{}'{}, {}, sha256 {}\n", Printable(options.folder),
+        Counted(written.problems, "problem"), golden.version.name, is_draft ? " (a draft)" : "",
+        Counted(written.kernels, "kernel"), written.sha256));
   }
   for (const std::string& sentence : written.left_out) {
     application.err().Print(Printable(sentence) + "\n");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/attune/counted.h"
 #include "attune/session/golden_records.h"
 #include "attune/session/solver_table.h"
 
@@ -83,9 +84,11 @@ Result<std::vector<std::string>> MixedEnvironments(Application& application,
 std::string StaleText(const std::map<int64_t, std::string>& stale, size_t entries) {
   if (stale.empty()) return "";
   return fmt::format(
-      "{} of {} entries are stale, because their solvers have changed since: {} 'attune golden "
-      "show' marks them; measured anew and added, they are replaced.\n",
-      stale.size(), entries, stale.begin()->second);
+      "{} of {} {} stale, because solvers have changed since: {} 'attune golden show' marks what "
+      "is; "
+      "measured anew and added, it is replaced.\n",
+      stale.size(), Counted(entries, "entry", "entries"), IsOrAre(stale.size()),
+      stale.begin()->second);
 }
 
 }  // namespace attune

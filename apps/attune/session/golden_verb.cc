@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
@@ -149,8 +150,8 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
          Text(entry.target), is_stale ? "stale: " + Printable(found->second) : std::string()},
         is_stale ? Colour::kYellow : Colour::kPlain);
   }
-  out.Print(fmt::format("{}, {}, {} entries\n", Printable(golden.version.name),
-                        StateOf(golden.version), golden.entries.size()));
+  out.Print(fmt::format("{}, {}, {}\n", Printable(golden.version.name), StateOf(golden.version),
+                        Counted(golden.entries.size(), "entry", "entries")));
   if (!table.empty()) out.Print(table.Render(out.screen(), out.width()));
   out.Flush();
   for (const std::string& sentence : mixed) application.err().Print(Printable(sentence) + "\n");
@@ -433,7 +434,8 @@ Result<int> RunDiff(Application& application, const GoldenOptions& options) {
   }
   out.Print((text.empty() ? "Both are empty" : text) + ".\n");
   if (!options.all && shown > kShownChanges) {
-    out.Print(fmt::format("{} changes are not shown: --all does.\n", shown - kShownChanges));
+    out.Print(fmt::format("{} more: --all shows {}.\n", Counted(shown - kShownChanges, "change"),
+                          shown - kShownChanges == 1 ? "it" : "them"));
   }
   return kExitDone;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/application.h"
+#include "apps/attune/counted.h"
 
 namespace attune {
 
@@ -27,13 +28,16 @@ std::string Text(const JobRunSummary& summary) {
   std::string text;
   const StaleQueue& queued = summary.queued;
   if (queued.requeued > 0) {
-    text += fmt::format("{} jobs were stale and are done again.\n", queued.requeued);
+    text += queued.requeued == 1
+                ? std::string("1 job was stale and is done again.\n")
+                : fmt::format("{} jobs were stale and are done again.\n", queued.requeued);
   }
   if (queued.added > 0) {
-    text += fmt::format("{} jobs were added for {} new problem{}.\n", queued.added,
-                        queued.new_problems, queued.new_problems == 1 ? "" : "s");
+    text += fmt::format("{} added for {}.\n",
+                        queued.added == 1 ? "1 job was" : fmt::format("{} jobs were", queued.added),
+                        Counted(queued.new_problems, "new problem"));
   }
-  text += fmt::format("{} jobs done, {} failed", summary.done, summary.failed);
+  text += fmt::format("{} done, {} failed", Counted(summary.done, "job"), summary.failed);
   if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
   if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
   text += summary.left.has_value() ? fmt::format(", {} left.\n", *summary.left)
@@ -43,9 +47,10 @@ std::string Text(const JobRunSummary& summary) {
   }
   if (summary.problems_without_jobs > 0) {
     text += fmt::format(
-        "{} problems of the session have no jobs; --stale queues those that are new, 'attune jobs "
-        "load' any.\n",
-        summary.problems_without_jobs);
+        "{} of the session {} no jobs; --stale queues those that are new, 'attune jobs load' "
+        "any.\n",
+        Counted(summary.problems_without_jobs, "problem"),
+        summary.problems_without_jobs == 1 ? "has" : "have");
   }
   if (!summary.stopped_because.empty()) text += summary.stopped_because + "\n";
   return text;

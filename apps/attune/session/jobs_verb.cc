@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/session/solver_survey.h"
@@ -109,9 +110,9 @@ Result<EndedJobs> CountEnded(Application& application, const std::vector<JobStep
 std::string TextOf(const EndedJobs& ended, const std::string& session) {
   if (ended.failed + ended.cancelled == 0) return "";
   return fmt::format(
-      "Of those, {} failed and {} are cancelled, and stay so: 'attune jobs retry --session {}' "
+      "Of those, {} failed and {} {} cancelled, and stay so: 'attune jobs retry --session {}' "
       "queues them again.\n",
-      ended.failed, ended.cancelled, session);
+      ended.failed, ended.cancelled, IsOrAre(ended.cancelled), session);
 }
 
 Result<int> RunLoad(Application& application, const LoadOptions& options) {
@@ -153,12 +154,13 @@ Result<int> RunLoad(Application& application, const LoadOptions& options) {
                                   {"raised", loaded.raised},
                                   {"problems", survey.problems.size()}}));
   } else {
-    application.out().Print(fmt::format(
-        "{} jobs added for {} problems, {} were there already{}.\n", loaded.added,
-        survey.problems.size(), loaded.already_there,
-        loaded.raised == 0
-            ? ""
-            : fmt::format("; {} are raised to priority {}", loaded.raised, load.priority)));
+    application.out().Print(
+        fmt::format("{} added for {}, {} {} there already{}.\n", Counted(loaded.added, "job"),
+                    Counted(survey.problems.size(), "problem"), loaded.already_there,
+                    loaded.already_there == 1 ? "was" : "were",
+                    loaded.raised == 0 ? ""
+                                       : fmt::format("; {} {} raised to priority {}", loaded.raised,
+                                                     IsOrAre(loaded.raised), load.priority)));
     application.out().Print(TextOf(ended, session.name));
   }
   if (loaded.added + loaded.already_there > 0) return kExitDone;
@@ -281,7 +283,7 @@ Result<int> RunCancel(Application& application, const FilterOptions& options) {
       application.jobs()->Cancel(application.session()->id, filter, {"by hand", why}));
   if (count == 0) return NoSuchJobs(application, "cancelled");
   application.out().Print(options.json ? Dump({{"cancelled", count}})
-                                       : fmt::format("{} jobs cancelled.\n", count));
+                                       : Counted(count, "job") + " cancelled.\n");
   return kExitDone;
 }
 
@@ -293,7 +295,7 @@ Result<int> RunRetry(Application& application, const FilterOptions& options) {
                           application.jobs()->Requeue(application.session()->id, filter));
   if (count == 0) return NoSuchJobs(application, "queued again");
   application.out().Print(options.json ? Dump({{"queued", count}})
-                                       : fmt::format("{} jobs queued again.\n", count));
+                                       : Counted(count, "job") + " queued again.\n");
   return kExitDone;
 }
 
