@@ -31,6 +31,10 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string DumpLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json ToJson(const Measurement& measurement) {
   return {{"median_ns", Number(measurement.median_ns)}, {"low_ns", Number(measurement.low_ns)},
           {"high_ns", Number(measurement.high_ns)},     {"confidence", measurement.confidence},

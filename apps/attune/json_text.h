@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 // Indented by two blanks, a newline at the end. Bytes that are not UTF-8 become U+FFFD: what
 // libraries say may hold anything.
 std::string Dump(const Json& json);
+// The same on one line, for one of several documents after each other (JSON lines).
+std::string DumpLine(const Json& json);
 
 Json ToJson(const Measurement& measurement);
 Json ToJson(const Failure& failure);

@@ -31,6 +31,11 @@ TEST(CountedTest, OneIsSingular) {
   EXPECT_EQ(IsOrAre(0), "are");
 }
 
+TEST(JsonTest, ADocumentForOneOfManyIsOneLine) {
+  EXPECT_EQ(DumpLine({{"a", {1, 2}}, {"b", "x\ny\xff"}}),
+            "{\"a\":[1,2],\"b\":\"x\\ny\xEF\xBF\xBD\"}\n");
+}
+
 TEST(DurationTest, EveryUnitIsRead) {
   EXPECT_EQ(*ParseDurationNs("7ns"), 7);
   EXPECT_EQ(*ParseDurationNs("500ms"), 500'000'000);

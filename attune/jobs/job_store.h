@@ -67,16 +67,33 @@ struct JobReport {
   JobError error;
 };
 
+// What one owner has ended of late, and whether it is at work.
+struct OwnerWork {
+  int64_t ended = 0;                // Jobs that became done or failed after the moment asked for...
+  int64_t first_ended_unix_ns = 0;  // ...when the first of them did, 0 for none...
+  int64_t ended_first = 0;          // ...how many at that very moment: of one problem, together...
+  int64_t last_ended_unix_ns = 0;   // ...and when the last did.
+  int64_t deadline_unix_ns = 0;     // The last of its leases; 0 if it has none.
+};
+
 struct JobCounts {
   using ByState = std::array<int64_t, kJobStates>;  // By JobState.
   std::map<JobStep, ByState> steps;
-  std::map<std::string, int64_t> failures;  // Of those that are failed now, by JobError::kind.
-  int64_t ended_since = 0;          // That became done or failed after the moment asked for...
-  int64_t first_ended_unix_ns = 0;  // ...and when the first of these did; 0 for none.
+  std::map<std::string, int64_t> failures;    // Of those that are failed now, by JobError::kind.
+  std::map<std::string, OwnerWork> owners;    // By Job::owner.
   std::map<int64_t, int64_t> ended_by_entry;  // Done or failed, by Job::entry_id.
 
   int64_t Of(JobState state) const;  // Over all steps.
 };
+
+// How fast jobs end while somebody works.
+struct JobRate {
+  bool is_worked_on = false;  // Somebody holds a lease whose deadline is to come.
+  // Over the time between the first and the last end of each owner, to this moment for one at work;
+  // 0 if nothing ended but at the first moment. Breaks in which nobody worked do not count.
+  double per_second = 0;
+};
+JobRate RateOf(const JobCounts& counts, int64_t now_unix_ns);
 
 // Thread-safe; several processes may use one. What is written is durable when a method returns Ok.
 //

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/jobs/job_store.h"
+
 namespace attune {
 namespace {
 
@@ -37,6 +39,41 @@ TEST(JobTest, StatesAreReadAsTheyAreWritten) {
     ASSERT_TRUE(ParseJobState(Name(state)).ok());
     EXPECT_EQ(*ParseJobState(Name(state)), state);
   }
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+TEST(JobRateTest, IsOfTheTimeInWhichSomebodyWorked) {
+  JobCounts counts;
+  // Three jobs at once, then two in the next ten seconds, and nobody since.
+  counts.owners["gone"] = {5, 10 * kSecond, 3, 20 * kSecond, 0};
+  EXPECT_EQ(RateOf(counts, 20 * kSecond).per_second, 0.2);
+  EXPECT_EQ(RateOf(counts, 500 * kSecond).per_second, 0.2);
+  EXPECT_FALSE(RateOf(counts, 500 * kSecond).is_worked_on);
+
+  // Somebody else after a break, of which nothing counts, to this moment.
+  counts.owners["here"] = {4, 400 * kSecond, 1, 405 * kSecond, 470 * kSecond};
+  const JobRate rate = RateOf(counts, 420 * kSecond);
+  EXPECT_TRUE(rate.is_worked_on);
+  EXPECT_DOUBLE_EQ(rate.per_second, 5.0 / 30);
+}
+
+TEST(JobRateTest, WhoeverWorksBesideOthersTakesNoTimeOfHisOwn) {
+  JobCounts counts;
+  counts.owners["a"] = {11, 100 * kSecond, 1, 110 * kSecond, 0};
+  counts.owners["b"] = {11, 105 * kSecond, 1, 115 * kSecond, 0};
+  EXPECT_DOUBLE_EQ(RateOf(counts, 200 * kSecond).per_second, 20.0 / 15);
+}
+
+TEST(JobRateTest, IsUnknownWhileNothingEndedAfterTheFirst) {
+  JobCounts counts;
+  EXPECT_EQ(RateOf(counts, kSecond).per_second, 0);
+  counts.owners["a"] = {3, 10 * kSecond, 3, 10 * kSecond, 0};
+  EXPECT_EQ(RateOf(counts, 20 * kSecond).per_second, 0);
+  // A lease whose deadline is over is nobody's.
+  counts.owners["b"] = {0, 0, 0, 0, 15 * kSecond};
+  EXPECT_TRUE(RateOf(counts, 14 * kSecond).is_worked_on);
+  EXPECT_FALSE(RateOf(counts, 15 * kSecond).is_worked_on);
 }
 
 }  // namespace

@@ -423,11 +423,9 @@ class SqlJobStore final : public JobStore {
         const Job& job = row.job;
         ++counts.steps[job.step][static_cast<size_t>(job.state)];
         if (job.state == JobState::kFailed) ++counts.failures[job.error.kind];
+        NoteWork(job, since_unix_ns, counts);
         if (job.state != JobState::kDone && job.state != JobState::kFailed) continue;
         ++counts.ended_by_entry[job.entry_id];
-        if (job.changed_unix_ns <= since_unix_ns) continue;
-        if (counts.ended_since++ == 0) counts.first_ended_unix_ns = job.changed_unix_ns;
-        counts.first_ended_unix_ns = std::min(counts.first_ended_unix_ns, job.changed_unix_ns);
       }
       return Status::Ok();
     });
@@ -436,6 +434,24 @@ class SqlJobStore final : public JobStore {
   }
 
  private:
+  // Of whoever has or had it.
+  static void NoteWork(const Job& job, int64_t since_unix_ns, JobCounts& counts) {
+    if (job.state == JobState::kLeased) {
+      OwnerWork& work = counts.owners[job.owner];
+      work.deadline_unix_ns = std::max(work.deadline_unix_ns, job.deadline_unix_ns);
+    }
+    const bool has_ended = job.state == JobState::kDone || job.state == JobState::kFailed;
+    if (!has_ended || job.changed_unix_ns <= since_unix_ns) return;
+    OwnerWork& work = counts.owners[job.owner];
+    const int64_t ended_ns = job.changed_unix_ns;
+    if (work.ended++ == 0 || ended_ns < work.first_ended_unix_ns) {
+      work.first_ended_unix_ns = ended_ns;
+      work.ended_first = 0;
+    }
+    work.ended_first += ended_ns == work.first_ended_unix_ns ? 1 : 0;
+    work.last_ended_unix_ns = std::max(work.last_ended_unix_ns, ended_ns);
+  }
+
   static Status Take(WriteTransaction& transaction, const JobReport& report, int64_t now_unix_ns,
                      JobRow& row) {
     End(row.job, report.state, now_unix_ns);

@@ -412,7 +412,13 @@ TEST_F(JobStoreTest, CountsAreOfStatesAndOfCauses) {
   EXPECT_THAT(counts.steps.at(kPerfCompile), ElementsAre(0, 0, 1, 0, 0));
   EXPECT_THAT(counts.steps.at(kPerfMeasure), ElementsAre(0, 1, 0, 2, 0));
   EXPECT_THAT(counts.failures, ElementsAre(std::pair("crashed", 1), std::pair("wrong_result", 1)));
-  EXPECT_EQ(counts.ended_since, 2);
+  ASSERT_THAT(counts.owners, SizeIs(1));
+  const OwnerWork& work = counts.owners.begin()->second;
+  EXPECT_EQ(work.ended, 2);
+  EXPECT_EQ(work.first_ended_unix_ns, 20);
+  EXPECT_EQ(work.ended_first, 1);
+  EXPECT_EQ(work.last_ended_unix_ns, 30);
+  EXPECT_GT(work.deadline_unix_ns, 0);
   EXPECT_EQ(counts.Of(JobState::kFailed), 2);
 }
 

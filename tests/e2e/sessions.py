@@ -62,6 +62,10 @@ def whole_cycle(attune):
 
     status = attune.json("status", "--session", "may", *DB, status=3)
     program.check(status["steps"]["perf:measure"]["queued"] == 6, status)
+    program.check(not status["worked_on"] and status["eta_ns"] == 0, status)
+    out, _ = attune.run("status", "--session", "may", *DB, status=3)
+    program.check(out.endswith("8 left, and nobody works on them: 'attune tune --session may' "
+                               "does.\n"), out)
     done = attune.json("tune", "--session", "may", "--step", "perf:compile", *PER, *DB)
     program.check(done["done"] == 2 and done["left"] == 0, done)
     done = attune.json("tune", "--session", "may", *PER, *DB)
@@ -80,6 +84,28 @@ def fastest(recorded, solver):
              if trial["candidate"].startswith(solver) and "measurement" in trial]
     finals = [trial for trial in timed if trial["role"] == "final"]
     return min(finals or timed, key=lambda trial: trial["measurement"]["median_ns"])["candidate"]
+
+
+def what_is_watched_is_told_in_lines(attune):
+    """One JSON document on each line, while somebody works and when nothing is left."""
+    attune.run("session", "new", "watched", "--device", "fake", *DB)
+    words = [word for order in range(20, 24) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", "watched", *words, "--steps", "perf:measure",
+               "--solvers", "fake.library", *DB)
+    watch = attune.start("status", "--session", "watched", "--watch", "--json", *DB)
+    told = [json.loads(watch.stdout.readline())]
+    run = attune.start("tune", "--session", "watched", *PER, *DB)
+    out, err = watch.communicate(timeout=program.TIMEOUT_S)
+    run.communicate(timeout=program.TIMEOUT_S)
+    program.check(watch.returncode == 0 and run.returncode == 0, err)
+    told += [json.loads(line) for line in out.splitlines()]
+    program.check(not told[0]["worked_on"] and told[0]["eta_ns"] == 0, told[0])
+    program.check(told[-1]["steps"]["perf:measure"]["done"] == 4, told[-1])
+    # The rate of what was done does not fade.
+    for _ in range(2):
+        time.sleep(0.2)
+        again = attune.json("status", "--session", "watched", *DB)
+        program.check(again["jobs_per_second"] == told[-1]["jobs_per_second"] > 0, again)
 
 
 def find_measures_what_perf_found(attune):
@@ -163,6 +189,8 @@ def a_dead_worker_loses_nothing(attune):
     while not any(job["state"] == "leased" for job in jobs(attune, "killed")):
         program.check(time.monotonic() < deadline and run.poll() is None, "Nothing was leased.")
         time.sleep(0.1)
+    status = attune.json("status", "--session", "killed", *DB, status=3)
+    program.check(status["worked_on"], status)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     run.communicate()
@@ -570,7 +598,7 @@ def golden_versions(attune):
 
 
 def test(attune):
-    for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
+    for part in (whole_cycle, what_is_watched_is_told_in_lines, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/counted.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
@@ -30,9 +31,9 @@ struct SessionState {
   JobCounts counts;
   int64_t stale = 0;
   int64_t sets = 0;
-  std::string closed;     // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
-  double per_second = 0;  // Jobs that ended, over the time of the window in which some did.
-  int64_t eta_ns = 0;     // 0: nothing is left, or nobody knows.
+  std::string closed;  // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
+  JobRate rate;        // Of the window.
+  int64_t eta_ns = 0;  // 0: nothing is left, nobody works, or nobody knows.
 
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
   // Nobody works in a closed session, whatever is queued there.
@@ -56,14 +57,10 @@ Result<SessionState> StateOf(Application& application) {
   for (const auto& [entry_id, count] : state.counts.ended_by_entry) {
     if (stale.Contains(entry_id)) state.stale += count;
   }
-  const int64_t first_ns = state.counts.first_ended_unix_ns;
-  if (state.counts.ended_since > 1 && now > first_ns) {
-    state.per_second =
-        static_cast<double>(state.counts.ended_since) * 1e9 / static_cast<double>(now - first_ns);
-    if (!state.is_over()) {
-      state.eta_ns =
-          static_cast<int64_t>(static_cast<double>(state.open()) / state.per_second * 1e9);
-    }
+  state.rate = RateOf(state.counts, now);
+  if (state.rate.is_worked_on && state.rate.per_second > 0 && !state.is_over()) {
+    state.eta_ns =
+        static_cast<int64_t>(static_cast<double>(state.open()) / state.rate.per_second * 1e9);
   }
   return state;
 }
@@ -82,8 +79,27 @@ Json StateJson(const std::string& name, const SessionState& state) {
           {"steps", std::move(steps)},
           {"failures", state.counts.failures},
           {"stale", state.stale},
-          {"jobs_per_second", state.per_second},
+          {"worked_on", state.rate.is_worked_on},
+          {"jobs_per_second", state.rate.per_second},
           {"eta_ns", state.eta_ns}};
+}
+
+// How fast it goes, and what is left; who is asked to do that if nobody does.
+std::string ProgressText(const std::string& name, const SessionState& state) {
+  std::string text;
+  if (state.rate.per_second > 0) {
+    text = fmt::format("{:.2f} jobs/s{}, ", state.rate.per_second,
+                       state.rate.is_worked_on ? "" : " while somebody worked");
+  }
+  if (state.open() == 0) return text.empty() ? "" : text + "nothing is left.\n";
+  text += fmt::format("{} left", state.open());
+  if (state.is_over()) return text + ".\n";
+  if (!state.rate.is_worked_on) {
+    return fmt::format("{}, and nobody works on {}: 'attune tune --session {}' does.\n", text,
+                       state.open() == 1 ? "it" : "them", Printable(name));
+  }
+  return state.eta_ns > 0 ? fmt::format("{}, about {}.\n", text, FormatWait(state.eta_ns))
+                          : text + ".\n";
 }
 
 std::string StateText(const std::string& name, const SessionState& state, const Output& out) {
@@ -97,8 +113,9 @@ std::string StateText(const std::string& name, const SessionState& state, const 
     for (const int64_t count : by_state) cells.push_back(fmt::format("{}", count));
     table.AddRow(std::move(cells));
   }
-  std::string text = fmt::format("Session '{}'{}, {} measurement sets.\n", Printable(name),
-                                 state.closed.empty() ? "" : ", closed", state.sets);
+  std::string text =
+      fmt::format("Session '{}'{}, {}.\n", Printable(name), state.closed.empty() ? "" : ", closed",
+                  Counted(state.sets, "measurement set"));
   if (table.empty()) return text + "It has no jobs; 'attune jobs load' queues some.\n";
   text += table.Render(out.screen(), out.width());
   for (const auto& [kind, count] : state.counts.failures) {
@@ -106,17 +123,12 @@ std::string StateText(const std::string& name, const SessionState& state, const 
   }
   if (state.stale > 0) {
     text += fmt::format(
-        "{} are stale, because their solvers have changed; 'attune tune --session "
-        "{} --stale' does them again.\n",
-        state.stale, Printable(name));
+        "{} stale, because solvers have changed; 'attune tune --session {} --stale' does {} "
+        "again.\n",
+        state.stale == 1 ? "1 job is" : fmt::format("{} jobs are", state.stale), Printable(name),
+        state.stale == 1 ? "it" : "them");
   }
-  if (state.per_second > 0) {
-    text += fmt::format("{:.2f} jobs/s", state.per_second);
-    text += state.open() == 0 ? ", nothing is left.\n"
-            : state.is_over()
-                ? fmt::format(", {} left.\n", state.open())
-                : fmt::format(", {} left, about {}.\n", state.open(), FormatWait(state.eta_ns));
-  }
+  text += ProgressText(name, state);
   if (state.open() > 0 && state.is_over()) {
     text += fmt::format("The session is closed {}, so nobody does what is left.\n", state.closed);
   }
@@ -128,6 +140,10 @@ int ExitStatusOf(const SessionState& state) {
   return state.counts.Of(JobState::kFailed) == 0 && state.open() == 0 ? kExitDone : kExitPartly;
 }
 
+std::string JsonText(const Json& json, bool is_one_of_many) {
+  return is_one_of_many ? DumpLine(json) : Dump(json);
+}
+
 Result<int> RunStatus(Application& application, const StatusOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const std::string name = application.session()->name;
@@ -136,11 +152,12 @@ Result<int> RunStatus(Application& application, const StatusOptions& options) {
   std::string shown;
   for (;;) {
     ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application));
-    const std::string text =
-        options.json ? Dump(StateJson(name, state)) : StateText(name, state, out);
-    // From the top of the screen, and nothing below what is printed; a log gets what is news.
-    if (options.watch && out.screen().is_terminal) out.Print("\x1b[H\x1b[J");
-    if (out.screen().is_terminal || text != shown) out.Print(text);
+    const std::string text = options.json ? JsonText(StateJson(name, state), options.watch)
+                                          : StateText(name, state, out);
+    // From the top of the screen, and nothing below what is printed; logs and programs get news.
+    const bool redraws = out.screen().is_terminal && !options.json;
+    if (options.watch && redraws) out.Print("\x1b[H\x1b[J");
+    if (redraws || text != shown) out.Print(text);
     shown = text;
     out.Flush();
     if (!options.watch || state.is_over() || interruption.requested()) {
@@ -158,6 +175,9 @@ void AddStatusVerb(CLI::App& program, Invocation& invocation) {
       program, "status", "Say how far a session is: jobs by state, rate, time left, failures",
       "  attune status --session may\n"
       "  attune status --session may --watch\n\n"
+      "With --watch, --json prints one document on a line of its own whenever something has "
+      "changed.\nRate and time left are of the last ten minutes in which somebody worked; while "
+      "nobody does, no\ntime is left that could be told.\n\n"
       "Exit status: 0 if nothing failed and nothing is left to do, 3 otherwise. --watch ends "
       "when\nnothing is left, and when the session is closed, whatever is left.");
   AddSessionOption(*verb, options->session, invocation, "The session")->required();
