@@ -14,6 +14,8 @@
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
+#include "attune/record/network.h"
+#include "attune/record/rules.h"
 #include "attune/verify/parallel_for.h"
 
 namespace attune {
@@ -157,6 +159,7 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_option("--tag", options->tag, "Name of the list in the database")
       ->required()
+      ->check(NameWithin(kMaxTagBytes))
       ->check([](const std::string& tag) -> std::string {
         const bool has_text = std::any_of(tag.begin(), tag.end(), [](char c) { return c != ' '; });
         if (has_text && Printable(tag) == tag) return "";
@@ -164,12 +167,14 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       });
   CLI::Option* model =
       verb->add_option("--model", options->model,
-                       "The network that the list is of, as NAME or NAME:VERSION: how often a line "
-                       "occurs is how often the network computes it")
+                       "The network that the list is of, as NAME or NAME:VERSION, divided by the "
+                       "last colon: how often a line occurs is how often the network computes it")
+          ->check(NameWithin(kMaxNetworkBytes))
           ->check(SeenText())
           ->type_name("MODEL");
   verb->add_option("--framework", options->framework, "What runs it, as NAME or NAME:VERSION")
       ->needs(model)
+      ->check(NameWithin(kMaxNetworkBytes))
       ->check(SeenText())
       ->type_name("FRAMEWORK");
   AddSessionOption(*verb, options->session, invocation, "The tag becomes one of this session");

@@ -9,6 +9,10 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/terminal.h"
 #include "attune/base/file.h"
+#include "attune/base/text.h"
+#include "attune/record/network.h"
+#include "attune/record/rules.h"
+#include "attune/session/session.h"
 
 namespace attune {
 
@@ -37,16 +41,20 @@ CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& inv
     name = given;
     invocation.session = given;
   };
-  return verb.add_option_function<std::string>("--session", take, description)->type_name("NAME");
+  return verb.add_option_function<std::string>("--session", take, description)
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("NAME");
 }
 
 CLI::Option_group* AddListOptions(CLI::App& verb, ProblemSelection& selection,
                                   Invocation& invocation) {
   auto* group = verb.add_option_group("problems", "What to work on");
-  CLI::Option* tag = group->add_option("--tag", selection.tag, "Problems with this tag");
+  CLI::Option* tag = group->add_option("--tag", selection.tag, "Problems with this tag")
+                         ->check(NameWithin(kMaxTagBytes));
   group
       ->add_option("--model", selection.model,
-                   "Problems of this network, as MODEL or MODEL:VERSION")
+                   "Problems of this network, as MODEL or MODEL:VERSION; the last colon divides")
+      ->check(NameWithin(kMaxNetworkBytes))
       ->type_name("MODEL")
       ->excludes(tag);
   AddSessionOption(*group, selection.session, invocation,
@@ -80,6 +88,15 @@ Status WriteResult(Application& application, const std::string& file, std::strin
                             written.message()));
 }
 
+CLI::Validator NameWithin(size_t most_bytes) {
+  const auto check = [most_bytes](const std::string& name) -> std::string {
+    if (name.size() <= most_bytes) return "";
+    return fmt::format("'{}' has {} bytes; such a name has at most {}",
+                       Printable(FirstBytes(name, kExcerptBytes)) + "...", name.size(), most_bytes);
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator SeenText() {
   const auto check = [](const std::string& text) -> std::string {
     const auto at = FirstUnprintable(text);
@@ -87,7 +104,7 @@ CLI::Validator SeenText() {
     return fmt::format(
         "Byte 0x{:02x} at position {} of '{}' is a control character or no UTF-8: the name has to "
         "be seen and typed",
-        static_cast<unsigned char>(text[*at]), *at + 1, Printable(text));
+        static_cast<unsigned char>(text[*at]), *at + 1, Excerpt(Printable(text)));
   };
   return CLI::Validator(check, "");
 }

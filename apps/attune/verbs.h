@@ -74,6 +74,10 @@ CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& inv
 // output.
 Status WriteResult(Application& application, const std::string& file, std::string_view content);
 
+// For a name of which at most `most_bytes` bytes are kept: a usage error says so of a longer one,
+// and shows its beginning.
+CLI::Validator NameWithin(size_t most_bytes);
+
 // For a name that is kept: a usage error names the first byte that nobody could see or type, and
 // its position.
 CLI::Validator SeenText();

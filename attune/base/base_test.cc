@@ -39,6 +39,12 @@ TEST(TextTest, WhatIsNoUtf8IsCutAnywhere) {
   EXPECT_EQ(FirstBytes(bytes, 6), bytes.substr(0, 6));
 }
 
+TEST(TextTest, AnExcerptHasTheBeginningAndTheLength) {
+  const std::string longest(kExcerptBytes, 'a');
+  EXPECT_EQ(Excerpt(longest), longest);
+  EXPECT_EQ(Excerpt(longest + "b"), longest + "... [81 bytes]");
+}
+
 TEST(StatusTest, ErrorsTravelThroughAssignOrReturn) {
   EXPECT_EQ(*Quarter(8), 2);
   EXPECT_EQ(Quarter(6).status().ToString(), "invalid_argument: Value (3) is odd.");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace attune {
@@ -17,5 +18,10 @@ constexpr std::string_view FirstBytes(std::string_view text, size_t max_bytes) {
   for (int i = 0; i < 3 && size > 0 && continues(text[size]); ++i) --size;
   return text.substr(0, continues(text[size]) ? max_bytes : size);
 }
+
+// What messages say of a text that may have any length: all of it up to kExcerptBytes, else its
+// beginning and its length, "aaaa... [5000 bytes]".
+inline constexpr size_t kExcerptBytes = 80;
+std::string Excerpt(std::string_view text);
 
 }  // namespace attune

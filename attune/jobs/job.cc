@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
+
 namespace attune {
 namespace {
 
@@ -37,7 +39,7 @@ Result<JobStep> ParseJobStep(std::string_view text) {
   return InvalidArgument(
       fmt::format("'{}' is no step; there are perf:compile, perf:measure, find:compile and "
                   "find:measure.",
-                  text));
+                  Excerpt(text)));
 }
 
 std::string_view Name(JobState state) { return kStates[static_cast<size_t>(state)].second; }
@@ -46,8 +48,8 @@ Result<JobState> ParseJobState(std::string_view name) {
   for (const auto& [state, its_name] : kStates) {
     if (its_name == name) return state;
   }
-  return InvalidArgument(
-      fmt::format("'{}' is no state; there are queued, leased, done, failed and cancelled.", name));
+  return InvalidArgument(fmt::format(
+      "'{}' is no state; there are queued, leased, done, failed and cancelled.", Excerpt(name)));
 }
 
 }  // namespace attune

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/fingerprint.h"
+#include "attune/base/text.h"
 
 namespace attune {
 namespace {
@@ -74,8 +75,8 @@ Status CheckWeights(std::string_view kind, std::string_view name,
 
 Status ValidateTag(std::string_view tag) {
   if (!tag.empty() && tag.size() <= kMaxTagBytes) return Status::Ok();
-  return InvalidArgument(
-      fmt::format("Tag '{}' has {} bytes; a tag has 1 to {}.", tag, tag.size(), kMaxTagBytes));
+  return InvalidArgument(fmt::format("Tag '{}' has {} bytes; a tag has 1 to {}.", Excerpt(tag),
+                                     tag.size(), kMaxTagBytes));
 }
 
 Status ValidateTagging(std::string_view tag, std::span<const TaggedProblem> problems) {
@@ -86,8 +87,8 @@ Status ValidateTagging(std::string_view tag, std::span<const TaggedProblem> prob
 Status ValidateNetwork(const Network& network, std::span<const TaggedProblem> problems) {
   const std::string text = Text(network);
   if (network.model.empty() || text.size() > kMaxNetworkBytes) {
-    return InvalidArgument(
-        fmt::format("Network '{}' has no model, or more than {} bytes.", text, kMaxNetworkBytes));
+    return InvalidArgument(fmt::format("Network '{}' has no model, or more than {} bytes.",
+                                       Excerpt(text), kMaxNetworkBytes));
   }
   return CheckWeights("network", text, problems);
 }

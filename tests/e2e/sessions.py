@@ -511,6 +511,28 @@ def closed_and_unknown(attune):
     program.check("Nothing of session 'may'" in err and "--device cpu" in err, err)
 
 
+def long_names_are_cut(attune):
+    """A name that cannot be is refused with its length and the limit, and not repeated whole."""
+    name = "x" * 5000
+    (attune.folder / "one.txt").write_text(problem(8) + "\n")
+    load = ("jobs", "load", "--session", "may", "--steps", "perf:measure")
+    for words in (("best", "--tag", name), ("best", "--model", name), ("best", "--session", name),
+                  ("session", "new", name, "--device", "fake"), ("session", "show", name),
+                  ("session", "close", name), ("session", "diff", "may", name),
+                  ("golden", "create", name), ("golden", "create", "9", "--base", name),
+                  ("golden", "add", "1", "--session", name), ("golden", "export", name, "-o", "p"),
+                  ("golden", "show", name), ("golden", "diff", "1", name),
+                  (*load, "--tag", name), (*load, "--model", name),
+                  ("import", "one.txt", "--tag", name),
+                  ("import", "one.txt", "--tag", "t", "--model", name),
+                  ("import", "one.txt", "--tag", "t", "--model", "m", "--framework", name),
+                  ("miopen", "export", "--golden", name, "--find-db", "-o", "a.fdb.txt"),
+                  ("tune", "--session", "may", "--step", name)):
+        _, err = attune.run(*words, *DB, status=2)
+        program.check(len(err) < 500, (words[:2], len(err)))
+        program.check("5000 bytes" in err or "no step" in err, err)
+
+
 def networks(attune):
     listed = attune.json("networks", *DB)
     program.check(listed == [{"model": "Net", "model_version": "1", "framework": "Fw",
@@ -602,7 +624,7 @@ def test(attune):
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
-                 closed_and_unknown, networks, golden_versions,
+                 closed_and_unknown, long_names_are_cut, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)

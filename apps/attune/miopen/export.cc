@@ -349,6 +349,7 @@ void AddSourceOptions(CLI::App& verb, ExportOptions& options, Invocation& invoca
                                           "What was measured with MIOpen's solvers in the session");
   CLI::Option* golden =
       source->add_option("--golden", options.golden, "The same in this golden version")
+          ->check(NameWithin(kMaxSessionNameBytes))
           ->type_name("VERSION");
   session->excludes(target)->excludes(golden);
   source->require_option(1, 2);

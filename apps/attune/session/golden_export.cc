@@ -177,7 +177,10 @@ void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* verb = AddVerb(golden, "export", "Write the read-only package that run times open",
                            "  attune golden export 1 --with-kernels -o golden-1-kernels");
-  verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
+  verb->add_option("version", options->name, "The version")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("VERSION");
   verb->add_option(
           "--target", options->part.target,
           "Which of its targets, by text, device or architecture; needed if it has several")

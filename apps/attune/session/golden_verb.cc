@@ -445,7 +445,10 @@ using Run = Result<int> (*)(Application&, const GoldenOptions&);
 // A verb about one version.
 CLI::App* AddGoldenSubverb(CLI::App* verb, Invocation& invocation, Run run,
                            const std::shared_ptr<GoldenOptions>& options) {
-  verb->add_option("version", options->name, "The version")->required()->type_name("VERSION");
+  verb->add_option("version", options->name, "The version")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("VERSION");
   verb->callback([options, run, &invocation] {
     invocation.run = [options, run](Application& application) {
       return run(application, *options);
@@ -464,6 +467,7 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
       ->add_option("--base", created->other,
                    "The approved version that it begins from; needed while there is one of which "
                    "nothing was rolled back")
+      ->check(NameWithin(kMaxSessionNameBytes))
       ->type_name("VERSION");
   AddJsonFlag(*create, created->json);
 
@@ -476,6 +480,7 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
       invocation, RunAdd, added);
   add->add_option("--session", added->sessions, "A session; may be repeated")
       ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
       ->allow_extra_args(false)
       ->type_name("NAME");
   add->add_flag("--force", added->force,
@@ -521,7 +526,10 @@ void AddReadingVerbs(CLI::App& golden, Invocation& invocation) {
       AddVerb(golden, "diff", "Say what is faster, slower, new or gone in a second version",
               "  attune golden diff 1 1"),
       invocation, RunDiff, compared);
-  diff->add_option("second", compared->other, "Another version")->required()->type_name("VERSION");
+  diff->add_option("second", compared->other, "Another version")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("VERSION");
   diff->add_flag("--all", compared->all, "Every change, not the first 40");
   AddJsonFlag(*diff, compared->json);
 }

@@ -209,8 +209,14 @@ void AddSessionDiffVerb(CLI::App& session, Invocation& invocation) {
   CLI::App* verb = AddVerb(session, "diff",
                            "Compare two sessions: devices, libraries, solvers, and what each found",
                            "  attune session diff may june --json");
-  verb->add_option("first", options->first, "A session")->required()->type_name("NAME");
-  verb->add_option("second", options->second, "Another one")->required()->type_name("NAME");
+  verb->add_option("first", options->first, "A session")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("NAME");
+  verb->add_option("second", options->second, "Another one")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("NAME");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunDiff(application, *options); };

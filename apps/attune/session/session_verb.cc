@@ -185,7 +185,10 @@ Result<int> RunClose(Application& application, const NamedOptions& options) {
 template <class Run>
 void AddNamedVerb(CLI::App* verb, Invocation& invocation, Run run) {
   auto options = std::make_shared<NamedOptions>();
-  verb->add_option("name", options->name, "The session")->required()->type_name("NAME");
+  verb->add_option("name", options->name, "The session")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("NAME");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation, run] {
     invocation.run = [options, run](Application& application) {
@@ -205,7 +208,10 @@ void AddSessionNewVerb(CLI::App& session, Invocation& invocation) {
               "With --target, compiling and 'attune applicability' need no device; the first "
               "device of that "
               "architecture\nthat measures is the session's from then on.");
-  verb->add_option("name", options->name, "Its name")->required()->type_name("NAME");
+  verb->add_option("name", options->name, "Its name, of 1 to 80 bytes")
+      ->required()
+      ->check(NameWithin(kMaxSessionNameBytes))
+      ->type_name("NAME");
   auto* group = verb->add_option_group("what for", "Exactly one of");
   group->add_option("--device", options->device,
                     "A device of this machine, as 'attune devices' lists it");
