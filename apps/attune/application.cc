@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/attune/session/solver_survey.h"
+#include "attune/base/text.h"
 #include "attune/record/memory_store.h"
 #include "attune/record/weighted_problems.h"
 #include "attune/session/session_records.h"
@@ -198,9 +200,11 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::strin
   ATTUNE_ASSIGN_OR_RETURN(const Network wanted, NetworkOf(model, ""));
   ATTUNE_ASSIGN_OR_RETURN(const auto networks, records->Networks());
   WeightedProblems sum;
+  std::set<std::string> names;  // As --model takes them.
   std::string known;
   for (const auto& [network, count] : networks) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", Text(network));
+    const std::string name = NameAndVersion(network.model, network.model_version);
+    if (names.insert(name).second) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
     const bool is_version =
         wanted.model_version.empty() || wanted.model_version == network.model_version;
     if (network.model != wanted.model || !is_version) continue;
@@ -210,10 +214,10 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::strin
   auto problems = sum.Take();
   if (!problems.empty()) return problems;
   return NotFound(fmt::format(
-      "There is no network of model '{}'. {}", Printable(model),
+      "There is no network of model '{}'. {}", Excerpt(model),
       known.empty()
           ? "The database has none yet; 'attune import FILE --tag TAG --model NAME' makes one."
-          : fmt::format("Networks here: {}.", known)));
+          : fmt::format("Models here: {}.", known)));
 }
 
 Result<std::vector<TaggedProblem>> Application::ProblemsOfSession() {

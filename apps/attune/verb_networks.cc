@@ -5,13 +5,10 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
+#include "attune/record/network.h"
 
 namespace attune {
 namespace {
-
-std::string NameAndVersion(const std::string& name, const std::string& version) {
-  return version.empty() ? name : fmt::format("{}:{}", name, version);
-}
 
 Result<int> RunNetworks(Application& application, bool json) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());

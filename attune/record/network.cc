@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/text.h"
 #include "attune/problem/escaping.h"
 
 namespace attune {
@@ -17,6 +18,13 @@ std::string PartText(const std::string& name, const std::string& version) {
 
 std::pair<std::string_view, std::string_view> SplitAt(std::string_view text, char separator) {
   const size_t at = text.find(separator);
+  if (at == std::string_view::npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+// Names may have colons of their own, "meta:llama:3".
+std::pair<std::string_view, std::string_view> SplitAtLastColon(std::string_view text) {
+  const size_t at = text.rfind(':');
   if (at == std::string_view::npos) return {text, {}};
   return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -56,12 +64,17 @@ Result<Network> ParseNetwork(std::string_view text) {
       fmt::format("'{}' is not how the network {} is written.", text, Text(network)));
 }
 
+std::string NameAndVersion(std::string_view name, std::string_view version) {
+  const bool needs_colon = !version.empty() || name.find(':') != std::string_view::npos;
+  return needs_colon ? fmt::format("{}:{}", name, version) : std::string(name);
+}
+
 Result<Network> NetworkOf(std::string_view model, std::string_view framework) {
-  const auto [model_name, model_version] = SplitAt(model, ':');
-  const auto [framework_name, framework_version] = SplitAt(framework, ':');
+  const auto [model_name, model_version] = SplitAtLastColon(model);
+  const auto [framework_name, framework_version] = SplitAtLastColon(framework);
   if (model_name.empty() || (framework_name.empty() && !framework_version.empty())) {
     return InvalidArgument(fmt::format("'{}' names no {}: write NAME or NAME:VERSION.",
-                                       model_name.empty() ? model : framework,
+                                       Excerpt(model_name.empty() ? model : framework),
                                        model_name.empty() ? "model" : "framework"));
   }
   Network network{std::string(model_name), std::string(model_version), std::string(framework_name),
@@ -70,7 +83,7 @@ Result<Network> NetworkOf(std::string_view model, std::string_view framework) {
     return InvalidArgument(fmt::format(
         "The names and versions of model '{}' and framework '{}' take {} bytes; at most "
         "{} are kept.",
-        model, framework, bytes, kMaxNetworkBytes));
+        Excerpt(model), Excerpt(framework), bytes, kMaxNetworkBytes));
   }
   return network;
 }

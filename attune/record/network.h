@@ -25,9 +25,13 @@ std::string Text(const Network& network);
 Result<Network> ParseNetwork(std::string_view text);
 
 // A network as people name it: `NAME` or `NAME:VERSION` of the model, and the same of the
-// framework, which may be empty. kInvalidArgument for an empty name, and for names that are too
-// long to be kept.
+// framework, which may be empty. The last colon divides: a name that has some and no version is
+// followed by one more. kInvalidArgument for an empty name, and for names that are too long to be
+// kept.
 Result<Network> NetworkOf(std::string_view model, std::string_view framework);
+
+// One of the two as NetworkOf reads it.
+std::string NameAndVersion(std::string_view name, std::string_view version);
 
 inline constexpr size_t kMaxNetworkBytes = 255;  // Of Text.
 

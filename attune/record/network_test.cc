@@ -39,5 +39,21 @@ TEST(NetworkTest, IsNamedByPeople) {
   EXPECT_FALSE(NetworkOf(std::string(256, 'x'), "").ok());
 }
 
+TEST(NetworkTest, TheLastColonOfANameDivides) {
+  EXPECT_EQ(*NetworkOf("meta:llama:3", "a:b:c:"), (Network{"meta:llama", "3", "a:b:c", ""}));
+  EXPECT_EQ(*NetworkOf("meta:llama:", ""), (Network{"meta:llama", "", "", ""}));
+  for (const char* name : {"a", "a:1", "a:b:", "a:b:1"}) {
+    const auto network = NetworkOf(name, "");
+    ASSERT_TRUE(network.ok()) << name;
+    EXPECT_EQ(NameAndVersion(network->model, network->model_version), name);
+  }
+}
+
+TEST(NetworkTest, ANameThatIsTooLongIsNotRepeated) {
+  const std::string message = NetworkOf(std::string(5000, 'x'), "").error().message();
+  EXPECT_LT(message.size(), 400u);
+  EXPECT_NE(message.find("[5000 bytes]"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace attune

@@ -531,6 +531,28 @@ def long_names_are_cut(attune):
         _, err = attune.run(*words, *DB, status=2)
         program.check(len(err) < 500, (words[:2], len(err)))
         program.check("5000 bytes" in err or "no step" in err, err)
+    # As long as a model with its version may be, and not there.
+    _, err = attune.run("best", "--model", "y" * 250, *DB, status=1)
+    program.check("'" + "y" * 80 + "... [250 bytes]'" in err, err)
+
+
+def names_have_colons(attune):
+    """The last colon of --model divides."""
+    own = ("--db", "colons.db")
+    for model, order in (("meta:llama:3", 8), ("meta:llama:", 9), ("plain", 10)):
+        (attune.folder / "one.txt").write_text(problem(order) + "\n")
+        attune.run("import", "one.txt", "--tag", "t", "--model", model, "--framework", "a:b:1",
+                   *own)
+    kept = {(each["model"], each["model_version"], each["framework"], each["framework_version"])
+            for each in attune.json("networks", *own)}
+    program.check(kept == {("meta:llama", "3", "a:b", "1"), ("meta:llama", "", "a:b", "1"),
+                           ("plain", "", "a:b", "1")}, kept)
+    program.check(len(attune.json("problems", "--model", "meta:llama:3", *own)) == 1, "a version")
+    program.check(len(attune.json("problems", "--model", "meta:llama:", *own)) == 2, "a name")
+    # What is said to be there can be typed.
+    _, err = attune.run("problems", "--model", "meta:llama", *own, status=1)
+    for model in ("meta:llama:", "meta:llama:3", "plain"):
+        program.check(model in err.split("Models here: ")[1].rstrip(".\n").split(", "), err)
 
 
 def networks(attune):
@@ -624,7 +646,7 @@ def test(attune):
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
-                 closed_and_unknown, long_names_are_cut, networks, golden_versions,
+                 closed_and_unknown, long_names_are_cut, names_have_colons, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
