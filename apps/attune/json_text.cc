@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "apps/attune/terminal.h"
 #include "attune/formats/export.h"
 
 namespace attune {
@@ -33,6 +36,20 @@ std::string Dump(const Json& json) {
 
 std::string DumpLine(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void PutBytes(const std::string& field, std::string_view bytes, Json& object) {
+  object[field] = bytes;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = Utf8Length(bytes.substr(i));
+    if (length == 0) {
+      std::string hex;
+      for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      object[field + "_hex"] = hex;
+      return;
+    }
+    i += length;
+  }
 }
 
 Json ToJson(const Measurement& measurement) {

@@ -36,6 +36,17 @@ TEST(JsonTest, ADocumentForOneOfManyIsOneLine) {
             "{\"a\":[1,2],\"b\":\"x\\ny\xEF\xBF\xBD\"}\n");
 }
 
+TEST(JsonTest, BytesOfAnyKindCanBeGotBack) {
+  Json json = Json::object();
+  PutBytes("plain", "gr\u00fcn\n\x1b[31m\t\\x41 \0!", json);
+  PutBytes("raw", "a\xff\xc3", json);
+  const Json read = Json::parse(Dump(json));
+  EXPECT_EQ(read["plain"], "gr\u00fcn\n\x1b[31m\t\\x41 \0!");
+  EXPECT_FALSE(read.contains("plain_hex"));
+  EXPECT_EQ(read["raw"], "a\ufffd\ufffd");
+  EXPECT_EQ(read["raw_hex"], "61ffc3");
+}
+
 TEST(DurationTest, EveryUnitIsRead) {
   EXPECT_EQ(*ParseDurationNs("7ns"), 7);
   EXPECT_EQ(*ParseDurationNs("500ms"), 500'000'000);

@@ -261,6 +261,7 @@ Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& o
 
 // --step and --stale are about the jobs of a session, all of them.
 Status CheckJobOptions(const TuneVerbOptions& options) {
+  for (const std::string& step : options.steps) ATTUNE_RETURN_IF_ERROR(ParseJobStep(step).status());
   const ProblemSelection& selection = options.selection;
   const bool is_whole = !selection.session.empty() && selection.tag.empty() &&
                         selection.model.empty() && selection.problems.empty();
@@ -336,6 +337,7 @@ Result<JobCrewSummary> RunJobCrew(Application& application, const TuneVerbOption
       return summary;
     }
     summary.all.left = *left;
+    summary.all.was_interrupted = interruption.requested();
     const std::vector<std::string> sound = DevicesToGoOnWith(summary);
     const bool can_go_on = *left > 0 && sound.size() < devices.size() && !sound.empty();
     if (!can_go_on || options.run.budget_ns > 0 || interruption.requested()) return summary;

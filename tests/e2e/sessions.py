@@ -208,6 +208,66 @@ def an_interrupted_run_gives_back(attune):
     program.check(jobs(attune, "stopped")[0]["state"] == "queued", "It was not given back.")
 
 
+def an_interrupted_run_says_so(attune):
+    attune.run("session", "new", "asked", "--device", "fake", *DB)
+    words = [word for order in range(100, 140) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", "asked", *words, "--steps", "perf:measure",
+               "--solvers", "fake.library", *DB)
+    run = attune.start("tune", "--session", "asked", "--json", "--per-problem", "300ms", *DB)
+    program.check("/40]" in run.stderr.readline(), "It has not begun.")
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=program.TIMEOUT_S)
+    done = json.loads(out)
+    program.check(run.returncode == 3 and done["left"] > 0, (run.returncode, done, err))
+    program.check("was interrupted; the same command goes on" in done["stopped_because"], done)
+    run = attune.start("tune", "--session", "asked", "--per-problem", "300ms", *DB)
+    run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=program.TIMEOUT_S)
+    program.check(run.returncode == 3 and "was interrupted" in out, out)
+    done = attune.json("tune", "--session", "asked", "--per-problem", "0", *DB)
+    program.check(done["left"] == 0 and done["stopped_because"] == "", done)
+
+
+def errors_can_be_got_back(attune):
+    """Texts of errors as they are, and their bytes where they are none of UTF-8."""
+    attune.run("session", "new", "raw", "--device", "fake", *DB)
+    attune.run("jobs", "load", "--session", "raw", "--problem", problem(8), "--problem", problem(9),
+               "--steps", "perf:measure", "--solvers", "fake.library", *DB)
+    for job, reason in zip(jobs(attune, "raw"), ("gr\u00fcn\n\x1b[31m", "a\udcff\udcc3b")):
+        attune.run("jobs", "cancel", "--session", "raw", "--job", str(job["id"]), "--reason",
+                   reason, *DB)
+    text, raw = jobs(attune, "raw")
+    program.check(text["error"].startswith("gr\u00fcn\n\x1b[31m (by ") and "error_hex" not in text,
+                  text)
+    program.check(raw["error"].startswith("a\ufffd\ufffdb (by "), raw)
+    program.check(bytes.fromhex(raw["error_hex"]).startswith(b"a\xff\xc3b (by "), raw)
+
+
+def jobs_that_are_not_there(attune):
+    """Nothing is changed where one of the numbers is nobody's."""
+    attune.run("jobs", "retry", "--session", "raw", *DB)
+    there = str(jobs(attune, "raw")[0]["id"])
+    for verb in ("cancel", "retry"):
+        _, err = attune.run("jobs", verb, "--session", "raw", "--job", there, "--job", "9999",
+                            *DB, status=1)
+        program.check("Session 'raw' has no job 9999, and nothing was changed." in err, err)
+    program.check({job["state"] for job in jobs(attune, "raw")} == {"queued"}, "Something was.")
+    # Another session's number is not one of this.
+    other = str(jobs(attune, "may")[0]["id"])
+    _, err = attune.run("jobs", "cancel", "--session", "raw", "--job", other, *DB, status=1)
+    program.check(f"Session 'raw' has no job {other}," in err, err)
+
+
+def a_step_that_is_none_is_bad_usage(attune):
+    attune.run("session", "new", "empty", "--device", "fake", *DB)
+    for session in ("empty", "may"):
+        _, err = attune.run("tune", "--session", session, "--step", "bogus", *DB, status=2)
+        program.check("'bogus' is no step; there are perf:compile," in err, err)
+    _, err = attune.run("tune", "--session", "empty", "--step", "perf:compile", *DB, status=1)
+    program.check("Session 'empty' has no jobs." in err, err)
+
+
 def a_failing_store_ends_a_run_with_a_summary(attune):
     """What was done before is told, and what could not be done is not lost."""
     attune.run("session", "new", "full", "--device", "fake", *DB)
@@ -644,6 +704,8 @@ def golden_versions(attune):
 def test(attune):
     for part in (whole_cycle, what_is_watched_is_told_in_lines, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
+                 an_interrupted_run_says_so, errors_can_be_got_back, jobs_that_are_not_there,
+                 a_step_that_is_none_is_bad_usage,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
                  closed_and_unknown, long_names_are_cut, names_have_colons, networks, golden_versions,

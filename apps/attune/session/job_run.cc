@@ -240,6 +240,7 @@ Status JobRunner::RunAll(IndexKeeper& index) {
     if (was_measured) index.NoteTuned();
     ATTUNE_RETURN_IF_ERROR(keeper_.status());
   }
+  summary_.was_interrupted = options_.stop_requested();
   return std::ssize(in_vain_) < kMostFailuresInARow ? Status::Ok() : LeaveToOthers();
 }
 

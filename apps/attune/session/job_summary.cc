@@ -6,22 +6,32 @@
 #include "apps/attune/counted.h"
 
 namespace attune {
+namespace {
+
+// A sentence, or nothing.
+std::string WhyStopped(const JobRunSummary& summary) {
+  if (!summary.stopped_because.empty() || !summary.was_interrupted) return summary.stopped_because;
+  if (summary.left == int64_t{0}) return "";
+  return "The run was interrupted; the same command goes on from here.";
+}
+
+}  // namespace
 
 Json ToJson(const JobRunSummary& summary) {
-  return {{"compile_threads", summary.compile_threads},
-          {"requeued", summary.queued.requeued},
-          {"added", summary.queued.added},
-          {"new_problems", summary.queued.new_problems},
-          {"done", summary.done},
-          {"failed", summary.failed},
-          {"given_back", summary.given_back},
-          {"lost", summary.lost},
-          {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
-          {"problems_without_jobs", summary.problems_without_jobs},
-          {"stopped_because",
-           summary.failure.ok() ? summary.stopped_because : summary.failure.message()},
-          {"failures", summary.failures},
-          {"troubles", summary.troubles}};
+  return {
+      {"compile_threads", summary.compile_threads},
+      {"requeued", summary.queued.requeued},
+      {"added", summary.queued.added},
+      {"new_problems", summary.queued.new_problems},
+      {"done", summary.done},
+      {"failed", summary.failed},
+      {"given_back", summary.given_back},
+      {"lost", summary.lost},
+      {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
+      {"problems_without_jobs", summary.problems_without_jobs},
+      {"stopped_because", summary.failure.ok() ? WhyStopped(summary) : summary.failure.message()},
+      {"failures", summary.failures},
+      {"troubles", summary.troubles}};
 }
 
 std::string Text(const JobRunSummary& summary) {
@@ -52,7 +62,7 @@ std::string Text(const JobRunSummary& summary) {
         Counted(summary.problems_without_jobs, "problem"),
         summary.problems_without_jobs == 1 ? "has" : "have");
   }
-  if (!summary.stopped_because.empty()) text += summary.stopped_because + "\n";
+  if (const std::string why = WhyStopped(summary); !why.empty()) text += why + "\n";
   return text;
 }
 

@@ -31,6 +31,7 @@ struct JobRunSummary {
   std::optional<int64_t> left;
   int64_t problems_without_jobs = 0;        // Of the session.
   std::string stopped_because;              // A sentence, if the run gave up.
+  bool was_interrupted = false;             // Asked to end (Ctrl-C, SIGTERM) with jobs left.
   Status failure;                           // What ended the run: a store that failed.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
   std::vector<std::string> troubles;        // One sentence for each failure.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
@@ -180,23 +181,24 @@ Result<JobFilter> FilterOf(const FilterOptions& options) {
 }
 
 Json JobJson(const Job& job, const std::string& stale) {
-  return {{"id", job.id},
-          {"problem", Text(job.problem)},
-          {"solver", job.solver},
-          {"step", Text(job.step)},
-          {"state", Name(job.state)},
-          {"ready", job.is_ready},
-          {"priority", job.priority},
-          {"attempts", job.attempts},
-          {"owner", job.owner},
-          {"deadline_unix_ns", job.deadline_unix_ns},
-          {"changed_unix_ns", job.changed_unix_ns},
-          {"reason", job.reason},
-          {"loaded_by", job.loaded_by},
-          {"set_id", job.set_id},
-          {"error_class", job.error.kind},
-          {"error", Printable(job.error.text)},
-          {"stale", stale}};
+  Json json = {{"id", job.id},
+               {"problem", Text(job.problem)},
+               {"solver", job.solver},
+               {"step", Text(job.step)},
+               {"state", Name(job.state)},
+               {"ready", job.is_ready},
+               {"priority", job.priority},
+               {"attempts", job.attempts},
+               {"owner", job.owner},
+               {"deadline_unix_ns", job.deadline_unix_ns},
+               {"changed_unix_ns", job.changed_unix_ns},
+               {"reason", job.reason},
+               {"loaded_by", job.loaded_by},
+               {"set_id", job.set_id},
+               {"error_class", job.error.kind},
+               {"stale", stale}};
+  PutBytes("error", job.error.text, json);
+  return json;
 }
 
 // What a person wants to know of a job beside its state.
@@ -272,9 +274,26 @@ Result<int> NoSuchJobs(Application& application, std::string_view participle) {
       participle, session.name, states.empty() ? "none" : states, session.name));
 }
 
+// kNotFound names the jobs of `ids` that the session does not have.
+Status CheckJobs(Application& application, const std::vector<int64_t>& ids) {
+  if (ids.empty()) return Status::Ok();
+  const Session& session = *application.session();
+  JobFilter filter;
+  filter.ids = ids;
+  ATTUNE_ASSIGN_OR_RETURN(const auto jobs, application.jobs()->List(session.id, filter));
+  std::set<int64_t> missing(ids.begin(), ids.end());
+  for (const Job& job : jobs) missing.erase(job.id);
+  if (missing.empty()) return Status::Ok();
+  return NotFound(fmt::format(
+      "Session '{0}' has no job {1}, and nothing was changed. 'attune jobs list --session {0}' "
+      "shows those that it has, with their numbers.",
+      session.name, fmt::join(missing, ", ")));
+}
+
 Result<int> RunCancel(Application& application, const FilterOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const JobFilter filter, FilterOf(options));
   ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(CheckJobs(application, options.ids));
   const std::string why = options.reason.empty()
                               ? fmt::format("by {}", UserAtHost())
                               : fmt::format("{} (by {})", options.reason, UserAtHost());
@@ -291,6 +310,7 @@ Result<int> RunRetry(Application& application, const FilterOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(JobFilter filter, FilterOf(options));
   if (filter.states.empty()) filter.states = {JobState::kFailed, JobState::kCancelled};
   ATTUNE_RETURN_IF_ERROR(application.store().status());
+  ATTUNE_RETURN_IF_ERROR(CheckJobs(application, options.ids));
   ATTUNE_ASSIGN_OR_RETURN(const int64_t count,
                           application.jobs()->Requeue(application.session()->id, filter));
   if (count == 0) return NoSuchJobs(application, "queued again");
