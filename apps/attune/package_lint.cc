@@ -35,18 +35,6 @@ Result<PackagedChoices> ReadChoices(const std::filesystem::path& index_path) {
   return packaged;
 }
 
-PackageFault FaultOf(const WrongFile& file) {
-  switch (file.fault) {
-    case WrongFile::Fault::kMissing:
-      return PackageFault::kMissingFile;
-    case WrongFile::Fault::kDamaged:
-      return PackageFault::kDamagedFile;
-    case WrongFile::Fault::kNotInManifest:
-      return PackageFault::kNotInManifest;
-  }
-  return PackageFault::kMissingFile;
-}
-
 // Compares the kernels that the manifest names with what the choices need.
 Status LintKernels(const PackageReference& reference, const Manifest& manifest, const Place& place,
                    std::vector<PackageFinding>& findings) {
@@ -78,6 +66,18 @@ Status LintKernels(const PackageReference& reference, const Manifest& manifest, 
 }
 
 }  // namespace
+
+PackageFault FaultOf(const WrongFile& file) {
+  switch (file.fault) {
+    case WrongFile::Fault::kMissing:
+      return PackageFault::kMissingFile;
+    case WrongFile::Fault::kDamaged:
+      return PackageFault::kDamagedFile;
+    case WrongFile::Fault::kNotInManifest:
+      return PackageFault::kNotInManifest;
+  }
+  return PackageFault::kMissingFile;
+}
 
 std::string_view Name(PackageFault fault) {
   switch (fault) {

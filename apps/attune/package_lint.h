@@ -29,6 +29,9 @@ struct PackageFinding {
   std::string subject;  // A candidate and its problem, or a file of the package.
 };
 
+// A file's fault as one of a package.
+PackageFault FaultOf(const WrongFile& file);
+
 // Compares every file with the manifest, then the kernels with what the choices of the package need
 // at `place`, whose target is that of the package. Kernels of another version of a compiler have
 // other names: for this machine they are missing, and the packaged ones orphaned. With an index

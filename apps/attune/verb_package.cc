@@ -82,11 +82,31 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
   return written.left_out.empty() ? kExitDone : kExitPartly;
 }
 
+// What is wrong with the files, or why nobody can tell.
+Json JsonOf(const PackageReference& reference, const Status& verified) {
+  Json json = {{"folder", reference.folder.string()},
+               {"verified", verified.ok()},
+               {"findings", Json::array()},
+               {"error", ""}};
+  if (verified.ok()) return json;
+  const auto wrong = CheckFiles(reference);
+  json["error"] = wrong.ok() ? "" : wrong.error().message();
+  if (!wrong.ok()) return json;
+  for (const WrongFile& file : *wrong) {
+    json["findings"].push_back({{"fault", Name(FaultOf(file))}, {"subject", file.path}});
+  }
+  return json;
+}
+
 Result<int> RunVerify(Application& application, const PackageOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(VerifyPackage({options.folder, options.sha256}));
-  application.out().Print(options.json ? Dump({{"folder", options.folder}, {"verified", true}})
-                                       : fmt::format("{}: every file is what the manifest says.\n",
-                                                     Printable(options.folder)));
+  const PackageReference reference{options.folder, options.sha256};
+  const Status verified = VerifyPackage(reference);
+  if (options.json) application.out().Print(Dump(JsonOf(reference, verified)));
+  ATTUNE_RETURN_IF_ERROR(verified);
+  if (!options.json) {
+    application.out().Print(
+        fmt::format("{}: every file is what the manifest says.\n", Printable(options.folder)));
+  }
   return kExitDone;
 }
 
