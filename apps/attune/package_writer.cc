@@ -50,8 +50,19 @@ class KernelList {
   std::set<Fingerprint> keys_;
 };
 
-// Compiles into the user's cache what is not there, and copies it to the package.
-Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, KernelCache& package) {
+// How far writing a package came.
+struct Progress {
+  int64_t index_bytes = 0;
+  size_t kernels = 0;  // Those that are in the package, of...
+  size_t kernels_needed = 0;
+  int64_t kernel_bytes = 0;  // Of all that are needed.
+};
+
+// Compiles into the user's cache what is not there, and copies it to the package. Where that is
+// full, the rest is compiled all the same, to say how much room it takes.
+Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, KernelCache& package,
+            Progress& progress) {
+  Status stored;
   const OpenedKernelCache own = OpenDefaultKernelCache();
   Builder builder(*own.cache);
   for (const PackageKernel& kernel : kernels) {
@@ -62,9 +73,33 @@ Status Pack(const std::vector<PackageKernel>& kernels, const Target& target, Ker
       return Unavailable(fmt::format("{} cannot be built: {}", Text(kernel.candidate),
                                      outcome.failure()->message));
     }
-    ATTUNE_RETURN_IF_ERROR(package.Store(kernel.recipe, *artifact));
+    progress.kernel_bytes += std::ssize(artifact->bytes);
+    if (!stored.ok()) continue;
+    stored = package.Store(kernel.recipe, *artifact);
+    if (stored.ok()) ++progress.kernels;
+    if (!stored.ok() && stored.code() != StatusCode::kResourceExhausted) return stored;
   }
-  return Status::Ok();
+  return stored;
+}
+
+// `failed`, with what a full disk would have to hold. By then nothing of the package is there.
+Status WithRoomNeeded(const Status& failed, const Progress& progress,
+                      const std::filesystem::path& folder) {
+  if (failed.code() != StatusCode::kResourceExhausted) return failed;
+  std::error_code error;
+  const auto parent = std::filesystem::absolute(folder, error).parent_path();
+  const auto room = std::filesystem::space(parent, error);
+  return Status(
+      failed.code(),
+      fmt::format(
+          "{} The package '{}' had {} of {} kernels by then and needs {} bytes for its index "
+          "and kernels; its disk has {} left. Nothing of it is kept. Make room, or name a "
+          "folder on another disk after -o.",
+          failed.message(), folder.string(), progress.kernels, progress.kernels_needed,
+          progress.kernel_bytes > 0
+              ? fmt::format("at least {}", progress.index_bytes + progress.kernel_bytes)
+              : fmt::format("more than {}", progress.index_bytes),
+          error ? std::string("an unknown number") : fmt::format("{}", room.available)));
 }
 
 // The folder of a package that is being made; emptied again unless it is kept.
@@ -120,8 +155,10 @@ Result<std::vector<PackageKernel>> KernelsOf(
   return list.Take();
 }
 
-Result<WrittenPackage> WritePackage(const PackageContent& content,
-                                    const std::filesystem::path& folder) {
+namespace {
+
+Result<WrittenPackage> WriteInto(const PackageContent& content, const std::filesystem::path& folder,
+                                 Progress& progress) {
   ATTUNE_ASSIGN_OR_RETURN(const auto made, NewFolder::Make(folder));
   const Place& place = content.place;
   WrittenPackage written;
@@ -129,6 +166,9 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
       const PackagedIndex index,
       WritePackagedIndex(content.records, content.tag, place.target, SelectionAt(place), folder));
   written.problems = index.problems;
+  std::error_code ignored;
+  progress.index_bytes =
+      static_cast<int64_t>(std::filesystem::file_size(folder / "index", ignored));
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, FolderKernelCache::Open(folder / "kernels"));
   for (const auto& [problem, candidate] : content.winners) {
     if (FindSolver(place.backend->solvers(), candidate.solver) != nullptr) continue;
@@ -137,7 +177,8 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
   }
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<PackageKernel> packed,
                           KernelsOf(place, content.winners, content.problems));
-  ATTUNE_RETURN_IF_ERROR(Pack(packed, place.target, *kernels));
+  progress.kernels_needed = packed.size();
+  ATTUNE_RETURN_IF_ERROR(Pack(packed, place.target, *kernels, progress));
   Manifest manifest;
   manifest.attune_version = std::string(ProgramVersion());
   manifest.created = fmt::format(
@@ -150,6 +191,16 @@ Result<WrittenPackage> WritePackage(const PackageContent& content,
   written.kernels = packed.size();
   made->Keep();
   return written;
+}
+
+}  // namespace
+
+Result<WrittenPackage> WritePackage(const PackageContent& content,
+                                    const std::filesystem::path& folder) {
+  Progress progress;
+  auto written = WriteInto(content, folder, progress);
+  if (written.ok()) return written;
+  return WithRoomNeeded(written.error(), progress, folder);
 }
 
 }  // namespace attune

@@ -17,6 +17,39 @@ def rows(path):
                 records.execute("PRAGMA integrity_check").fetchone()[0])
 
 
+def package_onto_a_full_disk(attune):
+    """A package that does not fit says what it needs, and leaves nothing behind."""
+    own = ("--db", "packed.db")
+    attune.run("import", attune.write_problems(4), "--tag", "p", *own)
+    attune.run("session", "new", "s", "--device", "fake", *own)
+    attune.run("tune", "--session", "s", "--tag", "p", "--per-problem", "60ms", *own)
+    attune.run("golden", "create", "1", *own)
+    attune.run("golden", "add", "1", "--session", "s", *own)
+    words = ("golden", "export", "1", "--with-kernels", *own)
+    kernels = attune.json(*words, "-o", "whole")["kernels"]
+    with program.small_disk(attune.folder / "narrow", 1024) as folder:
+        ballast = folder / "ballast"
+        seen = set()
+        for room in (0, 4096, 16384, 20480, 24576, 28672):
+            ballast.unlink(missing_ok=True)
+            left = os.statvfs(folder)
+            ballast.write_bytes(bytes(max(left.f_bavail * left.f_frsize - room, 0)))
+            process = attune.start(*words, "-o", str(folder / "package"))
+            _, err = process.communicate(timeout=program.TIMEOUT_S)
+            if process.returncode == 0:
+                break
+            program.check(process.returncode == 1, err)
+            program.check(not (folder / "package").exists(), f"{room}: half of it is there")
+            if " had " not in err:
+                continue  # Not even the folder had room.
+            program.check(f"'{folder / 'package'}' had 0 of {kernels if 'at least' in err else 0} "
+                          "kernels by then" in err, err)
+            program.check("Nothing of it is kept. Make room, or name a folder on another disk" in
+                          err, err)
+            seen.add("at least" in err)
+        program.check(True in seen, f"No kernel was in need of room: {seen}")
+
+
 def test(attune):
     """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
     with program.small_disk(attune.folder / "small", 4096) as folder:
@@ -35,6 +68,7 @@ def test(attune):
                       f"{before} became {after}")
         summary = attune.json(*TUNE, "--db", str(path))
         program.check(summary["tuned"] + summary["already_tuned"] == 20, summary)
+    package_onto_a_full_disk(attune)
 
 
 program.main(test)
