@@ -8,6 +8,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/table.h"
+#include "attune/miopen/conv_keys.h"
 #include "attune/miopen/imported_choice.h"
 
 namespace attune::miopen {
@@ -19,6 +20,14 @@ struct Answered {
 
   bool has_candidate() const { return answer.has_value() && !answer->ranking.empty(); }
 };
+
+// Why no database of MIOpen's can have the problem, a sentence; empty if one can.
+std::string WhyNeverKnown(const Problem& problem) {
+  const auto* const conv = std::get_if<Conv>(&problem);
+  if (conv == nullptr) return "MIOpen's databases have convolutions alone.";
+  const auto key = FindKeyOf(*conv);
+  return key.ok() ? "" : key.error().message();
+}
 
 std::string Place(const ImportedAnswer& answer) {
   return fmt::format("{}:{}", Printable(answer.file), answer.line);
@@ -36,6 +45,7 @@ Json ToJson(const Answered& answered, const std::string& target) {
                {"line", nullptr},
                {"ranking", Json::array()},
                {"notes", Json::array()}};
+  json["reason"] = answered.answer.has_value() ? "" : WhyNeverKnown(answered.tagged.problem);
   if (!answered.answer.has_value()) return json;
   const ImportedAnswer& answer = *answered.answer;
   json["file"] = answer.file;
@@ -102,7 +112,13 @@ Result<int> PrintImportedBest(Application& application, const ImportedQuestion& 
     Print(list, question.all, application.out());
     application.out().Flush();
     for (const Answered& answered : list) {
-      if (!answered.answer.has_value()) continue;
+      if (!answered.answer.has_value()) {
+        const std::string reason = WhyNeverKnown(answered.tagged.problem);
+        if (reason.empty()) continue;
+        application.err().Print(
+            fmt::format("{}: {}\n", Label(answered.tagged.problem), Printable(reason)));
+        continue;
+      }
       for (const std::string& note : answered.answer->notes) {
         application.err().Print(
             fmt::format("{}: {}\n", Label(answered.tagged.problem), Printable(note)));
