@@ -31,18 +31,21 @@ Result<PerfTables> Selected(PerfTables tables, const Database& database,
   return NotFound(fmt::format("'{}' has nothing of a GPU '{}'.", database.path.string(), target));
 }
 
-// Each kernel whose code is what its hash says, compressed anew.
-Status ConvertKernels(const ConvertOptions& options) {
+// Each kernel whose code is what its hash says, compressed anew; how many there are.
+Result<int64_t> ConvertKernels(const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
   // What is wrong with rows was found when the database was read.
   Findings ignored;
+  int64_t written = 0;
   ATTUNE_RETURN_IF_ERROR(ReadKernels(options.file, ignored, [&](const KernelRow& row) -> Status {
     const auto code = CodeOf(row);
     if (!code.ok()) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(const KernelRow packed, RowFor(row.name, row.options, *code));
+    ++written;
     return writer->Add(packed);
   }));
-  return writer->Commit();
+  ATTUNE_RETURN_IF_ERROR(writer->Commit());
+  return written;
 }
 
 // Of which GPU what is written is: --target, else what the rows or the name of the input say.
@@ -82,6 +85,7 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(database, options));
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.form.file, {&options.file, 1}));
+  int64_t written = 0;  // Records or kernels.
   int64_t without_room = 0;
   int64_t unused_configs = 0;
   if (const FindDb* db = database.find_db()) {
@@ -89,15 +93,18 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
     OutputForm form = options.form;
     if (!form.generation.has_value()) form.generation = 2;
     ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, *db), form));
+    written = std::ssize(db->records);
   } else if (database.kernels() != nullptr) {
-    ATTUNE_RETURN_IF_ERROR(ConvertKernels(options));
+    ATTUNE_ASSIGN_OR_RETURN(written, ConvertKernels(options));
   } else {
     ATTUNE_ASSIGN_OR_RETURN(PerfTables tables,
                             Selected(*database.perf_tables(), database, options.target));
     // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
     const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
     const auto found = static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig));
+    for (const TargetPerfDb& each : tables.targets) written += std::ssize(each.db.records);
     ATTUNE_ASSIGN_OR_RETURN(unused_configs, WritePerfDb(std::move(tables), options.form));
+    written -= unused_configs;
     if (is_for_all) unused_configs = found;
   }
   bool left_out = ReportLeftOut(database, application);
@@ -109,13 +116,14 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
   }
   Json json = {{"file", options.file},
                {"output", options.form.file},
+               {"written", written},
                {"without_room", without_room},
                {"unused_configs", unused_configs}};
   json.update(FindingsJson(database.findings));
-  application.out().Print(options.json
-                              ? Dump(json)
-                              : fmt::format("{}: {}, written to {}.\n", Printable(options.file),
-                                            Headline(database), Printable(options.form.file)));
+  application.out().Print(options.json ? Dump(json)
+                                       : fmt::format("{}: {}, {} written to {}.\n",
+                                                     Printable(options.file), Headline(database),
+                                                     written, Printable(options.form.file)));
   return left_out ? kExitPartly : kExitDone;
 }
 
