@@ -64,14 +64,16 @@ std::string FindingsText(const Findings& findings, size_t shown) {
   return text;
 }
 
-Json FindingsJson(const Findings& findings) {
+Json FindingsJson(const Findings& findings, size_t shown) {
   Json counts = Json::object();
   for (size_t i = 0; i < kFindingKinds; ++i) {
     const auto kind = static_cast<FindingKind>(i);
     if (findings.count(kind) > 0) counts[std::string(Name(kind))] = findings.count(kind);
   }
   Json kept = Json::array();
+  std::array<size_t, kFindingKinds> printed{};
   for (const Finding& finding : findings.kept()) {
+    if (printed[static_cast<size_t>(finding.kind)]++ >= shown) continue;
     kept.push_back(
         {{"kind", Name(finding.kind)}, {"line", finding.line}, {"reason", finding.reason}});
   }

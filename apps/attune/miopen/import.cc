@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,9 @@ namespace {
 
 // Lines for each transaction: others want to write, too.
 constexpr size_t kLinesAtOnce = 20'000;
+
+// Of each kind, with --json. All of them are for 'attune miopen lint'.
+constexpr size_t kShownFindings = 3;
 
 struct ImportOptions {
   std::vector<std::string> files;
@@ -73,11 +77,6 @@ class Importer {
 
   template <class Append>
   Status Add(std::string_view kind, const std::string& target, const Append& append) {
-    if (target.empty()) {
-      return InvalidArgument(fmt::format(
-          "The name of '{}' does not tell of which GPU it is. --target gfx906_60 says so.",
-          path_.string()));
-    }
     ImportedFile file;
     file.kind = kind;
     file.target = target;
@@ -142,7 +141,7 @@ Json ImportJson(const std::vector<Imported>& imported, const std::vector<Databas
   Json findings = Json::array();
   for (const Database& database : databases) {
     Json json = {{"file", database.path.string()}};
-    json.update(FindingsJson(database.findings));
+    json.update(FindingsJson(database.findings, kShownFindings));
     findings.push_back(std::move(json));
   }
   return {{"imported", std::move(files)}, {"findings", std::move(findings)}};
@@ -174,13 +173,36 @@ Status CheckFiles(const std::vector<std::string>& files) {
   return Status::Ok();
 }
 
-// One file after another; `databases` gets what was found in each.
-Result<bool> ImportAll(Application& application, const ImportOptions& options, Importer& importer,
-                       std::vector<Database>& databases) {
+// kInvalidArgument if nothing tells of which GPU some of it is.
+Status CheckTold(const Database& database, const std::string& target) {
+  bool is_told = !target.empty();
+  if (const PerfTables* const tables = database.perf_tables(); tables != nullptr && !is_told) {
+    is_told = std::all_of(tables->targets.begin(), tables->targets.end(),
+                          [](const TargetPerfDb& each) { return !each.target.empty(); });
+  }
+  if (is_told) return Status::Ok();
+  return InvalidArgument(
+      fmt::format("The name of '{}' does not tell of which GPU it is. --target gfx906_60 says so.",
+                  database.path.string()));
+}
+
+// Reads a database that can be imported.
+Result<Database> ReadToImport(const std::string& file, const std::string& target) {
+  ATTUNE_ASSIGN_OR_RETURN(Database database, ReadDatabase(file));
+  ATTUNE_RETURN_IF_ERROR(CheckTold(database, target.empty() ? database.name.target : target));
+  return database;
+}
+
+// One file after another, of which the first is `next`; `databases` gets what was found in each.
+Result<bool> ImportAll(Application& application, const ImportOptions& options, Database next,
+                       Importer& importer, std::vector<Database>& databases) {
   bool left_out = false;
   uint64_t unused_configs = 0;
-  for (const std::string& file : options.files) {
-    ATTUNE_ASSIGN_OR_RETURN(Database database, ReadDatabase(file));
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    if (i > 0) {
+      ATTUNE_ASSIGN_OR_RETURN(next, ReadToImport(options.files[i], options.target));
+    }
+    Database database = std::move(next);
     const std::string& target = options.target.empty() ? database.name.target : options.target;
     ATTUNE_RETURN_IF_ERROR(importer.Import(database, target));
     left_out = ReportLeftOut(database, application) || left_out;
@@ -194,10 +216,13 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, I
 
 Result<int> RunImport(Application& application, const ImportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files));
+  // Before the database is opened, which would be made for nothing.
+  ATTUNE_ASSIGN_OR_RETURN(Database first, ReadToImport(options.files.front(), options.target));
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
   Importer importer(*imports);
   std::vector<Database> databases;
-  const Result<bool> left_out = ImportAll(application, options, importer, databases);
+  const Result<bool> left_out =
+      ImportAll(application, options, std::move(first), importer, databases);
   // What was imported before something failed stays, so that it is told.
   if (!left_out.ok() && importer.imported().empty()) return left_out.status();
   if (options.json) {
@@ -219,6 +244,8 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       "tests/data/miopen/gfx906_60.db\n"
       "  attune best --target gfx906_60 --problem 'MIOpenDriver conv -n 32 -c 64 -H 56 -W 56 -k 64 "
       "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
+      "--json has how many findings of each kind there are, and the first three of each; 'attune "
+      "miopen lint'\nshows all.\n\n"
       "Exit status: 0, or 3 if something could not be believed, or has no parameters, and was left "
       "out.");
   verb->add_option("files", options->files,

@@ -24,7 +24,8 @@ std::string Headline(const Database& database);
 
 // How many of each kind there are, the first `shown` of each with their places.
 std::string FindingsText(const Findings& findings, size_t shown);
-Json FindingsJson(const Findings& findings);
+// The counts of each kind and the first `shown` of each, in the order of lines.
+Json FindingsJson(const Findings& findings, size_t shown = Findings::kMostKept);
 
 // The perf-db of a file that has one of one GPU, under the keys that all have. kUnsupported for a
 // file of several GPUs.
