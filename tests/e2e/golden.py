@@ -45,6 +45,8 @@ def what_was_rolled_back(attune):
     program.check([version["rolled_back_base"] for version in listed] == ["", "1"], listed)
     out, _ = attune.run("golden", "list", *own)
     program.check("of no use: '1', which it begins from, was rolled back" in out, out)
+    _, err = attune.run("golden", "export", "2", "-o", "of_no_use", *own, status=1)
+    program.check("'2' begins from '1', which was rolled back: a wrong driver" in err, err)
     for force in ((), ("--force",)):
         _, err = attune.run("golden", "add", "2", "--session", "may", *force, *own, status=1)
         program.check("'1', which it begins from, was rolled back (a wrong driver)" in err and

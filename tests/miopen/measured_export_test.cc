@@ -201,7 +201,7 @@ TEST_F(MeasuredExportTest, WhatWasScreenedStandsBehindTheFinalsOrIsCounted) {
   Measure(kKey, trials);
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
-  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 results: Screened only"));
+  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 result: Screened only"));
 
   EXPECT_THAT(ItemsIn(file), ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.3",
                                          "ConvDirectNaiveConvFwd 0.7", "GemmFwdRest 0.9"));
@@ -214,8 +214,8 @@ TEST_F(MeasuredExportTest, WhatFailedSinceOrWasCutOffIsCounted) {
                Failed(CandidateOf({"ConvAsm3x3U", "7,8,4"}))});
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
-  EXPECT_THAT(LeftOutOf(file), AllOf(HasSubstr("1 results: It failed when it was tried last."),
-                                     HasSubstr("1 results: Its measurement was not finished.")));
+  EXPECT_THAT(LeftOutOf(file), AllOf(HasSubstr("1 result: It failed when it was tried last."),
+                                     HasSubstr("1 result: Its measurement was not finished.")));
 
   EXPECT_THAT(ItemsIn(file), ElementsAre("ConvOclDirectFwd 0.3", "GemmFwdRest 0.9"));
 }
@@ -235,7 +235,7 @@ TEST_F(MeasuredExportTest, WhatASolverMadeBeforeItChangedIsStale) {
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
   EXPECT_THAT(LeftOutOf(file),
-              HasSubstr("1 results: Stale: library.conv of miopen.conv was 1 and is 2 now."));
+              HasSubstr("1 result: Stale: library.conv of miopen.conv was 1 and is 2 now."));
 
   EXPECT_THAT(ItemsIn(file), ElementsAre("GemmFwdRest 0.8"));
 }
@@ -279,6 +279,35 @@ TEST_F(MeasuredExportTest, AGoldenVersionHasWhatItSaysAndNothingElse) {
               HasSubstr("rolled back"));
 }
 
+TEST_F(MeasuredExportTest, AGoldenVersionSaysWhatIsStaleInIt) {
+  environment_["library.conv"] = "1";
+  const std::string set_id = Measure(kKey, ThreeFinals());
+  GoldenEntry golden;
+  golden.problem = *ProblemOf(*ReadFindKey(kKey));
+  golden.target = GpuTarget();
+  golden.candidate = CandidateOf({"ConvAsm3x3U", "7,8,4"});
+  golden.set_id = set_id;
+  golden.session = "may";
+  golden.median_ns = golden.low_ns = golden.high_ns = 2e5;
+  golden.added_by = "me@here";
+  const auto version = golden_->Create("1", "", "me@here");
+  ASSERT_EQ(golden_->Add(version->id, std::vector{golden}, 0), Status::Ok());
+  ASSERT_EQ(golden_->Approve(version->id, "me@here"), Status::Ok());
+  SolverEntry entry;
+  entry.solver = {"miopen.conv", 1};
+  entry.operator_name = "conv";
+  entry.code = {{"library.conv", "2"}};
+  ASSERT_TRUE(sessions_->UpdateSolvers(session_id_, std::vector{entry}).ok());
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(StatusOf("miopen export --golden 1 --find-db --json -o " + file), kExitPartly);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, AllOf(HasSubstr("\"stale\": 1"), HasSubstr("\"mixed\": []")));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("1 of 1 entry is stale"));
+}
+
 TEST_F(MeasuredExportTest, ADatabaseIsOfOneStateOfCaches) {
   Measure(kKey, ThreeFinals());
   Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 5e6, 4096)}, CacheState::kCold);
@@ -320,7 +349,7 @@ TEST_F(MeasuredExportTest, WhereNothingIsForMiopenNothingIsWritten) {
   const Status status = Run("miopen export --session may --find-db -o " + file).status();
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("1 results of session 'may'"));
+  EXPECT_THAT(status.message(), HasSubstr("Of 1 result of session 'may'"));
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 

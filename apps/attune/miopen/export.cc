@@ -283,8 +283,24 @@ Result<bool> IsDraft(Application& application, const ExportOptions& options) {
   return !version.is_approved();
 }
 
-void PrintMeasured(Application& application, const ExportOptions& options, size_t count,
-                   const LeftOut& left_out, bool is_draft) {
+// What whoever uses the version should know of its entries.
+void PrintValidity(Application& application, const MeasuredResults& measured) {
+  application.out().Flush();
+  for (const std::string& sentence : measured.mixed) {
+    application.err().Print(Printable(sentence) + "\n");
+  }
+  application.err().Print(measured.stale_text);
+}
+
+struct WrittenResults {
+  size_t count = 0;
+  LeftOut left_out;
+  bool is_draft = false;
+};
+
+void PrintMeasured(Application& application, const ExportOptions& options,
+                   const MeasuredResults& measured, const WrittenResults& written) {
+  const auto& [count, left_out, is_draft] = written;
   if (is_draft) {
     application.err().Print(fmt::format(
         "Golden version '{}' is a draft, which may still change; 'attune golden approve' freezes "
@@ -302,6 +318,8 @@ void PrintMeasured(Application& application, const ExportOptions& options, size_
                                 {"session", options.session},
                                 {"golden", options.golden},
                                 {"draft", is_draft},
+                                {"stale", measured.stale},
+                                {"mixed", measured.mixed},
                                 {"records", count},
                                 {"left_out", JsonOf(left_out)}}));
 }
@@ -318,12 +336,16 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
           ? MeasuredInSession(application, options.cache)
           : MeasuredInGolden(application, options.golden, {options.target, options.cache}));
   ATTUNE_RETURN_IF_ERROR(CheckMeasuredOutput(options, measured));
-  LeftOut left_out = measured.left_out;
-  ATTUNE_ASSIGN_OR_RETURN(const size_t count, WriteMeasured(options, measured, left_out));
-  ATTUNE_ASSIGN_OR_RETURN(const bool is_draft, IsDraft(application, options));
-  if (count > 0) PrintMeasured(application, options, count, left_out, is_draft);
-  PrintLeftOut(application, left_out);
-  if (count > 0) return left_out.empty() ? kExitDone : kExitPartly;
+  WrittenResults written;
+  written.left_out = measured.left_out;
+  ATTUNE_ASSIGN_OR_RETURN(written.count, WriteMeasured(options, measured, written.left_out));
+  ATTUNE_ASSIGN_OR_RETURN(written.is_draft, IsDraft(application, options));
+  if (written.count > 0) PrintMeasured(application, options, measured, written);
+  PrintLeftOut(application, written.left_out);
+  PrintValidity(application, measured);
+  if (written.count > 0) {
+    return written.left_out.empty() && measured.stale == 0 ? kExitDone : kExitPartly;
+  }
   return FailedPrecondition(
       fmt::format("Of {} of {} none is for a {} of MIOpen's, so nothing was written.",
                   Counted(measured.results.size(), "result"), SourceText(options),
@@ -365,7 +387,8 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
               "  attune miopen export --target gfx906_60 --find-db -o gfx906_60.HIP.fdb.txt\n"
               "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
               "Exit status: 0, or 3 if something cannot be written, as results of solvers that are "
-              "not MIOpen's,\nor several of one algorithm in generation 1.");
+              "not MIOpen's,\nor several of one algorithm in generation 1, or entries of a golden "
+              "version are stale.");
   AddSourceOptions(*verb, *options, invocation);
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/attune/miopen/newest_results.h"
+#include "apps/attune/session/golden_validity.h"
 #include "attune/session/golden_records.h"
 #include "attune/session/solver_table.h"
 
@@ -54,7 +55,9 @@ Result<MeasuredResults> MeasuredInSession(Application& application, const std::s
         "apart: {}. Name one with --cache.",
         fmt::join(states, ", ")));
   }
-  MeasuredResults measured{{}, {}, session.terms.arch, session.terms.target};
+  MeasuredResults measured;
+  measured.arch = session.terms.arch;
+  measured.target = session.terms.target;
   measured.results = newest.Take(measured.left_out);
   return measured;
 }
@@ -70,7 +73,13 @@ Result<MeasuredResults> MeasuredInGolden(Application& application, const std::st
     }
     return Status::Ok();
   }));
-  MeasuredResults measured{{}, {}, golden.target.arch, golden.target};
+  MeasuredResults measured;
+  measured.arch = golden.target.arch;
+  measured.target = golden.target;
+  ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
+  measured.stale = stale.size();
+  measured.stale_text = StaleText(stale, golden.entries.size());
+  ATTUNE_ASSIGN_OR_RETURN(measured.mixed, MixedEnvironments(application, golden.entries));
   for (const GoldenEntry& entry : golden.entries) {
     const auto found = workspaces.find({entry.set_id, Text(entry.candidate)});
     if (found == workspaces.end()) {

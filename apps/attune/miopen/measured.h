@@ -17,6 +17,11 @@ struct MeasuredResults {
   LeftOut left_out;              // What was timed and is not among them, by reason.
   std::string arch;              // Of the GPU that they are of.
   std::optional<Target> target;  // The GPU itself, once something was measured on it.
+  // Of a golden version: how many entries are stale, a sentence about them, and one about each
+  // environment beyond the first that entries are of.
+  size_t stale = 0;
+  std::string stale_text;
+  std::vector<std::string> mixed;
 };
 
 // What each solver took for each problem of the session that --session names (NewestResults), with

@@ -152,8 +152,12 @@ Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::strin
   ATTUNE_ASSIGN_OR_RETURN(OpenedGolden opened, OpenGolden(application, name));
   ATTUNE_ASSIGN_OR_RETURN(const auto versions, application.golden()->List());
   if (const GoldenVersion* withdrawn = FindWithdrawn(versions, opened.version)) {
-    return FailedPrecondition(fmt::format("Golden version '{}' was rolled back: {}",
-                                          withdrawn->name, withdrawn->withdrawn_because));
+    return FailedPrecondition(
+        withdrawn->name == opened.version.name
+            ? fmt::format("Golden version '{}' was rolled back: {}", withdrawn->name,
+                          withdrawn->withdrawn_because)
+            : fmt::format("Golden version '{}' begins from '{}', which was rolled back: {}",
+                          opened.version.name, withdrawn->name, withdrawn->withdrawn_because));
   }
   if (opened.entries.empty()) {
     return FailedPrecondition(fmt::format(
