@@ -86,28 +86,6 @@ def fastest(recorded, solver):
     return min(finals or timed, key=lambda trial: trial["measurement"]["median_ns"])["candidate"]
 
 
-def what_is_watched_is_told_in_lines(attune):
-    """One JSON document on each line, while somebody works and when nothing is left."""
-    attune.run("session", "new", "watched", "--device", "fake", *DB)
-    words = [word for order in range(20, 24) for word in ("--problem", problem(order))]
-    attune.run("jobs", "load", "--session", "watched", *words, "--steps", "perf:measure",
-               "--solvers", "fake.library", *DB)
-    watch = attune.start("status", "--session", "watched", "--watch", "--json", *DB)
-    told = [json.loads(watch.stdout.readline())]
-    run = attune.start("tune", "--session", "watched", *PER, *DB)
-    out, err = watch.communicate(timeout=program.TIMEOUT_S)
-    run.communicate(timeout=program.TIMEOUT_S)
-    program.check(watch.returncode == 0 and run.returncode == 0, err)
-    told += [json.loads(line) for line in out.splitlines()]
-    program.check(not told[0]["worked_on"] and told[0]["eta_ns"] == 0, told[0])
-    program.check(told[-1]["steps"]["perf:measure"]["done"] == 4, told[-1])
-    # The rate of what was done does not fade.
-    for _ in range(2):
-        time.sleep(0.2)
-        again = attune.json("status", "--session", "watched", *DB)
-        program.check(again["jobs_per_second"] == told[-1]["jobs_per_second"] > 0, again)
-
-
 def find_measures_what_perf_found(attune):
     attune.run("jobs", "load", "--session", "may", "--tag", "t", "--steps", "find:measure",
                "--tunable-only", *DB)
@@ -206,66 +184,6 @@ def an_interrupted_run_gives_back(attune):
     done = attune.json("tune", "--session", "stopped", "--budget", "1ms", *PER, *DB, status=3)
     program.check(done["left"] == 1 and done["failed"] == 0, done)
     program.check(jobs(attune, "stopped")[0]["state"] == "queued", "It was not given back.")
-
-
-def an_interrupted_run_says_so(attune):
-    attune.run("session", "new", "asked", "--device", "fake", *DB)
-    words = [word for order in range(100, 140) for word in ("--problem", problem(order))]
-    attune.run("jobs", "load", "--session", "asked", *words, "--steps", "perf:measure",
-               "--solvers", "fake.library", *DB)
-    run = attune.start("tune", "--session", "asked", "--json", "--per-problem", "300ms", *DB)
-    program.check("/40]" in run.stderr.readline(), "It has not begun.")
-    run.send_signal(signal.SIGINT)
-    out, err = run.communicate(timeout=program.TIMEOUT_S)
-    done = json.loads(out)
-    program.check(run.returncode == 3 and done["left"] > 0, (run.returncode, done, err))
-    program.check("was interrupted; the same command goes on" in done["stopped_because"], done)
-    run = attune.start("tune", "--session", "asked", "--per-problem", "300ms", *DB)
-    run.stderr.readline()
-    run.send_signal(signal.SIGINT)
-    out, _ = run.communicate(timeout=program.TIMEOUT_S)
-    program.check(run.returncode == 3 and "was interrupted" in out, out)
-    done = attune.json("tune", "--session", "asked", "--per-problem", "0", *DB)
-    program.check(done["left"] == 0 and done["stopped_because"] == "", done)
-
-
-def errors_can_be_got_back(attune):
-    """Texts of errors as they are, and their bytes where they are none of UTF-8."""
-    attune.run("session", "new", "raw", "--device", "fake", *DB)
-    attune.run("jobs", "load", "--session", "raw", "--problem", problem(8), "--problem", problem(9),
-               "--steps", "perf:measure", "--solvers", "fake.library", *DB)
-    for job, reason in zip(jobs(attune, "raw"), ("gr\u00fcn\n\x1b[31m", "a\udcff\udcc3b")):
-        attune.run("jobs", "cancel", "--session", "raw", "--job", str(job["id"]), "--reason",
-                   reason, *DB)
-    text, raw = jobs(attune, "raw")
-    program.check(text["error"].startswith("gr\u00fcn\n\x1b[31m (by ") and "error_hex" not in text,
-                  text)
-    program.check(raw["error"].startswith("a\ufffd\ufffdb (by "), raw)
-    program.check(bytes.fromhex(raw["error_hex"]).startswith(b"a\xff\xc3b (by "), raw)
-
-
-def jobs_that_are_not_there(attune):
-    """Nothing is changed where one of the numbers is nobody's."""
-    attune.run("jobs", "retry", "--session", "raw", *DB)
-    there = str(jobs(attune, "raw")[0]["id"])
-    for verb in ("cancel", "retry"):
-        _, err = attune.run("jobs", verb, "--session", "raw", "--job", there, "--job", "9999",
-                            *DB, status=1)
-        program.check("Session 'raw' has no job 9999, and nothing was changed." in err, err)
-    program.check({job["state"] for job in jobs(attune, "raw")} == {"queued"}, "Something was.")
-    # Another session's number is not one of this.
-    other = str(jobs(attune, "may")[0]["id"])
-    _, err = attune.run("jobs", "cancel", "--session", "raw", "--job", other, *DB, status=1)
-    program.check(f"Session 'raw' has no job {other}," in err, err)
-
-
-def a_step_that_is_none_is_bad_usage(attune):
-    attune.run("session", "new", "empty", "--device", "fake", *DB)
-    for session in ("empty", "may"):
-        _, err = attune.run("tune", "--session", session, "--step", "bogus", *DB, status=2)
-        program.check("'bogus' is no step; there are perf:compile," in err, err)
-    _, err = attune.run("tune", "--session", "empty", "--step", "perf:compile", *DB, status=1)
-    program.check("Session 'empty' has no jobs." in err, err)
 
 
 def a_failing_store_ends_a_run_with_a_summary(attune):
@@ -571,50 +489,6 @@ def closed_and_unknown(attune):
     program.check("Nothing of session 'may'" in err and "--device cpu" in err, err)
 
 
-def long_names_are_cut(attune):
-    """A name that cannot be is refused with its length and the limit, and not repeated whole."""
-    name = "x" * 5000
-    (attune.folder / "one.txt").write_text(problem(8) + "\n")
-    load = ("jobs", "load", "--session", "may", "--steps", "perf:measure")
-    for words in (("best", "--tag", name), ("best", "--model", name), ("best", "--session", name),
-                  ("session", "new", name, "--device", "fake"), ("session", "show", name),
-                  ("session", "close", name), ("session", "diff", "may", name),
-                  ("golden", "create", name), ("golden", "create", "9", "--base", name),
-                  ("golden", "add", "1", "--session", name), ("golden", "export", name, "-o", "p"),
-                  ("golden", "show", name), ("golden", "diff", "1", name),
-                  (*load, "--tag", name), (*load, "--model", name),
-                  ("import", "one.txt", "--tag", name),
-                  ("import", "one.txt", "--tag", "t", "--model", name),
-                  ("import", "one.txt", "--tag", "t", "--model", "m", "--framework", name),
-                  ("miopen", "export", "--golden", name, "--find-db", "-o", "a.fdb.txt"),
-                  ("tune", "--session", "may", "--step", name)):
-        _, err = attune.run(*words, *DB, status=2)
-        program.check(len(err) < 500, (words[:2], len(err)))
-        program.check("5000 bytes" in err or "no step" in err, err)
-    # As long as a model with its version may be, and not there.
-    _, err = attune.run("best", "--model", "y" * 250, *DB, status=1)
-    program.check("'" + "y" * 80 + "... [250 bytes]'" in err, err)
-
-
-def names_have_colons(attune):
-    """The last colon of --model divides."""
-    own = ("--db", "colons.db")
-    for model, order in (("meta:llama:3", 8), ("meta:llama:", 9), ("plain", 10)):
-        (attune.folder / "one.txt").write_text(problem(order) + "\n")
-        attune.run("import", "one.txt", "--tag", "t", "--model", model, "--framework", "a:b:1",
-                   *own)
-    kept = {(each["model"], each["model_version"], each["framework"], each["framework_version"])
-            for each in attune.json("networks", *own)}
-    program.check(kept == {("meta:llama", "3", "a:b", "1"), ("meta:llama", "", "a:b", "1"),
-                           ("plain", "", "a:b", "1")}, kept)
-    program.check(len(attune.json("problems", "--model", "meta:llama:3", *own)) == 1, "a version")
-    program.check(len(attune.json("problems", "--model", "meta:llama:", *own)) == 2, "a name")
-    # What is said to be there can be typed.
-    _, err = attune.run("problems", "--model", "meta:llama", *own, status=1)
-    for model in ("meta:llama:", "meta:llama:3", "plain"):
-        program.check(model in err.split("Models here: ")[1].rstrip(".\n").split(", "), err)
-
-
 def networks(attune):
     listed = attune.json("networks", *DB)
     program.check(listed == [{"model": "Net", "model_version": "1", "framework": "Fw",
@@ -702,13 +576,11 @@ def golden_versions(attune):
 
 
 def test(attune):
-    for part in (whole_cycle, what_is_watched_is_told_in_lines, find_measures_what_perf_found, another_environment_is_refused,
+    for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 an_interrupted_run_says_so, errors_can_be_got_back, jobs_that_are_not_there,
-                 a_step_that_is_none_is_bad_usage,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
-                 closed_and_unknown, long_names_are_cut, names_have_colons, networks, golden_versions,
+                 closed_and_unknown, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
