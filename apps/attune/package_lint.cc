@@ -12,8 +12,6 @@
 namespace attune {
 namespace {
 
-constexpr const char* kIndex = "index";
-
 struct PackagedChoices {
   std::vector<std::pair<Problem, Candidate>> winners;
   std::vector<Problem> problems;
@@ -38,7 +36,8 @@ Result<PackagedChoices> ReadChoices(const std::filesystem::path& index_path) {
 // Compares the kernels that the manifest names with what the choices need.
 Status LintKernels(const PackageReference& reference, const Manifest& manifest, const Place& place,
                    std::vector<PackageFinding>& findings) {
-  ATTUNE_ASSIGN_OR_RETURN(const PackagedChoices choices, ReadChoices(reference.folder / kIndex));
+  ATTUNE_ASSIGN_OR_RETURN(const PackagedChoices choices,
+                          ReadChoices(reference.folder / kPackageIndexName));
   const auto subject = [](const Problem& problem, const Candidate& candidate) {
     return fmt::format("{} for {}", Text(candidate), Text(problem));
   };
@@ -59,7 +58,7 @@ Status LintKernels(const PackageReference& reference, const Manifest& manifest, 
          subject(kernel.problem, kernel.candidate)});
   }
   for (const auto& [path, file] : manifest.files) {
-    if (path == kIndex || paths.contains(path)) continue;
+    if (path == kPackageIndexName || paths.contains(path)) continue;
     findings.push_back({PackageFault::kOrphanedKernel, path});
   }
   return Status::Ok();
@@ -104,10 +103,10 @@ Result<std::vector<PackageFinding>> LintPackage(const PackageReference& referenc
   ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(reference));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<WrongFile> wrong, CheckFiles(reference));
   std::vector<PackageFinding> findings;
-  bool has_index = manifest.files.contains(kIndex);
+  bool has_index = manifest.files.contains(kPackageIndexName);
   for (const WrongFile& file : wrong) {
     findings.push_back({FaultOf(file), file.path});
-    has_index = has_index && file.path != kIndex;
+    has_index = has_index && file.path != kPackageIndexName;
   }
   if (has_index) ATTUNE_RETURN_IF_ERROR(LintKernels(reference, manifest, place, findings));
   return findings;

@@ -11,7 +11,6 @@
 #include "apps/attune/application.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/package/package_folder.h"
 
 namespace attune {
 namespace {
@@ -123,7 +122,7 @@ class NewFolder {
     if (is_kept_) return;
     std::error_code ignored;
     // By their names: a folder that was there may have got other files meanwhile.
-    for (const char* made : {"index", "kernels", "manifest.json"}) {
+    for (const char* made : {kPackageIndexName, "kernels", "manifest.json"}) {
       std::filesystem::remove_all(path_ / made, ignored);
     }
     if (!was_there_) std::filesystem::remove(path_, ignored);
@@ -162,9 +161,9 @@ Result<WrittenPackage> WriteInto(const PackageContent& content, const std::files
   ATTUNE_ASSIGN_OR_RETURN(const auto made, NewFolder::Make(folder));
   const Place& place = content.place;
   WrittenPackage written;
-  ATTUNE_ASSIGN_OR_RETURN(
-      const PackagedIndex index,
-      WritePackagedIndex(content.records, content.tag, place.target, SelectionAt(place), folder));
+  ATTUNE_ASSIGN_OR_RETURN(const PackagedIndex index,
+                          WritePackagedIndex(content.records, content.packed, place.target,
+                                             SelectionAt(place), folder));
   written.problems = index.problems;
   std::error_code ignored;
   progress.index_bytes =

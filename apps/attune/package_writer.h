@@ -12,6 +12,7 @@
 
 #include "attune/base/status.h"
 #include "attune/package/manifest.h"
+#include "attune/package/package_folder.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 #include "attune/trial/candidate.h"
@@ -20,9 +21,9 @@ namespace attune {
 
 // What a package is made of.
 struct PackageContent {
-  RecordStore& records;  // Of which those on the target of `place`, with `tag`, are packed.
-  std::string tag;       // Empty: all.
-  const Place& place;    // Whose solvers compile; its device need not be here.
+  RecordStore& records;  // Of which those on the target of `place` for `packed` are.
+  PackedProblems packed;
+  const Place& place;  // Whose solvers compile; its device need not be here.
   std::vector<std::pair<Problem, Candidate>> winners;  // Whose kernels are packed.
   // For which the default kernel of every solver is packed that serves any size with one build.
   std::vector<Problem> problems;
@@ -46,7 +47,7 @@ Result<std::vector<PackageKernel>> KernelsOf(
     const std::vector<Problem>& problems);
 
 struct WrittenPackage {
-  int64_t problems = 0;
+  int64_t problems = 0;  // For which there is a choice.
   size_t kernels = 0;
   std::vector<std::string> left_out;  // A sentence for each winner whose solver is not here.
   std::string sha256;                 // Of the manifest.

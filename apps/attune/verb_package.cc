@@ -59,7 +59,7 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const SessionPlace packing, FindPackingPlace(application, list));
   Place place = list.where.place;
   place.backend = packing.backend;
-  PackageContent content{*list.store, options.selection.tag, place, {}, problems, {}};
+  PackageContent content{*list.store, {options.selection.tag, problems}, place, {}, problems, {}};
   for (const ChosenProblem& problem : list.problems) {
     if (const auto winner = WinnerOf(place, problem)) {
       content.winners.emplace_back(problem.tagged.problem, *winner);
@@ -68,12 +68,12 @@ Result<int> RunCreate(Application& application, const PackageOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
   application.out().Print(options.json
                               ? Dump({{"folder", options.folder},
-                                      {"problems", list.problems.size()},
+                                      {"problems", written.problems},
                                       {"left_out", written.left_out},
                                       {"kernels", written.kernels},
                                       {"sha256", written.sha256}})
                               : fmt::format("{}: {}, {}, sha256 {}\n", Printable(options.folder),
-                                            Counted(list.problems.size(), "problem"),
+                                            Counted(written.problems, "problem"),
                                             Counted(written.kernels, "kernel"), written.sha256));
   application.out().Flush();
   for (const std::string& sentence : written.left_out) {
@@ -111,10 +111,11 @@ Result<int> RunVerify(Application& application, const PackageOptions& options) {
 }
 
 Result<int> RunShow(Application& application, const PackageOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest({options.folder, options.sha256}));
-  const std::string text = ManifestText(manifest);
+  ATTUNE_ASSIGN_OR_RETURN(const ManifestFile read,
+                          ReadManifestFile({options.folder, options.sha256}));
+  const Manifest& manifest = read.manifest;
   if (options.json) {
-    application.out().Print(text);
+    application.out().Print(read.text);
     return kExitDone;
   }
   int64_t bytes = 0;
@@ -132,7 +133,7 @@ Result<int> RunShow(Application& application, const PackageOptions& options) {
   application.out().Print(fmt::format(
       "Target   {}\n{}{}Made     {} by {}\nFiles    {}, {} bytes\nSha256   {}\n",
       Printable(manifest.target), golden, caches, Printable(manifest.created),
-      Printable(manifest.attune_version), manifest.files.size(), bytes, Sha256Hex(text)));
+      Printable(manifest.attune_version), manifest.files.size(), bytes, Sha256Hex(read.text)));
   return kExitDone;
 }
 

@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kManifestName = "manifest.json";
-constexpr const char* kIndexName = "index";
 constexpr const char* kKernelFolder = "kernels";
 constexpr size_t kLargestManifestBytes = size_t{16} << 20;
 constexpr std::string_view kPin = "#sha256=";
@@ -84,6 +83,25 @@ Status Copy(const RecordedSet& recorded, RecordStore& to) {
   return to.FinishSet(recorded.set.id);
 }
 
+// Those sets that `query` asks for which are of `packed`.
+Status VisitPacked(RecordStore& store, const PackedProblems& packed, RecordQuery query,
+                   const std::function<Status(const RecordedSet&)>& visit) {
+  if (!packed.only.has_value()) return store.Visit(query, visit);
+  if (packed.tag.empty()) {
+    for (const Problem& problem : *packed.only) {
+      query.problem = problem;
+      ATTUNE_RETURN_IF_ERROR(store.Visit(query, visit));
+    }
+    return Status::Ok();
+  }
+  std::set<Fingerprint> keys;
+  for (const Problem& problem : *packed.only) keys.insert(KeyOf(problem));
+  query.tag = packed.tag;
+  return store.Visit(query, [&](const RecordedSet& recorded) {
+    return keys.contains(KeyOf(recorded.set.problem)) ? visit(recorded) : Status::Ok();
+  });
+}
+
 }  // namespace
 
 Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
@@ -99,40 +117,44 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text) {
   return packages;
 }
 
-Result<Manifest> ReadManifest(const PackageReference& reference) {
+Result<ManifestFile> ReadManifestFile(const PackageReference& reference) {
   const std::string name = reference.folder.string();
-  const auto read = ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes);
+  auto read = ReadFileAtOnce(reference.folder / kManifestName, kLargestManifestBytes);
   if (!read.ok()) {
     return Status(read.error().code(),
                   fmt::format("'{}' cannot be read as a package. {} 'attune package create' makes "
                               "packages.",
                               name, read.error().message()));
   }
-  const std::string& text = *read;
-  const std::string hash = Sha256Hex(text);
+  const std::string hash = Sha256Hex(*read);
   if (!reference.sha256.empty() && hash != reference.sha256) {
     return FailedPrecondition(
         fmt::format("Package '{}' has the hash {} and should have {}: it is another package, or "
                     "somebody has changed it.",
                     name, hash, reference.sha256));
   }
-  auto manifest = ParseManifest(text);
+  auto manifest = ParseManifest(*read);
   if (!manifest.ok()) {
     return manifest.error().WithContext(fmt::format("Package '{}'", name));
   }
-  return manifest;
+  return ManifestFile{*std::move(manifest), *std::move(read)};
+}
+
+Result<Manifest> ReadManifest(const PackageReference& reference) {
+  ATTUNE_ASSIGN_OR_RETURN(ManifestFile file, ReadManifestFile(reference));
+  return std::move(file.manifest);
 }
 
 Result<OpenedPackage> OpenPackage(const PackageReference& reference,
                                   std::function<void(const Status&)> refused) {
   ATTUNE_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(reference));
   OpenedPackage package;
-  ATTUNE_ASSIGN_OR_RETURN(package.index, ChoiceIndex::Open(reference.folder / kIndexName));
+  ATTUNE_ASSIGN_OR_RETURN(package.index, ChoiceIndex::Open(reference.folder / kPackageIndexName));
   // Of what is mapped, which a file that takes its name afterwards is not.
   const std::string_view index = package.index->bytes();
   const bool hashes =
       !reference.sha256.empty() || static_cast<int64_t>(index.size()) <= kHashedIndexBytes;
-  ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, kIndexName, index, hashes));
+  ATTUNE_RETURN_IF_ERROR(CheckContent(reference, manifest, kPackageIndexName, index, hashes));
   auto kernels = PackagedKernels::Open(
       reference.folder / kKernelFolder,
       [reference, manifest = std::move(manifest), refused = std::move(refused)](
@@ -163,6 +185,13 @@ Result<std::vector<WrongFile>> CheckFiles(const PackageReference& reference) {
     if (!checked.ok()) wrong.push_back({WrongFile::Fault::kDamaged, path, checked.message()});
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto paths, FilesIn(reference.folder));
+  if (!manifest.files.contains(kPackageIndexName) &&
+      !std::binary_search(paths.begin(), paths.end(), kPackageIndexName)) {
+    wrong.push_back({WrongFile::Fault::kMissing, kPackageIndexName,
+                     fmt::format("Package '{}' has no file '{}', and its manifest names none: "
+                                 "without it a package has no choices.",
+                                 reference.folder.string(), kPackageIndexName)});
+  }
   for (const std::string& path : paths) {
     if (manifest.files.contains(path)) continue;
     wrong.push_back(
@@ -181,32 +210,30 @@ Status VerifyPackage(const PackageReference& reference) {
   return DataLoss(sentences);
 }
 
-Result<PackagedIndex> WritePackagedIndex(RecordStore& store, std::string_view tag,
+Result<PackagedIndex> WritePackagedIndex(RecordStore& store, const PackedProblems& packed,
                                          const Target& target, const SelectOptions& select,
                                          const fs::path& folder) {
-  MemoryStore packed;
+  MemoryStore copies;
   std::set<std::string> caches;
   RecordQuery query;
-  if (!tag.empty()) query.tag = std::string(tag);
   query.backend = target.backend;
   query.finished_only = true;
-  const Status copied = store.Visit(query, [&](const RecordedSet& recorded) {
+  ATTUNE_RETURN_IF_ERROR(VisitPacked(store, packed, query, [&](const RecordedSet& recorded) {
     if (recorded.set.target != target) return Status::Ok();
     caches.emplace(Name(recorded.set.cache));
-    return Copy(recorded, packed);
-  });
-  if (!copied.ok()) return copied;
-  const auto index = RefreshIndex(packed, folder / kIndexName, select);
+    return Copy(recorded, copies);
+  }));
+  const auto index = RefreshIndex(copies, folder / kPackageIndexName, select);
   if (!index.ok()) return index.error();
   if (index->problems > 0) {
     return PackagedIndex{index->problems, {caches.begin(), caches.end()}};
   }
-  if (tag.empty()) {
+  if (packed.tag.empty()) {
     return NotFound(fmt::format("Nothing of what was to be packed was tuned on {}.", Text(target)));
   }
   return NotFound(fmt::format(
-      "Nothing of tag '{0}' was tuned on {1}; run 'attune tune --tag {0}' with that --device.", tag,
-      Text(target)));
+      "Nothing of tag '{0}' was tuned on {1}; run 'attune tune --tag {0}' with that --device.",
+      packed.tag, Text(target)));
 }
 
 Result<std::string> SealPackage(const fs::path& folder, Manifest manifest) {

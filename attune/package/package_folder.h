@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "attune/record/select.h"
 
 namespace attune {
+
+// Of the file in every package that has its choices.
+inline constexpr const char* kPackageIndexName = "index";
 
 // Where a package is, and which one it has to be.
 struct PackageReference {
@@ -31,6 +35,14 @@ Result<std::vector<PackageReference>> ParsePackages(std::string_view text);
 // Reads the manifest and compares its hash; the other files are not read. kNotFound if there is
 // none, kFailedPrecondition if it is another package than the one that is pinned.
 Result<Manifest> ReadManifest(const PackageReference& reference);
+
+// The same with its bytes, whose hash names the package: another program's manifest may have keys
+// that a Manifest has not.
+struct ManifestFile {
+  Manifest manifest;
+  std::string text;
+};
+Result<ManifestFile> ReadManifestFile(const PackageReference& reference);
 
 // What a run time uses of a package.
 struct OpenedPackage {
@@ -51,9 +63,11 @@ Result<OpenedPackage> OpenPackage(const PackageReference& reference,
 // A file that is not as the manifest says.
 struct WrongFile {
   enum class Fault { kMissing, kDamaged, kNotInManifest };
-  Fault fault = Fault::kMissing;  // Missing, or it cannot be read.
-  std::string path;               // Inside of the package.
-  std::string sentence;           // With the package, and with what the system says.
+  // Missing, or it cannot be read. An index is missing even if the manifest names none: there is no
+  // package without.
+  Fault fault = Fault::kMissing;
+  std::string path;      // Inside of the package.
+  std::string sentence;  // With the package, and with what the system says.
 };
 
 // Reads every file and compares it with the manifest: what is missing or damaged in the order of
@@ -64,14 +78,20 @@ Result<std::vector<WrongFile>> CheckFiles(const PackageReference& reference);
 // kDataLoss names every file that CheckFiles found, in a sentence each.
 Status VerifyPackage(const PackageReference& reference);
 
+// Of which problems a package is.
+struct PackedProblems {
+  std::string tag;  // All of `only` have it, and are read at once by it; empty: one by one.
+  std::optional<std::vector<Problem>> only;  // Nothing: every one that the store has.
+};
+
 struct PackagedIndex {
   int64_t problems = 0;
   std::vector<std::string> caches;  // As Manifest::caches.
 };
 
-// Makes the index of a package: the finished sets of `store` with `tag`, all if that is empty, on
-// targets equal to `target`, with the records of what was measured last and best.
-Result<PackagedIndex> WritePackagedIndex(RecordStore& store, std::string_view tag,
+// Makes the index of a package: the finished sets of `store` for `packed`, on targets equal to
+// `target`, with the records of what was measured last and best. kNotFound if there are none.
+Result<PackagedIndex> WritePackagedIndex(RecordStore& store, const PackedProblems& packed,
                                          const Target& target, const SelectOptions& select,
                                          const std::filesystem::path& folder);
 

@@ -81,6 +81,85 @@ TEST_F(PackageFolder, EverythingThatIsWrongIsNamedAtOnce) {
   for (const WrongFile& file : *wrong) EXPECT_THAT(all, HasSubstr(file.sentence));
 }
 
+TEST_F(PackageFolder, APackageThatNamesNoIndexIsNotWhole) {
+  fs::remove(folder_ / "index");
+  fs::remove(folder_ / "manifest.json");
+  ASSERT_TRUE(SealPackage(folder_, {"0.1.0", "now", "cpu:x", {}, {}, {}}).ok());
+
+  const auto wrong = CheckFiles({folder_, ""});
+
+  ASSERT_TRUE(wrong.ok()) << wrong.status().message();
+  ASSERT_EQ(wrong->size(), 1u);
+  EXPECT_EQ(wrong->front().fault, WrongFile::Fault::kMissing);
+  EXPECT_EQ(wrong->front().path, "index");
+  EXPECT_EQ(VerifyPackage({folder_, ""}).code(), StatusCode::kDataLoss);
+}
+
+TEST_F(PackageFolder, TheBytesThatNameAPackageAreThoseThatWereRead) {
+  std::ifstream made(folder_ / "manifest.json");
+  std::string text((std::istreambuf_iterator<char>(made)), {});
+  text.insert(1, " \"key of a later program\": 1,");
+  Write("manifest.json", text);
+
+  const auto read = ReadManifestFile({folder_, Sha256Hex(text)});
+
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->text, text);
+  EXPECT_EQ(read->manifest.target, "cpu:x");
+}
+
+class PackedIndex : public testing::Test {
+ protected:
+  PackedIndex() {
+    std::string name = (fs::temp_directory_path() / "attune-packed-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    for (int64_t m : {8, 16, 24}) {
+      const Problem problem = ProblemOf(m);
+      EXPECT_TRUE(store_.AddProblems(m == 24 ? "other" : "net", {{{problem, 1}}}).ok());
+      MeasurementSet set;
+      set.id = fmt::format("{:032x}", m);
+      set.problem = problem;
+      set.target = kTarget;
+      set.started_unix_ns = m;
+      Trial trial;
+      trial.candidate = {{"fake.library", 1}, {}};
+      trial.role = TrialRole::kFinal;
+      Measurement measurement;
+      measurement.samples_ns.assign(30, 1e5);
+      measurement.median_ns = measurement.low_ns = measurement.high_ns = 1e5;
+      measurement.confidence = 0.99;
+      trial.is_default = true;
+      trial.outcome = measurement;
+      EXPECT_TRUE(store_.BeginSet(set).ok());
+      EXPECT_TRUE(store_.Append(set.id, {&trial, 1}).ok());
+      EXPECT_TRUE(store_.FinishSet(set.id).ok());
+    }
+  }
+  ~PackedIndex() override { fs::remove_all(folder_); }
+
+  static Problem ProblemOf(int64_t m) {
+    return *ParseProblem(fmt::format("gemm@1{{m={},n=8,k=8}}", m));
+  }
+
+  // How many problems there are; -1 for a failure.
+  int64_t Written(const char* name, const PackedProblems& packed) {
+    fs::create_directory(folder_ / name);
+    const auto written = WritePackagedIndex(store_, packed, kTarget, {}, folder_ / name);
+    return written.ok() ? written->problems : -1;
+  }
+
+  const Target kTarget{"fake", "x", "", 1, {}};
+  MemoryStore store_;
+  fs::path folder_;
+};
+
+TEST_F(PackedIndex, HasTheProblemsThatWereAskedForAndNoOther) {
+  EXPECT_EQ(Written("a", {"", {{ProblemOf(8), ProblemOf(24)}}}), 2);
+  EXPECT_EQ(Written("b", {"net", {{ProblemOf(8)}}}), 1);
+  EXPECT_EQ(Written("c", {"", std::nullopt}), 3);
+  EXPECT_EQ(Written("d", {"", {{ProblemOf(32)}}}), -1);
+}
+
 TEST_F(PackageFolder, AnotherPackageThanThePinnedOneIsNotOpened) {
   EXPECT_EQ(ReadManifest({folder_, std::string(64, '0')}).status().code(),
             StatusCode::kFailedPrecondition);

@@ -501,6 +501,10 @@ def networks(attune):
     program.check(written["problems"] == 2 and written["tuned"] == 2, written)
     packed = attune.json("package", "create", "--model", "Net:1", "--session", "may", "-o", "of_model", *DB)
     program.check(packed["problems"] == 2, packed)
+    # The session has both; of what is packed each network has its own alone.
+    packed = attune.json("package", "create", "--model", "Net:2", "--session", "may", "-o",
+                         "of_one", *DB)
+    program.check(packed["problems"] == 1, packed)
 
 
 def golden_versions(attune):

@@ -82,7 +82,7 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
   place.target = target;
   place.environment = found.environment;
   const auto records = RecordsOf(golden.entries, application.all_records());
-  PackageContent content{*records, "", place, {}, {}, {}};
+  PackageContent content{*records, {}, place, {}, {}, {}};
   content.golden = PackagedGolden{golden.version.name, golden.version.is_approved()};
   if (options.with_kernels && !found.backend->solvers().empty()) {
     for (const GoldenEntry& entry : golden.entries) {
