@@ -209,8 +209,8 @@ TEST_F(MeasuredExportTest, WhatWasScreenedStandsBehindTheFinalsOrIsCounted) {
 
 TEST_F(MeasuredExportTest, WhatFailedSinceOrWasCutOffIsCounted) {
   Measure(kKey, ThreeFinals());
-  Begin(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
-               Final(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 1e5, 0),
+  Begin(kKey, {Screened(CandidateOf({"GemmFwdRest", ""}), 9e5),
+               Screened(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 1e5),
                Failed(CandidateOf({"ConvAsm3x3U", "7,8,4"}))});
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
@@ -218,6 +218,34 @@ TEST_F(MeasuredExportTest, WhatFailedSinceOrWasCutOffIsCounted) {
                                      HasSubstr("1 result: Its measurement was not finished.")));
 
   EXPECT_THAT(ItemsIn(file), ElementsAre("ConvOclDirectFwd 0.3", "GemmFwdRest 0.9"));
+}
+
+TEST_F(MeasuredExportTest, WhereWhatStoodStayedNobodyComesFirst) {
+  Measure(kKey, ThreeFinals());
+  // With finals and not finished: nothing in it replaces what was chosen before.
+  Begin(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096),
+               Final(CandidateOf({"ConvDirectNaiveConvFwd", ""}), 1.9e5, 0),
+               Final(CandidateOf({"ConvBinWinogradRxSf3x2", ""}), 7e5, 0)});
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 results: In no final that decided"));
+
+  EXPECT_THAT(ItemsIn(file), ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.3",
+                                         "ConvBinWinogradRxSf3x2 0.7", "GemmFwdRest 0.9"));
+}
+
+TEST_F(MeasuredExportTest, WhatFailedWithCachesInAnotherStateSaysNothing) {
+  Measure(kKey, ThreeFinals());
+  Begin(kKey,
+        {Screened(CandidateOf({"GemmFwdRest", ""}), 9e6),
+         Failed(CandidateOf({"ConvAsm3x3U", "7,8,4"}))},
+        CacheState::kCold);
+  const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
+
+  EXPECT_EQ(LeftOutOf(file), "");
+
+  EXPECT_THAT(ItemsIn(file),
+              ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.3", "GemmFwdRest 0.9"));
 }
 
 TEST_F(MeasuredExportTest, WhatASolverMadeBeforeItChangedIsStale) {

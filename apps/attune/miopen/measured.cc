@@ -23,17 +23,31 @@ RecordQuery FinalsQuery() {
   return query;
 }
 
-// Every set of the session that has times with caches in the state `cache`, any if it is empty.
-// `states` gets those in which something was finished.
-Status VisitTimes(RecordStore& own, const std::string& cache, NewestResults& newest,
-                  std::set<std::string_view>& states) {
-  return own.Visit({}, [&](const RecordedSet& recorded) {
-    if (!cache.empty() && cache != Name(recorded.set.cache)) return Status::Ok();
+// The state of the caches in which something of the session was finished. Nothing if nothing was;
+// kInvalidArgument if there are several.
+Result<std::optional<CacheState>> FinishedState(RecordStore& own) {
+  std::set<CacheState> states;
+  ATTUNE_RETURN_IF_ERROR(own.Visit(FinalsQuery(), [&](const RecordedSet& recorded) {
     const bool is_timed =
         std::any_of(recorded.records.begin(), recorded.records.end(),
                     [](const Record& record) { return record.trial.measurement() != nullptr; });
-    if (is_timed && recorded.finished) states.insert(Name(recorded.set.cache));
-    newest.Add(recorded);
+    if (is_timed) states.insert(recorded.set.cache);
+    return Status::Ok();
+  }));
+  if (states.empty()) return std::optional<CacheState>();
+  if (states.size() == 1) return std::optional(*states.begin());
+  std::set<std::string_view> names;
+  for (const CacheState state : states) names.insert(Name(state));
+  return InvalidArgument(fmt::format(
+      "The session has results with caches in several states, which one database cannot tell "
+      "apart: {}. Name one with --cache.",
+      fmt::join(names, ", ")));
+}
+
+// What was measured with caches in another state, whatever came of it, says nothing of this one.
+Status AddSets(RecordStore& own, std::optional<CacheState> cache, NewestResults& newest) {
+  return own.Visit({}, [&](const RecordedSet& recorded) {
+    if (!cache.has_value() || recorded.set.cache == *cache) newest.Add(recorded);
     return Status::Ok();
   });
 }
@@ -47,14 +61,11 @@ Result<MeasuredResults> MeasuredInSession(Application& application, const std::s
   NewestResults newest([&table](const SolverId& solver, const Environment& environment) {
     return ReasonStale(table, solver, CodeOf(solver.name, environment));
   });
-  std::set<std::string_view> states;
-  ATTUNE_RETURN_IF_ERROR(VisitTimes(*own, cache, newest, states));
-  if (states.size() > 1) {
-    return InvalidArgument(fmt::format(
-        "The session has results with caches in several states, which one database cannot tell "
-        "apart: {}. Name one with --cache.",
-        fmt::join(states, ", ")));
+  std::optional<CacheState> state = ParseCacheState(cache);
+  if (!state.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(state, FinishedState(*own));
   }
+  ATTUNE_RETURN_IF_ERROR(AddSets(*own, state, newest));
   MeasuredResults measured;
   measured.arch = session.terms.arch;
   measured.target = session.terms.target;

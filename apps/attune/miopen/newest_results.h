@@ -14,7 +14,8 @@
 
 namespace attune::miopen {
 
-// A set that covers some of the solvers says nothing against what others measured before it.
+// A set that covers some of the solvers says nothing against what others measured before it, and
+// one whose finals decided nothing, because what was chosen before stays, puts nobody first.
 // docs/formats/miopen.md, *What was measured*.
 class NewestResults {
  public:
@@ -36,6 +37,7 @@ class NewestResults {
   struct Timing {
     MeasuredResult result;
     TrialRole role = TrialRole::kScreen;
+    bool decided = false;   // By finals: the set was finished with them.
     size_t set = 0;         // Position among the sets of the problem.
     std::string objection;  // Why it does not count, a sentence; empty if it does.
   };
@@ -46,9 +48,10 @@ class NewestResults {
   };
 
   static std::optional<Timing> Newest(const OfProblem& problem, const std::vector<Timing>& timings,
-                                      TrialRole role);
-  static std::string ObjectionTo(const OfProblem& problem, const Timing& timing);
+                                      bool decided);
+  // By the trial and its set alone, and by what came after it as well.
   std::string ObjectionTo(const RecordedSet& recorded, const Trial& trial) const;
+  static std::string FinalObjection(const OfProblem& problem, const Timing& timing);
   static void TakeProblem(const OfProblem& problem, std::vector<MeasuredResult>& results,
                           LeftOut& left_out);
 
