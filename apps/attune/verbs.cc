@@ -29,10 +29,12 @@ void AddJsonFlag(CLI::App& verb, bool& json, const std::string& description) {
   verb.add_flag("--json", json, description);
 }
 
-Status CheckJsonHasRoom(bool json, const std::string& file) {
+Status CheckJsonHasRoom(bool json, const std::string& file, std::string_view option) {
   if (!json || file != "-") return Status::Ok();
   return InvalidArgument(
-      "--json prints on standard output, where '-o -' puts the file. Name a file after -o.");
+      fmt::format("--json prints on standard output, where '{0} -' puts the file. Name a file "
+                  "after {0}.",
+                  option));
 }
 
 CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& invocation,
@@ -75,7 +77,8 @@ CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selecti
   return group;
 }
 
-Status WriteResult(Application& application, const std::string& file, std::string_view content) {
+Status WriteResult(Application& application, const std::string& file, std::string_view content,
+                   std::string_view option) {
   if (file == "-") {
     application.out().Print(content);
     return Status::Ok();
@@ -83,9 +86,9 @@ Status WriteResult(Application& application, const std::string& file, std::strin
   const Status written = WriteFileAtomically(file, content);
   if (written.ok()) return written;
   return Status(written.code(),
-                fmt::format("{} After -o goes a file in a folder that exists and may be written "
+                fmt::format("{} After {} goes a file in a folder that exists and may be written "
                             "to, or - for standard output.",
-                            written.message()));
+                            written.message(), option));
 }
 
 CLI::Validator NameWithin(size_t most_bytes) {

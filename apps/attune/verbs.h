@@ -52,9 +52,9 @@ CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string&
 void AddJsonFlag(CLI::App& verb, bool& json,
                  const std::string& description = "Print JSON instead of a table");
 
-// For verbs that write a file and print JSON about it. kInvalidArgument if both would go to
-// standard output.
-Status CheckJsonHasRoom(bool json, const std::string& file);
+// For verbs that write the file after `option` and print JSON about it. kInvalidArgument if both
+// would go to standard output.
+Status CheckJsonHasRoom(bool json, const std::string& file, std::string_view option = "-o");
 
 // --tag or --model, --session, and --problem (repeatable), at least one of which must be given.
 // Returns their group, which other ways to name problems may be added to. --session is told to the
@@ -71,8 +71,9 @@ CLI::Option* AddSessionOption(CLI::App& verb, std::string& name, Invocation& inv
                               const std::string& description);
 
 // Writes `content` to `file` so that a crash leaves the old file or the new one; "-" is standard
-// output.
-Status WriteResult(Application& application, const std::string& file, std::string_view content);
+// output. A failure says what goes after `option`.
+Status WriteResult(Application& application, const std::string& file, std::string_view content,
+                   std::string_view option = "-o");
 
 // For a name of which at most `most_bytes` bytes are kept: a usage error says so of a longer one,
 // and shows its beginning.

@@ -101,9 +101,15 @@ Status VisitRows(SqliteFile& file, Findings& findings,
 Status ReadKernels(const std::filesystem::path& path, Findings& findings,
                    const std::function<Status(const KernelRow&)>& visit) {
   ATTUNE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::OpenToRead(path));
-  return VisitRows(file, findings, visit)
-      .WithContext(fmt::format(
-          "Reading '{}', which by its name is a kernel-db with a table 'kern_db'", path.string()));
+  // What the visitor says is of something else than this file.
+  Status visited;
+  const Status read = VisitRows(file, findings, [&](const KernelRow& row) {
+    visited = visit(row);
+    return visited;
+  });
+  if (!visited.ok()) return visited;
+  return read.WithContext(fmt::format(
+      "Reading '{}', which by its name is a kernel-db with a table 'kern_db'", path.string()));
 }
 
 Result<std::unique_ptr<KernelWriter>> KernelWriter::Create(const std::filesystem::path& path) {

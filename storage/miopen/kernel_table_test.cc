@@ -133,7 +133,7 @@ TEST_F(KernelTableTest, AFailureOfTheVisitorEndsTheReading) {
     return Unavailable("No more.");
   });
 
-  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status, Unavailable("No more."));
   EXPECT_EQ(visits, 1);
 }
 

@@ -92,7 +92,7 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
     // The form that MIOpen writes today, where nothing else was asked for.
     OutputForm form = options.form;
     if (!form.generation.has_value()) form.generation = 2;
-    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, *db), form));
+    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, {&db, 1}), form));
     written = std::ssize(db->records);
   } else if (database.kernels() != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(written, ConvertKernels(options));

@@ -149,8 +149,9 @@ Result<std::string> NewestRecords(ImportStore& imports, const std::vector<Import
 
 // Counts in `left_out` what the generation has no room for.
 Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) {
+  const FindDb* const source = &db;
   ATTUNE_ASSIGN_OR_RETURN(const int64_t without_room,
-                          WriteFindDb(db, GenerationFor(form, db), form));
+                          WriteFindDb(db, GenerationFor(form, {&source, 1}), form));
   if (without_room > 0) left_out[std::string(kNoRoom)] += without_room;
   return Status::Ok();
 }
@@ -338,8 +339,9 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
   ATTUNE_RETURN_IF_ERROR(CheckMeasuredOutput(options, measured));
   WrittenResults written;
   written.left_out = measured.left_out;
-  ATTUNE_ASSIGN_OR_RETURN(written.count, WriteMeasured(options, measured, written.left_out));
+  // What can fail comes before the file, which would be there all the same.
   ATTUNE_ASSIGN_OR_RETURN(written.is_draft, IsDraft(application, options));
+  ATTUNE_ASSIGN_OR_RETURN(written.count, WriteMeasured(options, measured, written.left_out));
   if (written.count > 0) PrintMeasured(application, options, measured, written);
   PrintLeftOut(application, written.left_out);
   PrintValidity(application, measured);
@@ -355,6 +357,12 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
 // What is to be exported: of a session, of a golden version (of one of its targets), or imported.
 Result<int> RunExport(Application& application, ExportOptions options) {
   options.form.screen = &application.out();
+  if (options.names_schema && !options.perf_db) {
+    return InvalidArgument(fmt::format(
+        "--schema is of a perf-db in SQLite, and a {} has none: leave it out, or write a perf-db "
+        "with --perf-db.",
+        Name(DatabaseOf(options))));
+  }
   const bool is_measured = !options.session.empty() || !options.golden.empty();
   if (is_measured) return ExportMeasured(application, options);
   if (options.cache.empty()) return ExportImported(application, options);

@@ -10,7 +10,6 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
-#include "attune/base/file.h"
 #include "attune/miopen/merge.h"
 #include "storage/miopen/kernel_table.h"
 
@@ -24,7 +23,6 @@ struct MergeOptions {
   OutputForm form;
   std::vector<std::string> times;
   std::string provenance;
-  Output* screen = nullptr;  // For --provenance -.
   bool json = false;
 };
 
@@ -34,6 +32,7 @@ struct Outcome {
   std::vector<uint64_t> taken;         // Items from each of the files.
   std::vector<std::string> conflicts;  // A sentence for each.
   int64_t unused_configs = 0;          // Left out.
+  int64_t without_room = 0;            // Left out.
   std::string provenance;              // CSV: key, solver or name, file.
 };
 
@@ -64,32 +63,43 @@ void AddSources(const Merged& merged, const MergeOptions& options, Outcome& outc
 }
 
 // Before the merged database, which therefore is not there if this fails.
-Status WriteProvenance(const Outcome& outcome, const MergeOptions& options) {
+Status WriteProvenance(Application& application, const Outcome& outcome,
+                       const MergeOptions& options) {
   if (options.provenance.empty()) return Status::Ok();
   const std::string content = "key,solver,file\n" + outcome.provenance;
-  if (options.provenance == kStandardOutput) {
-    options.screen->Print(content);
-    return Status::Ok();
-  }
-  const Status written = WriteFileAtomically(options.provenance, content);
+  const Status written = WriteResult(application, options.provenance, content, "--provenance");
   if (written.ok()) return written;
-  return Status(written.code(),
-                fmt::format("{} After --provenance goes a file in a folder that exists and may be "
-                            "written to, or - for standard output. '{}' was not written either.",
-                            written.message(), options.form.file));
+  return Status(written.code(), fmt::format("{} '{}' was not written either.", written.message(),
+                                            options.form.file));
 }
 
-Result<Outcome> MergeFindDbs(const std::vector<Database>& databases, const MergeOptions& options) {
+int64_t ItemCount(const FindDb& db) {
+  int64_t count = 0;
+  for (const FindRecord& record : db.records) count += std::ssize(record.items);
+  return count;
+}
+
+// Solvers of `sources` that the output has no room for. Where all are of the first generation, and
+// so is the output, none: of each algorithm the fastest is what was asked for.
+int64_t WithoutRoom(std::span<const FindDb* const> sources, const FindDb& merged) {
+  if (GenerationFor({}, sources) == Generation::kAlgorithms) return 0;
+  return ItemCount(Merge(sources, Generation::kSolvers).db) - ItemCount(merged);
+}
+
+Result<Outcome> MergeFindDbs(Application& application, const std::vector<Database>& databases,
+                             const MergeOptions& options) {
   std::vector<const FindDb*> sources;
   for (const Database& database : databases) sources.push_back(database.find_db());
-  const Generation generation = GenerationFor(options.form, *sources.front());
+  const Generation generation = GenerationFor(options.form, sources);
   const MergedFindDb merged = Merge(sources, generation);
   Outcome outcome;
   outcome.records = merged.db.records.size();
+  if (generation == Generation::kAlgorithms) {
+    outcome.without_room = WithoutRoom(sources, merged.db);
+  }
   outcome.taken.resize(sources.size());
   AddSources(merged, options, outcome);
-  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
-  // Of what the generation has no room for, the fastest was taken: that is what merging is.
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(merged.db, generation, options.form).status());
   return outcome;
 }
@@ -112,7 +122,20 @@ Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
   return times;
 }
 
-Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const MergeOptions& options) {
+// Configurations without parameters in those that have them for no GPU, so that nothing of them is
+// merged.
+int64_t ConfigsOfNoGpu(const std::vector<Database>& databases) {
+  uint64_t count = 0;
+  for (const Database& database : databases) {
+    const PerfTables* const tables = database.perf_tables();
+    if (tables == nullptr || tables->schema != PerfSchema::kOneForAll) continue;
+    count += database.findings.count(FindingKind::kUnusedConfig);
+  }
+  return static_cast<int64_t>(count);
+}
+
+Result<Outcome> MergePerfDbs(Application& application, const std::vector<Database>& databases,
+                             const MergeOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options));
   std::vector<PerfDb> dbs;
   for (const Database& database : databases) {
@@ -133,16 +156,17 @@ Result<Outcome> MergePerfDbs(const std::vector<Database>& databases, const Merge
         options.files[conflict.taken], conflict.by_time ? "is no slower" : "stands first",
         options.files[conflict.left]));
   }
-  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   PerfTables tables;
   tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
   ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
   outcome.records -= static_cast<uint64_t>(outcome.unused_configs);
+  outcome.unused_configs += ConfigsOfNoGpu(databases);
   return outcome;
 }
 
 // The first sound kernel of each name and options.
-Result<Outcome> MergeKernels(const MergeOptions& options) {
+Result<Outcome> MergeKernels(Application& application, const MergeOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
   Outcome outcome;
   outcome.taken.resize(options.files.size());
@@ -167,9 +191,22 @@ Result<Outcome> MergeKernels(const MergeOptions& options) {
     ATTUNE_RETURN_IF_ERROR(ReadKernels(options.files[i], ignored, add));
   }
   outcome.records = owners.size();
-  ATTUNE_RETURN_IF_ERROR(WriteProvenance(outcome, options));
+  ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   ATTUNE_RETURN_IF_ERROR(writer->Commit());
   return outcome;
+}
+
+// The first GPU that a name tells; that of an architecture, as kernels have it, if no name tells
+// more.
+WrittenGpu GpuOf(const std::vector<Database>& databases) {
+  WrittenGpu gpu;
+  for (const Database& database : databases) {
+    const std::string& target = database.name.target;
+    if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
+    gpu = {fmt::format("'{}'", database.path.string()), target};
+    if (ParseTargetName(target).ok()) break;
+  }
+  return gpu;
 }
 
 // Of one kind, like the output, and of one GPU where names tell: what is the fastest on one is
@@ -177,23 +214,17 @@ Result<Outcome> MergeKernels(const MergeOptions& options) {
 Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
-  ATTUNE_RETURN_IF_ERROR(CheckClaimedGpu(output, options.form.file));
-  const auto told = std::find_if(databases.begin(), databases.end(),
-                                 [](const Database& each) { return !each.name.target.empty(); });
+  const WrittenGpu gpu = GpuOf(databases);
   const auto check = [&](const FileName& name, const std::string& file) -> Status {
-    if (name.kind != first.kind) {
-      return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
-                                         options.files.front(), Name(first.kind), file,
-                                         Name(name.kind)));
-    }
-    if (told == databases.end() || name.target.empty() || name.target == told->name.target) {
-      return Status::Ok();
-    }
-    return InvalidArgument(fmt::format("'{}' is of {} and '{}' of {}: merge databases of one GPU.",
-                                       told->path.string(), told->name.target, file, name.target));
+    if (name.kind == first.kind) return CheckGpu(name, file, gpu);
+    return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
+                                       options.files.front(), Name(first.kind), file,
+                                       Name(name.kind)));
   };
   for (const Database& database : databases) {
-    ATTUNE_RETURN_IF_ERROR(check(database.name, database.path.string()));
+    FileName name = database.name;
+    name.claimed_gpu.clear();  // What is read may be called anything.
+    ATTUNE_RETURN_IF_ERROR(check(name, database.path.string()));
   }
   return check(output, options.form.file);
 }
@@ -215,17 +246,17 @@ Status CheckOutputs(const MergeOptions& options) {
                   options.provenance));
 }
 
-Result<Outcome> MergeAll(const std::vector<Database>& databases, const MergeOptions& options) {
+Result<Outcome> MergeAll(Application& application, const std::vector<Database>& databases,
+                         const MergeOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckAlike(databases, options));
   ATTUNE_RETURN_IF_ERROR(CheckOutputs(options));
   const DatabaseKind kind = databases.front().name.kind;
-  if (kind == DatabaseKind::kFindDb) return MergeFindDbs(databases, options);
-  if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(databases, options);
-  return MergeKernels(options);
+  if (kind == DatabaseKind::kFindDb) return MergeFindDbs(application, databases, options);
+  if (kind == DatabaseKind::kPerfDb) return MergePerfDbs(application, databases, options);
+  return MergeKernels(application, options);
 }
 
-void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Application& application) {
-  Output& out = application.out();
+void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& out) {
   out.Print(fmt::format("{}: {} of {}.\n", Printable(options.form.file),
                         Counted(outcome.records, "record"), Counted(options.files.size(), "file")));
   for (size_t i = 0; i < options.files.size(); ++i) {
@@ -241,26 +272,34 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Applicati
   out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
-Result<int> RunMerge(Application& application, MergeOptions options) {
-  options.screen = &application.out();
+Result<int> RunMerge(Application& application, const MergeOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.provenance, "--provenance"));
   std::vector<Database> databases;
   bool left_out = false;
   for (const std::string& file : options.files) {
     ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
     left_out = ReportLeftOut(databases.back(), application) || left_out;
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(databases, options));
+  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(application, databases, options));
   left_out =
       ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), application.err()) || left_out;
+  if (outcome.without_room > 0) {
+    left_out = true;
+    application.err().Print(
+        fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
+  }
   if (options.json) {
     application.out().Print(Dump({{"output", options.form.file},
                                   {"records", outcome.records},
                                   {"files", options.files},
                                   {"taken", outcome.taken},
                                   {"conflicts", outcome.conflicts},
+                                  {"without_room", outcome.without_room},
                                   {"unused_configs", outcome.unused_configs}}));
   } else {
-    PrintOutcome(outcome, options, application);
+    // Beside a provenance that goes on to a program nothing else does.
+    const bool is_taken = options.provenance == kStandardOutput;
+    PrintOutcome(outcome, options, is_taken ? application.err() : application.out());
   }
   return left_out ? kExitPartly : kExitDone;
 }
@@ -280,7 +319,7 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
       ->type_name("FILE");
   AddOutputOption(*verb, options->form.file, "Where the merged one goes");
   verb->add_option("--generation", options->form.generation,
-                   "Of find-dbs: 1 or 2 (default: that of the first)")
+                   "Of find-dbs: 1 or 2 (default: 2 if one of them is of it)")
       ->check(CLI::Range(1, 2));
   verb->add_option("--schema", options->form.schema, "Of perf-dbs in SQLite")
       ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
@@ -290,7 +329,7 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
                    "name parameters wins")
       ->type_name("FILE");
   verb->add_option("--provenance", options->provenance,
-                   "Write from which file each entry is, as CSV")
+                   "Write from which file each entry is, as CSV; - is standard output")
       ->type_name("FILE");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

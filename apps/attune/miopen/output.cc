@@ -101,16 +101,20 @@ Status CheckNoInput(const std::string& output, std::span<const std::string> inpu
   return Status::Ok();
 }
 
-Generation GenerationFor(const OutputForm& form, const FindDb& db) {
+Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> dbs) {
   if (form.generation.has_value()) {
     return *form.generation == 1 ? Generation::kAlgorithms : Generation::kSolvers;
   }
-  for (const FindRecord& record : db.records) {
-    for (const FindItem& item : record.items) {
-      if (item.generation == Generation::kSolvers) return Generation::kSolvers;
+  bool has_any = false;
+  for (const FindDb* db : dbs) {
+    for (const FindRecord& record : db->records) {
+      has_any = true;
+      for (const FindItem& item : record.items) {
+        if (item.generation == Generation::kSolvers) return Generation::kSolvers;
+      }
     }
   }
-  return db.records.empty() ? Generation::kSolvers : Generation::kAlgorithms;
+  return has_any ? Generation::kAlgorithms : Generation::kSolvers;
 }
 
 Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form) {

@@ -44,8 +44,8 @@ Status AnotherGpu(const std::string& file, const std::string& named, const Writt
 // would be lost without a word.
 Status CheckNoInput(const std::string& output, std::span<const std::string> inputs);
 
-// The generation that was asked for, else that of `db`: 2 if any of its items is.
-Generation GenerationFor(const OutputForm& form, const FindDb& db);
+// The generation that was asked for, else that of `dbs`: 2 if any of their items is.
+Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> dbs);
 
 // Each record in `generation`. How many items that has no room for: in the first one only the best
 // solver of each algorithm stands.
