@@ -28,6 +28,16 @@ std::string_view WordFor(const GoldenEntry* before, const GoldenEntry* after) {
   return "changed";
 }
 
+// The newest that is approved, or is not, of those of which nothing was rolled back.
+const GoldenVersion* FindNewest(std::span<const GoldenVersion> versions, bool is_approved) {
+  for (size_t i = versions.size(); i > 0; --i) {
+    const GoldenVersion& version = versions[i - 1];
+    if (version.is_approved() != is_approved) continue;
+    if (FindWithdrawn(versions, version) == nullptr) return &version;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string_view Name(GoldenReason reason) { return kReasons[static_cast<size_t>(reason)].second; }
@@ -96,19 +106,11 @@ std::vector<const GoldenVersion*> FindDependents(std::span<const GoldenVersion> 
 }
 
 const GoldenVersion* FindNewestBase(std::span<const GoldenVersion> versions) {
-  for (size_t i = versions.size(); i > 0; --i) {
-    const GoldenVersion& version = versions[i - 1];
-    if (version.is_approved() && FindWithdrawn(versions, version) == nullptr) return &version;
-  }
-  return nullptr;
+  return FindNewest(versions, true);
 }
 
 const GoldenVersion* FindOpenDraft(std::span<const GoldenVersion> versions) {
-  for (size_t i = versions.size(); i > 0; --i) {
-    const GoldenVersion& version = versions[i - 1];
-    if (!version.is_approved() && FindWithdrawn(versions, version) == nullptr) return &version;
-  }
-  return nullptr;
+  return FindNewest(versions, false);
 }
 
 std::string HowToBegin(std::span<const GoldenVersion> versions) {

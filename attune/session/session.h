@@ -60,13 +60,13 @@ Environment FixedPart(const Environment& environment,
 std::vector<std::string> DifferencesOf(const SessionTerms& terms, const Target& target,
                                        const Environment& here);
 
-// kFailedPrecondition for something that a closed session does not take, in a sentence that names
-// the session and says since when it is closed; `because` ends it: "nothing more is measured".
-Status RefusedAsClosed(const Session& session, std::string_view because);
-
 // What differs between what two sessions fixed besides their devices, in the same words but with
 // their names. Nothing if what both measured on one device may be compared.
 std::vector<std::string> DifferencesBetween(const Session& a, const Session& b);
+
+// kFailedPrecondition for something that a closed session does not take, in a sentence that names
+// the session and says since when it is closed; `because` ends it: "nothing more is measured".
+Status RefusedAsClosed(const Session& session, std::string_view because);
 
 // Ok if a measurement on (`target`, `environment`) belongs to the session; the environment is a
 // whole one, and of libraries only those that the session fixed are looked at.

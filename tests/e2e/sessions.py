@@ -481,7 +481,8 @@ def closed_and_unknown(attune):
                   ("solvers", "--session", "may"), ("best", "--session", "may"),
                   ("import", "list.txt", "--tag", "t", "--session", "may"),
                   ("session", "close", "may"), ("session", "show", "may"),
-                  ("golden", "add", "1", "--session", "may"), ("golden", "approve", "1")):
+                  ("golden", "add", "1", "--session", "may"), ("golden", "approve", "1"),
+                  ("golden", "create", "2", "--base", "1")):
         _, err = attune.run(*words, "--db", "absent.db", status=1)
         program.check("absent.db" in err and "--db" in err, (words, err))
         program.check(not (attune.folder / "absent.db").exists(), words)

@@ -90,9 +90,10 @@ Result<int> RunExport(Application& application, const ExportOptions& options) {
       content.problems.push_back(entry.problem);
     }
   }
-  ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
+  // What can fail comes before the package, which would be there all the same.
   ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
   ATTUNE_ASSIGN_OR_RETURN(const auto mixed, MixedEnvironments(application, golden.entries));
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPackage written, WritePackage(content, options.folder));
   const bool is_draft = !golden.version.is_approved();
   if (options.json) {
     application.out().Print(Dump({{"folder", options.folder},

@@ -17,6 +17,8 @@ Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,
   std::map<std::string, Evidence> evidence;
   const auto records = RecordsOf(entries, application.all_records());
   RecordQuery query;
+  // An entry is of a final; a set has hundreds of other trials.
+  query.roles = {TrialRole::kFinal};
   query.with_samples = false;
   const Status ended = records->Visit(query, [&](const RecordedSet& recorded) {
     evidence[recorded.set.id] = {recorded.set.environment, recorded.set.started_unix_ns};

@@ -8,16 +8,10 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/problem/target.h"
 #include "attune/session/golden.h"
+#include "attune/session/golden_draft.h"
 
 namespace attune {
-
-// Where and when something was measured.
-struct Evidence {
-  Environment environment;
-  int64_t started_unix_ns = 0;
-};
 
 // Of each of the entries whose set is in the database, by that. REQUIRES: a store is open.
 Result<std::map<std::string, Evidence>> EvidenceOf(Application& application,

@@ -18,6 +18,7 @@
 #include "apps/attune/table.h"
 #include "attune/base/unix_time.h"
 #include "attune/base/user_at_host.h"
+#include "attune/session/golden_draft.h"
 
 namespace attune {
 namespace {
@@ -61,7 +62,9 @@ std::string RolledBackBase(const std::vector<GoldenVersion>& versions,
 }
 
 Result<int> RunCreate(Application& application, const GoldenOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  // A base is in a database that is there; a new one has none.
+  ATTUNE_RETURN_IF_ERROR(options.other.empty() ? application.store().status()
+                                               : application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version,
                           application.golden()->Create(options.name, options.other, UserAtHost()));
   application.out().Print(options.json
@@ -158,151 +161,66 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
   return kExitDone;
 }
 
-// What became of the results of a session.
+// What became of the results of sessions.
 struct Additions {
-  std::map<std::string, int64_t> taken;  // By Name(GoldenReason).
-  int64_t same = 0;
-  int64_t kept = 0;                         // What stood stays.
-  int64_t stale = 0;                        // Its solver has changed since it was measured.
+  GoldenAdditions results;
   std::vector<std::string> empty_sessions;  // Nothing was decided in them.
 };
 
-GoldenEntry EntryOf(const Choice& choice, const Session& session, GoldenReason reason) {
-  GoldenEntry entry;
-  entry.problem = choice.problem;
-  entry.target = choice.target;
-  entry.candidate = choice.candidate;
-  entry.set_id = choice.set_id;
-  entry.session = session.name;
-  entry.cache = choice.measurement.cache;
-  entry.median_ns = choice.measurement.median_ns;
-  entry.low_ns = choice.measurement.low_ns;
-  entry.high_ns = choice.measurement.high_ns;
-  entry.reason = reason;
-  entry.added_by = UserAtHost();
-  entry.added_unix_ns = UnixNowNs();
-  return entry;
-}
-
-// What a version would hold, while sessions are added to it.
-struct Draft {
-  GoldenVersion version;
-  std::map<GoldenQuestion, GoldenEntry> standing;
-  std::map<std::string, Evidence> evidence;  // By GoldenEntry::set_id.
-  std::vector<GoldenEntry> taken;            // In order; a later one has the word.
+// A version to which sessions are added.
+struct Adding {
+  std::map<std::string, Session> sessions;  // All that there are, by name.
+  GoldenDraft draft;
+  Additions additions;
 };
 
-// What of `draft` a result of `session` would be judged against or stand beside although it is of
-// the same device and another environment; null if there is none. What stands for the question
-// alone counts if there is any: its place is taken, whatever the others are.
-Result<const GoldenEntry*> FindIncomparable(const Draft& draft, const GoldenQuestion& question,
-                                            const Session& session, SessionStore& sessions) {
-  const auto same = draft.standing.find(question);
-  std::map<std::string, bool> differs;  // By session.
-  for (const auto& [other, entry] : draft.standing) {
-    if (other.target != question.target || (same != draft.standing.end() && other != question)) {
-      continue;
-    }
-    const auto [known, is_new] = differs.try_emplace(entry.session, false);
-    if (is_new) {
-      ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(entry.session));
-      known->second = !DifferencesBetween(standing, session).empty();
-    }
-    if (known->second) return &entry;
+Result<Adding> BeginAdding(Application& application, const OpenedGolden& golden) {
+  Adding adding;
+  ATTUNE_ASSIGN_OR_RETURN(auto sessions, application.sessions()->List());
+  for (Session& session : sessions) {
+    std::string name = session.name;
+    adding.sessions.emplace(std::move(name), std::move(session));
   }
-  return static_cast<const GoldenEntry*>(nullptr);
+  adding.draft.version = golden.version.name;
+  for (const GoldenEntry& entry : golden.entries) {
+    adding.draft.standing[QuestionOf(entry)] = entry;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(adding.draft.evidence, EvidenceOf(application, golden.entries));
+  return adding;
 }
 
-Status RefuseToMix(const Draft& draft, const GoldenEntry& entry, const Session& session,
-                   SessionStore& sessions) {
-  ATTUNE_ASSIGN_OR_RETURN(const Session standing, sessions.Find(entry.session));
-  return FailedPrecondition(fmt::format(
-      "Nothing was added to golden version '{0}': sessions '{1}' and '{2}' are of one device, {3}, "
-      "and of different environments: {4}. Their results are neither compared nor put beside each "
-      "other. Measure in one session what '{0}' is to have for this device, or take all of '{2}' "
-      "with --force, which is recorded with each result.",
-      draft.version.name, standing.name, session.name, Text(entry.target),
-      fmt::join(DifferencesBetween(standing, session), "; ")));
-}
-
-// What stands is outdated by another solver, and by other code of the same one if that is newer: an
-// older session says nothing against what came after it.
-bool IsValid(const Draft& draft, const GoldenEntry& entry, const SessionChoice& rival,
-             const SolverTable& table) {
-  const SolverId& solver = entry.candidate.solver;
-  const auto found = draft.evidence.find(entry.set_id);
-  const bool is_newer =
-      found == draft.evidence.end() || found->second.started_unix_ns >= rival.started_unix_ns;
-  const Environment code =
-      is_newer ? UnknownCode() : CodeOf(solver.name, found->second.environment);
-  return ReasonStale(table, solver, code).empty();
-}
-
-// Without `force`, kFailedPrecondition if environments would mix.
-Status AddSession(Application& application, const Session& session, bool force, Draft& draft,
-                  Additions& additions) {
+Status AddSession(Application& application, const Session& session, const GoldenTaker& taker,
+                  Adding& adding) {
   SessionStore& sessions = *application.sessions();
-  ATTUNE_ASSIGN_OR_RETURN(const SolverTable table, sessions.Solvers(session.id));
+  ATTUNE_ASSIGN_OR_RETURN(const SolverTable solvers, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
-  if (choices.empty()) additions.empty_sessions.push_back(session.name);
-  // All of a session are judged by what stood before it: they do not mix among themselves.
-  std::vector<GoldenEntry> taken;
-  for (const auto& [question_here, found_here] : choices) {
-    const Choice& choice = found_here.choice;
-    const SolverId& solver = choice.candidate.solver;
-    if (!ReasonStale(table, solver, CodeOf(solver.name, found_here.environment)).empty()) {
-      ++additions.stale;
-      continue;
-    }
-    const GoldenQuestion question = {Text(choice.target), question_here.first,
-                                     question_here.second};
-    const auto found = draft.standing.find(question);
-    const GoldenEntry* const stands = found == draft.standing.end() ? nullptr : &found->second;
-    const bool may_stand = stands == nullptr || IsValid(draft, *stands, found_here, table);
-    const GoldenDecision decision = Decide(stands, may_stand, choice, force, {});
-    if (decision.verdict == GoldenVerdict::kSame) {
-      ++additions.same;
-      continue;
-    }
-    ATTUNE_ASSIGN_OR_RETURN(const GoldenEntry* const incomparable,
-                            FindIncomparable(draft, question, session, sessions));
-    if (incomparable != nullptr && !force) {
-      return RefuseToMix(draft, *incomparable, session, sessions);
-    }
-    additions.kept += decision.verdict == GoldenVerdict::kKeep ? 1 : 0;
-    if (decision.verdict != GoldenVerdict::kTake) continue;
-    // Beside another environment nothing is new or faster by itself.
-    const GoldenReason reason = incomparable != nullptr ? GoldenReason::kForced : decision.reason;
-    taken.push_back(EntryOf(choice, session, reason));
-    draft.evidence[choice.set_id] = {found_here.environment, found_here.started_unix_ns};
-    ++additions.taken[std::string(Name(reason))];
+  if (choices.empty()) adding.additions.empty_sessions.push_back(session.name);
+  std::vector<GoldenRival> rivals;
+  for (const auto& [question, found] : choices) {
+    rivals.push_back({found.choice, {found.environment, found.started_unix_ns}});
   }
-  for (const GoldenEntry& entry : taken) {
-    // As the store will read it, by its evidence.
-    draft.standing.insert_or_assign(QuestionOf(entry), entry);
-    draft.taken.push_back(entry);
-  }
-  return Status::Ok();
+  return AddResults({session, solvers, rivals}, adding.sessions, taker, adding.draft,
+                    adding.additions.results);
 }
 
 void PrintAdditions(Application& application, const Additions& additions, bool as_json) {
+  const GoldenAdditions& results = additions.results;
   if (as_json) {
-    application.out().Print(Dump({{"taken", additions.taken},
-                                  {"same", additions.same},
-                                  {"kept", additions.kept},
-                                  {"stale", additions.stale},
+    application.out().Print(Dump({{"taken", results.taken},
+                                  {"same", results.same},
+                                  {"kept", results.kept},
+                                  {"stale", results.stale},
                                   {"empty_sessions", additions.empty_sessions}}));
   } else {
     std::string text;
-    for (const auto& [reason, count] : additions.taken) {
+    for (const auto& [reason, count] : results.taken) {
       text += fmt::format("{} taken ({}), ", count, reason);
     }
-    text += fmt::format("{} the same, {} not significantly faster than what stands", additions.same,
-                        additions.kept);
-    if (additions.stale > 0) {
-      text +=
-          fmt::format(", {} left out because their solvers have changed since", additions.stale);
+    text += fmt::format("{} the same, {} not significantly faster than what stands", results.same,
+                        results.kept);
+    if (results.stale > 0) {
+      text += fmt::format(", {} left out because their solvers have changed since", results.stale);
     }
     application.out().Print(text + ".\n");
   }
@@ -317,20 +235,18 @@ void PrintAdditions(Application& application, const Additions& additions, bool a
 Result<int> RunAdd(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
-  Draft draft;
-  draft.version = golden.version;
-  for (const GoldenEntry& entry : golden.entries) draft.standing[QuestionOf(entry)] = entry;
-  ATTUNE_ASSIGN_OR_RETURN(draft.evidence, EvidenceOf(application, golden.entries));
-  Additions additions;
+  ATTUNE_ASSIGN_OR_RETURN(Adding adding, BeginAdding(application, golden));
+  const GoldenTaker taker = {UserAtHost(), UnixNowNs(), options.force};
   std::set<std::string> seen_sessions;
   for (const std::string& name : options.sessions) {
     if (!seen_sessions.insert(name).second) continue;
     ATTUNE_ASSIGN_OR_RETURN(const Session session, application.sessions()->Find(name));
-    ATTUNE_RETURN_IF_ERROR(AddSession(application, session, options.force, draft, additions));
+    ATTUNE_RETURN_IF_ERROR(AddSession(application, session, taker, adding));
   }
   // Entries of a base have ids of their own, which are lower.
   const int64_t seen = golden.entries.empty() ? 0 : golden.entries.back().id;
-  ATTUNE_RETURN_IF_ERROR(application.golden()->Add(golden.version.id, draft.taken, seen));
+  ATTUNE_RETURN_IF_ERROR(application.golden()->Add(golden.version.id, adding.draft.taken, seen));
+  const Additions& additions = adding.additions;
   if (additions.empty_sessions.size() == seen_sessions.size()) {
     return FailedPrecondition(fmt::format(
         "Nothing was added to golden version '{0}': session '{1}' has no results yet; 'attune tune "
@@ -338,22 +254,23 @@ Result<int> RunAdd(Application& application, const GoldenOptions& options) {
         options.name, additions.empty_sessions.front()));
   }
   PrintAdditions(application, additions, options.json);
-  return additions.stale > 0 || !additions.empty_sessions.empty() ? kExitPartly : kExitDone;
+  return additions.results.stale > 0 || !additions.empty_sessions.empty() ? kExitPartly : kExitDone;
 }
 
 Result<int> RunApprove(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.ExistingStore().status());
-  ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
-  ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(version.id, UserAtHost()));
   ATTUNE_ASSIGN_OR_RETURN(const OpenedGolden golden, OpenGolden(application, options.name));
+  // What can fail comes before what cannot be undone.
   ATTUNE_ASSIGN_OR_RETURN(const auto stale, ReasonsStale(application, golden.entries));
+  ATTUNE_RETURN_IF_ERROR(application.golden()->Approve(golden.version.id, UserAtHost()));
   if (options.json) {
-    Json json = VersionJson(golden.version);
+    ATTUNE_ASSIGN_OR_RETURN(const GoldenVersion version, application.golden()->Find(options.name));
+    Json json = VersionJson(version);
     json["stale"] = stale.size();
     application.out().Print(Dump(json));
   } else {
     application.out().Print(
-        fmt::format("Golden version '{}' is approved and never changes.\n", version.name));
+        fmt::format("Golden version '{}' is approved and never changes.\n", golden.version.name));
   }
   application.out().Flush();
   application.err().Print(StaleText(stale, golden.entries.size()));

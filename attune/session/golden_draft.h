@@ -1,0 +1,72 @@
+// What a golden version would hold, while results of sessions are added to it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/target.h"
+#include "attune/record/select.h"
+#include "attune/session/golden.h"
+#include "attune/session/session.h"
+#include "attune/session/solver_table.h"
+
+namespace attune {
+
+// Where and when something was measured.
+struct Evidence {
+  Environment environment;
+  int64_t started_unix_ns = 0;
+};
+
+struct GoldenDraft {
+  std::string version;  // Its name, for messages.
+  std::map<GoldenQuestion, GoldenEntry> standing;
+  std::map<std::string, Evidence> evidence;  // By GoldenEntry::set_id.
+  std::vector<GoldenEntry> taken;            // In order; a later one has the word.
+};
+
+// A decision of a session, with what it depended on.
+struct GoldenRival {
+  Choice choice;
+  Evidence evidence;
+};
+
+// What a session found. Borrows all of it.
+struct SessionResults {
+  const Session& session;
+  const SolverTable& solvers;           // The newest of the session.
+  std::span<const GoldenRival> rivals;  // One for each question.
+};
+
+// By whom results are taken.
+struct GoldenTaker {
+  std::string added_by;
+  int64_t added_unix_ns = 0;
+  bool force = false;  // Everything, also what is slower or of another environment.
+};
+
+// What became of results.
+struct GoldenAdditions {
+  std::map<std::string, int64_t> taken;  // By Name(GoldenReason).
+  int64_t same = 0;
+  int64_t kept = 0;   // What stood stays.
+  int64_t stale = 0;  // Its solver has changed since it was measured.
+};
+
+// Whether `entry` of `draft` is still what it was, by the solvers of a session that has found
+// `rival`: it is outdated by another solver, and by other code of the same one if that is newer.
+bool IsValid(const GoldenDraft& draft, const GoldenEntry& entry, const GoldenRival& rival,
+             const SolverTable& solvers);
+
+// Takes what is new, faster, or in place of what is no longer valid (Decide); all results of the
+// session are judged by what stood before it. `sessions`: those of all entries, by name. Adds to
+// `additions`. Unless by force kFailedPrecondition if environments would mix, with what differs,
+// and `draft` is as it was.
+Status AddResults(const SessionResults& results, const std::map<std::string, Session>& sessions,
+                  const GoldenTaker& taker, GoldenDraft& draft, GoldenAdditions& additions);
+
+}  // namespace attune
