@@ -1,7 +1,8 @@
 // The SessionStore over a database.
 #include "attune/session/session_store.h"
 
-#include <set>
+#include <functional>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,11 +13,13 @@
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/job_rows.h"
 #include "storage/sql/list_rows.h"
+#include "storage/sql/problem_rows.h"
 #include "storage/sql/session_rows.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/solver_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
+#include "storage/sql/statement.h"
 #include "storage/sql/text_table.h"
 
 namespace attune {
@@ -48,35 +51,80 @@ Result<std::vector<TaggedProblem>> ReadTaggedProblems(Connection& connection,
   return problems.Take();
 }
 
-// Row numbers of the problems of its jobs and of its sets, each once, in order of these.
-Result<std::vector<int64_t>> ReadProblemsAtWork(Connection& connection, const SessionRow& row) {
-  std::vector<int64_t> problem_ids;
-  std::set<int64_t> seen;
-  const auto add = [&](int64_t id) {
-    if (seen.insert(id).second) problem_ids.push_back(id);
-  };
-  ATTUNE_RETURN_IF_ERROR(ReadJobsOf(row.session, connection, [&](const JobRow& job) {
-    add(job.problem_id);
-    return Status::Ok();
-  }));
-  ATTUNE_ASSIGN_OR_RETURN(const auto set_ids, ReadSetsOfSession(connection, row));
-  for (const int64_t set_id : set_ids) {
-    ATTUNE_ASSIGN_OR_RETURN(const Row set_row, ReadSetRowById(connection, set_id));
-    add(ProblemIdOf(set_row));
+// What has problems of a session: the table that says so, the column of the session that counts its
+// rows, and a selection of them.
+struct ProblemSource {
+  std::string_view table;
+  std::string_view count_column;
+  std::string_view rows;
+};
+constexpr ProblemSource kJobs = {"job", "job_count", "FROM job AS work WHERE session_id = :p0"};
+constexpr ProblemSource kSets = {
+    "session_set", "set_count",
+    "FROM session_set JOIN measurement_set AS work ON work.id = session_set.id "
+    "WHERE session_set.session_id = :p0"};
+constexpr std::string_view kTagged =
+    "SELECT problem_id FROM problem_tag WHERE tag_id IN "
+    "(SELECT tag_id FROM session_tag WHERE session_id = :p0)";
+
+// Calls `visit` with the first two columns of each row, both integers.
+Status VisitPairs(Connection& connection, const std::string& sql, const SessionRow& row,
+                  const std::function<void(int64_t, int64_t)>& visit) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      Statement* const statement,
+      connection.Prepare(sql, {{CellType::kInteger}, {CellType::kInteger, CellType::kInteger}}));
+  statement->SetParameters({IntegerCell(row.session.id)});
+  ATTUNE_RETURN_IF_ERROR(statement->Start());
+  for (;;) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_row, statement->Next());
+    if (!has_row) return Status::Ok();
+    visit(statement->row()[0].integer, statement->row()[1].integer);
   }
-  return problem_ids;
 }
 
-// Appends what the session works on and `problems` does not have.
+// Row numbers of the problems of a source, each once, in order of its rows. Those are not read, but
+// counted. kDataLoss if there are not as many as the session says.
+Result<std::vector<int64_t>> ReadProblemIds(Connection& connection, const SessionRow& row,
+                                            const ProblemSource& source, int64_t expected) {
+  std::vector<int64_t> ids;
+  int64_t count = 0;
+  const std::string sql = fmt::format(
+      "SELECT work.problem_id, COUNT(*) {} GROUP BY work.problem_id ORDER BY MIN(work.id)",
+      source.rows);
+  ATTUNE_RETURN_IF_ERROR(VisitPairs(connection, sql, row, [&](int64_t id, int64_t rows) {
+    ids.push_back(id);
+    count += rows;
+  }));
+  if (count == expected) return ids;
+  return DataLoss(fmt::format(
+      "Row {} of table session_state: column {} holds {}, but table {} has {} such rows.",
+      row.session.id, source.count_column, expected, source.table, count));
+}
+
+// Appends what the session works on and none of its tags has: problems of its jobs, then of its
+// sets. A problem with a tag, as most are, is not read again.
 Status AddUntaggedProblems(Connection& connection, const SessionRow& row,
                            std::vector<TaggedProblem>& problems) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto problem_ids, ReadProblemsAtWork(connection, row));
-  std::set<Fingerprint> tagged;
-  for (const TaggedProblem& problem : problems) tagged.insert(KeyOf(problem.problem));
-  ParsedTexts<Problem> texts(ProblemTable(), ParseProblem);
-  for (const int64_t id : problem_ids) {
-    ATTUNE_ASSIGN_OR_RETURN(Problem problem, texts.At(connection, id));
-    if (!tagged.contains(KeyOf(problem))) problems.push_back({std::move(problem), 1});
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<int64_t> ids,
+                          ReadProblemIds(connection, row, kJobs, row.session.job_count));
+  ATTUNE_ASSIGN_OR_RETURN(const auto of_sets,
+                          ReadProblemIds(connection, row, kSets, row.session.set_count));
+  ids.insert(ids.end(), of_sets.begin(), of_sets.end());
+  std::unordered_set<int64_t> known;  // What is there, and what was added.
+  ATTUNE_RETURN_IF_ERROR(VisitPairs(connection,
+                                    fmt::format("SELECT problem_id, 0 FROM ({}) AS t", kTagged),
+                                    row, [&](int64_t id, int64_t) { known.insert(id); }));
+  std::erase_if(ids, [&](int64_t id) { return !known.insert(id).second; });
+  if (ids.empty()) return Status::Ok();
+  const std::string untagged =
+      fmt::format("SELECT work.problem_id {} UNION SELECT work.problem_id {} EXCEPT {}", kJobs.rows,
+                  kSets.rows, kTagged);
+  const Cell session_id = IntegerCell(row.session.id);
+  ATTUNE_ASSIGN_OR_RETURN(ProblemsById by_id,
+                          ProblemsById::Read(connection, untagged, {&session_id, 1}));
+  for (const int64_t id : ids) {
+    ATTUNE_ASSIGN_OR_RETURN(Problem problem, by_id.Take(connection, id));
+    problems.push_back({std::move(problem), 1});
   }
   return Status::Ok();
 }

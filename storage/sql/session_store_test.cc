@@ -244,6 +244,35 @@ TEST_F(SessionStoreTest, RowsThatAreGoneAreMissed) {
   EXPECT_THAT(lost.message(), HasSubstr("tag_count"));
 }
 
+TEST_F(SessionStoreTest, ProblemsOfJobsAndSetsThatAreGoneAreMissed) {
+  const Session session = Make("may");
+  ASSERT_EQ(sessions_->BeginSet(session.id, SampleSet(0, 1, random_)), Status::Ok());
+  JobLoad load;
+  load.steps = {{JobSearch::kPerf, JobWork::kMeasure}};
+  load.loaded_by = "somebody@somewhere";
+  const std::vector<ProblemSolvers> loaded = {{SampleProblem(1), {"a", "b"}}};
+  ASSERT_TRUE(JobsIn(database_)->Load(session.id, load, loaded).ok());
+  ASSERT_EQ(sessions_->Problems(session.id)->size(), 2u);
+  for (const auto& [table, column] :
+       {std::pair("job", "job_count"), std::pair("session_set", "set_count")}) {
+    auto connection = *sql::Connection::Open(path_, {});
+    ASSERT_EQ(connection->BeginWrite(), Status::Ok());
+    ASSERT_EQ(connection->Execute(std::string("CREATE TABLE kept_") + table + " AS SELECT * FROM " +
+                                  table),
+              Status::Ok());
+    ASSERT_EQ(connection->Execute(std::string("DELETE FROM ") + table), Status::Ok());
+    ASSERT_EQ(connection->Commit(), Status::Ok());
+
+    const Status lost = sessions_->Problems(session.id).status();
+
+    EXPECT_EQ(lost.code(), StatusCode::kDataLoss);
+    EXPECT_THAT(lost.message(), HasSubstr(column));
+    ASSERT_EQ(
+        connection->Execute(std::string("INSERT INTO ") + table + " SELECT * FROM kept_" + table),
+        Status::Ok());
+  }
+}
+
 TEST_F(SessionStoreTest, NetworksAreListsBesideTags) {
   const Network resnet{"Resnet50", "1", "Pytorch", "2.11"};
   EXPECT_THAT(*records_->Networks(), IsEmpty());
