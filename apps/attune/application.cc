@@ -52,6 +52,7 @@ const LoadedBackends& Application::backends() {
 }
 
 const BackendList& Application::lazy_backends() {
+  if (backends_) return backends_->list;
   if (lazy_backends_.empty()) lazy_backends_ = LazyBackends();
   return lazy_backends_;
 }

@@ -63,7 +63,8 @@ class Application {
 
   const LoadedBackends& backends();
   // The same, each loaded when its devices are asked for, host first: for verbs that look at one
-  // device and have to answer at once.
+  // device and have to answer at once. Those of backends() if they are loaded: whoever needs them
+  // loads them first, so that a device has one backend.
   const BackendList& lazy_backends();
   // As --db or ATTUNE_DB has it; empty if neither does.
   const std::string& named_database() const { return database_; }

@@ -306,6 +306,7 @@ struct JobPlace {
 Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& options,
                               bool measures) {
   JobPlace opened;
+  if (measures) (void)application.backends();  // Before one of them is loaded alone.
   ATTUNE_ASSIGN_OR_RETURN(opened.place, FindSessionPlace(application, *application.session()));
   const bool has_device = opened.place.has_device() || !options.device.empty();
   if (!has_device || !measures) return opened;
@@ -382,8 +383,10 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options,
   run.tune = options.tune;
   if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
   run.stop_requested = [&] { return interruption.requested(); };
-  run.compile_threads =
-      options.limits.compile_jobs > 0 ? options.limits.compile_jobs : UsableCores();
+  // More threads than cores are never started, and the summary says how many compiled.
+  run.compile_threads = options.limits.compile_jobs > 0
+                            ? std::min(options.limits.compile_jobs, UsableCores())
+                            : UsableCores();
   ATTUNE_ASSIGN_OR_RETURN(const JobRunSummary summary,
                           RunJobs(application, opened.place, opened.workshop.get(), run));
   application.out().Print(options.json ? Dump(ToJson(summary)) : Text(summary));
@@ -416,12 +419,12 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   if (has_jobs) return RunJobSteps(application, options);
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
   if (!options.selection.session.empty()) ATTUNE_RETURN_IF_ERROR(application.store().status());
+  const LoadedBackends& backends = application.backends();  // Before one is loaded alone.
   // Whether a session is measured on the device that is named is asked when it is entered.
   if (options.device.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(options.device, application.DeviceOf(options.device));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const Place place,
-                          FindPlaceToMeasure(application.backends(), options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(backends, options.device));
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
