@@ -160,11 +160,7 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--tag", options->tag, "Name of the list in the database")
       ->required()
       ->check(NameWithin(kMaxTagBytes))
-      ->check([](const std::string& tag) -> std::string {
-        const bool has_text = std::any_of(tag.begin(), tag.end(), [](char c) { return c != ' '; });
-        if (has_text && Printable(tag) == tag) return "";
-        return "A tag has to be seen and typed: no control characters, and not blanks alone.";
-      });
+      ->check(SeenText());
   CLI::Option* model =
       verb->add_option("--model", options->model,
                        "The network that the list is of, as NAME or NAME:VERSION, divided by the "

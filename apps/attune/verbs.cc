@@ -103,7 +103,11 @@ CLI::Validator NameWithin(size_t most_bytes) {
 CLI::Validator SeenText() {
   const auto check = [](const std::string& text) -> std::string {
     const auto at = FirstUnprintable(text);
-    if (!at.has_value()) return "";
+    if (!at.has_value() && text.find_first_not_of(' ') != std::string::npos) return "";
+    if (!at.has_value()) {
+      return fmt::format("'{}' is empty or of blanks alone: the name has to be seen and typed",
+                         text);
+    }
     return fmt::format(
         "Byte 0x{:02x} at position {} of '{}' is a control character or no UTF-8: the name has to "
         "be seen and typed",

@@ -80,7 +80,7 @@ Status WriteResult(Application& application, const std::string& file, std::strin
 CLI::Validator NameWithin(size_t most_bytes);
 
 // For a name that is kept: a usage error names the first byte that nobody could see or type, and
-// its position.
+// its position, or says that there are blanks alone.
 CLI::Validator SeenText();
 
 // An option that takes a duration such as 500ms, 2s, 3m or 1h. Anything else is a usage error.
