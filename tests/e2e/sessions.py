@@ -2,14 +2,11 @@
 results, two networks; each silent mistake of known book-keeping, shown to be none here."""
 
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
-import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 
 import program
@@ -316,40 +313,6 @@ def what_a_load_cannot_do_is_told(attune):
     attune.run("jobs", "retry", "--session", "s", *own)
     out, _ = attune.run(*load, *own)
     program.check("retry" not in out, out)
-    who_only_looks_needs_no_right_to_write(attune)
-
-
-def without_rights_of_root():
-    """For a child: files of this user are what their modes say, for the superuser too."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH.
-        if libc.prctl(24, capability, 0, 0, 0) != 0:  # PR_CAPBSET_DROP
-            raise OSError(ctypes.get_errno(), "Cannot drop the right to write everywhere.")
-
-
-def who_only_looks_needs_no_right_to_write(attune):
-    guarded = attune.folder / "guarded"
-    guarded.mkdir()
-    shutil.copy(attune.folder / "loads.db", guarded / "loads.db")
-    (guarded / "loads.db").chmod(0o444)
-    guarded.chmod(0o555)
-    drop = without_rights_of_root if os.geteuid() == 0 else None
-
-    def run(*words):
-        return subprocess.run(words, cwd=attune.folder, env=attune.environment, preexec_fn=drop,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=program.TIMEOUT_S, check=False)
-
-    try:
-        for name in ("loads.db", "new"):
-            refused = run("sh", "-c", f": >> guarded/{name}")
-            program.check(refused.returncode != 0, f"Whoever looks may write '{name}'.")
-        for words in (("solvers",), ("status",), ("jobs", "list")):
-            shown = run(str(attune.binary), *words, "--session", "s", "--db", "guarded/loads.db")
-            program.check("Sessions here" not in shown.stderr and shown.returncode in (0, 3),
-                          (words, shown))
-    finally:
-        guarded.chmod(0o755)
 
 
 def every_verb_takes_json(attune):
@@ -483,15 +446,6 @@ def cores_are_shared_by_those_who_compile(attune):
     told = attune.json("tune", "--session", "cores", "--step", "perf:compile", "--compile-jobs",
                        "1024", *DB, **two)
     program.check(told["compile_threads"] == alone["compile_threads"], told)
-
-
-def a_device_has_one_backend(attune):
-    """Whoever measures in a session loads every plug-in once; the fake one complains of each time."""
-    attune.run("session", "new", "once", "--device", "fake", *DB)
-    attune.run("import", "list.txt", "--tag", "once", *DB)
-    _, err = attune.run("tune", "--session", "once", "--tag", "once", *PER, *DB,
-                        ATTUNE_FAKE_SCRIPT="device nonsense=1")
-    program.check(err.count("fake plug-in:") == 1, err)
 
 
 def closed_and_unknown(attune):
@@ -630,7 +584,7 @@ def test(attune):
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
                  a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
-                 a_device_has_one_backend, closed_and_unknown, networks, golden_versions,
+                 closed_and_unknown, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
