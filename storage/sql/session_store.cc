@@ -61,7 +61,7 @@ struct ProblemSource {
 constexpr ProblemSource kJobs = {"job", "job_count", "FROM job AS work WHERE session_id = :p0"};
 constexpr ProblemSource kSets = {
     "session_set", "set_count",
-    "FROM session_set JOIN measurement_set AS work ON work.id = session_set.id "
+    "FROM session_set LEFT JOIN measurement_set AS work ON work.id = session_set.id "
     "WHERE session_set.session_id = :p0"};
 constexpr std::string_view kTagged =
     "SELECT problem_id FROM problem_tag WHERE tag_id IN "
@@ -83,18 +83,27 @@ Status VisitPairs(Connection& connection, const std::string& sql, const SessionR
 }
 
 // Row numbers of the problems of a source, each once, in order of its rows. Those are not read, but
-// counted. kDataLoss if there are not as many as the session says.
+// counted. kDataLoss if there are not as many as the session says, or one has no problem.
 Result<std::vector<int64_t>> ReadProblemIds(Connection& connection, const SessionRow& row,
                                             const ProblemSource& source, int64_t expected) {
   std::vector<int64_t> ids;
   int64_t count = 0;
+  int64_t without_problem = 0;
   const std::string sql = fmt::format(
-      "SELECT work.problem_id, COUNT(*) {} GROUP BY work.problem_id ORDER BY MIN(work.id)",
+      "SELECT COALESCE(work.problem_id, 0), COUNT(*) {} GROUP BY work.problem_id ORDER BY "
+      "MIN(work.id)",
       source.rows);
   ATTUNE_RETURN_IF_ERROR(VisitPairs(connection, sql, row, [&](int64_t id, int64_t rows) {
     ids.push_back(id);
     count += rows;
+    if (id == 0) without_problem += rows;
   }));
+  if (without_problem > 0) {
+    return DataLoss(fmt::format(
+        "{} rows of table {} that belong to row {} of table session_state have no problem: what "
+        "they refer to is missing, as in table measurement_set.",
+        without_problem, source.table, row.session.id));
+  }
   if (count == expected) return ids;
   return DataLoss(fmt::format(
       "Row {} of table session_state: column {} holds {}, but table {} has {} such rows.",

@@ -228,7 +228,7 @@ TEST_F(MeasuredExportTest, WhereWhatStoodStayedNobodyComesFirst) {
                Final(CandidateOf({"ConvBinWinogradRxSf3x2", ""}), 7e5, 0)});
   const std::string file = FileNamed("gfx906_60.HIP.fdb.txt");
 
-  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 results: In no final that decided"));
+  EXPECT_THAT(LeftOutOf(file), HasSubstr("1 result: In no final that decided"));
 
   EXPECT_THAT(ItemsIn(file), ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.3",
                                          "ConvBinWinogradRxSf3x2 0.7", "GemmFwdRest 0.9"));

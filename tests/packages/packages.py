@@ -42,7 +42,7 @@ def make(attune, device, solver):
     attune.run("import", "list.txt", "--tag", name)
     attune.run("tune", "--tag", name, "--device", device, "--solver", solver, "--per-problem", "3s")
     out, _ = attune.run("package", "create", "--tag", name, "--device", device, "-o", name)
-    match = re.search(r"(\d+) problems, (\d+) kernels, sha256 ([0-9a-f]{64})", out)
+    match = re.search(r"(\d+) problems?, (\d+) kernels?, sha256 ([0-9a-f]{64})", out)
     program.check(match and match[1] == "1" and int(match[2]) > 0, out)
     return attune.folder / name, match[3]
 
