@@ -401,8 +401,9 @@ def whoever_is_killed_leaves_nobody(attune):
         run = attune.start("tune", "--session", "orphans", "--device", "fake:all", "--per-problem",
                            "60s", *DB, ATTUNE_FAKE_SCRIPT="device count=2\n* fault=hang")
         deadline = time.monotonic() + 60
-        # Two workers, and a candidate that hangs in each: then both are at work.
-        while len(descendants(run.pid)) < 4:
+        # Each worker has one of the jobs, and a candidate that hangs with it.
+        while (len(descendants(run.pid)) < 4
+               or any(job["state"] != "leased" for job in jobs(attune, "orphans"))):
             program.check(time.monotonic() < deadline and run.poll() is None, "Nobody has begun.")
             time.sleep(0.05)
         started = descendants(run.pid)
