@@ -16,6 +16,7 @@
 #include "attune/formats/problem_list.h"
 #include "attune/record/network.h"
 #include "attune/record/rules.h"
+#include "attune/session/session.h"
 #include "attune/verify/parallel_for.h"
 
 namespace attune {
@@ -105,6 +106,10 @@ Status Keep(Application& application, const ImportOptions& options,
     tagged.push_back({listed.problem, static_cast<int64_t>(listed.count)});
   }
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
+  // Before the tag is there, which would stay.
+  if (!options.session.empty() && application.session()->is_closed()) {
+    return RefusedAsClosed(*application.session(), "nothing more is added to it");
+  }
   ATTUNE_RETURN_IF_ERROR(store->AddProblems(options.tag, tagged));
   if (network.has_value()) ATTUNE_RETURN_IF_ERROR(store->AddNetwork(*network, tagged));
   if (options.session.empty()) return Status::Ok();

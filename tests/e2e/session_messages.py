@@ -145,13 +145,35 @@ def names_have_colons(attune):
         program.check(model in err.split("Models here: ")[1].rstrip(".\n").split(", "), err)
 
 
+def a_closed_session_gets_no_list(attune):
+    """Nor does the list stay under its tag."""
+    attune.run("session", "new", "over", "--device", "fake", *DB)
+    attune.run("session", "close", "over", *DB)
+    (attune.folder / "one.txt").write_text(problem(11) + "\n")
+    _, err = attune.run("import", "one.txt", "--tag", "late", "--model", "Late:1", "--session",
+                        "over", *DB, status=1)
+    program.check("'over' is closed" in err, err)
+    attune.run("problems", "--tag", "late", *DB, status=1)
+    attune.run("problems", "--model", "Late:1", *DB, status=1)
+
+
+def solvers_that_were_never_asked_are_not_gone(attune):
+    attune.run("session", "new", "unasked", "--device", "fake", *DB)
+    told = attune.json("session", "diff", "may", "unasked", *DB)["solvers"]
+    program.check(len(told) == 1 and "'unasked' were never asked" in told[0], told)
+    told = attune.json("session", "diff", "unasked", "may", *DB)["solvers"]
+    program.check(len(told) == 1 and "'unasked' were never asked" in told[0], told)
+    program.check(attune.json("session", "diff", "unasked", "over", *DB)["solvers"] == [], "both")
+
+
 def test(attune):
     attune.run("session", "new", "may", "--device", "fake", *DB)
     attune.run("jobs", "load", "--session", "may", "--problem", problem(8), "--steps",
                "perf:measure", *DB)
     for part in (what_is_watched_is_told_in_lines, an_interrupted_run_says_so,
                  errors_can_be_got_back, jobs_that_are_not_there,
-                 a_step_that_is_none_is_bad_usage, long_names_are_cut, names_have_colons):
+                 a_step_that_is_none_is_bad_usage, long_names_are_cut, names_have_colons,
+                 a_closed_session_gets_no_list, solvers_that_were_never_asked_are_not_gone):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 

@@ -49,7 +49,26 @@ std::vector<std::string> TermDifferences(const Session& a, const Session& b) {
   return lines;
 }
 
-std::vector<std::string> SolverDifferences(const SolverTable& a, const SolverTable& b) {
+// What a session knows of its solvers.
+struct KnownSolvers {
+  std::string session;
+  SolverTable table;
+
+  // Nobody knows which there were before they were asked.
+  bool is_known() const { return table.generation > 0; }
+};
+
+std::vector<std::string> SolverDifferences(const KnownSolvers& first, const KnownSolvers& second) {
+  if (!first.is_known() || !second.is_known()) {
+    if (first.is_known() == second.is_known()) return {};
+    const std::string& unknown = (first.is_known() ? second : first).session;
+    return {
+        fmt::format("The solvers of session '{0}' were never asked, so nobody knows how they "
+                    "differ; 'attune applicability --session {0}' asks them.",
+                    unknown)};
+  }
+  const SolverTable& a = first.table;
+  const SolverTable& b = second.table;
   std::vector<std::string> lines;
   for (const SolverEntry& entry : a.entries) {
     const std::string reason = ReasonStale(entry, FindEntry(b, entry.solver.name));
@@ -177,12 +196,13 @@ Result<int> RunDiff(Application& application, const DiffOptions& options) {
   SessionStore& sessions = *application.sessions();
   ATTUNE_ASSIGN_OR_RETURN(const Session a, sessions.Find(options.first));
   ATTUNE_ASSIGN_OR_RETURN(const Session b, sessions.Find(options.second));
-  ATTUNE_ASSIGN_OR_RETURN(const SolverTable solvers_a, sessions.Solvers(a.id));
-  ATTUNE_ASSIGN_OR_RETURN(const SolverTable solvers_b, sessions.Solvers(b.id));
+  ATTUNE_ASSIGN_OR_RETURN(SolverTable solvers_a, sessions.Solvers(a.id));
+  ATTUNE_ASSIGN_OR_RETURN(SolverTable solvers_b, sessions.Solvers(b.id));
   ATTUNE_ASSIGN_OR_RETURN(const Choices choices_a, ChoicesOf(a, *records, sessions));
   ATTUNE_ASSIGN_OR_RETURN(const Choices choices_b, ChoicesOf(b, *records, sessions));
   const auto terms = TermDifferences(a, b);
-  const auto solvers = SolverDifferences(solvers_a, solvers_b);
+  const auto solvers =
+      SolverDifferences({a.name, std::move(solvers_a)}, {b.name, std::move(solvers_b)});
   const auto pairs = PairsOf(choices_a, choices_b);
   Output& out = application.out();
   if (options.json) {
