@@ -2,6 +2,8 @@
 of names and numbers that are none."""
 
 import json
+import math
+import re
 import signal
 import time
 
@@ -166,6 +168,26 @@ def solvers_that_were_never_asked_are_not_gone(attune):
     program.check(attune.json("session", "diff", "unasked", "over", *DB)["solvers"] == [], "both")
 
 
+def each_figure_of_a_comparison_is_what_it_is_called(attune):
+    own = ("--db", "compared.db")
+    for name, time_ns in (("quick", 20000), ("late", 60000)):
+        attune.run("session", "new", name, "--device", "fake", *own)
+        attune.run("tune", "--session", name, "--problem", problem(8), "--problem", problem(9), *PER,
+                   *own, ATTUNE_FAKE_SCRIPT=f"* time_ns={time_ns}")
+    for first, second, change in (("quick", "late", "slower"), ("late", "quick", "faster"),
+                                  ("late", "late", "equal")):
+        pairs = attune.json("session", "diff", first, second, *own)["problems"]
+        program.check([pair["change"] for pair in pairs] == [change] * 2, pairs)
+        ratios = [pair["first_ns"] / pair["second_ns"] for pair in pairs]
+        out, _ = attune.run("session", "diff", first, second, *own)
+        shown = re.findall(rf"^{change} .* (\S+)x? +warm ", out, re.MULTILINE)
+        program.check([float(ratio.rstrip("x")) for ratio in shown] ==
+                      [float(f"{ratio:.2f}") for ratio in ratios], (out, ratios))
+        mean = math.sqrt(ratios[0] * ratios[1])
+        program.check(f"2 {change}; the second takes 1/{mean:.3f} of the time (geometric mean of 2)"
+                      in out, (out, mean))
+
+
 def test(attune):
     attune.run("session", "new", "may", "--device", "fake", *DB)
     attune.run("jobs", "load", "--session", "may", "--problem", problem(8), "--steps",
@@ -173,7 +195,8 @@ def test(attune):
     for part in (what_is_watched_is_told_in_lines, an_interrupted_run_says_so,
                  errors_can_be_got_back, jobs_that_are_not_there,
                  a_step_that_is_none_is_bad_usage, long_names_are_cut, names_have_colons,
-                 a_closed_session_gets_no_list, solvers_that_were_never_asked_are_not_gone):
+                 a_closed_session_gets_no_list, solvers_that_were_never_asked_are_not_gone,
+                 each_figure_of_a_comparison_is_what_it_is_called):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 
