@@ -52,6 +52,13 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
   return Status::Ok();
 }
 
+Status NothingToWrite(const std::string& file) {
+  return FailedPrecondition(
+      fmt::format("There is no record to write, so '{}' was not written. 'attune miopen lint' says "
+                  "what is wrong with a database, and why records of it are left out.",
+                  file));
+}
+
 // The architecture of a GPU, and of kernels for all of its GPUs.
 std::string ArchOf(const std::string& target) {
   const auto gpu = ParseTargetName(target);
@@ -118,6 +125,7 @@ Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> 
 }
 
 Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form) {
+  if (db.records.empty()) return NothingToWrite(form.file);
   FindDb converted;
   converted.records.reserve(db.records.size());
   int64_t left_out = 0;
@@ -135,6 +143,10 @@ Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
     return InvalidArgument(fmt::format(
         "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
   }
+  const bool is_empty =
+      std::all_of(tables.targets.begin(), tables.targets.end(),
+                  [](const TargetPerfDb& target) { return target.db.records.empty(); });
+  if (is_empty) return NothingToWrite(form.file);
   const PerfKeyForm keys = name.has_find_keys ? PerfKeyForm::kFindKey : PerfKeyForm::kPerfKey;
   for (TargetPerfDb& target : tables.targets) {
     ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));

@@ -48,7 +48,8 @@ Status CheckNoInput(const std::string& output, std::span<const std::string> inpu
 Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> dbs);
 
 // Each record in `generation`. How many items that has no room for: in the first one only the best
-// solver of each algorithm stands.
+// solver of each algorithm stands. kFailedPrecondition if there is no record: an empty database
+// would replace a good one.
 Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoRoom =
@@ -56,7 +57,7 @@ inline constexpr std::string_view kNoRoom =
 
 // SQLite or text by the name of the file, text on standard output. How many configurations without
 // parameters that has no room for: a text has none. kInvalidArgument where the name is none of a
-// perf-db, and for several GPUs in a form that takes one.
+// perf-db, and for several GPUs in a form that takes one; kFailedPrecondition as above.
 Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoParameters =
