@@ -159,10 +159,13 @@ void PrintImported(const std::vector<Imported>& imported, Output& out) {
   }
 }
 
-// Every file's name, and that it is one and may be read, before the first is imported.
-Status CheckFiles(const std::vector<std::string>& files) {
+// Every file's name, and that it is one and may be read, before the first is imported. What a name
+// says of the GPU has to be what `target` says, if that is not empty: times of one GPU would be the
+// answers about another.
+Status CheckFiles(const std::vector<std::string>& files, const std::string& target) {
   for (const std::string& file : files) {
-    ATTUNE_RETURN_IF_ERROR(ParseFileName(file).status());
+    ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
+    if (!name.target.empty()) ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {"--target", target}));
     // Not opened: whoever writes into a pipe would see its reader go.
     if (::access(file.c_str(), R_OK) != 0) return SystemError("open", file);
     std::error_code ignored;
@@ -215,7 +218,7 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, D
 }
 
 Result<int> RunImport(Application& application, const ImportOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files));
+  ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files, options.target));
   // Before the database is opened, which would be made for nothing.
   ATTUNE_ASSIGN_OR_RETURN(Database first, ReadToImport(options.files.front(), options.target));
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
