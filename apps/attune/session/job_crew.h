@@ -23,7 +23,8 @@ struct JobCrewSummary {
     std::string trouble;      // Why it ended before the jobs did; empty if it did not.
   };
   std::vector<Device> devices;
-  // Their sums, and of compile_threads the most of one. What was queued again and what is left in the end, no process knows of all.
+  // Their sums, and of compile_threads the most of one. What was queued again and what is left in
+  // the end, no process knows of all.
   JobRunSummary all;
   bool is_in_vain = true;  // No process came so far as to say what it did.
 };
