@@ -167,7 +167,7 @@ Result<WrittenPackage> WriteInto(const PackageContent& content, const std::files
   written.problems = index.problems;
   std::error_code ignored;
   progress.index_bytes =
-      static_cast<int64_t>(std::filesystem::file_size(folder / "index", ignored));
+      static_cast<int64_t>(std::filesystem::file_size(folder / kPackageIndexName, ignored));
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, FolderKernelCache::Open(folder / "kernels"));
   for (const auto& [problem, candidate] : content.winners) {
     if (FindSolver(place.backend->solvers(), candidate.solver) != nullptr) continue;

@@ -256,7 +256,7 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--target", options->target,
-                   "Of which GPU they are, if not what their names say: gfx906_60, gfx90a68")
+                   "Of which GPU they are, where their names do not say: gfx906_60, gfx90a68")
       ->check(SeenText());
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

@@ -92,6 +92,7 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
   for (const Database& database : databases) sources.push_back(database.find_db());
   const Generation generation = GenerationFor(options.form, sources);
   const MergedFindDb merged = Merge(sources, generation);
+  if (merged.db.records.empty()) return NothingToWrite(options.form.file);
   Outcome outcome;
   outcome.records = merged.db.records.size();
   if (generation == Generation::kAlgorithms) {
@@ -146,6 +147,7 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
     sources.push_back({&dbs[i], times.empty() ? nullptr : times[i].find_db()});
   }
   MergedPerfDb merged = Merge(sources);
+  if (merged.db.records.empty()) return NothingToWrite(options.form.file);
   Outcome outcome;
   outcome.records = merged.db.records.size();
   outcome.taken.resize(dbs.size());

@@ -52,13 +52,6 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
   return Status::Ok();
 }
 
-Status NothingToWrite(const std::string& file) {
-  return FailedPrecondition(
-      fmt::format("There is no record to write, so '{}' was not written. 'attune miopen lint' says "
-                  "what is wrong with a database, and why records of it are left out.",
-                  file));
-}
-
 // The architecture of a GPU, and of kernels for all of its GPUs.
 std::string ArchOf(const std::string& target) {
   const auto gpu = ParseTargetName(target);
@@ -66,6 +59,13 @@ std::string ArchOf(const std::string& target) {
 }
 
 }  // namespace
+
+Status NothingToWrite(const std::string& file) {
+  return FailedPrecondition(
+      fmt::format("There is no record to write, so '{}' was not written. 'attune miopen lint' says "
+                  "what is wrong with a database, and why records of it are left out.",
+                  file));
+}
 
 Status CheckClaimedGpu(const FileName& name, const std::string& file) {
   if (name.claimed_gpu.empty() || !name.target.empty()) return Status::Ok();

@@ -44,12 +44,14 @@ Status AnotherGpu(const std::string& file, const std::string& named, const Writt
 // would be lost without a word.
 Status CheckNoInput(const std::string& output, std::span<const std::string> inputs);
 
+// kFailedPrecondition of a database without a record: empty, it would replace a good one.
+Status NothingToWrite(const std::string& file);
+
 // The generation that was asked for, else that of `dbs`: 2 if any of their items is.
 Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> dbs);
 
 // Each record in `generation`. How many items that has no room for: in the first one only the best
-// solver of each algorithm stands. kFailedPrecondition if there is no record: an empty database
-// would replace a good one.
+// solver of each algorithm stands. NothingToWrite if there is no record.
 Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoRoom =
@@ -57,7 +59,7 @@ inline constexpr std::string_view kNoRoom =
 
 // SQLite or text by the name of the file, text on standard output. How many configurations without
 // parameters that has no room for: a text has none. kInvalidArgument where the name is none of a
-// perf-db, and for several GPUs in a form that takes one; kFailedPrecondition as above.
+// perf-db, and for several GPUs in a form that takes one; NothingToWrite if there is no record.
 Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form);
 // The sentence about that.
 inline constexpr std::string_view kNoParameters =

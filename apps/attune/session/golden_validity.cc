@@ -87,8 +87,7 @@ std::string StaleText(const std::map<int64_t, std::string>& stale, size_t entrie
   if (stale.empty()) return "";
   return fmt::format(
       "{} of {} {} stale, because solvers have changed since: {} 'attune golden show' marks what "
-      "is; "
-      "measured anew and added, it is replaced.\n",
+      "is; measured anew and added, it is replaced.\n",
       stale.size(), Counted(entries, "entry", "entries"), IsOrAre(stale.size()),
       stale.begin()->second);
 }

@@ -99,9 +99,8 @@ Status CheckHaveNoKernels(Application& application, const std::set<std::string>&
     if (!compiles) continue;
     return Unavailable(fmt::format(
         "The kernels of {} cannot be packed, because some of its solvers compile theirs. {} "
-        "Choices "
-        "without kernels need no device: 'attune golden export' without --with-kernels, or 'attune "
-        "export'.",
+        "Choices without kernels need no device: 'attune golden export' without --with-kernels, or "
+        "'attune export'.",
         subject, nothing_compiles.message()));
   }
   return Status::Ok();
