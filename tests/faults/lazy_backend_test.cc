@@ -1,8 +1,10 @@
 // Backends of plug-ins as the evaluator and the tuner of a run time have them: loaded when they are
 // asked, and then as good as loaded at once.
 
+#include <algorithm>
 #include <cstdlib>
-#include <string>
+#include <memory>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,6 +33,17 @@ class LazyBackendTest : public testing::Test {
     return found.ok() ? *found : nullptr;
   }
 
+  // The program that is installed, told that every reference pays on the device.
+  static std::unique_ptr<Evaluator> MakeRealEvaluator() {
+    ChildOptions options;
+    options.program = ATTUNE_EVALUATOR_PROGRAM;
+    options.device = "fake";
+    options.share_children = true;
+    options.pays_on_device = [](const Problem&) { return true; };
+    options.memory_limit_bytes = int64_t{512} << 20;
+    return MakeChildEvaluator(std::move(options));
+  }
+
   const Problem problem_ = *ParseProblem("gemm@1{m=16,n=16,k=16}");
 };
 
@@ -56,24 +69,20 @@ TEST_F(LazyBackendTest, WithoutItsPlugInThereIsNothing) {
   Use("");
   ::setenv(kPluginPathVariable, "/", 1);
 
-  for (const auto& backend : LazyBackends()) {
-    if (backend->name() != "fake") continue;
-    EXPECT_FALSE(backend->IsCostlyToOpen());
-    EXPECT_EQ(backend->reference_solver(), nullptr);
-    EXPECT_TRUE(backend->Devices().empty());
-  }
+  const BackendList backends = LazyBackends();
+  const auto lazy = std::find_if(backends.begin(), backends.end(),
+                                 [](const auto& backend) { return backend->name() == "fake"; });
+  ASSERT_NE(lazy, backends.end());
+
+  EXPECT_FALSE((*lazy)->IsCostlyToOpen());
+  EXPECT_EQ((*lazy)->reference_solver(), nullptr);
+  EXPECT_TRUE((*lazy)->Devices().empty());
 }
 
 TEST_F(LazyBackendTest, TheEvaluatorAsksItsDeviceForReferences) {
   // Whoever is not asked cannot die of it.
   Use("fake.f64 fault=exit");
-  ChildOptions options;
-  options.program = ATTUNE_EVALUATOR_PROGRAM;
-  options.device = "fake";
-  options.share_children = true;
-  options.pays_on_device = [](const Problem&) { return true; };
-  options.memory_limit_bytes = int64_t{512} << 20;
-  const auto evaluator = MakeChildEvaluator(options);
+  const auto evaluator = MakeRealEvaluator();
 
   ASSERT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
 
@@ -82,13 +91,7 @@ TEST_F(LazyBackendTest, TheEvaluatorAsksItsDeviceForReferences) {
 
 TEST_F(LazyBackendTest, TheEvaluatorComputesReferencesThatAreRight) {
   Use("");
-  ChildOptions options;
-  options.program = ATTUNE_EVALUATOR_PROGRAM;
-  options.device = "fake";
-  options.share_children = true;
-  options.pays_on_device = [](const Problem&) { return true; };
-  options.memory_limit_bytes = int64_t{512} << 20;
-  const auto evaluator = MakeChildEvaluator(options);
+  const auto evaluator = MakeRealEvaluator();
   ASSERT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
   const std::vector<Candidate> candidates = {*ParseCandidate("fake.library@1{threads=1}")};
 
