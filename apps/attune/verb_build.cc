@@ -2,26 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "apps/attune/compiler_watch.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/problem_argument.h"
-#include "apps/attune/started_programs.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
@@ -108,35 +102,6 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
   return row;
 }
 
-// Ends compilers beside this process from the moment on at which the user wants an end, until it
-// goes out of scope. Where no thread can be had, they go on for as long as they take.
-class CompilerWatch {
- public:
-  // Borrows `interruption`.
-  explicit CompilerWatch(const OrderlyInterruption& interruption) : interruption_(interruption) {
-    try {
-      thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
-    } catch (const std::system_error&) {
-      // Nothing depends on it but how soon the end comes.
-    }
-  }
-
- private:
-  void Watch(const std::stop_token& stop) const {
-    constexpr std::chrono::milliseconds kInterval{50};
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    // Again and again: one may just have been started.
-    while (!never.wait_for(lock, stop, kInterval, [&] { return stop.stop_requested(); })) {
-      if (interruption_.requested()) KillStartedPrograms();
-    }
-  }
-
-  const OrderlyInterruption& interruption_;
-  std::jthread thread_;
-};
-
 BuildRow NotBegun(const Solver& solver, const Problem& problem) {
   BuildRow row;
   row.solver = &solver;
@@ -169,7 +134,7 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
     tasks.push_back({reference, &problems.front().problem});
   }
   std::vector<BuildRow> rows(tasks.size());
-  const CompilerWatch watch(interruption);
+  const CompilerWatch watch([&] { return interruption.requested(); });
   ParallelFor(std::ssize(tasks), [&](int64_t i) {
     const auto& [solver, problem] = tasks[static_cast<size_t>(i)];
     rows[static_cast<size_t>(i)] =

@@ -332,15 +332,15 @@ Result<JobCrewSummary> RunJobCrew(Application& application, const TuneVerbOption
                             RunOnEveryDevice(application, options, devices, interruption));
     std::move(round.begin(), round.end(), std::back_inserter(members));
     JobCrewSummary summary = SummarizeJobs(members);
-    const Result<int64_t> left = CountLeft(application, steps);
-    if (!left.ok()) {
-      summary.all.failure = left.status();
+    const Result<OpenJobs> open = CountOpen(application, steps);
+    if (!open.ok()) {
+      summary.all.failure = open.status();
       return summary;
     }
-    summary.all.left = *left;
+    summary.all.open = *open;
     summary.all.was_interrupted = interruption.requested();
     const std::vector<std::string> sound = DevicesToGoOnWith(summary);
-    const bool can_go_on = *left > 0 && sound.size() < devices.size() && !sound.empty();
+    const bool can_go_on = open->left > 0 && sound.size() < devices.size() && !sound.empty();
     if (!can_go_on || options.run.budget_ns > 0 || interruption.requested()) return summary;
     devices = sound;
   }
@@ -358,7 +358,7 @@ Result<int> TuneJobsOnEveryDevice(Application& application, const TuneVerbOption
   } else {
     // Processes of a session without jobs would tune its problems without them.
     summary.is_in_vain = false;
-    summary.all.left = 0;
+    summary.all.open.emplace();
   }
   summary.all.queued = queued;
   Output& out = application.out();

@@ -35,6 +35,8 @@ class SpawnSettings {
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 
   posix_spawn_file_actions_t* actions() { return &actions_; }
+  // Instead of a group of its own, that of a child which has not been reaped.
+  void JoinGroup(pid_t group) { ::posix_spawnattr_setpgroup(&attributes_, group); }
 
   // `words` are the program's path and its arguments. posix_spawn's error number.
   int Spawn(const std::vector<std::string>& words, char* const* variables, pid_t* pid) const {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,40 +42,70 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// posix_spawn's error number.
-int Spawn(const CompilerCommand& command, int out, int log, pid_t* pid) {
-  SpawnSettings settings;
-  ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(settings.actions(), out, 1);
-  ::posix_spawn_file_actions_adddup2(settings.actions(), log, 2);
-  ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
-  ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
-  return settings.Spawn(command.words, environ, pid);
-}
-
-// Kills and reaps the process group of a compiler when it goes out of scope.
-class RunningCompiler {
+// The process group of a compiler. Its leader is a shell that kills it when this process has ended,
+// however: a signal for the death of a parent (prctl) would reach the compiler's program alone, and
+// not what that has started.
+class CompilerGroup {
  public:
-  explicit RunningCompiler(pid_t pid) : pid_(pid) {}
-  RunningCompiler(const RunningCompiler&) = delete;
-  RunningCompiler& operator=(const RunningCompiler&) = delete;
-  ~RunningCompiler() {
-    // Before it is reaped: until then the number is nobody else's.
-    ::kill(-pid_, SIGKILL);
-    int ignored = 0;
-    while (::waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {
-    }
+  static Result<std::unique_ptr<CompilerGroup>> Make() {
+    ATTUNE_ASSIGN_OR_RETURN(Pipe alive, MakePipe());
+    SpawnSettings settings;
+    ::posix_spawn_file_actions_adddup2(settings.actions(), alive.read_end.get(), 0);
+    ::posix_spawn_file_actions_addopen(settings.actions(), 1, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addopen(settings.actions(), 2, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
+    ::posix_spawn_file_actions_addchdir_np(settings.actions(), "/");
+    pid_t pid = -1;
+    // Nothing is ever written: it reads until nobody has the other end.
+    const int error = settings.Spawn({"/bin/sh", "-c", "read -r _; kill -9 0"}, environ, &pid);
+    if (error != 0) return Unavailable(fmt::format("Cannot start '/bin/sh': {}.", strerror(error)));
+    return std::make_unique<CompilerGroup>(pid, std::move(alive.write_end));
   }
 
-  // Whether it has ended; its status then. It stays to be reaped.
+  CompilerGroup(pid_t leader, UniqueFd alive) : leader_(leader), alive_(std::move(alive)) {}
+  CompilerGroup(const CompilerGroup&) = delete;
+  CompilerGroup& operator=(const CompilerGroup&) = delete;
+  // Kills all that run in it.
+  ~CompilerGroup() {
+    // Before any of them is reaped: until then the number is nobody else's.
+    ::kill(-leader_, SIGKILL);
+    Reap(leader_);
+    if (compiler_ > 0) Reap(compiler_);
+  }
+
+  // posix_spawn's error number. Call once.
+  int Start(const CompilerCommand& command, int out, int log) {
+    SpawnSettings settings;
+    settings.JoinGroup(leader_);
+    ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(settings.actions(), out, 1);
+    ::posix_spawn_file_actions_adddup2(settings.actions(), log, 2);
+    ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
+    ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
+    pid_t pid = -1;
+    const int error = settings.Spawn(command.words, environ, &pid);
+    if (error == 0) compiler_ = pid;
+    return error;
+  }
+
+  // Whether the compiler has ended; its status then. It stays to be reaped.
   bool HasEnded(siginfo_t& status) const {
     status = {};
-    const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &status, WEXITED | WNOHANG | WNOWAIT);
-    return done == 0 && status.si_pid == pid_;
+    const int done =
+        ::waitid(P_PID, static_cast<id_t>(compiler_), &status, WEXITED | WNOHANG | WNOWAIT);
+    return done == 0 && status.si_pid == compiler_;
   }
 
  private:
-  const pid_t pid_;
+  static void Reap(pid_t pid) {
+    int ignored = 0;
+    while (::waitpid(pid, &ignored, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  const pid_t leader_;
+  const UniqueFd alive_;  // Closed by the end of this process at the latest.
+  pid_t compiler_ = -1;
 };
 
 // Appends what is there; true at the end of it. What exceeds the bound is read and dropped, so that
@@ -105,12 +136,11 @@ Result<CompilerOutput> RunCompiler(const CompilerCommand& command) {
   ATTUNE_ASSIGN_OR_RETURN(Pipe log, MakePipe());
   const std::string& program = command.words.front();
   const int64_t end_ns = SteadyNowNs() + command.deadline_ns;
-  pid_t pid = -1;
-  const int error = Spawn(command, out.write_end.get(), log.write_end.get(), &pid);
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<CompilerGroup> group, CompilerGroup::Make());
+  const int error = group->Start(command, out.write_end.get(), log.write_end.get());
   if (error != 0) {
     return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
   }
-  const RunningCompiler running(pid);
   out.write_end.Reset();
   log.write_end.Reset();
   CompilerOutput output;
@@ -118,7 +148,7 @@ Result<CompilerOutput> RunCompiler(const CompilerCommand& command) {
                                    pollfd{log.read_end.get(), POLLIN, 0}};
   for (siginfo_t status; SteadyNowNs() < end_ns;) {
     const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
-    if (is_read && running.HasEnded(status)) return OutputOf(status, program, std::move(output));
+    if (is_read && group->HasEnded(status)) return OutputOf(status, program, std::move(output));
     const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
     ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
     if (sources[0].revents != 0 && ReadSome(sources[0].fd, output.out)) sources[0].fd = -1;

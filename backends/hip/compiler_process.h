@@ -24,8 +24,9 @@ struct CompilerOutput {
 
 inline constexpr size_t kMaxOutputBytes = 65536;
 
-// Runs the command to its end, in a process group of its own that ends with this call. kUnavailable
-// if it cannot be started or dies of a signal, kDeadlineExceeded if it was killed for its time.
+// Runs the command to its end, in a process group of its own that ends with this call, and with
+// this process, whatever ends that. kUnavailable if it cannot be started or dies of a signal,
+// kDeadlineExceeded if it was killed for its time.
 Result<CompilerOutput> RunCompiler(const CompilerCommand& command);
 
 }  // namespace attune::hip

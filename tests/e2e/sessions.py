@@ -421,7 +421,7 @@ def whoever_is_killed_leaves_nobody(attune):
             program.check(time.monotonic() < deadline, f"After {signal_number.name}: {left}")
             time.sleep(0.05)
     # Whoever was killed holds nothing; what three of them have left untried counts as failed.
-    attune.run("tune", "--session", "orphans", *PER, *DB)
+    attune.run("tune", "--session", "orphans", *PER, *DB, status=3)
     program.check({job["error_class"] for job in jobs(attune, "orphans")} == {"abandoned"}, "leased")
     attune.run("jobs", "retry", "--session", "orphans", *DB)
     done = attune.json("tune", "--session", "orphans", *PER, *DB)

@@ -20,7 +20,7 @@ JobRunSummary Done(int64_t done, int64_t failed) {
   JobRunSummary summary;
   summary.done = done;
   summary.failed = failed;
-  summary.left = 7;
+  summary.open = {.left = 7, .failed = 0};
   summary.problems_without_jobs = 2;
   summary.compile_threads = 3;
   if (failed == 0) return summary;
@@ -40,8 +40,8 @@ TEST(JobCrewTest, WhatTheDevicesDidIsAddedUp) {
   EXPECT_THAT(crew.all.failures, ElementsAre(Pair("crashed", 3)));
   EXPECT_EQ(crew.all.troubles.size(), 2u);
   EXPECT_EQ(crew.all.problems_without_jobs, 2);
-  EXPECT_EQ(crew.all.left, std::nullopt);
-  crew.all.left = 0;
+  EXPECT_EQ(crew.all.open.has_value(), false);
+  crew.all.open.emplace();
   EXPECT_EQ(ExitStatusOf(crew), kExitPartly);
   const Json json = ToJson(crew);
   EXPECT_EQ(json["left"], 0);
@@ -59,7 +59,7 @@ TEST(JobCrewTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
                                            {"x:3", 137, "{\"done\": 1", ""}};
 
   JobCrewSummary crew = SummarizeJobs(members);
-  crew.all.left = 0;
+  crew.all.open.emplace();
 
   EXPECT_EQ(crew.all.done, 5);
   EXPECT_EQ(ExitStatusOf(crew), kExitDone);
@@ -93,6 +93,20 @@ TEST(JobCrewTest, NothingSaidIsAFailure) {
   const std::vector<CrewMember> members = {{"x:0", 1, "", "out of order"}};
 
   EXPECT_EQ(ExitStatusOf(SummarizeJobs(members)), kExitFailed);
+}
+
+TEST(JobCrewTest, WhatFailedInEarlierRunsIsToldAndIsNotAllDone) {
+  JobRunSummary summary;
+  summary.done = 2;
+  summary.failed = 1;
+  summary.open = {.left = 0, .failed = 3};
+
+  EXPECT_EQ(ToJson(summary)["failed_before"], 2);
+  EXPECT_THAT(Text(summary), HasSubstr("2 jobs of these steps"));
+  summary.failed = 0;
+  EXPECT_EQ(ExitStatusOf(summary), kExitPartly);
+  summary.open->failed = 0;
+  EXPECT_EQ(ExitStatusOf(summary), kExitDone);
 }
 
 }  // namespace

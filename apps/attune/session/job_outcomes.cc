@@ -33,7 +33,9 @@ JobError ErrorOf(const SolverOutcome& outcome) {
     if (!outcome.failed.contains(candidate)) return {};
   }
   if (!outcome.last_failed.has_value()) {
-    return {std::string(kNeverTried), "The time of its problem was over before it was tried."};
+    return {std::string(kNeverTried),
+            "The time of its problem was over before it was tried. 'attune jobs retry' queues it "
+            "again, for a run with a longer --per-problem."};
   }
   const Failure& failure = outcome.failed.at(*outcome.last_failed);
   return {std::string(Name(failure.kind)), fmt::format("{} in {}: {}", Text(*outcome.last_failed),

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/compiler_watch.h"
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/progress.h"
@@ -78,7 +79,7 @@ struct Build {
   const Solver* solver = nullptr;
   Config config;
   BuildOutcome outcome;
-  bool was_begun = false;
+  bool was_ended = false;
 };
 
 class JobRunner {
@@ -360,22 +361,27 @@ Result<std::vector<JobReport>> JobRunner::Compile(const std::vector<Job>& jobs) 
   ATTUNE_RETURN_IF_ERROR(cache.kept);
   Builder builder(*cache.cache);
   const Problem& problem = jobs.front().problem;
-  ParallelFor(
-      std::ssize(builds),
-      [&](int64_t i) {
-        Build& build = builds[static_cast<size_t>(i)];
-        // A compiler takes seconds, and cannot be stopped in between.
-        if (IsOver()) return;
-        build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
-        build.was_begun = true;
-      },
-      options_.compile_threads);
+  {
+    const CompilerWatch watch(options_.stop_requested);
+    ParallelFor(
+        std::ssize(builds),
+        [&](int64_t i) {
+          Build& build = builds[static_cast<size_t>(i)];
+          if (IsOver()) return;
+          build.outcome = builder.Build({build.solver, problem, build.config}, place_.target);
+          // A failure says nothing once compilers are killed.
+          build.was_ended = build.outcome.failure() == nullptr || !options_.stop_requested();
+        },
+        options_.compile_threads);
+  }
   auto reports = ReportsOf(jobs, {"not_applicable", "Its solver is gone, or does not apply."});
   std::set<size_t> told;  // Jobs of which one config is built, or the first has failed.
   for (const Build& build : builds) {
     JobReport& report = reports[build.job];
-    if (!build.was_begun) {
-      if (told.insert(build.job).second) report.state = JobState::kQueued;
+    if (!build.was_ended) {
+      if (!told.insert(build.job).second) continue;
+      report.state = JobState::kQueued;
+      report.error = {};
       continue;
     }
     if (const Failure* failure = build.outcome.failure()) {
@@ -504,9 +510,9 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
 JobRunSummary JobRunner::Finish(const Status& ran) {
   summary_.compile_threads = options_.compile_threads;
   summary_.failure = ran;
-  const Result<int64_t> left = CountLeft(application_, steps_);
-  if (left.ok()) summary_.left = *left;
-  if (!left.ok() && summary_.failure.ok()) summary_.failure = left.status();
+  const Result<OpenJobs> open = CountOpen(application_, steps_);
+  if (open.ok()) summary_.open = *open;
+  if (!open.ok() && summary_.failure.ok()) summary_.failure = open.status();
   progress_.Clear();
   return std::move(summary_);
 }
@@ -526,17 +532,22 @@ Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& plac
   return runner.Finish(ran);
 }
 
-Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& steps) {
+Result<OpenJobs> CountOpen(Application& application, const std::vector<JobStep>& steps) {
   ATTUNE_ASSIGN_OR_RETURN(const JobCounts counts,
                           application.jobs()->Count(application.session()->id, 0));
-  int64_t left = 0;
-  for (const JobStep& step : steps.empty() ? AllJobSteps() : steps) {
+  const auto count = [&counts](const JobStep& step, JobState state) {
     const auto found = counts.steps.find(step);
-    if (found == counts.steps.end()) continue;
-    left += found->second[static_cast<size_t>(JobState::kQueued)] +
-            found->second[static_cast<size_t>(JobState::kLeased)];
+    return found == counts.steps.end() ? 0 : found->second[static_cast<size_t>(state)];
+  };
+  OpenJobs open;
+  std::set<JobStep> with_causes;
+  for (const JobStep& step : steps.empty() ? AllJobSteps() : steps) {
+    open.left += count(step, JobState::kQueued) + count(step, JobState::kLeased);
+    with_causes.insert(step);
+    with_causes.insert({step.search, JobWork::kCompile});
   }
-  return left;
+  for (const JobStep& step : with_causes) open.failed += count(step, JobState::kFailed);
+  return open;
 }
 
 }  // namespace attune

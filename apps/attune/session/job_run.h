@@ -31,7 +31,7 @@ struct JobRunOptions {
 Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& place,
                               Workshop* workshop, const JobRunOptions& options);
 
-// How many jobs of `steps`, of all if there are none, are still to be done, by whoever.
-Result<int64_t> CountLeft(Application& application, const std::vector<JobStep>& steps);
+// Of `steps`, of all if there are none; failed ones also of the compile steps that they wait for.
+Result<OpenJobs> CountOpen(Application& application, const std::vector<JobStep>& steps);
 
 }  // namespace attune

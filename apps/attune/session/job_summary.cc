@@ -1,5 +1,7 @@
 #include "apps/attune/session/job_summary.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/attune/application.h"
@@ -8,10 +10,15 @@
 namespace attune {
 namespace {
 
+// Of runs before this one, or of others beside it.
+int64_t FailedElsewhere(const JobRunSummary& summary) {
+  return summary.open.has_value() ? std::max<int64_t>(summary.open->failed - summary.failed, 0) : 0;
+}
+
 // A sentence, or nothing.
 std::string WhyStopped(const JobRunSummary& summary) {
   if (!summary.stopped_because.empty() || !summary.was_interrupted) return summary.stopped_because;
-  if (summary.left == int64_t{0}) return "";
+  if (summary.open.has_value() && summary.open->left == 0) return "";
   return "The run was interrupted; the same command goes on from here.";
 }
 
@@ -27,7 +34,8 @@ Json ToJson(const JobRunSummary& summary) {
       {"failed", summary.failed},
       {"given_back", summary.given_back},
       {"lost", summary.lost},
-      {"left", summary.left.has_value() ? Json(*summary.left) : Json(nullptr)},
+      {"failed_before", FailedElsewhere(summary)},
+      {"left", summary.open.has_value() ? Json(summary.open->left) : Json(nullptr)},
       {"problems_without_jobs", summary.problems_without_jobs},
       {"stopped_because", summary.failure.ok() ? WhyStopped(summary) : summary.failure.message()},
       {"failures", summary.failures},
@@ -50,10 +58,16 @@ std::string Text(const JobRunSummary& summary) {
   text += fmt::format("{} done, {} failed", Counted(summary.done, "job"), summary.failed);
   if (summary.given_back > 0) text += fmt::format(", {} given back", summary.given_back);
   if (summary.lost > 0) text += fmt::format(", {} taken from here meanwhile", summary.lost);
-  text += summary.left.has_value() ? fmt::format(", {} left.\n", *summary.left)
+  text += summary.open.has_value() ? fmt::format(", {} left.\n", summary.open->left)
                                    : std::string(", and nobody can say how many are left.\n");
   for (const auto& [kind, count] : summary.failures) {
     text += fmt::format("{} failed: {}\n", count, kind);
+  }
+  if (const int64_t failed = FailedElsewhere(summary); failed > 0) {
+    text += fmt::format(
+        "{} of these steps, or of the compiling that they wait for, failed before; 'attune jobs "
+        "list --state failed' says why, 'attune jobs retry' queues them again.\n",
+        Counted(failed, "job"));
   }
   if (summary.problems_without_jobs > 0) {
     text += fmt::format(
@@ -67,7 +81,9 @@ std::string Text(const JobRunSummary& summary) {
 }
 
 int ExitStatusOf(const JobRunSummary& summary) {
-  if (summary.failed == 0 && summary.left == int64_t{0}) return kExitDone;
+  const bool nothing_is_open =
+      summary.open.has_value() && summary.open->left == 0 && FailedElsewhere(summary) == 0;
+  if (summary.failed == 0 && nothing_is_open) return kExitDone;
   const bool was_in_vain = summary.failed > 0 || !summary.stopped_because.empty();
   return summary.done == 0 && was_in_vain ? kExitFailed : kExitPartly;
 }

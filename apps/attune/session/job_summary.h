@@ -19,16 +19,20 @@ struct StaleQueue {
   int64_t new_problems = 0;  // ...of so many problems, which had none.
 };
 
+// Jobs of a session that are not what they should become, whoever had them.
+struct OpenJobs {
+  int64_t left = 0;    // Still to be done.
+  int64_t failed = 0;  // And stay so until somebody queues them again.
+};
+
 struct JobRunSummary {
   int compile_threads = 0;  // JobRunOptions::compile_threads.
   StaleQueue queued;        // Of --stale.
   int64_t done = 0;
   int64_t failed = 0;
-  int64_t given_back = 0;  // Leased, and not begun or not ended when the run ended.
-  int64_t lost = 0;        // Ended here after somebody had cancelled them or taken them over.
-  // Of the steps of the run, that are still to be done, by whoever; nothing if the store could not
-  // say.
-  std::optional<int64_t> left;
+  int64_t given_back = 0;        // Leased, and not begun or not ended when the run ended.
+  int64_t lost = 0;              // Ended here after somebody had cancelled them or taken them over.
+  std::optional<OpenJobs> open;  // At its end; nothing if the store could not say.
   int64_t problems_without_jobs = 0;        // Of the session.
   std::string stopped_because;              // A sentence, if the run gave up.
   bool was_interrupted = false;             // Asked to end (Ctrl-C, SIGTERM) with jobs left.
@@ -39,7 +43,8 @@ struct JobRunSummary {
 
 Json ToJson(const JobRunSummary& summary);
 std::string Text(const JobRunSummary& summary);
-// 0 if everything is done, 3 if something failed or is left, 1 if nothing that was tried is done.
+// 0 if everything is done, 3 if something failed, in this run or before it, or is left; 1 if
+// nothing that was tried is done.
 int ExitStatusOf(const JobRunSummary& summary);
 
 }  // namespace attune
