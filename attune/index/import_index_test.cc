@@ -57,7 +57,8 @@ class MemoryImports final : public ImportStore {
 
   Result<int64_t> Begin(const ImportedFile&) override { return Refuse(); }
   Status Append(int64_t, std::span<const ImportedLine>) override { return Refuse(); }
-  Status Finish(int64_t) override { return Refuse(); }
+  Result<ImportEnd> Finish(int64_t) override { return Refuse(); }
+  Status RemoveAbandoned() override { return Refuse(); }
   Result<std::vector<ImportedFile>> Files() override { return files_; }
   Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
     ++visits_;

@@ -39,6 +39,12 @@ struct ImportedLine {
   friend bool operator==(const ImportedLine&, const ImportedLine&) = default;
 };
 
+// How the import of a file ended.
+enum class ImportEnd {
+  kKept,
+  kKnown,  // Another one of the same content ended first, and nothing of this one was kept.
+};
+
 // Thread-safe. What is written is durable when a method returns Ok.
 class ImportStore {
  public:
@@ -46,12 +52,18 @@ class ImportStore {
 
   // A file that is there for nobody before it is finished; one that never is is never seen. Returns
   // its id. What the store gives does not count. kInvalidArgument for a kind, target or
-  // name that is empty or longer than kMaxImportedName.
+  // name that is empty or longer than kMaxImportedName. It is being imported as long as this store
+  // and its process live.
   virtual Result<int64_t> Begin(const ImportedFile& file) = 0;
   // All or nothing, in order. kNotFound for a file that was not begun, kFailedPrecondition for one
   // that is finished, kInvalidArgument for text that is no printable ASCII.
   virtual Status Append(int64_t file_id, std::span<const ImportedLine> lines) = 0;
-  virtual Status Finish(int64_t file_id) = 0;
+  // kKnown if a file of the same kind, target and content is finished already. Of several that are
+  // imported at the same time one is kept. Fails as Append does.
+  virtual Result<ImportEnd> Finish(int64_t file_id) = 0;
+  // Removes what was begun, is not finished and is being imported by nobody any more, such as by a
+  // process that was killed.
+  virtual Status RemoveAbandoned() = 0;
 
   // Those that are finished, in order of their revisions.
   virtual Result<std::vector<ImportedFile>> Files() = 0;

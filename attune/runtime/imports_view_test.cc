@@ -42,10 +42,11 @@ class ImportsViewTest : public ::testing::Test {
     file.kind = miopen::kFindDbKind;
     file.target = kTarget;
     file.name = name;
+    file.content = FingerprintOf(name);
     const int64_t id = *imports->Begin(file);
     ASSERT_EQ(imports->Append(id, miopen::LinesOf(miopen::ReadFindDb(text, findings))),
               Status::Ok());
-    ASSERT_EQ(imports->Finish(id), Status::Ok());
+    ASSERT_EQ(imports->Finish(id).status(), Status::Ok());
   }
 
   static Result<std::optional<ImportedBest>> BestIn(ImportsView& view, std::string_view target,

@@ -91,6 +91,20 @@ Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
                                                      .Take());
 }
 
+Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_id, int64_t most) {
+  const std::string_view table = ImportedLineTable().name;
+  const std::string sql = fmt::format(
+      "DELETE FROM {} WHERE id IN (SELECT id FROM {} WHERE file_id = :p0 LIMIT :p1)", table, table);
+  const Cell cells[] = {IntegerCell(file_id), IntegerCell(most)};
+  return transaction.Run(sql, cells);
+}
+
+Status RemoveImport(WriteTransaction& transaction, int64_t file_id) {
+  const Cell cell = IntegerCell(file_id);
+  const std::string sql = fmt::format("DELETE FROM {} WHERE id = :p0", ImportedFileTable().name);
+  return transaction.Run(sql, {&cell, 1}).status();
+}
+
 Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t id) {
   const Cell cell = IntegerCell(id);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,

@@ -18,6 +18,11 @@ Result<int64_t> InsertImport(WriteTransaction& transaction, const ImportedFile& 
 Status UpdateImport(WriteTransaction& transaction, const ImportedFile& file);
 Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id, const ImportedLine& line);
 
+// Removes up to `most` lines of a file; how many.
+Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_id, int64_t most);
+// REQUIRES: no line of it is left.
+Status RemoveImport(WriteTransaction& transaction, int64_t file_id);
+
 Result<std::optional<ImportedFile>> ReadImport(Connection& connection, int64_t id);
 Result<std::vector<ImportedFile>> ReadImports(Connection& connection);
 // In order of their ids. kDataLoss if there are not as many as the file says.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "storage/sql/alive_mark.h"
 #include "storage/sql/import_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
@@ -30,6 +32,19 @@ Status ValidateLine(const ImportedLine& line) {
       line.number));
 }
 
+// Lines for each transaction in which they are removed: others want to write, too, and one of a
+// kernel has 36 KiB.
+constexpr int64_t kRemovedAtOnce = 4000;
+
+// Whether another file with the content of `file` is finished.
+Result<bool> IsKnown(Connection& connection, const ImportedFile& file) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto files, ReadImports(connection));
+  return std::any_of(files.begin(), files.end(), [&](const ImportedFile& each) {
+    return each.revision != 0 && each.kind == file.kind && each.target == file.target &&
+           each.content == file.content;
+  });
+}
+
 class SqlImportStore final : public ImportStore {
  public:
   explicit SqlImportStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
@@ -39,11 +54,16 @@ class SqlImportStore final : public ImportStore {
     ATTUNE_RETURN_IF_ERROR(ValidateName("target", file.target));
     ATTUNE_RETURN_IF_ERROR(ValidateName("name", file.name));
     int64_t id = 0;
+    AliveMark mark;
     ATTUNE_RETURN_IF_ERROR(
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
+          // Before anybody sees the file.
+          ATTUNE_ASSIGN_OR_RETURN(mark, AliveMark::Set(Path(), kFirstImportMark + id));
           return Status::Ok();
         }));
+    const std::lock_guard lock(mutex_);
+    marks_.emplace(id, std::move(mark));
     return id;
   }
 
@@ -58,11 +78,33 @@ class SqlImportStore final : public ImportStore {
     });
   }
 
-  Status Finish(int64_t file_id) override {
-    return Change(file_id, [](WriteTransaction& transaction, ImportedFile& file) {
-      file.revision = transaction.TakeId();
-      return Status::Ok();
-    });
+  Result<ImportEnd> Finish(int64_t file_id) override {
+    bool is_known = false;
+    // Asked with the write lock: of two that end at the same time, the second sees the first.
+    ATTUNE_RETURN_IF_ERROR(
+        Change(file_id, [&](WriteTransaction& transaction, ImportedFile& file) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(is_known, IsKnown(transaction.connection(), file));
+          if (!is_known) file.revision = transaction.TakeId();
+          return Status::Ok();
+        }));
+    if (is_known) ATTUNE_RETURN_IF_ERROR(Remove(file_id));
+    const std::lock_guard lock(mutex_);
+    marks_.erase(file_id);
+    return is_known ? ImportEnd::kKnown : ImportEnd::kKept;
+  }
+
+  Status RemoveAbandoned() override {
+    std::vector<ImportedFile> files;
+    ATTUNE_RETURN_IF_ERROR(
+        database_->ReadIfAny(ImportedLineTable(), [&](Connection& connection) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(files, ReadImports(connection));
+          return Status::Ok();
+        }));
+    for (const ImportedFile& file : files) {
+      if (file.revision != 0 || AliveMark::IsSet(Path(), kFirstImportMark + file.id)) continue;
+      ATTUNE_RETURN_IF_ERROR(Remove(file.id));
+    }
+    return Status::Ok();
   }
 
   Result<std::vector<ImportedFile>> Files() override {
@@ -115,6 +157,36 @@ class SqlImportStore final : public ImportStore {
     return NotFound(fmt::format("No imported file has the id {}; begin one first.", file_id));
   }
 
+  std::string Path() const { return database_->path().string(); }
+
+  // What is not finished, in steps; nothing if it is, or has gone.
+  Status Remove(int64_t file_id) {
+    bool has_gone = false;
+    while (!has_gone) {
+      ATTUNE_RETURN_IF_ERROR(
+          database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+            ATTUNE_ASSIGN_OR_RETURN(has_gone, RemoveSome(transaction, file_id));
+            return Status::Ok();
+          }));
+    }
+    return Status::Ok();
+  }
+
+  // Whether that was all.
+  static Result<bool> RemoveSome(WriteTransaction& transaction, int64_t file_id) {
+    ATTUNE_ASSIGN_OR_RETURN(auto file, ReadImport(transaction.connection(), file_id));
+    if (!file.has_value() || file->revision != 0) return true;
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t removed,
+                            RemoveImportedLines(transaction, file_id, kRemovedAtOnce));
+    if (removed < kRemovedAtOnce) {
+      ATTUNE_RETURN_IF_ERROR(RemoveImport(transaction, file_id));
+      return true;
+    }
+    file->line_count -= removed;
+    ATTUNE_RETURN_IF_ERROR(UpdateImport(transaction, *file));
+    return false;
+  }
+
   Status Change(int64_t file_id,
                 const std::function<Status(WriteTransaction&, ImportedFile&)>& body) {
     return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
@@ -130,6 +202,8 @@ class SqlImportStore final : public ImportStore {
   }
 
   const std::shared_ptr<SqlDatabase> database_;
+  std::mutex mutex_;                    // Guards marks_.
+  std::map<int64_t, AliveMark> marks_;  // By id, of files that are being imported.
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "attune/record/import_store.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -40,7 +41,7 @@ class ImportStoreTest : public ::testing::Test {
     const auto id = store_->Begin(file);
     EXPECT_TRUE(id.ok()) << id.status().message();
     EXPECT_EQ(store_->Append(*id, lines), Status::Ok());
-    EXPECT_EQ(store_->Finish(*id), Status::Ok());
+    EXPECT_EQ(store_->Finish(*id).status(), Status::Ok());
     return *id;
   }
 
@@ -53,6 +54,12 @@ class ImportStoreTest : public ::testing::Test {
                             }),
               Status::Ok());
     return lines;
+  }
+
+  // Of a table, finished or not.
+  int64_t Rows(const std::string& table) {
+    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    return std::stoll(connection->Texts("SELECT count(*) FROM " + table)->at(0));
   }
 
   TemporaryFolder folder_;
@@ -106,12 +113,80 @@ TEST_F(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
   EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
 }
 
+TEST_F(ImportStoreTest, OfTwoThatImportTheSameAtTheSameTimeOneIsKept) {
+  const auto other = ImportsIn(*OpenSqlDatabase(path_));
+  const ImportedLine lines[] = {Line("a", 1), Line("b", 2)};
+  const int64_t first = *store_->Begin(File("gfx906_60"));
+  const int64_t second = *other->Begin(File("gfx906_60"));
+  ASSERT_EQ(store_->Append(first, lines), Status::Ok());
+  ASSERT_EQ(other->Append(second, lines), Status::Ok());
+
+  const auto second_end = other->Finish(second);
+  const auto first_end = store_->Finish(first);
+
+  EXPECT_EQ(second_end.value(), ImportEnd::kKept);
+  EXPECT_EQ(first_end.value(), ImportEnd::kKnown);
+  ASSERT_EQ(store_->Files()->size(), 1);
+  EXPECT_EQ(store_->Files()->front().id, second);
+  EXPECT_EQ(store_->Find(FingerprintOf("a"))->size(), 1);
+  EXPECT_EQ(Rows("imported_file"), 1);
+  EXPECT_EQ(Rows("imported_line"), 2) << "Of what was not kept nothing is left.";
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+TEST_F(ImportStoreTest, TheSameForAnotherGpuOrInAnotherFormIsAnotherFile) {
+  Import(File("gfx906_60"), {Line("a", 1)});
+  ImportedFile other_gpu = File("gfx906_60");
+  other_gpu.target = "gfx906_64";
+  ImportedFile other_kind = File("gfx906_60");
+  other_kind.kind = "miopen.perf-db";
+
+  Import(other_gpu, {Line("a", 1)});
+  Import(other_kind, {Line("a", 1)});
+
+  EXPECT_EQ(store_->Files()->size(), 3);
+}
+
+TEST_F(ImportStoreTest, WhatNobodyImportsAnyMoreIsRemovedAndNothingElse) {
+  const int64_t finished = Import(File("gfx906_60"), {Line("a", 1)});
+  // More than is removed at once.
+  const std::vector<ImportedLine> lines(5000, Line("a", 1));
+  auto killed = ImportsIn(*OpenSqlDatabase(path_));
+  ASSERT_EQ(killed->Append(*killed->Begin(File("gfx906_64")), lines), Status::Ok());
+  killed.reset();
+  const auto living = ImportsIn(*OpenSqlDatabase(path_));
+  const int64_t being_imported = *living->Begin(File("gfx90878"));
+  ASSERT_EQ(living->Append(being_imported, lines), Status::Ok());
+  const int64_t own = *store_->Begin(File("gfx1030_36"));
+
+  EXPECT_EQ(store_->RemoveAbandoned(), Status::Ok());
+
+  EXPECT_EQ(Rows("imported_file"), 3);
+  EXPECT_EQ(Rows("imported_line"), 5001);
+  EXPECT_EQ(living->Finish(being_imported).value(), ImportEnd::kKept);
+  EXPECT_EQ(store_->Finish(own).value(), ImportEnd::kKept);
+  EXPECT_EQ(Visited(finished).size(), 1);
+  EXPECT_EQ(Visited(being_imported).size(), 5000);
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+TEST_F(ImportStoreTest, WhoCannotTellThatItLivesImportsNothing) {
+  std::filesystem::remove(path_ + "-turns");
+  std::filesystem::create_symlink(folder_.path() / "elsewhere", path_ + "-turns");
+
+  const Status begun = store_->Begin(File("gfx906_60")).status();
+
+  EXPECT_EQ(begun.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(begun.message(), HasSubstr("attune.db-turns"));
+  EXPECT_EQ(Rows("imported_file"), 0);
+}
+
 TEST_F(ImportStoreTest, AFinishedFileTakesNothingMore) {
   const int64_t id = Import(File("gfx906_60"), {Line("a", 1)});
   const ImportedLine line = Line("b", 2);
 
   EXPECT_EQ(store_->Append(id, {&line, 1}).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(store_->Finish(id).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_->Finish(id).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(store_->Append(id + 1000, {&line, 1}).code(), StatusCode::kNotFound);
   EXPECT_EQ(Visited(id).size(), 1);
 }
@@ -129,7 +204,7 @@ TEST_F(ImportStoreTest, ImpossibleNamesAndLinesAreRefusedWithTheReason) {
     const ImportedLine lines[] = {Line("good", 1), line};
     EXPECT_EQ(store_->Append(*id, lines).code(), StatusCode::kInvalidArgument);
   }
-  ASSERT_EQ(store_->Finish(*id), Status::Ok());
+  ASSERT_EQ(store_->Finish(*id).status(), Status::Ok());
   EXPECT_TRUE(Visited(*id).empty()) << "All or nothing.";
 }
 

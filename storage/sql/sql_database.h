@@ -45,6 +45,8 @@ class SqlDatabase {
   SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
               std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t waited_ns));
 
+  const std::filesystem::path& path() const { return path_; }
+
   // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok.
   // What `body` failed with is returned, and nothing of it is kept. kFailedPrecondition if the
   // database was opened to be read.

@@ -143,6 +143,10 @@ Status WriteTransaction::Update(const Table& table, std::span<const Cell> row) {
                               table.name, connection_->name()));
 }
 
+Result<int64_t> WriteTransaction::Run(std::string_view sql, std::span<const Cell> parameters) {
+  return RunWrite(*connection_, sql, parameters);
+}
+
 Status WriteTransaction::Commit() {
   ATTUNE_RETURN_IF_ERROR(Update(CounterTable(), CounterRow(last_id_)));
   ATTUNE_RETURN_IF_ERROR(connection_->Commit());

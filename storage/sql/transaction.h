@@ -65,6 +65,9 @@ class WriteTransaction {
   // Replaces the row with the same id.
   Status Update(const Table& table, std::span<const Cell> row);
 
+  // Executes a statement without results; the number of changed rows.
+  Result<int64_t> Run(std::string_view sql, std::span<const Cell> parameters);
+
   Status Commit();
 
  private:

@@ -17,6 +17,7 @@ class WriteTurn {
   // Waits for those who came before, in whatever process and through whatever connection, at most
   // `patience`. The queue is the file DATABASE-turns: the next number in its first eight bytes, and
   // one locked byte for each number that waits or writes. A process that is killed leaves no lock.
+  // Bytes behind the last number are marks (alive_mark.h).
   static WriteTurn Take(const std::string& database, std::chrono::milliseconds patience);
 
  private:

@@ -50,7 +50,7 @@ class ImportsTest : public ::testing::Test {
     const auto id = imports_->Begin(file);
     ASSERT_TRUE(id.ok()) << id.status().message();
     ASSERT_EQ(imports_->Append(*id, lines), Status::Ok());
-    ASSERT_EQ(imports_->Finish(*id), Status::Ok());
+    ASSERT_EQ(imports_->Finish(*id).status(), Status::Ok());
   }
 
   void ImportFindDb(const std::string& target, const std::string& name, std::string_view text) {

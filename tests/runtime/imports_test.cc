@@ -49,7 +49,7 @@ class Imports : public ::testing::Test {
     const int64_t id = *imports->Begin(file);
     EXPECT_EQ(imports->Append(id, miopen::LinesOf(miopen::ReadFindDb(kRecord, findings))),
               Status::Ok());
-    EXPECT_EQ(imports->Finish(id), Status::Ok());
+    EXPECT_EQ(imports->Finish(id).status(), Status::Ok());
   }
 
   void MakeIndex() {

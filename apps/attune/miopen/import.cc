@@ -90,13 +90,16 @@ class Importer {
     const bool was_known = std::any_of(known.begin(), known.end(), [&](const ImportedFile& each) {
       return each.kind == file.kind && each.target == target && each.content == content_;
     });
-    records_ = 0;
-    if (!was_known) {
-      ATTUNE_ASSIGN_OR_RETURN(id_, imports_.Begin(file));
-      ATTUNE_RETURN_IF_ERROR(append());
-      ATTUNE_RETURN_IF_ERROR(imports_.Finish(id_));
+    if (was_known) {
+      imported_.push_back({path_.string(), kind, target, 0, true});
+      return Status::Ok();
     }
-    imported_.push_back({path_.string(), kind, target, records_, was_known});
+    records_ = 0;
+    ATTUNE_ASSIGN_OR_RETURN(id_, imports_.Begin(file));
+    ATTUNE_RETURN_IF_ERROR(append());
+    ATTUNE_ASSIGN_OR_RETURN(const ImportEnd end, imports_.Finish(id_));
+    const bool is_kept = end == ImportEnd::kKept;
+    imported_.push_back({path_.string(), kind, target, is_kept ? records_ : 0, !is_kept});
     return Status::Ok();
   }
 
@@ -222,6 +225,7 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
   // Before the database is opened, which would be made for nothing.
   ATTUNE_ASSIGN_OR_RETURN(Database first, ReadToImport(options.files.front(), options.target));
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
+  ATTUNE_RETURN_IF_ERROR(imports->RemoveAbandoned());
   Importer importer(*imports);
   std::vector<Database> databases;
   const Result<bool> left_out =

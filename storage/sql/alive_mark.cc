@@ -1,0 +1,51 @@
+#include "storage/sql/alive_mark.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace attune::sql {
+namespace {
+
+constexpr mode_t kReadByAll = 0644;
+
+std::string PathOf(const std::string& database) { return database + "-turns"; }
+
+struct flock LockOf(short type, int64_t byte) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
+}  // namespace
+
+Result<AliveMark> AliveMark::Set(const std::string& database, int64_t byte) {
+  const std::string path = PathOf(database);
+  // A lock that others may have too needs no right to write, so that the file may be another
+  // user's.
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadByAll));
+  struct flock lock = LockOf(F_RDLCK, byte);
+  if (file.valid() && ::fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
+    return AliveMark(std::move(file));
+  }
+  return Unavailable(fmt::format(
+      "Cannot {} '{}', which tells others that this is being written: {}. Correct its permissions, "
+      "or name another database.",
+      file.valid() ? "lock" : "open", path, std::strerror(errno)));
+}
+
+bool AliveMark::IsSet(const std::string& database, int64_t byte) {
+  const UniqueFd file(::open(PathOf(database).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.valid()) return errno != ENOENT;
+  struct flock lock = LockOf(F_WRLCK, byte);
+  return ::fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+}  // namespace attune::sql
