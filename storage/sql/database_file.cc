@@ -1,14 +1,18 @@
 #include "storage/sql/database_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +23,8 @@
 
 namespace attune::sql {
 namespace {
+
+constexpr std::chrono::milliseconds kNoPatience{0};
 
 Status FileFailure(std::string_view what, const std::filesystem::path& path, int error) {
   const std::string message =
@@ -70,6 +76,49 @@ Status CheckFolder(const std::filesystem::path& path) {
 // Removes the file and what SQLite puts beside it.
 void RemoveDatabase(const std::filesystem::path& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path.string() + suffix).c_str());
+}
+
+// What stands between the name of a database and the id of one that is being made for that name.
+constexpr std::string_view kMakingInfix = ".new.";
+
+// Whether `name` is of what is being made for the database `base`: an id behind the infix, with
+// what SQLite puts beside it.
+bool IsBeingMade(std::string_view name, const std::string& base) {
+  const std::string prefix = base + std::string(kMakingInfix);
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  const std::string_view id = name.substr(0, name.find('-'));
+  const std::string_view suffix = name.substr(id.size());
+  return Fingerprint::FromHex(id).has_value() &&
+         (suffix.empty() || suffix == "-wal" || suffix == "-shm");
+}
+
+// Keeps others from making a database in `folder` as long as the result lives. No file of its own
+// is needed for that, which would be left there. Invalid after `patience`, or where the file system
+// has no locks.
+UniqueFd LockFolder(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kPoll{1};
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) return UniqueFd();
+    std::this_thread::sleep_for(kPoll);
+  }
+  return fd;
+}
+
+// What processes that were killed while they made the database `path` have left. REQUIRES: nobody
+// makes it now.
+void RemoveLeftOver(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> left;
+  for (std::filesystem::directory_iterator each(path.parent_path(), ignored), end;
+       !ignored && each != end; each.increment(ignored)) {
+    if (IsBeingMade(each->path().filename().string(), path.filename().string())) {
+      left.push_back(each->path());
+    }
+  }
+  for (const std::filesystem::path& file : left) ::unlink(file.c_str());
 }
 
 // Gives the complete database `made` its name, unless that is taken.
@@ -141,14 +190,27 @@ Result<std::filesystem::path> DatabasePath(const std::string& url_or_path) {
 Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOptions& options,
                        MissingFolder missing_folder) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0) return Status::Ok();
+  if (::stat(path.c_str(), &info) == 0) {
+    // A second name may be that under which it was made, by a process that was killed before it
+    // removed that. One that lives has the lock.
+    if (info.st_nlink > 1) {
+      const UniqueFd lock = LockFolder(path.parent_path(), kNoPatience);
+      if (lock.valid()) RemoveLeftOver(path);
+    }
+    return Status::Ok();
+  }
   if (errno != ENOENT) return FileFailure("open database", path, errno);
   ATTUNE_RETURN_IF_ERROR(missing_folder == MissingFolder::kCreated
                              ? CreateFolder(path.parent_path())
                              : CheckFolder(path));
   ATTUNE_RETURN_IF_ERROR(CheckWritable(path));
+  // One after the other: whatever is there of one that is being made was left by one that was
+  // killed. Where nobody can tell, nothing is removed.
+  const UniqueFd lock = LockFolder(path.parent_path(), options.busy_timeout);
+  if (lock.valid()) RemoveLeftOver(path);
+  if (::stat(path.c_str(), &info) == 0) return Status::Ok();
   std::filesystem::path made = path;
-  made += fmt::format(".new.{}", NewSetId());
+  made += fmt::format("{}{}", kMakingInfix, NewSetId());
   Status status = MakeTables(made, options);
   if (status.ok()) status = Publish(made, path);
   RemoveDatabase(made);

@@ -1,0 +1,106 @@
+// What is left of a database that was being made when its process was killed.
+#include "storage/sql/database_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/unique_fd.h"
+#include "attune/record/record.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune::sql {
+namespace {
+
+class DatabaseFileTest : public ::testing::Test {
+ protected:
+  Status Open(const SqlStoreOptions& options = {}) {
+    return OpenSqlDatabase(path_, options).status();
+  }
+  // Under which a database is being made.
+  std::string MakingName() const { return path_ + ".new." + NewSetId(); }
+  static void Write(const std::string& path) { std::ofstream(path) << "half of it"; }
+  // What who makes a database holds.
+  UniqueFd Lock() const {
+    UniqueFd folder(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_EQ(::flock(folder.get(), LOCK_EX | LOCK_NB), 0);
+    return folder;
+  }
+  std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
+      names.insert(each.path().filename());
+    }
+    return names;
+  }
+
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "attune.db";
+};
+
+TEST_F(DatabaseFileTest, TheNameUnderWhichAKilledProcessMadeItIsRemoved) {
+  ASSERT_EQ(Open(), Status::Ok());
+  const auto names = Names();
+  std::filesystem::create_hard_link(path_, MakingName());
+
+  ASSERT_EQ(Open(), Status::Ok());
+
+  EXPECT_EQ(Names(), names);
+  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+}
+
+TEST_F(DatabaseFileTest, WhatAKilledProcessHadMadeOfItIsRemoved) {
+  const std::string made = MakingName();
+  for (const char* suffix : {"", "-wal", "-shm"}) Write(made + suffix);
+
+  ASSERT_EQ(Open(), Status::Ok());
+
+  for (const std::string& name : Names()) EXPECT_FALSE(name.starts_with("attune.db.new.")) << name;
+}
+
+TEST_F(DatabaseFileTest, WhatALivingProcessMakesIsLeftAlone) {
+  ASSERT_EQ(Open(), Status::Ok());
+  const std::string made = MakingName();
+  std::filesystem::create_hard_link(path_, made);
+  const UniqueFd living = Lock();
+
+  ASSERT_EQ(Open(), Status::Ok());
+
+  EXPECT_TRUE(std::filesystem::exists(made));
+}
+
+TEST_F(DatabaseFileTest, WhoWaitsInVainForALivingMakerMakesItAndRemovesNothing) {
+  const std::string made = MakingName();
+  Write(made);
+  const UniqueFd living = Lock();
+  SqlStoreOptions options;
+  options.busy_timeout = std::chrono::milliseconds(1);
+
+  ASSERT_EQ(Open(options), Status::Ok());
+
+  EXPECT_TRUE(std::filesystem::exists(made));
+}
+
+TEST_F(DatabaseFileTest, FilesOfAnotherKindAndOfOtherDatabasesAreLeftAlone) {
+  ASSERT_EQ(Open(), Status::Ok());
+  std::filesystem::create_hard_link(path_, path_ + ".backup");
+  Write(path_ + ".new.text");
+  Write(MakingName() + ".txt");
+  Write(folder_.path() / ("other.db.new." + NewSetId()));
+  const auto names = Names();
+
+  ASSERT_EQ(Open(), Status::Ok());
+
+  EXPECT_EQ(Names(), names);
+}
+
+}  // namespace
+}  // namespace attune::sql
