@@ -144,6 +144,14 @@ Result<GpuName> ParseTargetName(std::string_view target) {
       Quoted(target)));
 }
 
+Status CheckTarget(std::string_view target, DatabaseKind kind) {
+  const bool may_be_arch = kind == DatabaseKind::kKernelDb;
+  if (may_be_arch && !target.empty() && ArchOf(target) == target) return Status::Ok();
+  const Status status = ParseTargetName(target).status();
+  if (status.ok() || !may_be_arch) return status;
+  return InvalidArgument(status.message() + " Kernels may be of a whole architecture: gfx906.");
+}
+
 std::string TargetName(const GpuName& gpu) {
   return gpu.compute_units <= kMostDecimalUnits
              ? fmt::format("{}{}_{}", gpu.arch, gpu.features, gpu.compute_units)

@@ -47,4 +47,8 @@ struct GpuName {
 Result<GpuName> ParseTargetName(std::string_view target);
 std::string TargetName(const GpuName& gpu);
 
+// kInvalidArgument for what a database of `kind` cannot be of: it is of a GPU, one of kernels also
+// of a whole architecture ("gfx906").
+Status CheckTarget(std::string_view target, DatabaseKind kind);
+
 }  // namespace attune::miopen

@@ -106,5 +106,17 @@ TEST(TargetNameTest, WhatMIOpenWouldNotWriteIsNoTarget) {
   }
 }
 
+TEST(TargetNameTest, OnlyKernelsAreOfAWholeArchitecture) {
+  EXPECT_EQ(CheckTarget("gfx906", DatabaseKind::kKernelDb), Status::Ok());
+  EXPECT_EQ(CheckTarget("gfx906_60", DatabaseKind::kKernelDb), Status::Ok());
+  EXPECT_EQ(CheckTarget("gfx906_60", DatabaseKind::kFindDb), Status::Ok());
+  for (const char* target : {"gfx906", "foo", "", "gfx906_6O"}) {
+    EXPECT_EQ(CheckTarget(target, DatabaseKind::kPerfDb).code(), StatusCode::kInvalidArgument);
+  }
+  const Status of_kernels = CheckTarget("foo", DatabaseKind::kKernelDb);
+  EXPECT_EQ(of_kernels.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(of_kernels.message(), ::testing::HasSubstr("whole architecture: gfx906."));
+}
+
 }  // namespace
 }  // namespace attune::miopen

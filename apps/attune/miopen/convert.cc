@@ -66,6 +66,9 @@ Status CheckOutput(const Database& database, const ConvertOptions& options) {
   const std::string& file = options.form.file;
   const std::string input = database.path.string();
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
+  if (!options.target.empty()) {
+    ATTUNE_RETURN_IF_ERROR(CheckTarget(options.target, database.name.kind));
+  }
   if (name.kind != database.name.kind) {
     return InvalidArgument(fmt::format("'{}' is a {} and cannot become '{}', the name of a {}.",
                                        input, Name(database.name.kind), file, Name(name.kind)));

@@ -35,6 +35,11 @@ struct ImportOptions {
   bool json = false;
 };
 
+struct ReadFile {
+  Database database;
+  int64_t of_other_gpus = 0;  // Records that are left out.
+};
+
 // What became of one file, or of what it has for one GPU.
 struct Imported {
   std::string file;
@@ -132,7 +137,7 @@ class Importer {
   std::vector<Imported> imported_;  // Whole ones.
 };
 
-Json ImportJson(const std::vector<Imported>& imported, const std::vector<Database>& databases) {
+Json ImportJson(const std::vector<Imported>& imported, const std::vector<ReadFile>& files_read) {
   Json files = Json::array();
   for (const Imported& each : imported) {
     files.push_back({{"file", each.file},
@@ -142,9 +147,9 @@ Json ImportJson(const std::vector<Imported>& imported, const std::vector<Databas
                      {"known", each.was_known}});
   }
   Json findings = Json::array();
-  for (const Database& database : databases) {
-    Json json = {{"file", database.path.string()}};
-    json.update(FindingsJson(database.findings, kShownFindings));
+  for (const ReadFile& each : files_read) {
+    Json json = {{"file", each.database.path.string()}, {"of_other_gpus", each.of_other_gpus}};
+    json.update(FindingsJson(each.database.findings, kShownFindings));
     findings.push_back(std::move(json));
   }
   return {{"imported", std::move(files)}, {"findings", std::move(findings)}};
@@ -168,6 +173,7 @@ void PrintImported(const std::vector<Imported>& imported, Output& out) {
 Status CheckFiles(const std::vector<std::string>& files, const std::string& target) {
   for (const std::string& file : files) {
     ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
+    if (!target.empty()) ATTUNE_RETURN_IF_ERROR(CheckTarget(target, name.kind));
     if (!name.target.empty()) ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {"--target", target}));
     // Not opened: whoever writes into a pipe would see its reader go.
     if (::access(file.c_str(), R_OK) != 0) return SystemError("open", file);
@@ -192,30 +198,77 @@ Status CheckTold(const Database& database, const std::string& target) {
                   database.path.string()));
 }
 
-// Reads a database that can be imported.
-Result<Database> ReadToImport(const std::string& file, const std::string& target) {
-  ATTUNE_ASSIGN_OR_RETURN(Database database, ReadDatabase(file));
-  ATTUNE_RETURN_IF_ERROR(CheckTold(database, target.empty() ? database.name.target : target));
-  return database;
+// Leaves in tables whose rows name their GPU what is of `target`, or all if that is empty; how many
+// records that leaves out. kNotFound if it leaves nothing.
+Result<int64_t> TakeTarget(Database& database, const std::string& target) {
+  auto* const tables = std::get_if<PerfTables>(&database.content);
+  if (tables == nullptr || tables->schema != PerfSchema::kOneForAll || target.empty()) return 0;
+  int64_t of_others = 0;
+  std::string others;
+  std::erase_if(tables->targets, [&](const TargetPerfDb& each) {
+    if (each.target == target) return false;
+    of_others += std::ssize(each.db.records);
+    others += (others.empty() ? "" : ", ") + each.target;
+    return true;
+  });
+  if (!tables->targets.empty() || of_others == 0) return of_others;
+  return NotFound(
+      fmt::format("'{}' has nothing of a GPU '{}', but of: {}. --target names one of these; "
+                  "without it, and under a name of no GPU, all are imported.",
+                  database.path.string(), target, others));
 }
 
-// One file after another, of which the first is `next`; `databases` gets what was found in each.
-Result<bool> ImportAll(Application& application, const ImportOptions& options, Database next,
-                       Importer& importer, std::vector<Database>& databases) {
+bool HasRecord(const Database& database) {
+  if (const FindDb* db = database.find_db()) return !db->records.empty();
+  if (const KernelList* kernels = database.kernels()) return !kernels->empty();
+  const std::vector<TargetPerfDb>& targets = database.perf_tables()->targets;
+  return std::any_of(targets.begin(), targets.end(), [](const TargetPerfDb& each) {
+    return std::any_of(each.db.records.begin(), each.db.records.end(),
+                       [](const PerfRecord& record) { return !record.items.empty(); });
+  });
+}
+
+// Reads a database that can be imported.
+Result<ReadFile> ReadToImport(const std::string& file, const std::string& asked_target) {
+  ReadFile read;
+  ATTUNE_ASSIGN_OR_RETURN(read.database, ReadDatabase(file));
+  const std::string& target = asked_target.empty() ? read.database.name.target : asked_target;
+  ATTUNE_RETURN_IF_ERROR(CheckTold(read.database, target));
+  ATTUNE_ASSIGN_OR_RETURN(read.of_other_gpus, TakeTarget(read.database, target));
+  if (HasRecord(read.database)) return read;
+  return FailedPrecondition(
+      fmt::format("'{}' holds no record that can be imported. 'attune miopen lint' says what is "
+                  "wrong with what it holds.",
+                  file));
+}
+
+bool ReportOtherGpus(const ReadFile& read, const std::string& target, Output& err) {
+  if (read.of_other_gpus == 0) return false;
+  err.Print(fmt::format("Left out: {} of {}: Of other GPUs than {}.\n",
+                        Counted(read.of_other_gpus, "record"),
+                        Printable(read.database.path.string()), Printable(target)));
+  return true;
+}
+
+// One file after another, of which the first is `next`; `files_read` gets what was found in each.
+Result<bool> ImportAll(Application& application, const ImportOptions& options, ReadFile next,
+                       Importer& importer, std::vector<ReadFile>& files_read) {
   bool left_out = false;
   uint64_t unused_configs = 0;
   for (size_t i = 0; i < options.files.size(); ++i) {
     if (i > 0) {
       ATTUNE_ASSIGN_OR_RETURN(next, ReadToImport(options.files[i], options.target));
     }
-    Database database = std::move(next);
+    ReadFile read = std::move(next);
+    Database& database = read.database;
     const std::string& target = options.target.empty() ? database.name.target : options.target;
     ATTUNE_RETURN_IF_ERROR(importer.Import(database, target));
     left_out = ReportLeftOut(database, application) || left_out;
+    left_out = ReportOtherGpus(read, target, application.err()) || left_out;
     unused_configs += database.findings.count(FindingKind::kUnusedConfig);
     // What was read is needed no more, and may be large.
     database.content = FindDb();
-    databases.push_back(std::move(database));
+    files_read.push_back(std::move(read));
   }
   return ReportConfigs(unused_configs, application.err()) || left_out;
 }
@@ -223,17 +276,17 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, D
 Result<int> RunImport(Application& application, const ImportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckFiles(options.files, options.target));
   // Before the database is opened, which would be made for nothing.
-  ATTUNE_ASSIGN_OR_RETURN(Database first, ReadToImport(options.files.front(), options.target));
+  ATTUNE_ASSIGN_OR_RETURN(ReadFile first, ReadToImport(options.files.front(), options.target));
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.imports());
   ATTUNE_RETURN_IF_ERROR(imports->RemoveAbandoned());
   Importer importer(*imports);
-  std::vector<Database> databases;
+  std::vector<ReadFile> files_read;
   const Result<bool> left_out =
-      ImportAll(application, options, std::move(first), importer, databases);
+      ImportAll(application, options, std::move(first), importer, files_read);
   // What was imported before something failed stays, so that it is told.
   if (!left_out.ok() && importer.imported().empty()) return left_out.status();
   if (options.json) {
-    application.out().Print(Dump(ImportJson(importer.imported(), databases)));
+    application.out().Print(Dump(ImportJson(importer.imported(), files_read)));
   } else {
     PrintImported(importer.imported(), application.out());
   }
@@ -253,14 +306,15 @@ void AddImportVerb(CLI::App& miopen, Invocation& invocation) {
       "-y 3 -x 3 -p 1 -q 1 -F 1'\n\n"
       "--json has how many findings of each kind there are, and the first three of each; 'attune "
       "miopen lint'\nshows all.\n\n"
-      "Exit status: 0, or 3 if something could not be believed, or has no parameters, and was left "
-      "out.");
+      "Exit status: 0, or 3 if something could not be believed, has no parameters or is of another "
+      "GPU than\n--target says, and was left out; 1 if a file holds nothing that can be imported.");
   verb->add_option("files", options->files,
                    "Databases, told by their names; also packed, as NAME.bz2")
       ->required()
       ->type_name("FILE");
   verb->add_option("--target", options->target,
-                   "Of which GPU they are, where their names do not say: gfx906_60, gfx90a68")
+                   "Of which GPU they are, where their names do not say: gfx906_60, gfx90a68; of "
+                   "tables whose rows do (version 1.0.0) which one to take")
       ->check(SeenText());
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
