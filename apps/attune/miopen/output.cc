@@ -52,6 +52,17 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
   return Status::Ok();
 }
 
+// Whether nothing would be written of what `tables` have. Configurations without parameters stand
+// in tables of version 1.1.0 alone.
+bool IsEmptyIn(const PerfTables& tables, Storage storage, const OutputForm& form) {
+  const bool keeps_configs = storage == Storage::kSqlite && form.schema != "1.0.0";
+  return std::all_of(tables.targets.begin(), tables.targets.end(), [&](const TargetPerfDb& each) {
+    return std::all_of(
+        each.db.records.begin(), each.db.records.end(),
+        [&](const PerfRecord& record) { return record.items.empty() && !keeps_configs; });
+  });
+}
+
 // The architecture of a GPU, and of kernels for all of its GPUs.
 std::string ArchOf(const std::string& target) {
   const auto gpu = ParseTargetName(target);
@@ -143,10 +154,7 @@ Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
     return InvalidArgument(fmt::format(
         "'{}' is the name of a {}; a perf-db ends as .db or .db.txt.", form.file, Name(name.kind)));
   }
-  const bool is_empty =
-      std::all_of(tables.targets.begin(), tables.targets.end(),
-                  [](const TargetPerfDb& target) { return target.db.records.empty(); });
-  if (is_empty) return NothingToWrite(form.file);
+  if (IsEmptyIn(tables, name.storage, form)) return NothingToWrite(form.file);
   const PerfKeyForm keys = name.has_find_keys ? PerfKeyForm::kFindKey : PerfKeyForm::kPerfKey;
   for (TargetPerfDb& target : tables.targets) {
     ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));
