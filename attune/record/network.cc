@@ -72,7 +72,7 @@ std::string NameAndVersion(std::string_view name, std::string_view version) {
 Result<Network> NetworkOf(std::string_view model, std::string_view framework) {
   const auto [model_name, model_version] = SplitAtLastColon(model);
   const auto [framework_name, framework_version] = SplitAtLastColon(framework);
-  if (model_name.empty() || (framework_name.empty() && !framework_version.empty())) {
+  if (model_name.empty() || (framework_name.empty() && !framework.empty())) {
     return InvalidArgument(fmt::format("'{}' names no {}: write NAME or NAME:VERSION.",
                                        Excerpt(model_name.empty() ? model : framework),
                                        model_name.empty() ? "model" : "framework"));

@@ -36,6 +36,8 @@ TEST(NetworkTest, IsNamedByPeople) {
   EXPECT_FALSE(NetworkOf("", "Pytorch:1").ok());
   EXPECT_FALSE(NetworkOf(":1", "").ok());
   EXPECT_FALSE(NetworkOf("a", ":1").ok());
+  EXPECT_FALSE(NetworkOf("a", ":").ok());
+  EXPECT_FALSE(NetworkOf(":", "").ok());
   EXPECT_FALSE(NetworkOf(std::string(256, 'x'), "").ok());
 }
 
