@@ -1,6 +1,9 @@
 #include "storage/miopen/database.h"
 
+#include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "attune/base/file.h"
 #include "attune/miopen/bzip2.h"
@@ -37,10 +40,25 @@ Status ReadKernelList(Database& database) {
 
 }  // namespace
 
+Status CheckNoPipe(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_type type = std::filesystem::status(path, ignored).type();
+  using Type = std::filesystem::file_type;
+  if (type != Type::fifo && type != Type::socket && type != Type::character &&
+      type != Type::block) {
+    return Status::Ok();
+  }
+  return InvalidArgument(fmt::format(
+      "'{}' is a pipe or a device. A database of MIOpen's is a file, which may be read more than "
+      "once: write what comes out of it to a file of that kind of name first.",
+      path.string()));
+}
+
 Result<Database> ReadDatabase(const std::filesystem::path& path) {
   Database database;
   database.path = path;
   ATTUNE_ASSIGN_OR_RETURN(database.name, ParseFileName(path));
+  ATTUNE_RETURN_IF_ERROR(CheckNoPipe(path));
   if (database.name.storage == Storage::kText) {
     ATTUNE_RETURN_IF_ERROR(ReadText(database));
   } else if (database.name.kind == DatabaseKind::kKernelDb) {

@@ -34,9 +34,13 @@ struct Database {
   const KernelList* kernels() const { return std::get_if<KernelList>(&content); }
 };
 
+// kInvalidArgument for a pipe or a device, whose reader may wait for ever. What is not there or is
+// a folder is told by whoever reads it.
+Status CheckNoPipe(const std::filesystem::path& path);
+
 // Reads all of it, and unpacks each kernel to see whether it is what its hash says. A text perf-db
-// is one target without a name. Fails as ParseFileName does, as a file that cannot be read, and for
-// a database of other tables; what is wrong inside is a finding.
+// is one target without a name. Fails as ParseFileName and CheckNoPipe do, as a file that cannot be
+// read, and for a database of other tables; what is wrong inside is a finding.
 Result<Database> ReadDatabase(const std::filesystem::path& path);
 
 }  // namespace attune::miopen

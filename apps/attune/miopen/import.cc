@@ -175,6 +175,7 @@ Status CheckFiles(const std::vector<std::string>& files, const std::string& targ
     ATTUNE_ASSIGN_OR_RETURN(const FileName name, ParseFileName(file));
     if (!target.empty()) ATTUNE_RETURN_IF_ERROR(CheckTarget(target, name.kind));
     if (!name.target.empty()) ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {"--target", target}));
+    ATTUNE_RETURN_IF_ERROR(CheckNoPipe(file));
     // Not opened: whoever writes into a pipe would see its reader go.
     if (::access(file.c_str(), R_OK) != 0) return SystemError("open", file);
     std::error_code ignored;
