@@ -73,6 +73,7 @@ Status CheckOutput(const Database& database, const ConvertOptions& options) {
     return InvalidArgument(fmt::format("'{}' is a {} and cannot become '{}', the name of a {}.",
                                        input, Name(database.name.kind), file, Name(name.kind)));
   }
+  ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, name));
   ATTUNE_ASSIGN_OR_RETURN(const std::string gpu, GpuOf(database, options.target));
   ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {fmt::format("'{}'", input), gpu}));
   const PerfTables* const tables = database.perf_tables();
@@ -147,12 +148,7 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   AddOutputOption(*verb, options->form.file, "Where it goes; its name tells the form");
-  verb->add_option("--generation", options->form.generation,
-                   "Of a find-db: 1 (best of each algorithm, until 2023) or 2 (default)")
-      ->check(CLI::Range(1, 2));
-  verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
-      ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
-      ->capture_default_str();
+  AddFormOptions(*verb, options->form, "2");
   verb->add_option("--target", options->target,
                    "The GPU of a perf-db whose name does not tell, or the one to take out of many");
   AddJsonFlag(*verb, options->json);

@@ -4,6 +4,7 @@
 
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/miopen_verbs.h"
+#include "apps/attune/miopen/output.h"
 #include "attune/miopen/difference.h"
 
 namespace attune::miopen {
@@ -126,10 +127,38 @@ PerfDb HashesOf(const KernelList& kernels) {
   return db;
 }
 
+// Of which GPU each is; empty where nothing tells.
+struct Targets {
+  std::string before;
+  std::string after;
+};
+
+std::string TargetOf(const Database& database) {
+  const PerfTables* const tables = database.perf_tables();
+  const bool is_told_by_rows =
+      tables != nullptr && tables->targets.size() == 1 && !tables->targets.front().target.empty();
+  return is_told_by_rows ? tables->targets.front().target : database.name.target;
+}
+
+void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const DiffOptions& options,
+                   Output& err) {
+  FileName after;
+  after.kind = kind;
+  after.target = targets.after;
+  if (CheckGpu(after, options.after, {options.before, targets.before}).ok()) return;
+  err.Print(fmt::format(
+      "'{}' is of {} and '{}' of {}: what follows is the difference of two GPUs, no change of "
+      "one.\n",
+      Printable(options.before), targets.before, Printable(options.after), targets.after));
+}
+
 template <class DifferenceOf>
-void Report(Application& application, const DiffOptions& options, const DifferenceOf& difference) {
+void Report(Application& application, const DiffOptions& options, const Targets& targets,
+            const DifferenceOf& difference) {
   if (options.json) {
-    application.out().Print(Dump(ToJson(difference)));
+    Json json = {{"target_before", targets.before}, {"target_after", targets.after}};
+    json.update(ToJson(difference));
+    application.out().Print(Dump(json));
   } else {
     Print(difference, application.out(), options.all);
   }
@@ -145,15 +174,17 @@ Result<int> RunDiff(Application& application, const DiffOptions& options) {
   }
   const bool left_out_before = ReportLeftOut(before, application);
   const bool left_out_after = ReportLeftOut(after, application);
+  const Targets targets = {TargetOf(before), TargetOf(after)};
+  WarnOfTwoGpus(before.name.kind, targets, options, application.err());
   if (before.find_db() != nullptr) {
-    Report(application, options, Difference(*before.find_db(), *after.find_db()));
+    Report(application, options, targets, Difference(*before.find_db(), *after.find_db()));
   } else if (before.kernels() != nullptr) {
-    Report(application, options,
+    Report(application, options, targets,
            Difference(HashesOf(*before.kernels()), HashesOf(*after.kernels())));
   } else {
     ATTUNE_ASSIGN_OR_RETURN(const PerfDb old_db, OnlyPerfDb(before));
     ATTUNE_ASSIGN_OR_RETURN(const PerfDb new_db, OnlyPerfDb(after));
-    Report(application, options, Difference(old_db, new_db));
+    Report(application, options, targets, Difference(old_db, new_db));
   }
   return left_out_before || left_out_after ? kExitPartly : kExitDone;
 }

@@ -28,7 +28,6 @@ struct ExportOptions {
   bool perf_db = false;
   bool kernel_db = false;
   OutputForm form;
-  bool names_schema = false;  // --schema was given.
   bool json = false;
 
   bool is_to_screen() const { return form.file == kStandardOutput; }
@@ -52,7 +51,7 @@ std::string SourceText(const ExportOptions& options) {
 }
 
 Status CheckScreen(const ExportOptions& options) {
-  const bool is_sqlite = options.kernel_db || options.names_schema;
+  const bool is_sqlite = options.kernel_db || options.form.schema.has_value();
   if (!is_sqlite) return CheckJsonHasRoom(options.json, options.form.file);
   return InvalidArgument(fmt::format(
       "A {} in SQLite cannot go to standard output: name a file after -o that ends as {}.",
@@ -71,11 +70,7 @@ Result<FileName> CheckedName(const ExportOptions& options) {
                                        : options.perf_db ? ".db or .db.txt"
                                                          : ".fdb.txt"));
   }
-  if (options.names_schema && name.storage == Storage::kText) {
-    return InvalidArgument(fmt::format(
-        "'{}' is the name of a text, and --schema of a perf-db in SQLite, which ends as .db.",
-        options.form.file));
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, name));
   return name;
 }
 
@@ -328,8 +323,8 @@ void PrintMeasured(Application& application, const ExportOptions& options,
 Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
   if (options.kernel_db) {
     return InvalidArgument(
-        "Kernels of MIOpen's are in no session and no golden version: --kernel-db is of what was "
-        "imported, which --target names.");
+        "attune runs no kernel of MIOpen's, so that none is in a session or a golden version: "
+        "--kernel-db is of what was imported, which --target names.");
   }
   ATTUNE_ASSIGN_OR_RETURN(
       const MeasuredResults measured,
@@ -357,12 +352,11 @@ Result<int> ExportMeasured(Application& application, const ExportOptions& option
 // What is to be exported: of a session, of a golden version (of one of its targets), or imported.
 Result<int> RunExport(Application& application, ExportOptions options) {
   options.form.screen = &application.out();
-  if (options.names_schema && !options.perf_db) {
-    return InvalidArgument(fmt::format(
-        "--schema is of a perf-db in SQLite, and a {} has none: leave it out, or write a perf-db "
-        "with --perf-db.",
-        Name(DatabaseOf(options))));
-  }
+  // Whatever the name of the output is, and also of standard output.
+  FileName asked;
+  asked.kind = DatabaseOf(options);
+  asked.storage = Storage::kSqlite;
+  ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, asked));
   const bool is_measured = !options.session.empty() || !options.golden.empty();
   if (is_measured) return ExportMeasured(application, options);
   if (options.cache.empty()) return ExportImported(application, options);
@@ -401,20 +395,15 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
-  kind->add_flag("--kernel-db", options->kernel_db, "Compiled kernels");
+  kind->add_flag(
+      "--kernel-db", options->kernel_db,
+      "Compiled kernels; of what was imported alone, since attune runs none of MIOpen's");
   kind->require_option(1);
   AddOutputOption(*verb, options->form.file,
                   "Where it goes, by a name of its kind; - writes text to standard output");
-  verb->add_option(
-          "--generation", options->form.generation,
-          "Of a find-db: 1 or 2 (default: that of what was imported; 2 of what was measured)")
-      ->check(CLI::Range(1, 2));
-  CLI::Option* schema = verb->add_option("--schema", options->form.schema, "Of a perf-db in SQLite")
-                            ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
-                            ->capture_default_str();
+  AddFormOptions(*verb, options->form, "that of what was imported; 2 of what was measured");
   AddJsonFlag(*verb, options->json);
-  verb->callback([options, schema, &invocation] {
-    options->names_schema = schema->count() > 0;
+  verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {
       return RunExport(application, *options);
     };

@@ -228,7 +228,12 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
     name.claimed_gpu.clear();  // What is read may be called anything.
     ATTUNE_RETURN_IF_ERROR(check(name, database.path.string()));
   }
-  return check(output, options.form.file);
+  ATTUNE_RETURN_IF_ERROR(check(output, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, output));
+  if (options.times.empty() || first.kind == DatabaseKind::kPerfDb) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "--times decides between parameters of perf-dbs, and a {} has none: leave it out.",
+      Name(first.kind)));
 }
 
 // Nothing that is read is written, and --provenance goes into a file of its own.
@@ -320,12 +325,7 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   AddOutputOption(*verb, options->form.file, "Where the merged one goes");
-  verb->add_option("--generation", options->form.generation,
-                   "Of find-dbs: 1 or 2 (default: 2 if one of them is of it)")
-      ->check(CLI::Range(1, 2));
-  verb->add_option("--schema", options->form.schema, "Of perf-dbs in SQLite")
-      ->check(CLI::IsMember({"1.0.0", "1.1.0"}))
-      ->capture_default_str();
+  AddFormOptions(*verb, options->form, "2 if one of the files is of it");
   verb->add_option("--times", options->times,
                    "For perf-dbs: the find-db of each, in the same order; without, the first to "
                    "name parameters wins")

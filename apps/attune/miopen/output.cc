@@ -13,6 +13,8 @@
 namespace attune::miopen {
 namespace {
 
+constexpr std::string_view kOneForAllSchema = "1.0.0";
+
 Status WriteText(const OutputForm& form, const std::string& text) {
   if (form.screen == nullptr || form.file != kStandardOutput) {
     return WriteFileAtomically(form.file, text);
@@ -55,7 +57,7 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
 // Whether nothing would be written of what `tables` have. Configurations without parameters stand
 // in tables of version 1.1.0 alone.
 bool IsEmptyIn(const PerfTables& tables, Storage storage, const OutputForm& form) {
-  const bool keeps_configs = storage == Storage::kSqlite && form.schema != "1.0.0";
+  const bool keeps_configs = storage == Storage::kSqlite && form.schema != kOneForAllSchema;
   return std::all_of(tables.targets.begin(), tables.targets.end(), [&](const TargetPerfDb& each) {
     return std::all_of(
         each.db.records.begin(), each.db.records.end(),
@@ -70,6 +72,32 @@ std::string ArchOf(const std::string& target) {
 }
 
 }  // namespace
+
+void AddFormOptions(CLI::App& verb, OutputForm& form, const std::string& default_generation) {
+  verb.add_option("--generation", form.generation,
+                  fmt::format("Of a find-db: 1 (best of each algorithm, until 2023) or 2 "
+                              "(default: {})",
+                              default_generation))
+      ->check(CLI::Range(1, 2));
+  verb.add_option("--schema", form.schema, "Of a perf-db in SQLite (default: 1.1.0)")
+      ->check(CLI::IsMember({std::string(kOneForAllSchema), std::string("1.1.0")}));
+}
+
+Status CheckFormOptions(const OutputForm& form, const FileName& name) {
+  if (form.generation.has_value() && name.kind != DatabaseKind::kFindDb) {
+    return InvalidArgument(fmt::format(
+        "--generation is of a find-db, and a {} has none: leave it out.", Name(name.kind)));
+  }
+  if (!form.schema.has_value()) return Status::Ok();
+  if (name.kind != DatabaseKind::kPerfDb) {
+    return InvalidArgument(fmt::format(
+        "--schema is of a perf-db in SQLite, and a {} has none: leave it out.", Name(name.kind)));
+  }
+  if (name.storage == Storage::kSqlite) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "'{}' is the name of a text, and --schema of a perf-db in SQLite, which ends as .db.",
+      form.file));
+}
 
 Status NothingToWrite(const std::string& file) {
   return FailedPrecondition(
@@ -166,7 +194,8 @@ Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
     return std::count_if(records.begin(), records.end(),
                          [](const PerfRecord& record) { return record.items.empty(); });
   }
-  tables.schema = form.schema == "1.0.0" ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
+  tables.schema =
+      form.schema == kOneForAllSchema ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
   ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
   ATTUNE_RETURN_IF_ERROR(WritePerfTables(form.file, tables));
   return int64_t{0};

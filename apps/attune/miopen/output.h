@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apps/attune/terminal.h"
+#include "apps/attune/verbs.h"
 #include "attune/base/status.h"
 #include "attune/miopen/file_name.h"
 #include "attune/miopen/find_db.h"
@@ -23,8 +24,15 @@ struct OutputForm {
   std::string file;               // kStandardOutput needs `screen`.
   Output* screen = nullptr;       // Null for verbs that write files alone.
   std::optional<int> generation;  // --generation, of find-dbs.
-  std::string schema = "1.1.0";   // --schema, of perf-dbs in SQLite.
+  std::optional<std::string>
+      schema;  // --schema, of perf-dbs in SQLite: 1.0.0, or 1.1.0 as without.
 };
+
+// --generation and --schema, which a database of another kind or form than they are of would take
+// without a word.
+void AddFormOptions(CLI::App& verb, OutputForm& form, const std::string& default_generation);
+// kInvalidArgument for one of them that `name`, of the output, has nothing of.
+Status CheckFormOptions(const OutputForm& form, const FileName& name);
 
 // What a database is of that is to be written.
 struct WrittenGpu {
