@@ -12,6 +12,7 @@
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/solver_catalogue.h"
 #include "attune/miopen/text_db.h"
+#include "attune/problem/problem.h"
 
 namespace attune::miopen {
 namespace {
@@ -36,19 +37,26 @@ std::optional<Number> NumberOf(std::string_view text) {
   return value;
 }
 
-// Nothing is launched and awaited in less than a nanosecond; MIOpen keeps times as floats.
-constexpr double kLeastMs = 1e-6;
+// Bounds that no device comes near, whichever it is (docs/formats/miopen.md): a kernel that only
+// waits for its first word from memory takes longer than the one, and the other is forty times what
+// the quickest GPU multiplies in half precision. MIOpen keeps times as floats.
+constexpr double kLeastMs = 1e-4;
+constexpr double kMostFlopsPerMs = 1e14;
 constexpr double kMostMs = std::numeric_limits<float>::max();
 
-// Why nothing can have taken that long; empty if it can.
-std::string WhyImpossible(std::string_view time, std::optional<double> value) {
+// Why nothing can have done `flops` in that time; empty if it can.
+std::string WhyImpossible(std::string_view time, std::optional<double> value, double flops) {
   if (!value.has_value()) return fmt::format("{} is no number", Quoted(time));
-  if (*value >= kLeastMs && *value <= kMostMs) return "";
-  const std::string_view why = *value == 0           ? "zero"
-                               : *value < 0          ? "negative"
-                               : !(*value < kMostMs) ? "not finite"
-                                                     : "less than a nanosecond";
-  return fmt::format("{} ms is {}", time, why);
+  if (*value == 0) return fmt::format("{} ms is zero", time);
+  if (*value < 0) return fmt::format("{} ms is negative", time);
+  if (!(*value <= kMostMs)) return fmt::format("{} ms is not finite", time);
+  if (*value < kLeastMs) {
+    return fmt::format("{} ms is less than the {} ms that no kernel can do with", time, kLeastMs);
+  }
+  if (flops <= kMostFlopsPerMs * *value) return "";
+  constexpr double kPetaflopsPerMs = 1e12;
+  return fmt::format("{} ms would be {:.0f} PFLOP/s, and no GPU does more than {:.0f}", time,
+                     flops / *value / kPetaflopsPerMs, kMostFlopsPerMs / kPetaflopsPerMs);
 }
 
 class FindDbReader {
@@ -63,11 +71,12 @@ class FindDbReader {
       return BadKey(text, fmt::format("MIOpen spells it '{}'", Text(*key)));
     }
     if (!keys_.IsNew(text)) return;
-    if (const auto problem = ProblemOf(*key);
-        problem.status().code() == StatusCode::kInvalidArgument) {
+    const auto problem = ProblemOf(*key);
+    if (problem.status().code() == StatusCode::kInvalidArgument) {
       findings_.Add(FindingKind::kImpossibleProblem, text.line,
                     fmt::format("Key '{}': {}", text.key, problem.error().message()));
     }
+    flops_ = problem.ok() ? Flops(*problem) : 0;
     FindRecord record{std::string(text.key), {}, text.line};
     for (const TextItem& item : text.items) AddItem(item, *key, record);
     CheckItemOrder(record);
@@ -118,7 +127,7 @@ class FindDbReader {
   // Reads both numbers.
   bool CheckItem(FindItem& item, std::string_view workspace, const FindRecord& record) {
     const auto time = NumberOf<double>(item.time);
-    if (const std::string why = WhyImpossible(item.time, time); !why.empty()) {
+    if (const std::string why = WhyImpossible(item.time, time, flops_); !why.empty()) {
       findings_.Add(FindingKind::kImpossibleTime, record.line,
                     fmt::format("{} of '{}': {}.", Quoted(item.solver), record.key, why));
       return false;
@@ -176,6 +185,7 @@ class FindDbReader {
   Findings& findings_;
   FindDb db_;
   KeyWatch keys_;
+  double flops_ = 0;  // Of the problem of the record; 0 where its key means none.
 };
 
 void SortByTime(std::vector<FindItem>& items) {

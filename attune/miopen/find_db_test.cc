@@ -94,9 +94,10 @@ TEST(FindDbTest, BothFormsMayStandInOneRecord) {
 }
 
 TEST(FindDbTest, ATimeThatNothingCanTakeIsNeverTheFastest) {
-  for (const std::string time : {"0",   "0.0",   "-0.4",   "-0",    "inf",    "-inf", "nan",
-                                 "NAN", "1e999", "1e-999", "1e300", "1e-320", "9e-7", "",
-                                 "abc", "0.5ms", " 0.5",   "0x1p3", "1.2.3",  "+1",   "--1"}) {
+  for (const std::string time :
+       {"0",     "0.0",    "-0.4",  "-0",     "inf",   "-inf",   "nan",      "NAN",
+        "1e999", "1e-999", "1e300", "1e-320", "9e-7",  "1.1e-6", "0.000099", "",
+        "abc",   "0.5ms",  " 0.5",  "0x1p3",  "1.2.3", "+1",     "--1"}) {
     const Reading reading =
         ReadItems(Item("GemmBwdRest", time) + ";" + Item("GemmBwd1x1_stride1", "0.224481"));
     EXPECT_THAT(PlacesOf(reading.findings), ElementsAre("1 impossible_time")) << time;
@@ -114,8 +115,38 @@ TEST(FindDbTest, WhatIsWrongWithATimeIsSaid) {
   EXPECT_THAT(reason("-inf"), HasSubstr("-inf ms is negative"));
   EXPECT_THAT(reason("nan"), HasSubstr("nan ms is not finite"));
   EXPECT_THAT(reason("1e300"), HasSubstr("1e300 ms is not finite"));
-  EXPECT_THAT(reason("1e-320"), HasSubstr("1e-320 ms is less than a nanosecond"));
+  EXPECT_THAT(reason("1e-320"), HasSubstr("1e-320 ms is less than the 0.0001 ms that no"));
   EXPECT_THAT(reason("x"), HasSubstr("'x' is no number"));
+}
+
+TEST(FindDbTest, ATimeInWhichNoDeviceComputesThatMuchIsNone) {
+  // 947 GFLOP.
+  const std::string key = "512-14-14-3x3-512-14-14-1024-1x1-1x1-1x1-0-NCHW-FP16-F";
+  const auto read = [&](const std::string& time) {
+    return Read(key + "=ConvBinWinogradRxSf2x3g1:" + time +
+                ",0,miopenConvolutionFwdAlgoWinograd\n");
+  };
+
+  const Reading too_quick = read("0.0094");
+
+  EXPECT_THAT(PlacesOf(too_quick.findings), ElementsAre("1 impossible_time"));
+  EXPECT_THAT(too_quick.findings.kept()[0].reason,
+              HasSubstr("0.0094 ms would be 101 PFLOP/s, and no GPU does more than 100"));
+  EXPECT_TRUE(too_quick.db.records.empty());
+  EXPECT_EQ(read("0.0096").findings.total(), 0);
+  // What attune has no problem for, here a convolution of 64-bit integers, has no such bound.
+  EXPECT_EQ(Read("512-14-14-3x3-512-14-14-1024-1x1-1x1-1x1-0-NCHW-INT64-F="
+                 "ConvDirectNaiveConvFwd:0.0094,0,miopenConvolutionFwdAlgoDirect\n")
+                .findings.count(FindingKind::kImpossibleTime),
+            0);
+}
+
+TEST(FindDbTest, TheShortestTimesThatADeviceMayTakeAreKept) {
+  // Thirty times quicker than anything that MIOpen ships.
+  EXPECT_EQ(Read("1-5-5-3x3-1-7-7-64-0x0-1x1-1x1-0-NCHW-FP32-B="
+                 "ConvOclDirectFwd:0.0001,0,miopenConvolutionBwdDataAlgoDirect\n")
+                .findings.total(),
+            0);
 }
 
 TEST(FindDbTest, AWorkspaceIsANumberOfBytes) {

@@ -15,7 +15,7 @@ enum class FindingKind : uint8_t {
   kBadLine,          // No record: no key, no item, bytes that are no printable ASCII.
   kBadItem,          // No name, or too few fields.
   kBadKey,           // A key that is none, or not spelled as MIOpen does.
-  kImpossibleTime,   // Below a nanosecond, more than a float holds, or no number at all.
+  kImpossibleTime,   // Shorter than any device can do with, more than a float holds, or no number.
   kBadWorkspace,     // No number of bytes.
   kDuplicateKey,     // MIOpen reads the first.
   kDuplicateSolver,  // Within a record; MIOpen reads the first.
