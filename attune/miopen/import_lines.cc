@@ -57,6 +57,14 @@ std::optional<int64_t> NumberOf(std::string_view text) {
   return value;
 }
 
+// `blob_bytes`: of the whole blob, which need not be there yet.
+std::string HeadOf(const KernelRow& row, size_t blob_bytes) {
+  // Both may have blanks in them.
+  const std::string name = Escaped(row.name);
+  return fmt::format("{} {} {} {} {} {}{}", kKernelWord, row.hash, row.code_bytes, blob_bytes,
+                     name.size(), name, Escaped(row.options));
+}
+
 Status BadKernelLine(const ImportedLine& line) {
   return DataLoss(
       fmt::format("Line {} of an imported kernel db is none that was written.", line.number));
@@ -108,11 +116,7 @@ std::vector<ImportedLine> LinesOf(const PerfDb& db) {
 std::vector<ImportedLine> LinesOf(const KernelRow& row) {
   const Fingerprint key = FingerprintOf(row.name + '\n' + row.options);
   std::vector<ImportedLine> lines;
-  // Both may have blanks in them.
-  const std::string name = Escaped(row.name);
-  lines.push_back({key, row.id,
-                   fmt::format("{} {} {} {} {} {}{}", kKernelWord, row.hash, row.code_bytes,
-                               row.blob.size(), name.size(), name, Escaped(row.options))});
+  lines.push_back({key, row.id, HeadOf(row, row.blob.size())});
   for (size_t begin = 0; begin < row.blob.size(); begin += kPartBytes) {
     lines.push_back({key, row.id,
                      fmt::format("{} {}", kBlobWord,
@@ -127,7 +131,8 @@ Status KernelAssembler::Add(const ImportedLine& line) {
   if (word == kBlobWord && missing_bytes_ > 0) {
     const size_t size = std::min(missing_bytes_, kPartBytes);
     const auto bytes = BytesOf(rest, size);
-    if (!bytes.has_value()) return BadKernelLine(line);
+    // The decoder takes '=' for zero bits wherever it stands, and blanks around it all.
+    if (!bytes.has_value() || Base64(*bytes) != rest) return BadKernelLine(line);
     row_.blob += *bytes;
     missing_bytes_ -= size;
     return missing_bytes_ == 0 ? take_(row_) : Status::Ok();
@@ -145,9 +150,12 @@ Status KernelAssembler::Add(const ImportedLine& line) {
     return BadKernelLine(line);
   }
   row_.code_bytes = *code_bytes;
-  missing_bytes_ = static_cast<size_t>(*blob_bytes);
   row_.name = *name;
   row_.options = *options;
+  const auto bytes = static_cast<size_t>(*blob_bytes);
+  // Another spelling may have lost a digit or a length on its way.
+  if (HeadOf(row_, bytes) != line.text) return BadKernelLine(line);
+  missing_bytes_ = bytes;
   return Status::Ok();
 }
 

@@ -61,21 +61,29 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
                                                             fmt::join(targets, ", "))));
 }
 
+// Whether all of `line` is in what was read of it: an item that is gone would leave the others to
+// answer as if it had never been.
+bool IsWhole(const ImportedLine& line, const Findings& findings) {
+  return line.text.find_first_of("\r\n") == std::string::npos &&
+         std::none_of(findings.kept().begin(), findings.kept().end(),
+                      [](const Finding& finding) { return IsLeftOut(finding.kind); });
+}
+
 }  // namespace
 
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line) {
-  Findings ignored;
-  FindDb db = ReadFindDb(line.text, ignored);
-  if (db.records.size() != 1) return Damaged(file, line);
+  Findings findings;
+  FindDb db = ReadFindDb(line.text, findings);
+  if (db.records.size() != 1 || !IsWhole(line, findings)) return Damaged(file, line);
   FindRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
   return std::move(record);
 }
 
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line) {
-  Findings ignored;
-  PerfDb db = ReadPerfDb(line.text, ignored);
-  if (db.records.size() != 1) return Damaged(file, line);
+  Findings findings;
+  PerfDb db = ReadPerfDb(line.text, findings);
+  if (db.records.size() != 1 || !IsWhole(line, findings)) return Damaged(file, line);
   PerfRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
   return std::move(record);

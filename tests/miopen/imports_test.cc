@@ -166,6 +166,24 @@ TEST_F(ImportsTest, AKeyThatMeansNoProblemIsKeptAndAnswersNothing) {
   EXPECT_EQ(imports_->Find(FingerprintOf(key))->size(), 1);
 }
 
+TEST_F(ImportsTest, ALineThatHasLostAnItemIsDamagedAndAnswersNothing) {
+  const std::string damaged = fmt::format(
+      "{}=GemmFwdRest:2,0,miopenConvolutionFwdAlgoGEMM;ConvAsm3x3U:0,0,miopenConvolutionFwdAlgo"
+      "Direct",
+      kKey);
+  const ImportedLine line{KeyOf(ProblemFor(kKey)), 7, damaged};
+  Import(kFindDbKind, "gfx906_60", "a.HIP.fdb.txt", {line});
+
+  const auto answer = AskImports(*imports_, "gfx906_60", ProblemFor(kKey));
+
+  EXPECT_EQ(answer.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(answer.status().message(), HasSubstr("Line 7 of imported file 1 ('a.HIP.fdb.txt')"));
+  std::string parameters(kParameters);
+  parameters.back() = ';';
+  EXPECT_EQ(PerfRecordOf({}, {{}, 1, parameters + "ConvAsm1x1U:"}).status().code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(SolverCandidateTest, EverySolverAndEveryFormOfParametersHasATextThatReadsBack) {
   const std::string params[] = {
       "",
@@ -235,6 +253,21 @@ TEST(KernelLinesTest, ALineThatIsMissingOrAnotherOneIsDamage) {
   ImportedLine line = lines[1];
   line.text[100] = '!';
   EXPECT_EQ(garbled.Add(line).code(), StatusCode::kDataLoss);
+  line.text[100] = '=';
+  EXPECT_EQ(garbled.Add(line).code(), StatusCode::kDataLoss) << "Bits that the decoder makes up.";
+}
+
+TEST(KernelLinesTest, AHeadThatIsNoneOfThoseWrittenIsDamage) {
+  const auto ignore = [](const KernelRow&) { return Status::Ok(); };
+  const ImportedLine sound = LinesOf(*RowFor("a b.o", " -O3", "code"))[0];
+  ASSERT_EQ(KernelAssembler(ignore).Add(sound), Status::Ok());
+  const size_t length = sound.text.find(" 5 ");
+  ASSERT_NE(length, std::string::npos) << sound.text;
+  for (const char* const damage : {" 9999 ", " x ", "  ", " 05 ", " -5 "}) {
+    ImportedLine line = sound;
+    line.text.replace(length, 3, damage);
+    EXPECT_EQ(KernelAssembler(ignore).Add(line).code(), StatusCode::kDataLoss) << line.text;
+  }
 }
 
 }  // namespace
