@@ -112,8 +112,8 @@ class JobRunner {
   // `jobs`: those that there were before anything new was queued.
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
-  // After so many problems in a row that could not be evaluated it is the machine that fails, not
-  // they: another one may do them.
+  // Of the last problems that could not be evaluated: it may be the machine that fails, not they,
+  // and another one may do them, however few were left for this one.
   Status LeaveToOthers();
   // Where what is queued waits for what others work on: their compiling, or their search. False if
   // there is nothing to wait for.
@@ -216,7 +216,7 @@ Status JobRunner::RunAll(IndexKeeper& index) {
                             jobs_.Lease(session_id_, {steps_, Owner(), UnixNowNs(), kLeaseNs}));
     if (jobs.empty()) {
       ATTUNE_ASSIGN_OR_RETURN(const bool goes_on, WaitForOthers());
-      if (!goes_on) return Status::Ok();
+      if (!goes_on) break;
       continue;
     }
     is_waiting_ = false;
@@ -242,15 +242,22 @@ Status JobRunner::RunAll(IndexKeeper& index) {
     ATTUNE_RETURN_IF_ERROR(keeper_.status());
   }
   summary_.was_interrupted = options_.stop_requested();
-  return std::ssize(in_vain_) < kMostFailuresInARow ? Status::Ok() : LeaveToOthers();
+  return in_vain_.empty() ? Status::Ok() : LeaveToOthers();
 }
 
 Status JobRunner::LeaveToOthers() {
-  summary_.stopped_because = fmt::format(
-      "Candidates of {} problems in a row could not be evaluated, so the run has stopped, and "
-      "their "
-      "jobs are queued again: {}",
-      kMostFailuresInARow, in_vain_message_);
+  const auto count = std::ssize(in_vain_);
+  summary_.stopped_because =
+      count == kMostFailuresInARow
+          ? fmt::format(
+                "Candidates of {} problems in a row could not be evaluated, so the run has "
+                "stopped, and their jobs are queued again: {}",
+                count, in_vain_message_)
+          : fmt::format(
+                "Candidates of the last {} could not be evaluated here, and {} jobs are queued "
+                "again: {}",
+                count == 1 ? std::string("problem") : fmt::format("{} problems", count),
+                count == 1 ? "its" : "their", in_vain_message_);
   JobFilter theirs;
   theirs.states = {JobState::kFailed};
   for (const auto& ids : in_vain_) theirs.ids.insert(theirs.ids.end(), ids.begin(), ids.end());
