@@ -1,5 +1,8 @@
 #include "apps/attune/crew_summary.h"
 
+#include <signal.h>
+#include <string.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -57,6 +60,12 @@ void Merge(const Json& from, const std::string& device, std::vector<Json>& into)
 
 std::string WhyItSaidNothing(const CrewMember& member) {
   if (!member.last_words.empty()) return member.last_words;
+  const int signal_number = member.exit_status - CrewMember::kSignalled;
+  if (signal_number == SIGINT) return "It was interrupted before it had begun.";
+  if (signal_number > 0) {
+    return fmt::format("Its process was ended by signal {} ({}) and said nothing.", signal_number,
+                       ::strsignal(signal_number));
+  }
   return fmt::format("Its process ended with status {} and said nothing.", member.exit_status);
 }
 

@@ -58,7 +58,8 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
   EXPECT_EQ(summary.devices[0].trouble, "");
   EXPECT_EQ(summary.devices[1].trouble, "failed on x:1");
   EXPECT_EQ(summary.devices[2].trouble, "attune tune: The device 'x:2' cannot be used.");
-  EXPECT_EQ(summary.devices[3].trouble, "Its process ended with status 137 and said nothing.");
+  EXPECT_EQ(summary.devices[3].trouble,
+            "Its process was ended by signal 9 (Killed) and said nothing.");
   const std::string text = SummaryText(summary, Screen(), 80);
   EXPECT_THAT(text, HasSubstr("4 tuned"));
   EXPECT_THAT(text, HasSubstr("on 4 devices"));

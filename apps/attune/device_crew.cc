@@ -26,7 +26,6 @@ namespace {
 constexpr std::string_view kEvery = ":all";
 constexpr const char* kOwnArguments = "/proc/self/cmdline";
 constexpr int kPollMs = 100;
-constexpr int kSignalled = 128;
 
 // Both ends of a pipe, closed in programs that are started.
 struct Pipe {
@@ -40,6 +39,27 @@ struct Pipe {
     }
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
   }
+};
+
+// Neither Ctrl-C nor SIGTERM reaches this thread as long as this lives.
+class InterruptsHeld {
+ public:
+  InterruptsHeld() {
+    sigset_t interrupts;
+    ::sigemptyset(&interrupts);
+    ::sigaddset(&interrupts, SIGINT);
+    ::sigaddset(&interrupts, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &interrupts, &before_);
+  }
+  ~InterruptsHeld() { LetGo(); }
+  InterruptsHeld(const InterruptsHeld&) = delete;
+  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
+
+  // What has come meanwhile comes now.
+  void LetGo() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_ = {};
 };
 
 // One process, killed with this object if it still runs.
@@ -58,12 +78,18 @@ class Worker {
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     const pid_t parent = ::getpid();
+    const InterruptsHeld held;
     worker.pid_ = ::fork();
     if (worker.pid_ < 0) {
       return Unavailable(
           fmt::format("Cannot start a process for {}: {}.", device, std::strerror(errno)));
     }
     if (worker.pid_ == 0) {
+      // Until it is the other program it has the handlers of this one, which would note that it was
+      // asked to end where nobody looks any more.
+      ::signal(SIGINT, SIG_DFL);
+      ::signal(SIGTERM, SIG_DFL);
+      held.LetGo();
       Become(program.c_str(), parent, output.write.get(), errors.write.get(), pointers.data());
     }
     worker.output_ = std::move(output.read);
@@ -106,7 +132,8 @@ class Worker {
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
     pid_ = -1;
-    member_.exit_status = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+    member_.exit_status =
+        WIFSIGNALED(status) ? CrewMember::kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
     return std::move(member_);
   }
 

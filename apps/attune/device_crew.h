@@ -26,8 +26,11 @@ Result<std::vector<std::string>> ArgumentsForEachDevice();
 
 // What became of the process of one device.
 struct CrewMember {
+  // And the number of the signal: the exit status of one that a signal has ended.
+  static constexpr int kSignalled = 128;
+
   std::string device;
-  int exit_status = 0;     // 128 and the signal if one ended it.
+  int exit_status = 0;
   std::string output;      // What it printed.
   std::string last_words;  // The last line that it said on standard error.
 };

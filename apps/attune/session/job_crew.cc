@@ -108,7 +108,8 @@ std::vector<std::string> DevicesToGoOnWith(const JobCrewSummary& summary) {
 }
 
 int ExitStatusOf(const JobCrewSummary& summary) {
-  return summary.is_in_vain ? kExitFailed : ExitStatusOf(summary.all);
+  const bool has_failed = summary.is_in_vain && !summary.all.was_interrupted;
+  return has_failed ? kExitFailed : ExitStatusOf(summary.all);
 }
 
 Result<StaleQueue> QueueStaleForCrew(Application& application, const std::vector<JobStep>& steps) {

@@ -39,7 +39,7 @@ std::string Text(const JobCrewSummary& summary, const Screen& screen, int width)
 // Those that can do what is left by others which are in trouble; none if no device is.
 std::vector<std::string> DevicesToGoOnWith(const JobCrewSummary& summary);
 
-// As of one process, and 1 where all was in vain.
+// As of one process, and 1 where all was in vain but for an interruption.
 int ExitStatusOf(const JobCrewSummary& summary);
 
 // QueueStale before any process begins: each of several would do so, also with what another one has

@@ -66,7 +66,8 @@ TEST(JobCrewTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
   EXPECT_EQ(crew.devices[0].trouble, "The disk is full.");
   EXPECT_EQ(crew.devices[1].trouble, "");
   EXPECT_EQ(crew.devices[2].trouble, "attune tune: No such device.");
-  EXPECT_EQ(crew.devices[3].trouble, "Its process ended with status 137 and said nothing.");
+  EXPECT_EQ(crew.devices[3].trouble,
+            "Its process was ended by signal 9 (Killed) and said nothing.");
   const std::string text = Text(crew, Screen(), 80);
   EXPECT_THAT(text, HasSubstr("5 jobs done, 0 failed, 0 left."));
   EXPECT_LT(text.find("x:1"), text.find("x:0"));
@@ -93,6 +94,18 @@ TEST(JobCrewTest, NothingSaidIsAFailure) {
   const std::vector<CrewMember> members = {{"x:0", 1, "", "out of order"}};
 
   EXPECT_EQ(ExitStatusOf(SummarizeJobs(members)), kExitFailed);
+}
+
+TEST(JobCrewTest, AnInterruptionBeforeAnybodyHasBegunIsNoFailure) {
+  JobCrewSummary crew = SummarizeJobs(std::vector<CrewMember>{{"x:0", 130, "", ""}});
+  crew.all.open = {.left = 7, .failed = 0};
+  EXPECT_EQ(ExitStatusOf(crew), kExitFailed);
+
+  crew.all.was_interrupted = true;
+
+  EXPECT_EQ(ExitStatusOf(crew), kExitPartly);
+  EXPECT_EQ(crew.devices[0].trouble, "It was interrupted before it had begun.");
+  EXPECT_THAT(Text(crew, Screen(), 80), HasSubstr("The run was interrupted"));
 }
 
 TEST(JobCrewTest, WhatFailedInEarlierRunsIsToldAndIsNotAllDone) {
