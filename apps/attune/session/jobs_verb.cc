@@ -334,21 +334,30 @@ void AddFilterOptions(CLI::App& verb, FilterOptions& options, Invocation& invoca
       ->type_name("N");
 }
 
-// An option that takes names with commas between them. A usage error names it where one is empty:
-// the parser alone would take the next option for the name.
+// Without the blanks around it.
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+// An option that takes names with commas between them, and blanks around these as people write
+// them. A usage error names it where one is empty: the parser alone would take the next option for
+// the name.
 CLI::Option* AddNamesOption(CLI::App& verb, const std::string& option,
                             std::vector<std::string>& names, const std::string& description) {
   const auto split = [option, &names](const std::string& text) {
     size_t begin = 0;
     while (begin <= text.size()) {
       const size_t end = std::min(text.find(',', begin), text.size());
-      if (end == begin) {
+      const std::string_view name = Trimmed(std::string_view(text).substr(begin, end - begin));
+      if (name.empty()) {
         throw CLI::ValidationError(
             option, fmt::format("'{}' has an empty name; it takes names with one comma between "
                                 "two of them.",
                                 Printable(text)));
       }
-      names.push_back(text.substr(begin, end - begin));
+      names.emplace_back(name);
       begin = end + 1;
     }
   };

@@ -1,0 +1,186 @@
+"""Jobs of a session: which ones a load selects, one interrupt of several devices, and a device that
+does not answer."""
+
+import contextlib
+import json
+import pathlib
+import signal
+import time
+
+import program
+
+DB = ("--db", "j.db")
+PER = ("--per-problem", "400ms")
+LISTED = {"ATTUNE_FAKE_SCRIPT": "device listed=3"}
+TWO = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
+
+
+def problem(order):
+    return f"gemm@1{{m={order},n={order},k=8}}"
+
+
+def jobs(attune, session):
+    return attune.json("jobs", "list", "--session", session, *DB)
+
+
+def selected(attune, *options, steps="perf:measure"):
+    """The solvers that a load of one problem into a session of its own selects, by step."""
+    name = f"load{selected.count}"
+    selected.count += 1
+    attune.run("session", "new", name, "--device", "fake", *DB, **LISTED)
+    loaded = attune.json("jobs", "load", "--session", name, "--problem", problem(8), "--steps", steps,
+                         *options, *DB, **LISTED)
+    listed = jobs(attune, name)
+    program.check(loaded["added"] == len(listed) > 0, loaded)
+    found = {}
+    for job in listed:
+        found.setdefault(job["step"], set()).add(job["solver"])
+    return found if len(found) > 1 else found[steps.strip()]
+
+
+selected.count = 0
+
+
+def what_a_load_selects(attune):
+    every = {"fake.library", "fake.tiled", "fake.reference", "fake.listed"}
+    program.check(selected(attune) == every, "A load without a choice leaves some out.")
+    # By a word of the name, not by a part of one.
+    program.check(selected(attune, "--algorithm", "tiled") == {"fake.tiled"}, "--algorithm tiled")
+    program.check(selected(attune, "--algorithm", "fake") == every, "--algorithm fake")
+    for word in ("til", "iled", "gemm"):
+        _, err = attune.run("jobs", "load", "--session", "load0", "--problem", problem(9), "--steps",
+                            "perf:measure", "--algorithm", word, *DB, status=1, **LISTED)
+        program.check("No solver that was asked for applies" in err, err)
+    # What one build serves every size of, and what has more than one config.
+    dynamic = selected(attune, "--dynamic-only")
+    program.check(dynamic == every - {"fake.listed"}, dynamic)
+    tunable = selected(attune, "--tunable-only")
+    program.check(tunable == every - {"fake.reference"}, tunable)
+    both = selected(attune, "--dynamic-only", "--tunable-only")
+    program.check(both == {"fake.library", "fake.tiled"}, both)
+    one = selected(attune, "--tunable-only", "--algorithm", "listed")
+    program.check(one == {"fake.listed"}, one)
+    named = selected(attune, "--dynamic-only", "--solvers", "fake.listed,fake.library")
+    program.check(named == {"fake.library"}, named)
+    # The same as the table says of them.
+    table = attune.json("solvers", "--session", "load0", *DB)["solvers"]
+    for solvers, trait in ((dynamic, "dynamic"), (tunable, "tunable")):
+        program.check({entry["name"] for entry in table if entry[trait]} == solvers, (trait, table))
+    compiled = selected(attune, "--tunable-only", steps="perf:compile,perf:measure")
+    program.check(compiled == {"perf:compile": {"fake.tiled"}, "perf:measure": tunable}, compiled)
+
+
+def blanks_around_commas_are_none_of_the_names(attune):
+    for steps in ("perf:compile, perf:measure", " perf:compile ,\tperf:measure "):
+        found = selected(attune, "--solvers", "fake.tiled , fake.library", steps=steps)
+        program.check(found == {"perf:compile": {"fake.tiled"},
+                                "perf:measure": {"fake.library", "fake.tiled"}}, found)
+    for steps, why in (("perf:compile, ", "has an empty name"), (" ", "has an empty name"),
+                       ("perf:compile perf:measure", "'perf:compile perf:measure'")):
+        _, err = attune.run("jobs", "load", "--session", "load0", "--problem", problem(9), "--steps",
+                            steps, *DB, status=2, **LISTED)
+        program.check(why in err, err)
+
+
+def processes():
+    """{process: (its parent, when it began)} of all that have not ended."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit():
+                state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
+                if state not in "ZX":
+                    found[int(folder.name)] = (int(parent), rest[17])
+    return found
+
+
+def descendants(ancestor):
+    """{process: when it began}."""
+    every = processes()
+    found = {}
+    generation = {ancestor}
+    while generation:
+        generation = {each for each, (parent, _) in every.items() if parent in generation}
+        found.update({each: every[each][1] for each in generation})
+    return found
+
+
+def wait_for(condition, run, what):
+    deadline = time.monotonic() + 60
+    while not condition():
+        program.check(time.monotonic() < deadline and run.poll() is None, what)
+        time.sleep(0.01)
+
+
+def interrupted(attune, when_begun, *words):
+    """(output, exit status) of a run on two devices that is interrupted once `when_begun`(run)."""
+    run = attune.start("tune", "--session", "stopped", "--device", "fake:all", *words, *DB, **TWO)
+    wait_for(lambda: when_begun(run), run, "The run has not begun.")
+    started = descendants(run.pid)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=program.TIMEOUT_S)
+    program.check(run.returncode == 3, f"exit {run.returncode}\n{out}\n{err}")
+    left = [process for process, (_, begun) in processes().items() if started.get(process) == begun]
+    program.check(started and not left, f"Of {started} there are still {left}.")
+    held = [job for job in jobs(attune, "stopped") if job["state"] == "leased"]
+    program.check(not held, held)
+    return out, err
+
+
+def one_interrupt_ends_every_worker(attune):
+    attune.run("session", "new", "stopped", "--device", "fake", *DB, **TWO)
+    problems = [word for order in range(20, 60) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", "stopped", *problems, "--steps", "perf:measure",
+               "--solvers", "fake.tiled,fake.library", *DB, **TWO)
+
+    # Whatever their processes have come to: as soon as there are two, nobody has leased anything.
+    out, _ = interrupted(attune, lambda run: len(descendants(run.pid)) >= 2, *PER)
+    program.check("The run was interrupted; the same command goes on from here." in out, out)
+
+    def both_work(run):
+        del run
+        return len({job["owner"] for job in jobs(attune, "stopped") if job["state"] == "leased"}) == 2
+
+    before = sum(job["state"] == "done" for job in jobs(attune, "stopped"))
+    out, _ = interrupted(attune, both_work, "--per-problem", "10s", "--json")
+    summary = json.loads(out)
+    program.check(summary["stopped_because"] ==
+                  "The run was interrupted; the same command goes on from here.", summary)
+    listed = jobs(attune, "stopped")
+    done = sum(job["state"] == "done" for job in listed)
+    program.check(summary["done"] == done - before and summary["failed"] == 0 and
+                  summary["left"] == len(listed) - done > 0, (summary, done, before))
+    program.check({device["device"] for device in summary["devices"]} == {"fake", "fake:1"} and
+                  all("interrupted" in device["trouble"] for device in summary["devices"]), summary)
+
+    # And the same command goes on.
+    attune.run("jobs", "cancel", "--session", "stopped", "--solver", "fake.tiled", *DB)
+    rest = attune.json("tune", "--session", "stopped", "--device", "fake:all", *PER, *DB, **TWO)
+    program.check(rest["left"] == 0 and rest["failed"] == 0 and rest["stopped_because"] == "", rest)
+
+
+def a_device_that_does_not_answer_keeps_no_job(attune):
+    """Not even where fewer are left for it than tell a machine from its problems."""
+    broken = {"ATTUNE_FAKE_SCRIPT": "device count=2 broken=1"}
+    attune.run("session", "new", "broken", "--device", "fake", *DB, **TWO)
+    attune.run("jobs", "load", "--session", "broken", "--problem", problem(70), "--problem",
+               problem(71), "--steps", "perf:measure", "--solvers", "fake.library", *DB, **TWO)
+    done = attune.json("tune", "--session", "broken", "--device", "fake:1", *PER, *DB, status=1,
+                       **broken)
+    program.check((done["done"], done["failed"], done["given_back"], done["left"]) == (0, 0, 2, 2),
+                  done)
+    program.check("Candidates of the last 2 problems could not be evaluated here" in
+                  done["stopped_because"] and "does not answer" in done["stopped_because"], done)
+    program.check(done["failures"] == {}, done)
+    done = attune.json("tune", "--session", "broken", "--device", "fake:all", *PER, *DB, **broken)
+    program.check((done["done"], done["failed"], done["left"]) == (2, 0, 0), done)
+
+
+def test(attune):
+    for part in (what_a_load_selects, blanks_around_commas_are_none_of_the_names,
+                 one_interrupt_ends_every_worker, a_device_that_does_not_answer_keeps_no_job):
+        part(attune)
+        print(f"{part.__name__}: as it should be", flush=True)
+
+
+program.main(test)
