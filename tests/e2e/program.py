@@ -82,6 +82,32 @@ def small_disk(folder, size_kib):
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def running():
+    """{process: (its parent, when it began)} of all that have not ended. Of `stat` alone: what a
+    candidate that hangs has in memory can take as long to read as that hangs."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if not folder.name.isdigit():
+                continue
+            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
+            if state not in "ZX":
+                found[int(folder.name)] = (int(parent), rest[17])
+    return found
+
+
+def descendants(ancestor):
+    """{process: when it began}."""
+    all_of_them = running()
+    found = {}
+    generation = {ancestor}
+    while generation:
+        generation = {process for process, (parent, _) in all_of_them.items()
+                      if parent in generation}
+        found.update({process: all_of_them[process][1] for process in generation})
+    return found
+
+
 def check(condition, message):
     if not condition:
         raise AssertionError(message)

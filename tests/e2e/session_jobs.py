@@ -1,9 +1,7 @@
-"""Jobs of a session: which ones a load selects, one interrupt of several devices, and a device that
-does not answer."""
+"""Jobs of a session: which ones a load selects, several devices at one queue, one interrupt of them,
+and a device that does not answer."""
 
-import contextlib
 import json
-import pathlib
 import signal
 import time
 
@@ -11,6 +9,9 @@ import program
 
 DB = ("--db", "j.db")
 PER = ("--per-problem", "400ms")
+# More than any of them takes where nothing hangs, however busy the machine is.
+PATIENT = ("--per-problem", "20s")
+ATTEMPTS = 10
 LISTED = {"ATTUNE_FAKE_SCRIPT": "device listed=3"}
 TWO = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
 
@@ -82,29 +83,6 @@ def blanks_around_commas_are_none_of_the_names(attune):
         program.check(why in err, err)
 
 
-def processes():
-    """{process: (its parent, when it began)} of all that have not ended."""
-    found = {}
-    for folder in pathlib.Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if folder.name.isdigit():
-                state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
-                if state not in "ZX":
-                    found[int(folder.name)] = (int(parent), rest[17])
-    return found
-
-
-def descendants(ancestor):
-    """{process: when it began}."""
-    every = processes()
-    found = {}
-    generation = {ancestor}
-    while generation:
-        generation = {each for each, (parent, _) in every.items() if parent in generation}
-        found.update({each: every[each][1] for each in generation})
-    return found
-
-
 def wait_for(condition, run, what):
     deadline = time.monotonic() + 60
     while not condition():
@@ -116,11 +94,11 @@ def interrupted(attune, when_begun, *words):
     """(output, exit status) of a run on two devices that is interrupted once `when_begun`(run)."""
     run = attune.start("tune", "--session", "stopped", "--device", "fake:all", *words, *DB, **TWO)
     wait_for(lambda: when_begun(run), run, "The run has not begun.")
-    started = descendants(run.pid)
+    started = program.descendants(run.pid)
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=program.TIMEOUT_S)
     program.check(run.returncode == 3, f"exit {run.returncode}\n{out}\n{err}")
-    left = [process for process, (_, begun) in processes().items() if started.get(process) == begun]
+    left = [process for process, (_, begun) in program.running().items() if started.get(process) == begun]
     program.check(started and not left, f"Of {started} there are still {left}.")
     held = [job for job in jobs(attune, "stopped") if job["state"] == "leased"]
     program.check(not held, held)
@@ -134,7 +112,7 @@ def one_interrupt_ends_every_worker(attune):
                "--solvers", "fake.tiled,fake.library", *DB, **TWO)
 
     # Whatever their processes have come to: as soon as there are two, nobody has leased anything.
-    out, _ = interrupted(attune, lambda run: len(descendants(run.pid)) >= 2, *PER)
+    out, _ = interrupted(attune, lambda run: len(program.descendants(run.pid)) >= 2, *PER)
     program.check("The run was interrupted; the same command goes on from here." in out, out)
 
     def both_work(run):
@@ -159,6 +137,67 @@ def one_interrupt_ends_every_worker(attune):
     program.check(rest["left"] == 0 and rest["failed"] == 0 and rest["stopped_because"] == "", rest)
 
 
+def both_at_one_queue(attune, session):
+    """A session whose jobs two devices do, and whether both had some: on a busy machine one process
+    may be through before the other one has begun, which shows nothing."""
+    attune.run("session", "new", session, "--device", "fake", *DB, **TWO)
+    problems = [word for order in range(80, 86) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", session, *problems, "--steps",
+               "perf:compile,perf:measure,find:measure", "--solvers", "fake.tiled,fake.library",
+               *DB, **TWO)
+    done = attune.json("tune", "--session", session, "--device", "fake:all", *PATIENT, *DB, **TWO)
+    program.check(done["done"] == 30 and done["left"] == 0 and done["failed"] == 0, done)
+    program.check([device["device"] for device in done["devices"]] == ["fake", "fake:1"], done)
+    program.check(not any(device["trouble"] for device in done["devices"]), done)
+    listed = jobs(attune, session)
+    program.check(all(job["state"] == "done" and job["attempts"] == 1 for job in listed), listed)
+    # No find began before the search of its problem was over, whichever device had that.
+    changed = {(job["step"], job["solver"], job["problem"]): job["changed_unix_ns"]
+               for job in listed}
+    program.check(all(moment < changed["find:measure", solver, text]
+                      for (step, solver, text), moment in changed.items()
+                      if step == "perf:measure"), changed)
+    owners = {job["owner"] for job in listed}
+    program.check(len(owners) == sum(device["done"] > 0 for device in done["devices"]), done)
+    return len(owners) == 2
+
+
+def several_devices_take_from_one_queue(attune):
+    both = next((name for name in ("both", *(f"both{i}" for i in range(2, ATTEMPTS + 1)))
+                 if both_at_one_queue(attune, name)), None)
+    program.check(both, "One process did it all, every time.")
+
+    # What is stale is queued once for both.
+    newer = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0"}
+    done = attune.json("tune", "--session", both, "--device", "fake:all", "--stale", *PATIENT, *DB,
+                       **newer)
+    program.check(done["requeued"] == 18 and done["done"] == 18 and done["left"] == 0, done)
+    listed = jobs(attune, both)
+    program.check(all(job["attempts"] == (2 if job["solver"] == "fake.tiled" else 1)
+                      for job in listed), listed)
+
+    # A device that does not answer leaves its share to the others.
+    broken = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0 broken=1"}
+    for _ in range(ATTEMPTS):
+        attune.run("jobs", "retry", "--session", both, "--state", "done", "--step", "find:measure",
+                   *DB, **newer)
+        out, _ = attune.run("tune", "--session", both, "--device", "fake:all", *PATIENT, *DB,
+                            **broken)
+        program.check(out.startswith("12 jobs done, 0 failed") and ", 0 left.\n" in out, out)
+        if "does not answer" in out.splitlines()[-1]:
+            break
+    program.check("does not answer" in out.splitlines()[-1], "It took nothing, every time.")
+    attune.run("jobs", "retry", "--session", both, "--state", "done", "--step", "find:measure",
+               *DB, **newer)
+    done = attune.json("tune", "--session", both, "--device", "fake:1", *PATIENT, *DB, status=1,
+                       **broken)
+    program.check(done["failed"] == 0 and done["given_back"] == 6 and done["left"] == 12, done)
+    program.check("3 problems in a row" in done["stopped_because"], done)
+    out, err = attune.run("tune", "--session", both, "--device", "cpu:all", "--stale", *PATIENT, *DB,
+                          status=1, **newer)
+    program.check("cpu" in err and "fake" in err, err)
+
+
 def a_device_that_does_not_answer_keeps_no_job(attune):
     """Not even where fewer are left for it than tell a machine from its problems."""
     broken = {"ATTUNE_FAKE_SCRIPT": "device count=2 broken=1"}
@@ -178,6 +217,7 @@ def a_device_that_does_not_answer_keeps_no_job(attune):
 
 def test(attune):
     for part in (what_a_load_selects, blanks_around_commas_are_none_of_the_names,
+                 several_devices_take_from_one_queue,
                  one_interrupt_ends_every_worker, a_device_that_does_not_answer_keeps_no_job):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)

@@ -4,7 +4,6 @@ results, two networks; each silent mistake of known book-keeping, shown to be no
 import contextlib
 import json
 import os
-import pathlib
 import signal
 import sqlite3
 import time
@@ -219,81 +218,6 @@ def what_selects_no_job_is_told(attune):
             "done. 'attune jobs list --session full' shows them.\n"), err)
 
 
-def several_devices_take_from_one_queue(attune):
-    two = {"ATTUNE_FAKE_SCRIPT": "device count=2"}
-    attune.run("session", "new", "both", "--device", "fake", *DB, **two)
-    problems = [word for order in range(80, 86) for word in ("--problem", problem(order))]
-    attune.run("jobs", "load", "--session", "both", *problems, "--steps",
-               "perf:compile,perf:measure,find:measure", "--solvers", "fake.tiled,fake.library",
-               *DB, **two)
-    done = attune.json("tune", "--session", "both", "--device", "fake:all", *PER, *DB, **two)
-    program.check(done["done"] == 30 and done["left"] == 0 and done["failed"] == 0, done)
-    program.check([device["device"] for device in done["devices"]] == ["fake", "fake:1"], done)
-    program.check(all(device["done"] > 0 and not device["trouble"] for device in done["devices"]),
-                  done)
-    listed = jobs(attune, "both")
-    program.check(all(job["state"] == "done" and job["attempts"] == 1 for job in listed), listed)
-    program.check(len({job["owner"] for job in listed}) == 2, "One process did it all.")
-    # No find began before the search of its problem was over, whichever device had that.
-    changed = {(job["step"], job["solver"], job["problem"]): job["changed_unix_ns"]
-               for job in listed}
-    program.check(all(moment < changed["find:measure", solver, text]
-                      for (step, solver, text), moment in changed.items()
-                      if step == "perf:measure"), changed)
-
-    # What is stale is queued once for both.
-    newer = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0"}
-    done = attune.json("tune", "--session", "both", "--device", "fake:all", "--stale", *PER, *DB,
-                       **newer)
-    program.check(done["requeued"] == 18 and done["done"] == 18 and done["left"] == 0, done)
-    listed = jobs(attune, "both", **newer)
-    program.check(all(job["attempts"] == (2 if job["solver"] == "fake.tiled" else 1)
-                      for job in listed), listed)
-
-    # A device that does not answer leaves its share to the others.
-    attune.run("jobs", "retry", "--session", "both", "--state", "done", "--step", "find:measure",
-               *DB, **newer)
-    broken = {"ATTUNE_FAKE_SCRIPT": "device count=2 tiled_version=2.0 broken=1"}
-    out, _ = attune.run("tune", "--session", "both", "--device", "fake:all", *PER, *DB, **broken)
-    program.check(out.startswith("12 jobs done, 0 failed"), out)
-    program.check(", 0 left.\n" in out and "does not answer" in out.splitlines()[-1], out)
-    attune.run("jobs", "retry", "--session", "both", "--state", "done", "--step", "find:measure",
-               *DB, **newer)
-    done = attune.json("tune", "--session", "both", "--device", "fake:1", *PER, *DB, status=1,
-                       **broken)
-    program.check(done["failed"] == 0 and done["given_back"] == 6 and done["left"] == 12, done)
-    program.check("3 problems in a row" in done["stopped_because"], done)
-    out, err = attune.run("tune", "--session", "both", "--device", "cpu:all", "--stale", *PER, *DB,
-                          status=1, **newer)
-    program.check("cpu" in err and "fake" in err, err)
-
-
-def running():
-    """{process: (its parent, when it began)} of all that have not ended. Of `stat` alone: what a
-    candidate that hangs has in memory can take as long to read as that hangs."""
-    found = {}
-    for folder in pathlib.Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if not folder.name.isdigit():
-                continue
-            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
-            if state not in "ZX":
-                found[int(folder.name)] = (int(parent), rest[17])
-    return found
-
-
-def descendants(ancestor):
-    """{process: when it began}."""
-    all_of_them = running()
-    found = {}
-    generation = {ancestor}
-    while generation:
-        generation = {process for process, (parent, _) in all_of_them.items()
-                      if parent in generation}
-        found.update({process: all_of_them[process][1] for process in generation})
-    return found
-
-
 def what_a_load_cannot_do_is_told(attune):
     own = ("--db", "loads.db")
     load = ("jobs", "load", "--session", "s", "--tag", "t", "--steps", "perf:measure")
@@ -402,11 +326,11 @@ def whoever_is_killed_leaves_nobody(attune):
                            "60s", *DB, ATTUNE_FAKE_SCRIPT="device count=2\n* fault=hang")
         deadline = time.monotonic() + 60
         # Each worker has one of the jobs, and a candidate that hangs with it.
-        while (len(descendants(run.pid)) < 4
+        while (len(program.descendants(run.pid)) < 4
                or any(job["state"] != "leased" for job in jobs(attune, "orphans"))):
             program.check(time.monotonic() < deadline and run.poll() is None, "Nobody has begun.")
             time.sleep(0.05)
-        started = descendants(run.pid)
+        started = program.descendants(run.pid)
         run.send_signal(signal_number)
         if signal_number == signal.SIGTERM:
             # The first asks for an orderly end, which takes what is begun to its end; the second
@@ -416,7 +340,7 @@ def whoever_is_killed_leaves_nobody(attune):
         run.communicate(timeout=program.TIMEOUT_S)
         program.check(run.returncode == -signal_number, run.returncode)
         deadline = time.monotonic() + 5
-        while left := [process for process, (_, begun) in running().items()
+        while left := [process for process, (_, begun) in program.running().items()
                        if started.get(process) == begun]:
             program.check(time.monotonic() < deadline, f"After {signal_number.name}: {left}")
             time.sleep(0.05)
@@ -583,7 +507,7 @@ def golden_versions(attune):
 def test(attune):
     for part in (whole_cycle, find_measures_what_perf_found, another_environment_is_refused,
                  other_code_makes_results_stale, a_crash_is_no_success, a_dead_worker_loses_nothing, an_interrupted_run_gives_back,
-                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told, several_devices_take_from_one_queue,
+                 a_failing_store_ends_a_run_with_a_summary, what_selects_no_job_is_told,
                  what_is_new_is_queued_with_what_is_outdated, whoever_is_killed_leaves_nobody, cores_are_shared_by_those_who_compile,
                  closed_and_unknown, networks, golden_versions,
                  what_a_load_cannot_do_is_told, every_verb_takes_json):
