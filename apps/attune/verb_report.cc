@@ -1,7 +1,5 @@
 // attune report: one HTML file with everything that tuning a list found.
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "apps/attune/json_text.h"
@@ -9,6 +7,7 @@
 #include "apps/attune/report/report_data.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
+#include "apps/attune/winner_table.h"
 
 namespace attune {
 namespace {
@@ -21,16 +20,15 @@ struct ReportOptions {
 };
 
 Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t bytes) {
-  const auto measured =
-      std::count_if(data.problems.begin(), data.problems.end(), [](const ReportProblem& problem) {
-        return problem.chosen.choice && problem.chosen.choice->provenance != Provenance::kUntuned;
-      });
+  const NetworkTotal total = TotalOf(ChosenIn(data));
   return {{"file", options.file},
           {"tag", options.selection.tag},
           {"model", options.selection.model},
           {"session", options.selection.session},
           {"problems", data.problems.size()},
-          {"tuned", measured},
+          {"tuned", total.problems},
+          {"default_ns", total.default_ns},
+          {"tuned_ns", total.tuned_ns},
           {"sets", data.sets},
           {"trials", data.trials},
           {"spaces", data.spaces.size()},
@@ -58,6 +56,7 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
     application.err().Print(fmt::format("{}: {} problem{}, {} trials.\n", Printable(options.file),
                                         data.problems.size(), data.problems.size() == 1 ? "" : "s",
                                         data.trials));
+    application.err().Print(NetworkLine(ChosenIn(data)));
   }
   return kExitDone;
 }

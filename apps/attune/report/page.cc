@@ -28,12 +28,6 @@ std::string Section(const std::string& title, const std::string& words) {
                      HtmlEscaped(words));
 }
 
-std::vector<ChosenProblem> Chosen(const ReportData& data) {
-  std::vector<ChosenProblem> problems;
-  for (const ReportProblem& problem : data.problems) problems.push_back(problem.chosen);
-  return problems;
-}
-
 // Geometric mean of the speed-ups of all measured problems, defaults included.
 double MeanSpeedup(const ReportData& data) {
   double sum = 0;
@@ -47,7 +41,7 @@ double MeanSpeedup(const ReportData& data) {
 }
 
 std::string Tiles(const ReportData& data) {
-  const NetworkTotal total = TotalOf(Chosen(data));
+  const NetworkTotal total = TotalOf(ChosenIn(data));
   int64_t won = 0;
   for (const ReportProblem& problem : data.problems) {
     won += IsMeasured(problem) && problem.chosen.choice->provenance == Provenance::kMeasured;

@@ -114,6 +114,12 @@ class Gatherer {
 
 }  // namespace
 
+std::vector<ChosenProblem> ChosenIn(const ReportData& data) {
+  std::vector<ChosenProblem> problems;
+  for (const ReportProblem& problem : data.problems) problems.push_back(problem.chosen);
+  return problems;
+}
+
 Result<ReportData> GatherReport(RecordStore& store, const Place& place,
                                 const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems) {

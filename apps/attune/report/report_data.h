@@ -60,4 +60,7 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
                                 const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems);
 
+// What was chosen for each of its problems, in their order.
+std::vector<ChosenProblem> ChosenIn(const ReportData& data);
+
 }  // namespace attune
