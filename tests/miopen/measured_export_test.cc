@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "apps/attune/verbs.h"
+#include "attune/base/file.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/solver_candidate.h"
 #include "storage/miopen/database.h"
+#include "storage/miopen/kernel_table.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
 #include "tests/conformance/store/temporary_folder.h"
@@ -191,6 +193,133 @@ TEST_F(MeasuredExportTest, ASetOfSomeSolversSaysNothingAgainstTheOthers) {
 
   EXPECT_THAT(ItemsIn(file),
               ElementsAre("ConvAsm3x3U 0.2", "ConvOclDirectFwd 0.4", "GemmFwdRest 0.8"));
+}
+
+// What is written of kKey for `solver`, by the tables for times and for parameters.
+struct WrittenFields {
+  std::string time;
+  int64_t workspace_bytes = -1;
+  std::string algorithm;
+  std::string params;
+
+  friend bool operator==(const WrittenFields&, const WrittenFields&) = default;
+};
+
+WrittenFields FieldsIn(const std::string& times, const std::string& parameters,
+                       const std::string& solver) {
+  WrittenFields fields;
+  const auto find_db = ReadDatabase(times);
+  const auto perf_db = ReadDatabase(parameters);
+  EXPECT_TRUE(find_db.ok() && perf_db.ok());
+  if (!find_db.ok() || !perf_db.ok()) return fields;
+  EXPECT_EQ(find_db->find_db()->records.size(), 1u);
+  for (const FindItem& item : find_db->find_db()->records.at(0).items) {
+    if (item.solver != solver) continue;
+    fields = {item.time, item.workspace_bytes, item.algorithm, ""};
+  }
+  for (const PerfItem& item : perf_db->perf_tables()->targets.at(0).db.records.at(0).items) {
+    if (item.solver == solver) fields.params = item.params;
+  }
+  return fields;
+}
+
+TEST_F(MeasuredExportTest, TimeAndWorkspaceAndParametersAreOfOneCandidate) {
+  // Other configs of one solver, each with a workspace of its own, and what was screened or is
+  // older with another one.
+  const Candidate fast = CandidateOf({"ConvAsm3x3U", "7,8,4"});
+  const Candidate slow = CandidateOf({"ConvAsm3x3U", "1,8,4"});
+  const Candidate other = CandidateOf({"ConvOclDirectFwd", "8,8"});
+  const std::string first =
+      Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 9e5, 4096), Final(fast, 2e5, 111),
+                     Final(slow, 3e5, 222), Final(other, 4e5, 333),
+                     Timed(TrialRole::kScreen, fast, 1e5, 999)});
+  const std::string times = FileNamed("gfx906_60.HIP.fdb.txt");
+  const std::string parameters = FileNamed("gfx906_60.db");
+  const auto export_both = [&](const std::string& what) {
+    EXPECT_EQ(StatusOf("miopen export " + what + " --find-db -o " + times), kExitDone);
+    EXPECT_EQ(StatusOf("miopen export " + what + " --perf-db -o " + parameters), kExitDone);
+  };
+  const std::string direct = "miopenConvolutionFwdAlgoDirect";
+
+  export_both("--session may");
+  EXPECT_EQ(FieldsIn(times, parameters, "ConvAsm3x3U"),
+            (WrittenFields{"0.2", 111, direct, "7,8,4"}));
+  EXPECT_EQ(FieldsIn(times, parameters, "ConvOclDirectFwd"),
+            (WrittenFields{"0.4", 333, direct, "8,8"}));
+  EXPECT_EQ(FieldsIn(times, parameters, "GemmFwdRest"),
+            (WrittenFields{"0.9", 4096, "miopenConvolutionFwdAlgoGEMM", ""}));
+
+  // The newest set decides, although the older one has a quicker config.
+  Measure(kKey, {Final(CandidateOf({"GemmFwdRest", ""}), 8e5, 8192), Final(slow, 2.5e5, 444)});
+  export_both("--session may");
+  EXPECT_EQ(FieldsIn(times, parameters, "ConvAsm3x3U"),
+            (WrittenFields{"0.25", 444, direct, "1,8,4"}));
+  EXPECT_EQ(FieldsIn(times, parameters, "ConvOclDirectFwd"),
+            (WrittenFields{"0.4", 333, direct, "8,8"}));
+
+  // A golden entry is of the set that it names, not of a later one.
+  GoldenEntry entry;
+  entry.problem = *ProblemOf(*ReadFindKey(kKey));
+  entry.target = GpuTarget();
+  entry.candidate = slow;
+  entry.set_id = first;
+  entry.session = "may";
+  entry.median_ns = entry.low_ns = entry.high_ns = 3e5;
+  entry.added_by = "me@here";
+  const auto version = golden_->Create("1", "", "me@here");
+  ASSERT_EQ(golden_->Add(version->id, std::vector{entry}, 0), Status::Ok());
+  ASSERT_EQ(golden_->Approve(version->id, "me@here"), Status::Ok());
+  export_both("--golden 1");
+  EXPECT_EQ(FieldsIn(times, parameters, "ConvAsm3x3U"),
+            (WrittenFields{"0.3", 222, direct, "1,8,4"}));
+}
+
+TEST_F(MeasuredExportTest, WhatWasImportedComesOutWithItsOwnWorkspaceAndKernel) {
+  // Both generations; in the first with what stands for the kernel cache.
+  const std::string older = std::string(kKey) +
+                            "=ConvAsm3x3U:0.2,111,miopenConvolutionFwdAlgoDirect;"
+                            "GemmFwdRest:0.9,4096,miopenConvolutionFwdAlgoGEMM\n";
+  const std::string newer =
+      std::string(kKey) +
+      "=miopenConvolutionFwdAlgoDirect:ConvAsm3x3U,0.3,222,cache-of-asm,key-of-asm;"
+      "miopenConvolutionFwdAlgoGEMM:GemmFwdRest,0.8,8192,cache-of-gemm,<unused>\n";
+  const std::string times = FileNamed("gfx906_60.HIP.fdb.txt");
+  const auto import = [&](const std::string& file, const std::string& text) {
+    ASSERT_EQ(WriteFileAtomically(file, text), Status::Ok());
+    ASSERT_EQ(StatusOf("miopen import --target gfx906_60 " + file), kExitDone);
+  };
+  for (const std::string& text : {older, newer}) {
+    import(times, text);
+    EXPECT_EQ(StatusOf("miopen export --target gfx906_60 --find-db -o " + times), kExitDone);
+    EXPECT_EQ(*ReadFile(times), text);
+  }
+
+  // Of kernels under one name and with the same options the newest, whole.
+  const std::string kernels = FileNamed("gfx906_60.kdb");
+  std::vector<KernelRow> imported;
+  for (const std::string& code : {std::string(5000, 'a'), std::string(7000, 'b')}) {
+    imported.push_back(*RowFor("conv1x1u.s.o", " -mcpu=gfx906", code));
+    const auto writer = KernelWriter::Create(kernels);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_EQ((*writer)->Add(imported.back()), Status::Ok());
+    ASSERT_EQ((*writer)->Add(*RowFor("other.s.o", "-x", code + "c")), Status::Ok());
+    ASSERT_EQ((*writer)->Commit(), Status::Ok());
+    ASSERT_EQ(StatusOf("miopen import --target gfx906_60 " + kernels), kExitDone);
+  }
+  EXPECT_EQ(StatusOf("miopen export --target gfx906_60 --kernel-db -o " + kernels), kExitDone);
+  Findings findings;
+  std::vector<KernelRow> exported;
+  ASSERT_EQ(ReadKernels(kernels, findings,
+                        [&exported](const KernelRow& row) {
+                          exported.push_back(row);
+                          exported.back().id = 0;
+                          return Status::Ok();
+                        }),
+            Status::Ok());
+  EXPECT_THAT(exported,
+              ::testing::UnorderedElementsAre(
+                  imported.back(), *RowFor("other.s.o", "-x", std::string(7000, 'b') + "c")));
+  for (const KernelRow& row : exported) EXPECT_TRUE(CodeOf(row).ok());
 }
 
 TEST_F(MeasuredExportTest, WhatWasScreenedStandsBehindTheFinalsOrIsCounted) {
