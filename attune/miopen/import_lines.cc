@@ -67,7 +67,9 @@ std::string HeadOf(const KernelRow& row, size_t blob_bytes) {
 
 Status BadKernelLine(const ImportedLine& line) {
   return DataLoss(
-      fmt::format("Line {} of an imported kernel db is none that was written.", line.number));
+      fmt::format("Line {} of an imported kernel db is none that was written: the database is "
+                  "damaged. Import the file into another one (--db), or restore this one.",
+                  line.number));
 }
 
 }  // namespace

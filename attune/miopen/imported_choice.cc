@@ -30,8 +30,10 @@ Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestLine(ImportSt
 }
 
 Status Damaged(const ImportedFile& file, const ImportedLine& line) {
-  return DataLoss(fmt::format("Line {} of imported file {} ('{}') is no record any more.",
-                              line.number, file.id, file.name));
+  return DataLoss(
+      fmt::format("Line {} of imported file {} ('{}') is no whole record any more: the database is "
+                  "damaged. Import the file into another one (--db), or restore this one.",
+                  line.number, file.id, file.name));
 }
 
 // The parameters that the perf-db has for the problem, by solver.
