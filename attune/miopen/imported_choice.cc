@@ -64,11 +64,13 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
 }
 
 // Whether all of `line` is in what was read of it: an item that is gone would leave the others to
-// answer as if it had never been.
+// answer as if it had never been. But for times that were believed when it was imported and are not
+// any more: those are left out as they would be of the file.
 bool IsWhole(const ImportedLine& line, const Findings& findings) {
   return line.text.find_first_of("\r\n") == std::string::npos &&
-         std::none_of(findings.kept().begin(), findings.kept().end(),
-                      [](const Finding& finding) { return IsLeftOut(finding.kind); });
+         std::none_of(findings.kept().begin(), findings.kept().end(), [](const Finding& finding) {
+           return IsLeftOut(finding.kind) && finding.kind != FindingKind::kImpossibleTime;
+         });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/miopen/conv_keys.h"
+#include "attune/miopen/import_lines.h"
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/solver_candidate.h"
 #include "storage/miopen/database.h"
@@ -320,6 +321,29 @@ TEST_F(MeasuredExportTest, WhatWasImportedComesOutWithItsOwnWorkspaceAndKernel) 
               ::testing::UnorderedElementsAre(
                   imported.back(), *RowFor("other.s.o", "-x", std::string(7000, 'b') + "c")));
   for (const KernelRow& row : exported) EXPECT_TRUE(CodeOf(row).ok());
+}
+
+TEST_F(MeasuredExportTest, AnImportedLineThatHasLostSomethingIsNotWritten) {
+  const auto imports = ImportsIn(database_);
+  const std::pair<std::string_view, std::string> damaged[] = {
+      {kFindDbKind, std::string(kKey) + "=GemmFwdRest:0.9,0,miopenConvolutionFwdAlgoGEMM;ConvA"},
+      {kPerfDbKind,
+       "2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF=ConvAsm3x3U:7;ConvOcl:"}};
+  for (const auto& [kind, text] : damaged) {
+    const auto id =
+        imports->Begin({0, std::string(kind), "gfx906_60", "a", {}, "me@here", 1, 0, 0});
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_EQ(imports->Append(*id, std::vector{ImportedLine{{}, 5, text}}), Status::Ok());
+    ASSERT_EQ(imports->Finish(*id), Status::Ok());
+  }
+  for (const std::string& what : {"--find-db -o " + FileNamed("gfx906_60.HIP.fdb.txt"),
+                                  "--perf-db -o " + FileNamed("gfx906_60.db.txt")}) {
+    const Status status = Run("miopen export --target gfx906_60 " + what).status();
+
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_THAT(status.message(), HasSubstr("Line 5 of imported file"));
+    EXPECT_FALSE(std::filesystem::exists(what.substr(what.rfind(' ') + 1)));
+  }
 }
 
 TEST_F(MeasuredExportTest, WhatWasScreenedStandsBehindTheFinalsOrIsCounted) {

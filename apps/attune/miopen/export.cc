@@ -128,11 +128,19 @@ Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view
                                             : "Targets that have one: " + known + "."));
 }
 
+// kDataLoss if the line is not all of a record: what is left of it would be written as if it were.
+Status CheckWhole(const ImportedFile& file, const ImportedLine& line) {
+  return file.kind == kFindDbKind ? FindRecordOf(file, line).status()
+                                  : PerfRecordOf(file, line).status();
+}
+
 // The records of all of `files` as text: of a key that several have, the newest file's.
 Result<std::string> NewestRecords(ImportStore& imports, const std::vector<ImportedFile>& files) {
   std::map<std::string, std::string> records;
   for (const ImportedFile& file : files) {
     ATTUNE_RETURN_IF_ERROR(imports.Visit(file.id, [&](const ImportedLine& line) {
+      const Status whole = CheckWhole(file, line);
+      if (!whole.ok()) return whole;
       records.insert_or_assign(line.text.substr(0, line.text.find('=')), line.text);
       return Status::Ok();
     }));
