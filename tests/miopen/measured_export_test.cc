@@ -334,7 +334,7 @@ TEST_F(MeasuredExportTest, AnImportedLineThatHasLostSomethingIsNotWritten) {
         imports->Begin({0, std::string(kind), "gfx906_60", "a", {}, "me@here", 1, 0, 0});
     ASSERT_TRUE(id.ok()) << id.status().message();
     ASSERT_EQ(imports->Append(*id, std::vector{ImportedLine{{}, 5, text}}), Status::Ok());
-    ASSERT_EQ(imports->Finish(*id), Status::Ok());
+    ASSERT_EQ(imports->Finish(*id).status(), Status::Ok());
   }
   for (const std::string& what : {"--find-db -o " + FileNamed("gfx906_60.HIP.fdb.txt"),
                                   "--perf-db -o " + FileNamed("gfx906_60.db.txt")}) {
