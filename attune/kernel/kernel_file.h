@@ -69,6 +69,7 @@ struct KernelFile {
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
   std::vector<Expression> constraints;
+  std::optional<Expression> cost;  // What a config is estimated to take, in whatever unit.
   std::vector<NamedExpression> definitions;  // Preprocessor names, in order.
   std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
   std::optional<Expression> workspace_bytes;

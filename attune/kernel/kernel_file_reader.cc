@@ -306,10 +306,11 @@ Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields
 }
 
 Status ReadHead(const JsonPlace& root, KernelFile& file) {
-  ATTUNE_RETURN_IF_ERROR(root.CheckObject(
-      {"attune_kernel_file", "name", "version", "description", "operator", "sources", "sizes",
-       "parameters", "launches"},
-      {"language", "applies", "constraints", "definitions", "variables", "workspace_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(
+      root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
+                        "sources", "sizes", "parameters", "launches"},
+                       {"language", "applies", "constraints", "cost", "definitions", "variables",
+                        "workspace_bytes"}));
   const JsonPlace format = root.Member("attune_kernel_file");
   ATTUNE_ASSIGN_OR_RETURN(const int64_t format_version, format.Integer(1, kMaxVersion));
   if (format_version > KernelFile::kFormatVersion) {
@@ -318,6 +319,7 @@ Status ReadHead(const JsonPlace& root, KernelFile& file) {
   }
   file.format_version = static_cast<int>(format_version);
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "language", file));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "cost", file));
   if (root.Has("language")) ATTUNE_RETURN_IF_ERROR(ReadLanguages(root.Member("language"), file));
   if (!Offers(file, file.language)) {
     return Unsupported(
@@ -347,10 +349,13 @@ Status ReadExpressionLists(const JsonPlace& root, KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(read("constraints", file.constraints));
   ATTUNE_RETURN_IF_ERROR(read_named("definitions", file.definitions));
   ATTUNE_RETURN_IF_ERROR(read_named("variables", file.variables));
-  if (root.Has("workspace_bytes")) {
-    ATTUNE_ASSIGN_OR_RETURN(Expression bytes, root.Member("workspace_bytes").ParsedExpression());
-    file.workspace_bytes = std::move(bytes);
-  }
+  const auto read_one = [&](std::string_view key, std::optional<Expression>& into) -> Status {
+    if (!root.Has(key)) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(into, root.Member(key).ParsedExpression());
+    return Status::Ok();
+  };
+  ATTUNE_RETURN_IF_ERROR(read_one("workspace_bytes", file.workspace_bytes));
+  ATTUNE_RETURN_IF_ERROR(read_one("cost", file.cost));
   return Status::Ok();
 }
 

@@ -46,6 +46,9 @@ class ScopeChecker {
     }
     // Constraints are part of the space, which knows no definitions.
     ATTUNE_RETURN_IF_ERROR(CheckList("constraints", file_.constraints, Union(all_, limits_)));
+    if (file_.cost) {
+      ATTUNE_RETURN_IF_ERROR(CheckOne("/cost", *file_.cost, Union(all_, limits_)));
+    }
     ATTUNE_RETURN_IF_ERROR(CheckDefinitions());
     ATTUNE_RETURN_IF_ERROR(CheckVariables());
     if (file_.workspace_bytes) {

@@ -20,6 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
@@ -131,6 +132,13 @@ const Mistake kMistakes[] = {
      "/launches/0/arguments/2", "exactly one"},
     {"alpha as int", [](Json& f) { f["launches"][0]["arguments"][2]["int"] = "alpha"; },
      "/launches/0/arguments/2", "alpha"},
+    {"cost of a definition",
+     [](Json& f) {
+       f["attune_kernel_file"] = 2;
+       f["cost"] = "HALF";
+     },
+     "/cost", "HALF"},
+    {"cost in version 1", [](Json& f) { f["cost"] = "WG"; }, "/cost", "version 2"},
     {"workspace", [](Json& f) { f.erase("workspace_bytes"); }, "/launches/0/arguments/1",
      "no workspace"},
     {"no launches", [](Json& f) { f["launches"] = Json::array(); }, "/launches", "0 elements"},
@@ -378,6 +386,48 @@ TEST(KernelFileTest, EveryTruncatedOrDamagedByteIsReportedOrLeavesAReadableFile)
     EXPECT_THAT(file.status().message(), AnyOf(StartsWith("/"), StartsWith("(the whole file): "),
                                                MatchesRegex("line [0-9]+, column .*")));
   }
+}
+
+std::vector<std::string> WorkGroupsOf(const ConfigSpace& space) {
+  std::vector<std::string> sizes;
+  for (uint64_t i = 0; i < space.size(); ++i)
+    sizes.push_back(std::to_string(std::get<int64_t>(space.At(i).at("WG"))));
+  return sizes;
+}
+
+TEST(KernelFileTest, ConfigsAreSortedByTheirCostForTheProblem) {
+  Json json = SmallFile();
+  json["attune_kernel_file"] = 2;
+  json["parameters"].erase(1);
+  json["cost"] = "abs(m - WG)";
+  const auto file = ReadForOpenCl(json.dump());
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const Config limits = {{"max_work_group_size", int64_t{256}},
+                         {"local_memory_bytes", int64_t{32768}},
+                         {"language", "opencl"}};
+
+  const auto sorted = MakeSortedSpace(*file, PackedGemm(60, 5, 7), limits);
+  const auto unsorted = MakeSpace(*file, PackedGemm(60, 5, 7), limits);
+
+  ASSERT_TRUE(sorted.ok()) << sorted.status().ToString();
+  EXPECT_THAT(WorkGroupsOf(*sorted), ElementsAre("8", "64", "16"));
+  EXPECT_THAT(WorkGroupsOf(*unsorted), ElementsAre("8", "16", "64"));
+  EXPECT_EQ(sorted->guesses(), 3u);
+}
+
+TEST(KernelFileTest, ACostThatHasNoValueIsTold) {
+  Json json = SmallFile();
+  json["attune_kernel_file"] = 2;
+  json["cost"] = "WG / (n - 5)";
+  const auto file = ReadForOpenCl(json.dump());
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const Config limits = {{"max_work_group_size", int64_t{256}},
+                         {"local_memory_bytes", int64_t{32768}}};
+
+  const auto sorted = MakeSortedSpace(*file, PackedGemm(60, 5, 7), limits);
+
+  EXPECT_EQ(sorted.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(sorted.status().message(), HasSubstr("'WG / (n - 5)' has no value"));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ bool SameProgramAndPlan(const KernelFile& a, const KernelFile& b) {
 }
 
 bool SameOffer(const KernelFile& a, const KernelFile& b) {
-  return Same(a.applies, b.applies) && Same(a.constraints, b.constraints) &&
+  return Same(a.applies, b.applies) && Same(a.constraints, b.constraints) && Same(a.cost, b.cost) &&
          a.parameters == b.parameters;
 }
 

@@ -25,10 +25,10 @@ enum class MutantKind {
   // Differs in name, version or description alone. They say what the kernel is called; nothing that
   // is compiled, launched or bound is made from them.
   kRelabelled,
-  // Differs, but for labels, in `applies`, values of parameters and `constraints` alone, and takes
-  // no
-  // problem and no config that the intact file does not: fewer of them, or another first one, which
-  // is the default. Program and plan of a config are made from other fields, so each is the same.
+  // Differs, but for labels, in `applies`, values of parameters, `constraints` and `cost` alone,
+  // and takes no problem and no config that the intact file does not: fewer of them, or in another
+  // order, of which the first is the default. Program and plan of a config are made from other
+  // fields, so each is the same.
   // (The warm-up of a PoCL program depends on both, and changes when it is compiled, not what.)
   kOffersLess,
   // As kOffersLess, but a rule is another one: nothing new was found for any problem of

@@ -57,6 +57,7 @@ const KindCase kCases[] = {
      MutantKind::kOffersNoMore},
     {"a stricter limit of a size", [](Json& f) { f["applies"][6] = "batch_count < 9"; },
      MutantKind::kOffersNoMore},
+    {"another order", [](Json& f) { f["cost"] = "WG_U"; }, MutantKind::kOffersLess},
     {"blanks", [](Json& f) { f["launches"][0]["groups"][1] = "ceil_div(n,WG_V*REG_V)"; },
      MutantKind::kSameEffect},
     {"order of definitions", [](Json& f) { std::swap(f["definitions"][0], f["definitions"][1]); },

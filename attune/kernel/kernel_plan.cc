@@ -269,6 +269,19 @@ Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
   return ConfigSpace::Create(file.parameters, std::move(constraints), std::move(constants));
 }
 
+Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,
+                                    const Config& device_limits) {
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, MakeSpace(file, problem, device_limits));
+  if (!file.cost || space.size() > ConfigSpace::kMaxSortedConfigs) return space;
+  Scope scope(FieldsOf(problem));
+  scope.Add(device_limits);
+  return space.SortedBy([&](const Config& config) {
+    scope.Add(config);
+    constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+    return scope.EvaluateInteger(*file.cost, -kAny, kAny);
+  });
+}
+
 SolverTraits TraitsOf(const KernelFile& file) {
   SolverTraits traits;
   traits.description = file.description;

@@ -71,6 +71,11 @@ Status CheckConstraints(const KernelFile& file, const Problem& problem, const Co
 Result<ConfigSpace> MakeSpace(const KernelFile& file, const Problem& problem,
                               const Config& device_limits);
 
+// The same, by ascending cost behind the default where the file tells one. Costs an evaluation for
+// each config, which whoever wants the default alone need not pay.
+Result<ConfigSpace> MakeSortedSpace(const KernelFile& file, const Problem& problem,
+                                    const Config& device_limits);
+
 // What every solver made from `file` is; `dynamic` follows from its sizes.
 SolverTraits TraitsOf(const KernelFile& file);
 

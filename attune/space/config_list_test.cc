@@ -86,5 +86,48 @@ TEST(ListedSpaceTest, ErrorsNameTheConfig) {
   EXPECT_EQ(ErrorOf(Parsed({"", ""})), "Config '' is listed twice.");
 }
 
+int64_t IdTimesTile(const Config& config) {
+  return std::get<int64_t>(config.at("id")) * std::get<int64_t>(config.at("tile"));
+}
+
+TEST(SortedSpaceTest, TheCheapestComeBehindTheDefault) {
+  const auto space = ConfigSpace::FromConfigs(kListed);
+  ASSERT_TRUE(space.ok());
+  EXPECT_EQ(space->guesses(), 1u);
+
+  const auto sorted = space->SortedBy([](const Config& config) { return IdTimesTile(config); });
+
+  ASSERT_TRUE(sorted.ok()) << sorted.status().message();
+  EXPECT_EQ(sorted->guesses(), kListed.size());
+  const std::vector<Config> expected = {kListed[0], kListed[1], kListed[3], kListed[2], kListed[4]};
+  for (uint64_t index = 0; index < sorted->size(); ++index) {
+    EXPECT_EQ(sorted->At(index), expected[index]);
+    EXPECT_EQ(sorted->IndexOf(expected[index]), index);
+  }
+  std::vector<uint64_t> neighbours = sorted->Neighbours(0, true);
+  std::sort(neighbours.begin(), neighbours.end());
+  EXPECT_EQ(neighbours, (std::vector<uint64_t>{2, 3, 4}));
+}
+
+TEST(SortedSpaceTest, EqualOnesKeepTheirOrder) {
+  const auto made = ConfigSpace::Create({{"x", {int64_t{3}, int64_t{1}, int64_t{2}}}}, {});
+  ASSERT_TRUE(made.ok());
+
+  const auto sorted = made->SortedBy([](const Config&) { return int64_t{0}; });
+
+  ASSERT_TRUE(sorted.ok());
+  for (uint64_t index = 0; index < 3; ++index) EXPECT_EQ(sorted->At(index), made->At(index));
+}
+
+TEST(SortedSpaceTest, WhatCannotBeEstimatedFails) {
+  const auto space = ConfigSpace::FromConfigs(kListed);
+  ASSERT_TRUE(space.ok());
+
+  const auto sorted = space->SortedBy(
+      [](const Config&) -> Result<int64_t> { return InvalidArgument("No estimate."); });
+
+  EXPECT_EQ(sorted.status().message(), "No estimate.");
+}
+
 }  // namespace
 }  // namespace attune

@@ -55,6 +55,15 @@ struct ConfigSpace::Impl {
   // each index in depth-first order, and the inverse. Empty otherwise.
   std::vector<uint64_t> place_of_index;
   std::vector<uint64_t> index_of_place;
+  bool is_sorted = false;  // By what configs are estimated to take.
+
+  void SetPlaces(std::vector<uint64_t> places_of_indices) {
+    place_of_index = std::move(places_of_indices);
+    index_of_place.resize(place_of_index.size());
+    for (uint64_t index = 0; index < place_of_index.size(); ++index) {
+      index_of_place[place_of_index[index]] = index;
+    }
+  }
 
   uint64_t PlaceOf(uint64_t index) const {
     return place_of_index.empty() ? index : place_of_index[index];
@@ -208,13 +217,32 @@ Result<ConfigSpace> ConfigSpace::FromConfigs(const std::vector<Config>& configs)
   impl->size = configs.size();
   if (!listed.component.parameters.empty()) impl->components.push_back(std::move(listed.component));
   impl->places = PlacesOf(impl->parameters, impl->components);
-  impl->place_of_index = std::move(listed.place_of_config);
-  impl->index_of_place.resize(impl->place_of_index.size());
-  for (uint64_t index = 0; index < impl->place_of_index.size(); ++index) {
-    impl->index_of_place[impl->place_of_index[index]] = index;
-  }
+  impl->SetPlaces(std::move(listed.place_of_config));
   return ConfigSpace(std::move(impl));
 }
+
+Result<ConfigSpace> ConfigSpace::SortedBy(
+    const std::function<Result<int64_t>(const Config&)>& cost) const {
+  if (size() > kMaxSortedConfigs) {
+    return ResourceExhausted(fmt::format("A space of {} configs was to be sorted; {} can be.",
+                                         size(), kMaxSortedConfigs));
+  }
+  std::vector<std::pair<int64_t, uint64_t>> order;  // Cost, and place.
+  for (uint64_t index = 0; index < size(); ++index) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t estimate, cost(At(index)));
+    order.emplace_back(estimate, impl_->PlaceOf(index));
+  }
+  std::stable_sort(order.begin() + 1, order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<uint64_t> places;
+  for (const auto& [estimate, place] : order) places.push_back(place);
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->SetPlaces(std::move(places));
+  impl->is_sorted = true;
+  return ConfigSpace(std::move(impl));
+}
+
+uint64_t ConfigSpace::guesses() const { return impl_->is_sorted ? size() : 1; }
 
 const std::vector<Parameter>& ConfigSpace::parameters() const { return impl_->parameters; }
 

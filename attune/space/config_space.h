@@ -46,9 +46,19 @@ class ConfigSpace {
                                     std::vector<Constraint> constraints, Config constants = {});
 
   // Exactly these configs, each at its position in the list: what a library enumerated. Neighbours
-  // differ in one parameter, whose values are adjacent in ascending order. kInvalidArgument if there
-  // is none, one repeats another, or one has other parameters than the first.
+  // differ in one parameter, whose values are adjacent in ascending order. kInvalidArgument if
+  // there is none, one repeats another, or one has other parameters than the first.
   static Result<ConfigSpace> FromConfigs(const std::vector<Config>& configs);
+
+  // The same configs by ascending `cost`, what somebody estimates that each takes, behind the
+  // first, which stays; equal ones in the order that they have. Neighbours stay what they are.
+  // Fails as `cost` does; kResourceExhausted above kMaxSortedConfigs.
+  Result<ConfigSpace> SortedBy(const std::function<Result<int64_t>(const Config&)>& cost) const;
+  static constexpr uint64_t kMaxSortedConfigs = 1 << 16;
+
+  // So many of the first configs are worth trying before others: all of a sorted space, and of
+  // others the first.
+  uint64_t guesses() const;
 
   const std::vector<Parameter>& parameters() const;
   // Number of valid configs.

@@ -38,7 +38,8 @@ Result<CandidateSource> CandidateSource::Create(const Problem& problem, const Ta
                                    space.error().message()));
       continue;
     }
-    ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(*space), 1));
+    const uint64_t head = std::min(kGuesses, space->guesses());
+    ATTUNE_RETURN_IF_ERROR(source.AddArm(solver->id(), std::move(*space), head));
   }
   return source;
 }

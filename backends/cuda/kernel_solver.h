@@ -22,6 +22,7 @@ class KernelSolver final : public Solver, public FitChecker {
   const SolverTraits& traits() const override { return traits_; }
   Status IsApplicable(const Problem& problem, const Target& target) const override;
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;
+  Result<Config> DefaultConfig(const Problem& problem, const Target& target) const override;
   Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
                              const Target& target) const override;
   Result<Artifact> Build(const BuildRecipe& recipe) const override;

@@ -35,7 +35,13 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
 
 Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
-  return kernel::MakeSpace(file_, problem, limits);
+  return kernel::MakeSortedSpace(file_, problem, limits);
+}
+
+Result<Config> KernelSolver::DefaultConfig(const Problem& problem, const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, kernel::MakeSpace(file_, problem, limits));
+  return space.At(0);
 }
 
 Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& config,

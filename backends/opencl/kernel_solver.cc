@@ -32,7 +32,14 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
 Result<ConfigSpace> KernelSolver::Space(const Problem& problem, const Target& target) const {
   ATTUNE_ASSIGN_OR_RETURN(const Config limits,
                           kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
-  return kernel::MakeSpace(file_, problem, limits);
+  return kernel::MakeSortedSpace(file_, problem, limits);
+}
+
+Result<Config> KernelSolver::DefaultConfig(const Problem& problem, const Target& target) const {
+  ATTUNE_ASSIGN_OR_RETURN(const Config limits,
+                          kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, kernel::MakeSpace(file_, problem, limits));
+  return space.At(0);
 }
 
 std::string KernelSolver::WarmUpPlan(const Problem& problem, const Config& config,
