@@ -1,7 +1,7 @@
 // How tiles of A and B come into shared memory: as the aligned 16-byte words in which their lines lie, copied without a
 // detour through registers, several tiles ahead. A column may begin anywhere, so a line begins somewhere in its first
-// word, and has one word more than its length. Before a tile is multiplied its lines are moved to the begin of their
-// first words.
+// word, and has one word more than its length. Whoever reads elements shifts them together
+// (gemm_fragments.cu).
 
 __device__ __forceinline__ void copy_word(char* to, const char* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -25,52 +25,33 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" : : "n"(tiles) : "memory");
 }
 
-// Moves `count` words by 4 * `quarters` bytes and `bits` more: `raw` has one word more.
-template <int count, int quarters>
-__device__ __forceinline__ void shift_words(const uint4* raw, unsigned bits, uint4* words) {
-  unsigned part[4 * count + 5];
-#pragma unroll
-  for (int i = 0; i <= count; ++i) {
-    part[4 * i] = raw[i].x;
-    part[4 * i + 1] = raw[i].y;
-    part[4 * i + 2] = raw[i].z;
-    part[4 * i + 3] = raw[i].w;
-  }
-  part[4 * count + 4] = 0;  // Shifted in nowhere: a shift is less than a word.
-#pragma unroll
-  for (int i = 0; i < 4 * count; ++i) part[i] = __funnelshift_r(part[i + quarters], part[i + quarters + 1], bits);
-#pragma unroll
-  for (int i = 0; i < count; ++i) words[i] = make_uint4(part[4 * i], part[4 * i + 1], part[4 * i + 2], part[4 * i + 3]);
-}
-
 // Tiles of one operand, one after the other along the depth: `lines` of what is contiguous in memory, `length` elements
-// each, which lie along the depth or across it. In shared memory a line is followed by one word more, and eight lines by
-// another one: so neighbouring lines, and every eighth line, begin in different banks.
-// REQUIRES: THREADS is at least `lines`, and THREADS / 32 divides eight; the threads copy eight lines or a multiple of
-// them at once; a step of eight lines, or of TILE_K along the depth, is a multiple of 16 bytes.
+// each, which lie along the depth or across it. In shared memory a line is followed by one word more, and eight lines
+// by another one, or by two, so that lines which are read together begin in different banks. The first COPIERS threads
+// of a block copy. REQUIRES: they are at least `lines`, and copy eight lines or a multiple of them at once; a step of
+// eight lines, or of TILE_K along the depth, is a multiple of 16 bytes.
 template <int lines, int length, bool along_depth>
 struct Feed {
   static constexpr int kWords = length * ELEMENT_BYTES / 16;
-  static constexpr int kBytes = (lines * (kWords + 1) + lines / 8) * 16;
-  static constexpr int kLinesAtOnce = THREADS / kWords;
+  static constexpr int kGapWords = ELEMENT_BYTES == 2 ? 1 : 2;
+  static constexpr int kBytes = (lines * (kWords + 1) + lines / 8 * kGapWords) * 16;
+  static constexpr int kLinesAtOnce = COPIERS / kWords;
 
   const char* from;  // The next word that this thread copies, and, behind a line, the next one there.
   const char* from_behind;
   long long step;
   long long tile_bytes;
-  int outer_left;  // Rows of A or columns of B from the first of the tile to the last of the matrix.
-  int shift;       // Of this thread's lines.
-  int shift_behind;  // Of the line behind which it copies a word; 0 if there is none.
-  unsigned warp_shift;  // Of the first lines that this warp moves; it is `line_shift` more for the next ones.
+  int outer_left;        // Rows of A or columns of B from the first of the tile to the last of the matrix.
+  int shift;             // Of this thread's lines.
+  int shift_behind;      // Of the line behind which it copies a word; 0 if there is none.
+  unsigned first_shift;  // Of the first line of a tile; it is `line_shift` more for each one behind it.
   unsigned line_shift;
-  int lane_offset;  // Of the first words that this lane moves.
 
-  static __device__ __forceinline__ int offset_of(int line) { return (line * (kWords + 1) + line / 8) * 16; }
-
-  // Where element `at` of a line lies in a tile that is straight.
-  static __device__ __forceinline__ const ELEMENT* place_of(const char* tile, int line, int at) {
-    return (const ELEMENT*)(tile + offset_of(line)) + at;
+  static __device__ __forceinline__ constexpr int offset_of(int line) {
+    return (line * (kWords + 1) + line / 8 * kGapWords) * 16;
   }
+  // Bytes between the begin of a line's first word and its first element.
+  __device__ __forceinline__ unsigned shift_of_line(int line) const { return (first_shift + line * line_shift) & 15; }
 
   // Begins to copy the next tile, of which `depth_left` elements of the depth exist.
   __device__ __forceinline__ void copy(int depth_left, char* tile) {
@@ -89,7 +70,7 @@ struct Feed {
     const char* next = from;
 #pragma unroll
     for (int i = 0; i < lines; i += kLinesAtOnce) {
-      if (lines % kLinesAtOnce == 0 || line < lines) copy_whole_word(to + offset_of(i), next);
+      if (lines % kLinesAtOnce == 0 || line + i < lines) copy_whole_word(to + offset_of(i), next);
       next += step;
     }
     if (shift_behind > 0) copy_word(tile + offset_of(threadIdx.x) + 16 * kWords, from_behind, shift_behind);
@@ -106,60 +87,13 @@ struct Feed {
     const char* next = from;
 #pragma unroll
     for (int i = 0; i < lines; i += kLinesAtOnce) {
-      if (lines % kLinesAtOnce == 0 || line < lines) copy_word(to + offset_of(i), next, line + i < across_left ? bytes : 0);
+      if (lines % kLinesAtOnce == 0 || line + i < lines)
+        copy_word(to + offset_of(i), next, line + i < across_left ? bytes : 0);
       next += step;
     }
     if (shift_behind > 0) {
       const int behind = max(0, shift_behind + line_bytes - 16 * kWords);
       copy_word(tile + offset_of(threadIdx.x) + 16 * kWords, from_behind, threadIdx.x < across_left ? behind : 0);
-    }
-  }
-
-  // Moves the lines of a tile that is there to where their first words begin. Every eighth line is moved alike, and is one
-  // warp's, so that no word is read after another one has been written there. Lanes that the memory serves together read
-  // runs of words of a line, and lines, that are in different banks.
-  static constexpr int kEven = lines * kWords / 256;  // A word for every lane, and more.
-  static constexpr int kMost = kWords < 4 ? kWords : 4;
-  static constexpr int kRun = kEven < 1 ? 1 : kEven < kMost ? kEven : kMost;
-  static constexpr int kRuns = kWords / kRun;
-  static constexpr int kLines = 32 / kRuns;  // Every eighth, of a warp at once.
-  static constexpr int kNearRuns = 8 / kRun < kRuns ? 8 / kRun : kRuns;
-  static constexpr int kNearLines = 8 / kNearRuns < kLines ? 8 / kNearRuns : kLines;
-
-  static __device__ __forceinline__ int line_of_lane() {
-    const int lane = threadIdx.x % 32;
-    return 8 * (lane / kNearRuns % kNearLines + lane / (kNearRuns * kNearLines) / (kRuns / kNearRuns) * kNearLines);
-  }
-  static __device__ __forceinline__ int run_of_lane() {
-    const int lane = threadIdx.x % 32;
-    return lane % kNearRuns + lane / (kNearRuns * kNearLines) % (kRuns / kNearRuns) * kNearRuns;
-  }
-
-  __device__ __forceinline__ void straighten(char* tile) const {
-#pragma unroll
-    for (int i = 0; i < (lines / 8 + kLines - 1) / kLines * 8; i += THREADS / 32) {
-      const unsigned amount = (warp_shift + i % 8 * line_shift) & 15;
-      if (amount == 0) continue;
-      uint4* const place = (uint4*)(tile + lane_offset + i % 8 * (kWords + 1) * 16 + offset_of(i / 8 * 8 * kLines));
-      uint4 raw[kRun + 1] = {};
-      uint4 words[kRun];
-      const bool exists = kLines <= lines / 8 || line_of_lane() < lines;
-      if (exists) {
-#pragma unroll
-        for (int j = 0; j <= kRun; ++j) raw[j] = place[j];
-      }
-      const unsigned bits = amount % 4 * 8;
-      switch (amount / 4) {
-        case 0: shift_words<kRun, 0>(raw, bits, words); break;
-        case 1: shift_words<kRun, 1>(raw, bits, words); break;
-        case 2: shift_words<kRun, 2>(raw, bits, words); break;
-        default: shift_words<kRun, 3>(raw, bits, words); break;
-      }
-      __syncwarp();
-      if (exists) {
-#pragma unroll
-        for (int j = 0; j < kRun; ++j) place[j] = words[j];
-      }
     }
   }
 };
@@ -182,10 +116,7 @@ __device__ __forceinline__ Feed<lines, length, along_depth> feed_of(const ELEMEN
   feed.step = Made::kLinesAtOnce * line_bytes;
   feed.tile_bytes = TILE_K * (along_depth ? ELEMENT_BYTES : line_bytes);
   feed.outer_left = outer_extent - outer;
+  feed.first_shift = shift_of(begin);
   feed.line_shift = (unsigned)line_bytes & 15;
-  // Of a warp, and known to be.
-  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-  feed.warp_shift = shift_of(begin) + warp * feed.line_shift;
-  feed.lane_offset = Made::offset_of(warp + Made::line_of_lane()) + Made::run_of_lane() * Made::kRun * 16;
   return feed;
 }

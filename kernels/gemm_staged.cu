@@ -1,14 +1,19 @@
 // How the sums of a block leave it: they are laid out in shared memory as C is, so that neighbouring threads write
-// neighbouring elements. Where SPLIT_K blocks that share a tile of C are a cluster (CLUSTER), each of them reads the others' sums
-// from there and writes its part of the columns.
+// neighbouring elements. Where SPLIT_K blocks that share a tile of C are a cluster (CLUSTER), each of them reads the
+// others' sums from there and writes its part of the columns.
 
 #if CLUSTER
 #define RANKS SPLIT_K
 #else
 #define RANKS 1
 #endif
-// Elements between columns: threads of a warp that hold a part of a product write different banks.
-#define STAGED_PITCH (TILE_M + 4)
+// Eight rows of a column are followed by a gap, and columns begin where threads that hold parts of a product write
+// different banks.
+#define STAGED_ROWS (TILE_M + TILE_M / 8)
+#define STAGED_PITCH (STAGED_ROWS + (20 - STAGED_ROWS % 16) % 16)
+#define STAGED_BYTES (4 * TILE_N * STAGED_PITCH)
+
+__device__ __forceinline__ int staged_at(unsigned row, int column) { return column * STAGED_PITCH + row + row / 8; }
 
 __device__ __forceinline__ void await_cluster() {
 #if CLUSTER
@@ -35,8 +40,8 @@ __device__ __forceinline__ void gather_sums(float* staged) {
 #if CLUSTER
   await_cluster();
   for (int column = first_own_column(); column < TILE_N; column += OWN_COLUMNS_STEP) {
-    for (int row = threadIdx.x % 32 * 4; row < TILE_M; row += 128) {
-      float4* const place = (float4*)(staged + column * STAGED_PITCH + row);
+    for (int at = threadIdx.x % 32 * 4; at < STAGED_ROWS; at += 128) {
+      float4* const place = (float4*)(staged + column * STAGED_PITCH + at);
       const unsigned own = (unsigned)__cvta_generic_to_shared(place);
       float4 part[RANKS];
 #pragma unroll
@@ -74,7 +79,7 @@ __device__ __forceinline__ void write_tile(const Results& results, const float* 
   for (int at = first_own_column(); at < columns; at += OWN_COLUMNS_STEP) {
 #pragma unroll
     for (int i = lane; i < TILE_M; i += 32) {
-      if (row + i < m) put(results, row + i, column + at, staged[at * STAGED_PITCH + i]);
+      if (row + i < m) put(results, row + i, column + at, staged[staged_at(i, at)]);
     }
   }
 }

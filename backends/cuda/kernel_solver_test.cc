@@ -49,8 +49,9 @@ TEST_F(KernelBuildingTest, EveryFamilyOfTheOpenClKernelsIsOfferedOnCuda) {
         "cuda.conv-im2col-gemm-backward-data", "cuda.conv-im2col-gemm-backward-weights",
         "cuda.conv-implicit-gemm", "cuda.conv-implicit-gemm-backward-data",
         "cuda.conv-implicit-gemm-backward-weights", "cuda.conv-implicit-gemm-static",
-        "cuda.gemm-tensor", "cuda.gemm-few-columns", "cuda.gemm-few-rows", "cuda.conv-window",
-        "cuda.conv-window-filter", "cuda.conv-tensor", "cuda.conv-tensor-weights"}) {
+        "cuda.gemm-tensor", "cuda.gemm-group", "cuda.gemm-few-columns", "cuda.gemm-few-rows",
+        "cuda.conv-window", "cuda.conv-window-filter", "cuda.conv-tensor",
+        "cuda.conv-tensor-weights"}) {
     EXPECT_THAT(names, Contains(name));
   }
 }

@@ -109,6 +109,14 @@ Nvrtc::Nvrtc() {
   }
 }
 
+namespace {
+
+// With the instructions that this architecture has alone (wgmma): what runs on Hopper runs nowhere
+// else in either case.
+std::string CompilerArch(const std::string& arch) { return arch == "sm_90" ? "sm_90a" : arch; }
+
+}  // namespace
+
 Result<BuildRecipe> MakeRecipe(const Nvrtc& nvrtc, std::string source, std::string options,
                                const std::string& arch) {
   if (!nvrtc.available()) return Unavailable(nvrtc.report.missing);
@@ -124,7 +132,8 @@ Result<Artifact> BuildCubin(const Nvrtc& nvrtc, const BuildRecipe& recipe) {
   if (!nvrtc.available()) return Unavailable(nvrtc.report.missing);
   Program program(nvrtc);
   ATTUNE_RETURN_IF_ERROR(program.Create(recipe.source));
-  std::vector<std::string> options = {"--gpu-architecture=" + recipe.target, "--std=c++17"};
+  std::vector<std::string> options = {"--gpu-architecture=" + CompilerArch(recipe.target),
+                                      "--std=c++17"};
   for (std::string& option : Words(recipe.options)) options.push_back(std::move(option));
   ATTUNE_RETURN_IF_ERROR(program.Compile(options));
   ATTUNE_ASSIGN_OR_RETURN(std::string bytes, program.Cubin());
