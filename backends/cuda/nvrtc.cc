@@ -109,13 +109,8 @@ Nvrtc::Nvrtc() {
   }
 }
 
-namespace {
-
-// With the instructions that this architecture has alone (wgmma): what runs on Hopper runs nowhere
-// else in either case.
+// What runs on Hopper runs nowhere else in either case.
 std::string CompilerArch(const std::string& arch) { return arch == "sm_90" ? "sm_90a" : arch; }
-
-}  // namespace
 
 Result<BuildRecipe> MakeRecipe(const Nvrtc& nvrtc, std::string source, std::string options,
                                const std::string& arch) {

@@ -34,6 +34,10 @@ struct Nvrtc {
   bool available() const { return report.available; }
 };
 
+// What the compiler is told of `arch`: "sm_90a" for "sm_90", so that there are the instructions
+// which that architecture has alone (wgmma).
+std::string CompilerArch(const std::string& arch);
+
 // The recipe of `source` for `arch` ("sm_90"), with further options such as "-DN=4", separated by
 // single spaces. kUnavailable without a compiler: its version is part of the recipe.
 Result<BuildRecipe> MakeRecipe(const Nvrtc& nvrtc, std::string source, std::string options,
