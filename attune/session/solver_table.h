@@ -19,7 +19,7 @@ struct SolverEntry {
   SolverId solver;
   std::string operator_name;  // "gemm"
   bool dynamic = false;       // One build serves every size.
-  bool tunable = false;       // Has more than one config for the first problem that it applies to.
+  bool tunable = false;       // Has more than one config for some problem that was asked about.
   bool compiles = false;
   // Fields "library.*" of the environment that are of code which it runs, or UnknownCode().
   Environment code;

@@ -93,6 +93,17 @@ def what_failed_before_is_told(attune):
     program.check((mended["done"], mended["failed_before"], mended["left"]) == (1, 0, 0), mended)
 
 
+def what_needs_the_device_is_left(attune):
+    """Of every step, only what compiles can be done here, and the rest is no less to be done."""
+    for words in ((), ("--stale",)):
+        told = attune.json("tune", *SESSION, *words, *DB, status=3)
+        program.check((told["done"], told["failed"], told["left"]) == (0, 0, 1), told)
+        program.check("measured on the device of the session" in told["stopped_because"], told)
+    attune.run("tune", *SESSION, *STEP, *DB)
+    _, err = attune.run("tune", *SESSION, "--step", "perf:measure", *DB, status=1)
+    program.check("has to be measured on it" in err, err)
+
+
 def test(attune):
     plugins = pathlib.Path(attune.environment["ATTUNE_PLUGIN_PATH"])
     if not (plugins / "attune_hip.so").exists():
@@ -105,6 +116,7 @@ def test(attune):
                "perf:compile,perf:measure", *DB)
     no_compiler_outlives_its_run(attune)
     what_failed_before_is_told(attune)
+    what_needs_the_device_is_left(attune)
 
 
 program.main(test)

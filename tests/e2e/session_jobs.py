@@ -215,8 +215,44 @@ def a_device_that_does_not_answer_keeps_no_job(attune):
     program.check((done["done"], done["failed"], done["left"]) == (2, 0, 0), done)
 
 
+def what_is_tunable_does_not_depend_on_the_order(attune):
+    """A solver of which one config is left for a tiny problem has several for others."""
+    texts = ["gemm@1{m=1,n=1,k=1}\n", "gemm@1{m=512,n=512,k=512}\n"]
+    found = []
+    for name, order in (("tiny", texts), ("large", texts[::-1])):
+        (attune.folder / f"{name}.txt").write_text("".join(order))
+        attune.run("session", "new", name, "--device", "cpu", *DB)
+        attune.run("import", f"{name}.txt", "--tag", name, "--session", name, *DB)
+        attune.run("jobs", "load", "--session", name, "--steps", "perf:measure", "--tunable-only", *DB)
+        found.append({(job["problem"], job["solver"]) for job in jobs(attune, name)})
+    program.check(found[0] == found[1] and found[0], found)
+
+
+def the_living_do_what_a_killed_run_had(attune):
+    attune.run("session", "new", "left", "--device", "fake", *DB)
+    problems = [word for order in range(40, 46) for word in ("--problem", problem(order))]
+    attune.run("jobs", "load", "--session", "left", *problems, "--steps", "perf:measure", *DB)
+    hanging = attune.start("tune", "--session", "left", *PATIENT, *DB,
+                           ATTUNE_FAKE_SCRIPT="* fault=hang")
+    deadline = time.monotonic() + program.TIMEOUT_S
+    while not any(job["state"] == "leased" for job in jobs(attune, "left")):
+        program.check(time.monotonic() < deadline and hanging.poll() is None, "Nobody has begun.")
+        time.sleep(0.05)
+    living = attune.start("tune", "--session", "left", "--json", *PER, *DB)
+    while len({job["owner"] for job in jobs(attune, "left") if job["owner"]}) < 2:
+        program.check(time.monotonic() < deadline and living.poll() is None, "Only one works.")
+        time.sleep(0.02)
+    hanging.kill()
+    hanging.communicate(timeout=program.TIMEOUT_S)
+    out, err = living.communicate(timeout=program.TIMEOUT_S)
+    # What hangs may have been given up before the kill, which counts as failed.
+    program.check(json.loads(out)["left"] == 0, f"{out}\n{err}")
+    program.check({job["state"] for job in jobs(attune, "left")} <= {"done", "failed"}, out)
+
+
 def test(attune):
-    for part in (what_a_load_selects, blanks_around_commas_are_none_of_the_names,
+    for part in (what_a_load_selects, what_is_tunable_does_not_depend_on_the_order,
+                 the_living_do_what_a_killed_run_had, blanks_around_commas_are_none_of_the_names,
                  several_devices_take_from_one_queue,
                  one_interrupt_ends_every_worker, a_device_that_does_not_answer_keeps_no_job):
         part(attune)

@@ -107,8 +107,9 @@ class JobRunner {
   }
   // Those of `steps` that can be done here.
   Result<std::vector<JobStep>> PossibleSteps() const;
-  // Whoever was killed on this machine holds its jobs for up to a minute more.
-  Status TakeFromTheDead(const std::vector<Job>& jobs);
+  // Whoever was killed on this machine holds its jobs for up to a minute more. Whether there was
+  // somebody.
+  Result<bool> TakeFromTheDead(const std::vector<Job>& jobs);
   // `jobs`: those that there were before anything new was queued.
   void CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
                                 const std::vector<Job>& jobs);
@@ -174,7 +175,7 @@ Status JobRunner::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(SolverSurvey survey,
                           SurveySolvers(application_, *application_.session(), place_, problems));
   ATTUNE_ASSIGN_OR_RETURN(const auto jobs, jobs_.List(session_id_, {}));
-  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(jobs));
+  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(jobs).status());
   if (options_.stale) {
     ATTUNE_ASSIGN_OR_RETURN(summary_.queued, QueueStale(application_, survey, jobs, steps_));
   }
@@ -189,15 +190,18 @@ Status JobRunner::Prepare() {
   return Status::Ok();
 }
 
-Status JobRunner::TakeFromTheDead(const std::vector<Job>& jobs) {
+Result<bool> JobRunner::TakeFromTheDead(const std::vector<Job>& jobs) {
   std::set<std::string> owners;
   for (const Job& job : jobs) {
     if (job.state == JobState::kLeased) owners.insert(job.owner);
   }
+  bool was_somebody = false;
   for (const std::string& owner : owners) {
-    if (IsGone(owner)) ATTUNE_RETURN_IF_ERROR(jobs_.ExpireLeasesOf(session_id_, owner));
+    if (!IsGone(owner)) continue;
+    ATTUNE_RETURN_IF_ERROR(jobs_.ExpireLeasesOf(session_id_, owner));
+    was_somebody = true;
   }
-  return Status::Ok();
+  return was_somebody;
 }
 
 void JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& problems,
@@ -275,6 +279,8 @@ Result<bool> JobRunner::WaitForOthers() {
   held.states = {JobState::kLeased};
   ATTUNE_ASSIGN_OR_RETURN(const auto leased, jobs_.List(session_id_, held));
   if (leased.empty()) return false;
+  ATTUNE_ASSIGN_OR_RETURN(const bool was_somebody, TakeFromTheDead(leased));
+  if (was_somebody) return true;
   if (!is_waiting_) {
     // There may be very many, and somebody may be measuring beside this process.
     JobFilter queued;
@@ -284,7 +290,6 @@ Result<bool> JobRunner::WaitForOthers() {
     if (waiting.empty()) return false;
     is_waiting_ = true;
   }
-  ATTUNE_RETURN_IF_ERROR(TakeFromTheDead(leased));
   std::this_thread::sleep_for(kLookAgain);
   return true;
 }
@@ -517,7 +522,9 @@ void JobRunner::Show(const Problem& problem, const TuneProgress& tune) {
 JobRunSummary JobRunner::Finish(const Status& ran) {
   summary_.compile_threads = options_.compile_threads;
   summary_.failure = ran;
-  const Result<OpenJobs> open = CountOpen(application_, steps_);
+  summary_.device_is_elsewhere = workshop_ == nullptr;
+  // Of those that cannot be done here, too: they are left.
+  const Result<OpenJobs> open = CountOpen(application_, options_.steps);
   if (open.ok()) summary_.open = *open;
   if (!open.ok() && summary_.failure.ok()) summary_.failure = open.status();
   progress_.Clear();

@@ -17,9 +17,14 @@ int64_t FailedElsewhere(const JobRunSummary& summary) {
 
 // A sentence, or nothing.
 std::string WhyStopped(const JobRunSummary& summary) {
-  if (!summary.stopped_because.empty() || !summary.was_interrupted) return summary.stopped_because;
+  if (!summary.stopped_because.empty()) return summary.stopped_because;
   if (summary.open.has_value() && summary.open->left == 0) return "";
-  return "The run was interrupted; the same command goes on from here.";
+  if (summary.was_interrupted)
+    return "The run was interrupted; the same command goes on from here.";
+  if (!summary.device_is_elsewhere) return "";
+  return "What is left has to be measured on the device of the session, or after it, and that is "
+         "not "
+         "here. 'attune devices' says what is missing.";
 }
 
 }  // namespace

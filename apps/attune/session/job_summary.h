@@ -35,6 +35,7 @@ struct JobRunSummary {
   std::optional<OpenJobs> open;  // At its end; nothing if the store could not say.
   int64_t problems_without_jobs = 0;        // Of the session.
   std::string stopped_because;              // A sentence, if the run gave up.
+  bool device_is_elsewhere = false;         // So that nothing could be measured.
   bool was_interrupted = false;             // Asked to end (Ctrl-C, SIGTERM) with jobs left.
   Status failure;                           // What ended the run: a store that failed.
   std::map<std::string, int64_t> failures;  // By JobError::kind.

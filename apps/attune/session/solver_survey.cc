@@ -32,7 +32,7 @@ bool HasChoice(const Solver& solver, const Problem& problem, const Target& targe
 
 struct Findings {
   std::vector<ProblemSolvers> problems;
-  std::map<const Solver*, const Problem*> first;  // That each applies to.
+  std::map<const Solver*, bool> tunable;  // Of those that apply to some problem.
 };
 
 using Known = std::map<Fingerprint, const ProblemSolvers*>;
@@ -56,7 +56,8 @@ Findings AskSolvers(const SessionPlace& place, const std::vector<TaggedProblem>&
       if (traits.operator_name != name || traits.last_resort) continue;
       if (!solver->IsApplicable(tagged.problem, place.target).ok()) continue;
       found.solvers.push_back(solver->id().name);
-      findings.first.emplace(solver.get(), &tagged.problem);
+      bool& tunable = findings.tunable[solver.get()];
+      tunable = tunable || HasChoice(*solver, tagged.problem, place.target);
     }
   }
   return findings;
@@ -81,12 +82,9 @@ std::vector<SolverEntry> EntriesOf(const SessionPlace& place, const SolverTable&
     } else {
       entry.code = UnknownCode();
     }
-    const auto first = findings.first.find(solver.get());
-    if (known != nullptr && known->tunable && ReasonStale(*known, &entry).empty()) {
-      entry.tunable = true;
-    } else if (first != findings.first.end()) {
-      entry.tunable = HasChoice(*solver, *first->second, place.target);
-    }
+    const auto found = findings.tunable.find(solver.get());
+    entry.tunable = (known != nullptr && known->tunable && ReasonStale(*known, &entry).empty()) ||
+                    (found != findings.tunable.end() && found->second);
   }
   return entries;
 }
