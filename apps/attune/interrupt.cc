@@ -29,6 +29,8 @@ void InstallSignalHandlers() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow (ulimit -f) becomes a write error, too.
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 OrderlyInterruption::OrderlyInterruption() { g_orderly = 1; }

@@ -3,8 +3,9 @@
 
 namespace attune {
 
-// Handles SIGINT and SIGTERM from now on, and ignores SIGPIPE so that a reader that goes away
-// becomes a write error. Call once, from main(), before any thread exists.
+// Handles SIGINT and SIGTERM from now on, and ignores SIGPIPE and SIGXFSZ so that a reader that
+// goes away, and a file that may not grow, become write errors. Call once, from main(), before any
+// thread exists.
 void InstallSignalHandlers();
 
 // Lets the first SIGINT only be noted while an object of this class lives; outside of that time a

@@ -107,14 +107,23 @@ class NewFolder {
   // An empty folder that is there will do; one that is not is made, its parents are not.
   static Result<std::unique_ptr<NewFolder>> Make(const std::filesystem::path& path) {
     std::error_code error;
+    if (path == "-") {
+      return InvalidArgument(
+          "A package is a folder, and '-' is no name of one: standard output takes none. './-' "
+          "would "
+          "be.");
+    }
     const bool was_there = !std::filesystem::create_directory(path, error);
     if (error) {
       return Unavailable(fmt::format("Cannot make the folder '{}' of the package: {}.",
                                      path.string(), error.message()));
     }
     if (was_there && !std::filesystem::is_empty(path, error)) {
-      return FailedPrecondition(fmt::format(
-          "'{}' exists and is no empty folder; a package is made anew.", path.string()));
+      return FailedPrecondition(
+          fmt::format("'{}' exists and is no empty folder; a package is made anew. Remove it, if "
+                      "it is what a run "
+                      "that was killed has left, or name another.",
+                      path.string()));
     }
     return std::unique_ptr<NewFolder>(new NewFolder(path, was_there));
   }

@@ -174,12 +174,13 @@ Result<int> RunLint(Application& application, const PackageOptions& options) {
 
 void AddPackageVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<PackageOptions>();
-  CLI::App* verb =
-      AddVerb(program, "package", "Make, check or show a package of choices and compiled kernels",
-              "  attune package create --tag resnet50 --device opencl:0 -o /opt/model/attune\n"
-              "  attune package verify /opt/model/attune\n"
-              "  attune package lint /opt/model/attune\n\n"
-              "Exit status: 0, or 3 if lint has found something.");
+  CLI::App* verb = AddVerb(
+      program, "package", "Make, check or show a package of choices and compiled kernels",
+      "  attune package create --tag resnet50 --device opencl:0 -o /opt/model/attune\n"
+      "  attune package verify /opt/model/attune\n"
+      "  attune package lint /opt/model/attune\n\n"
+      "Exit status: 0, 3 if lint has found something or create left something out, 1 if verify "
+      "finds it damaged.");
   verb->require_subcommand(1);
   CLI::App* create =
       verb->add_subcommand("create", "Make a package of a tag, a model or a session");

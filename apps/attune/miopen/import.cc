@@ -239,7 +239,7 @@ Result<ReadFile> ReadToImport(const std::string& file, const std::string& asked_
   if (HasRecord(read.database)) return read;
   return FailedPrecondition(
       fmt::format("'{}' holds no record that can be imported. 'attune miopen lint' says what is "
-                  "wrong with what it holds.",
+                  "wrong with what it holds, if it holds anything.",
                   file));
 }
 
