@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -35,6 +36,30 @@ StatusCode CodeFor(int error) {
 
 Status ErrorOf(sqlite3* database, int error) {
   return {CodeFor(error), fmt::format("SQLite says: {}.", sqlite3_errmsg(database))};
+}
+
+// Whether the database says that it has a log (WAL), and has none: nobody has it open, and all of
+// it is in the file. SQLite would make the log, to read alone, too.
+bool IsWholeWithoutLog(const std::filesystem::path& path) {
+  constexpr std::streamoff kReadVersion = 19;  // Its place in the header.
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(kReadVersion);
+  if (file.get() != 2) return false;
+  std::filesystem::path log = path;
+  log += "-wal";
+  std::error_code ignored;
+  return !std::filesystem::exists(log, ignored);
+}
+
+// A URI, in which all but letters and slashes is escaped.
+std::string UnchangingName(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  std::error_code ignored;  // A path that cannot be made absolute cannot be opened either.
+  for (const char c : std::filesystem::absolute(path, ignored).string()) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/';
+    uri += is_plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
 }
 
 }  // namespace
@@ -97,8 +122,13 @@ Result<SqliteFile> SqliteFile::OpenToRead(const std::filesystem::path& path) {
     errno = EISDIR;
     return SystemError("read", path);
   }
-  ATTUNE_RETURN_IF_ERROR(IsPacked(path) ? file.OpenUnpacked(path)
-                                        : file.Open(path, SQLITE_OPEN_READONLY));
+  if (IsPacked(path)) {
+    ATTUNE_RETURN_IF_ERROR(file.OpenUnpacked(path));
+  } else if (IsWholeWithoutLog(path)) {
+    ATTUNE_RETURN_IF_ERROR(file.Open(UnchangingName(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  } else {
+    ATTUNE_RETURN_IF_ERROR(file.Open(path, SQLITE_OPEN_READONLY));
+  }
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(file.database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   // Reads the first page, which tells whether this is a database at all.

@@ -1,6 +1,7 @@
 #include "storage/miopen/sqlite_file.h"
 
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -60,6 +61,32 @@ TEST_F(SqliteFileTest, ADatabaseThatAMIOpenWritesToIsReadWithItsLog) {
   ASSERT_TRUE(tables.ok()) << tables.status().message();
   EXPECT_EQ(tables->targets.at(0).db.records.at(0).items.at(0).params, "new");
   sqlite3_close(writer);
+}
+
+TEST_F(SqliteFileTest, NothingIsMadeBesideADatabaseWithoutItsLog) {
+  const auto path = CopyOf("gfx906_60.db");
+  sqlite3* writer = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &writer), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(writer, "PRAGMA journal_mode=WAL; UPDATE perf_db SET params = 'new'",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(writer);  // Which puts all into the file, and removes the log.
+  std::set<std::string> before;
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
+    before.insert(entry.path().filename());
+  }
+  ASSERT_FALSE(before.contains("gfx906_60.db-wal"));
+
+  Findings findings;
+  const auto tables = ReadPerfTables(path, findings);
+
+  ASSERT_TRUE(tables.ok()) << tables.status().message();
+  EXPECT_EQ(tables->targets.at(0).db.records.at(0).items.at(0).params, "new");
+  std::set<std::string> after;
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
+    after.insert(entry.path().filename());
+  }
+  EXPECT_EQ(after, before);
 }
 
 TEST_F(SqliteFileTest, VirtualTablesAreNoTables) {
