@@ -82,6 +82,7 @@ void PrintBest(const std::vector<ChosenProblem>& problems, Application& applicat
 
 Result<int> RunBest(Application& application, BestOptions options) {
   if (!options.target.empty()) {
+    ATTUNE_RETURN_IF_ERROR(miopen::CheckImportsCanTell(application, options.cache));
     ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
     ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.choices.selection));
     return miopen::PrintImportedBest(application, {options.target, false, options.json}, problems);

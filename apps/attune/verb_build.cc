@@ -250,6 +250,19 @@ Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
   return problems;
 }
 
+// Ok, or why what is compiled for `target` is nothing of the session that was named.
+Status CheckIsOfSession(Application& application, const Target& target) {
+  if (!application.names_session()) return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+  const Session& session = *application.session();
+  const SessionTerms& terms = session.terms;
+  if (terms.backend == target.backend && terms.arch == target.arch) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "Session '{}' is for {} of {}, and --target names {} of {}, so nothing that is built for it is "
+      "the session's. Name the session's architecture, or leave --session out.",
+      Printable(session.name), terms.arch, terms.backend, target.arch, target.backend));
+}
+
 // Whether `entry` is code that was built, and no link to something else.
 bool IsBuilt(const std::filesystem::directory_entry& entry) {
   std::error_code error;
@@ -323,6 +336,7 @@ Status OpenToReaders(const std::filesystem::path& folder) {
 
 Result<int> RunBuild(Application& application, const BuildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const CompilePlace place, FindCompilePlace(options.target));
+  ATTUNE_RETURN_IF_ERROR(CheckIsOfSession(application, place.target));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<TaggedProblem> problems,
                           ProblemsOf(application, options));
   ATTUNE_ASSIGN_OR_RETURN(const OpenedKernelCache cache, CacheOf(options));
@@ -366,6 +380,8 @@ void AddBuildVerb(CLI::App& program, Invocation& invocation) {
       ->add_flag("--every-kernel", options->every_kernel,
                  "All kernels that take any size, for what programs ask for most")
       ->excludes("--tag")
+      ->excludes("--model")
+      ->excludes("--session")
       ->excludes("--problem");
   verb->add_option("--into", options->into,
                    "A folder of its own for what is built, instead of the kernel cache")

@@ -3,6 +3,7 @@
 // measurements do not count here.
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
@@ -310,6 +311,7 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
 Result<int> RunExplain(Application& application, const ExplainOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
   if (!options.target.empty()) {
+    ATTUNE_RETURN_IF_ERROR(miopen::CheckImportsCanTell(application, ""));
     std::vector<TaggedProblem> asked;
     for (const Problem& problem : problems) asked.push_back({problem, 1});
     return miopen::PrintImportedBest(application, {options.target, true, options.json}, asked);
@@ -355,16 +357,20 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
           "A canonical problem text or a MIOpenDriver command line; without -F it means every "
           "direction, and --json prints an array")
       ->required();
-  verb->add_option("--device", options->device, "Where it would run")
-      ->default_str("cpu, or that of the session")
-      ->envname("ATTUNE_DEVICE");
+  auto* device = verb->add_option("--device", options->device, "Where it would run")
+                     ->default_str("ATTUNE_DEVICE, else cpu or that of the session");
   verb->add_option(
           "--target", options->target,
           "A GPU that need not be here: every candidate that databases imported for it have")
+      ->excludes(device)
       ->type_name("TARGET");
   AddSessionOption(*verb, options->session, invocation, "Records of this session alone");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
+    // Not by the parser, to which a variable that is set for all runs would be a second --device
+    // beside --target.
+    const char* const usual = std::getenv("ATTUNE_DEVICE");
+    if (options->device.empty() && usual != nullptr) options->device = usual;
     invocation.run = [options](Application& application) {
       return RunExplain(application, *options);
     };

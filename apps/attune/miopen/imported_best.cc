@@ -90,6 +90,18 @@ void Print(const std::vector<Answered>& list, bool all, Output& out) {
 
 }  // namespace
 
+Status CheckImportsCanTell(const Application& application, const std::string& cache) {
+  if (application.names_session()) {
+    return InvalidArgument(
+        "Imported databases, which --target asks, are of no session: leave --target out for what "
+        "the session measured, or --session for what was imported.");
+  }
+  if (cache.empty()) return Status::Ok();
+  return InvalidArgument(
+      "Imported databases, which --target asks, do not tell of caches: leave --cache out, or "
+      "--target for what was measured here.");
+}
+
 Result<int> PrintImportedBest(Application& application, const ImportedQuestion& question,
                               const std::vector<TaggedProblem>& problems) {
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());

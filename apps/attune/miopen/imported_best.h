@@ -17,6 +17,10 @@ struct ImportedQuestion {
   bool json = false;
 };
 
+// kInvalidArgument if --session or --cache (empty: not given) goes with --target: imports are of no
+// session, and do not tell of caches, so that neither could be heeded.
+Status CheckImportsCanTell(const Application& application, const std::string& cache);
+
 // Prints candidates of each problem, quickest first, with the file and the line that has them; the
 // JSON always has all. Exit status 3 if some problem is not known.
 Result<int> PrintImportedBest(Application& application, const ImportedQuestion& question,
