@@ -89,7 +89,9 @@ class CudaBackendImpl final : public Backend {
     environment["driver.cuda"] = driver_.report.version;
     for (const LibraryReport& report :
          {nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()}) {
-      if (report.available) environment["library." + report.name] = report.version;
+      if (!report.available) continue;
+      environment["library." + report.name] = report.version;
+      environment["library." + report.name + ".build_id"] = report.build_id;
     }
     // An edited kernel file is another environment for its own solver, whatever its version says.
     for (const auto& [name, content] : kernel_contents_) environment["library." + name] = content;

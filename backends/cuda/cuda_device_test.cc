@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,19 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cublaslt_listing.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/peaks.h"
 
 namespace attune::cuda {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::Gt;
 using testing::HasSubstr;
 using testing::Lt;
 using testing::Optional;
+using testing::Pair;
 
 // Keeps the device busy for about `clocks` of its cycles; refuses to be captured if told so.
 class Spin final : public Executable {
@@ -131,6 +135,23 @@ TEST_F(CudaDeviceTest, TheSameCodeIsLoadedOnceWhileSomebodyHasIt) {
   void* pointers[] = {&clocks};
   EXPECT_TRUE(first->Launch(*large, shape, pointers, device_->stream()).ok());
   EXPECT_TRUE(device_->Synchronize().ok());
+}
+
+TEST_F(CudaDeviceTest, TheEnvironmentHasVersionAndBuildOfEachLibrary) {
+  const auto backend = CudaBackend({});
+
+  const Environment environment = backend->DescribeEnvironment();
+
+  for (const LibraryReport& report : backend->Libraries()) {
+    const bool is_measured = environment.contains("library." + report.name);
+    const std::set<std::string> measured = {"nvrtc", "cublaslt", "cudnn"};
+    EXPECT_EQ(is_measured, report.available && measured.contains(report.name)) << report.name;
+    if (!is_measured) continue;
+    EXPECT_FALSE(report.build_id.empty()) << report.name;
+    EXPECT_THAT(environment, Contains(Pair("library." + report.name, report.version)));
+    EXPECT_THAT(environment,
+                Contains(Pair("library." + report.name + ".build_id", report.build_id)));
+  }
 }
 
 TEST_F(CudaDeviceTest, PeaksAreThoseOfAGpu) {

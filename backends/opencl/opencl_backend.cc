@@ -88,7 +88,10 @@ class OpenClBackendImpl final : public Backend {
       environment["library." + name] = content;
     }
 #ifdef ATTUNE_WITH_CLBLAST
-    if (clblast_.available()) environment["library.clblast"] = clblast_.report.version;
+    if (clblast_.available()) {
+      environment["library.clblast"] = clblast_.report.version;
+      environment["library.clblast.build_id"] = clblast_.report.build_id;
+    }
 #endif
     return environment;
   }

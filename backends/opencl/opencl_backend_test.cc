@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -24,7 +25,9 @@ namespace attune::opencl {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 // Names the part that this program plays when a test starts it again, and the folder they share.
 constexpr const char* kRoleVariable = "ATTUNE_OPENCL_TEST_ROLE";
@@ -114,6 +117,19 @@ TEST_F(OpenClBackendTest, EveryKernelFileAndThePoliciesOfAProcessorAreInTheEnvir
   for (const char* field : {"policy.frequency", "policy.omp_wait", "host.kernel", "host.name"}) {
     EXPECT_TRUE(environment.contains(field)) << field;
   }
+}
+
+TEST_F(OpenClBackendTest, TheVersionAndTheBuildOfClblastAreInTheEnvironment) {
+  const auto reports = backend_->Libraries();
+  const auto clblast = std::find_if(reports.begin(), reports.end(),
+                                    [](const auto& report) { return report.name == "clblast"; });
+  if (clblast == reports.end() || !clblast->available) GTEST_SKIP() << "There is no CLBlast here.";
+
+  const Environment environment = backend_->DescribeEnvironment();
+
+  EXPECT_FALSE(clblast->build_id.empty());
+  EXPECT_THAT(environment, Contains(Pair("library.clblast", clblast->version)));
+  EXPECT_THAT(environment, Contains(Pair("library.clblast.build_id", clblast->build_id)));
 }
 
 TEST_F(OpenClBackendTest, BytesComeBackFromAnyOffset) {
