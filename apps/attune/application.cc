@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/labels.h"
 #include "apps/attune/session/solver_survey.h"
 #include "attune/base/text.h"
 #include "attune/record/memory_store.h"
-#include "attune/record/weighted_problems.h"
 #include "attune/session/session_records.h"
 #include "storage/sql/sql_store.h"
 
@@ -35,6 +35,16 @@ FileIdentity IdentityOf(const std::filesystem::path& path) {
 std::string SubjectOf(const SessionTerms& terms) {
   return terms.target.has_value() ? Text(*terms.target)
                                   : fmt::format("{}:{}", terms.backend, terms.arch);
+}
+
+// What `wanted` leaves empty may be anything.
+bool IsMeant(const Network& network, const Network& wanted) {
+  const auto is = [](const std::string& value, const std::string& asked) {
+    return asked.empty() || value == asked;
+  };
+  return is(network.model, wanted.model) && is(network.model_version, wanted.model_version) &&
+         is(network.framework, wanted.framework) &&
+         is(network.framework_version, wanted.framework_version);
 }
 
 }  // namespace
@@ -196,29 +206,30 @@ Result<std::vector<TaggedProblem>> Application::ProblemsOf(const std::string& ta
   return NotFound(fmt::format("There is no tag '{}'. {}", tag, known));
 }
 
-Result<std::vector<TaggedProblem>> Application::ProblemsOfModel(const std::string& model) {
+Result<std::vector<NetworkProblems>> Application::NetworksOf(const std::string& model,
+                                                             const std::string& framework) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, store());
-  ATTUNE_ASSIGN_OR_RETURN(const Network wanted, NetworkOf(model, ""));
+  ATTUNE_ASSIGN_OR_RETURN(const Network wanted, NetworkOf(model, framework));
   ATTUNE_ASSIGN_OR_RETURN(const auto networks, records->Networks());
-  WeightedProblems sum;
-  std::set<std::string> names;  // As --model takes them.
+  std::vector<NetworkProblems> found;
+  std::set<std::string> names;  // As --model takes them, or with what --framework takes.
   std::string known;
   for (const auto& [network, count] : networks) {
-    const std::string name = NameAndVersion(network.model, network.model_version);
+    const std::string name =
+        framework.empty() ? NameAndVersion(network.model, network.model_version) : Label(network);
     if (names.insert(name).second) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-    const bool is_version =
-        wanted.model_version.empty() || wanted.model_version == network.model_version;
-    if (network.model != wanted.model || !is_version) continue;
-    ATTUNE_ASSIGN_OR_RETURN(const auto of_network, records->ProblemsOf(network));
-    sum.Add(of_network);
+    if (!IsMeant(network, wanted)) continue;
+    ATTUNE_ASSIGN_OR_RETURN(auto problems, records->ProblemsOf(network));
+    found.push_back({network, std::move(problems)});
   }
-  auto problems = sum.Take();
-  if (!problems.empty()) return problems;
+  if (!found.empty()) return found;
+  const std::string of_framework =
+      framework.empty() ? "" : fmt::format(" and framework '{}'", Excerpt(framework));
   return NotFound(fmt::format(
-      "There is no network of model '{}'. {}", Excerpt(model),
+      "There is no network of model '{}'{}. {}", Excerpt(model), of_framework,
       known.empty()
           ? "The database has none yet; 'attune import FILE --tag TAG --model NAME' makes one."
-          : fmt::format("Models here: {}.", known)));
+          : fmt::format("{} here: {}.", framework.empty() ? "Models" : "Networks", known)));
 }
 
 Result<std::vector<TaggedProblem>> Application::ProblemsOfSession() {

@@ -31,6 +31,12 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitPartly = 3;
 
+// A network with how often it computes each of its problems.
+struct NetworkProblems {
+  Network network;
+  std::vector<TaggedProblem> problems;
+};
+
 // Which file a path names: the same for as long as it is neither removed nor replaced.
 struct FileIdentity {
   dev_t device = 0;
@@ -103,9 +109,11 @@ class Application {
   Status CheckDatabaseIsKept() const;
   // From the store that is open. kNotFound lists the tags that exist.
   Result<std::vector<TaggedProblem>> ProblemsOf(const std::string& tag);
-  // The same for the networks of a model, MODEL or MODEL:VERSION, whatever the framework: their
-  // problems with the sum of their weights. kNotFound lists the networks that exist.
-  Result<std::vector<TaggedProblem>> ProblemsOfModel(const std::string& model);
+  // The same for the networks of a model, MODEL or MODEL:VERSION, that `framework` runs, written in
+  // the same way; whatever runs them if it is empty. At least one. kNotFound lists those that
+  // exist.
+  Result<std::vector<NetworkProblems>> NetworksOf(const std::string& model,
+                                                  const std::string& framework);
   // The problems of the session. kFailedPrecondition if it has none.
   Result<std::vector<TaggedProblem>> ProblemsOfSession();
 

@@ -211,6 +211,7 @@ Result<ChosenList> ChooseSelected(Application& application, const std::string& d
   ATTUNE_ASSIGN_OR_RETURN(list.where, FindRecordPlace(application, device));
   ATTUNE_ASSIGN_OR_RETURN(list.store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto selected, Resolve(application, choices.selection));
+  ATTUNE_ASSIGN_OR_RETURN(list.networks, SelectedNetworks(application, choices.selection));
   ATTUNE_ASSIGN_OR_RETURN(list.problems,
                           ChooseAll(*list.store, list.where.place, choices, selected));
   return list;

@@ -97,6 +97,7 @@ struct ChosenList {
   RecordPlace where;
   RecordStore* store = nullptr;  // Of the application.
   std::vector<ChosenProblem> problems;
+  std::vector<NetworkProblems> networks;  // SelectedNetworks.
 };
 Result<ChosenList> ChooseSelected(Application& application, const std::string& device,
                                   const ChoiceQuery& choices);

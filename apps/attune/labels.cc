@@ -226,4 +226,11 @@ std::string FormatSpread(const Measurement& measurement) {
   return fmt::format("±{:.1f}%", 100 * RelativeSpread(measurement));
 }
 
+std::string Label(const Network& network) {
+  const std::string model = NameAndVersion(network.model, network.model_version);
+  if (network.framework.empty()) return model;
+  return fmt::format("{} ({})", model,
+                     NameAndVersion(network.framework, network.framework_version));
+}
+
 }  // namespace attune

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attune/problem/problem.h"
+#include "attune/record/network.h"
 #include "attune/record/select.h"
 #include "attune/trial/device_conditions.h"
 #include "attune/trial/trial.h"
@@ -40,5 +41,8 @@ std::string FormatConfidence(double confidence);
 
 // Half of the confidence interval as a share of the median: "±0.8%".
 std::string FormatSpread(const Measurement& measurement);
+
+// "Resnet50:1 (Pytorch:1)": a network with what runs it, without which the model alone.
+std::string Label(const Network& network);
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/formats/problem_line.h"
+#include "attune/record/weighted_problems.h"
 
 namespace attune {
 
@@ -25,13 +26,22 @@ Result<Problem> ParseOneProblem(const std::string& text) {
   return OnlyProblem(std::move(problems));
 }
 
+Result<std::vector<NetworkProblems>> SelectedNetworks(Application& application,
+                                                      const ProblemSelection& selection) {
+  if (selection.model.empty()) return std::vector<NetworkProblems>();
+  return application.NetworksOf(selection.model, selection.framework);
+}
+
 Result<std::vector<TaggedProblem>> Resolve(Application& application,
                                            const ProblemSelection& selection) {
   std::vector<TaggedProblem> all;
   if (!selection.tag.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOf(selection.tag));
   } else if (!selection.model.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOfModel(selection.model));
+    ATTUNE_ASSIGN_OR_RETURN(const auto networks, SelectedNetworks(application, selection));
+    WeightedProblems sum;
+    for (const NetworkProblems& network : networks) sum.Add(network.problems);
+    all = sum.Take();
   } else if (!selection.session.empty() && selection.problems.empty()) {
     ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
     ATTUNE_ASSIGN_OR_RETURN(all, application.ProblemsOfSession());

@@ -18,15 +18,21 @@ Result<std::vector<Problem>> ParseProblemArgument(const std::string& text);
 // 4).
 Result<Problem> ParseOneProblem(const std::string& text);
 
-// --tag, --model, --session and --problem as several verbs take them.
+// --tag, --model with --framework, --session and --problem as several verbs take them.
 struct ProblemSelection {
   std::string tag;
   std::string model;                  // MODEL or MODEL:VERSION.
+  std::string framework;              // FRAMEWORK or FRAMEWORK:VERSION; empty: whatever runs it.
   std::string session;                // Its problems, where neither a tag nor a model is named.
   std::vector<std::string> problems;  // Arguments as in ParseProblemArgument.
 };
 
-// The problems of the tag, of the model, or else of the session, then those named, each once.
+// The networks that the selection means; none where it names no model.
+Result<std::vector<NetworkProblems>> SelectedNetworks(Application& application,
+                                                      const ProblemSelection& selection);
+
+// The problems of the tag, of the model, or else of the session, then those named, each once;
+// those of several networks with the sum of their weights.
 // REQUIRES: something is selected.
 Result<std::vector<TaggedProblem>> Resolve(Application& application,
                                            const ProblemSelection& selection);

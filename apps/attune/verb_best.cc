@@ -45,10 +45,11 @@ Json BestJson(const std::vector<ChosenProblem>& problems) {
   return list;
 }
 
-void PrintBest(const std::vector<ChosenProblem>& problems, Application& application) {
+void PrintBest(const ChosenList& list, Application& application) {
+  const std::vector<ChosenProblem>& problems = list.problems;
   Output& out = application.out();
   out.Print(WinnerTable(problems).Render(out.screen(), out.width()));
-  out.Print(NetworkLine(problems));
+  out.Print(TotalLines(TotalsOf(problems, list.networks)));
   out.Flush();
   size_t untuned = 0;
   size_t unknown = 0;
@@ -93,7 +94,7 @@ Result<int> RunBest(Application& application, BestOptions options) {
   if (options.json) {
     application.out().Print(Dump(BestJson(list.problems)));
   } else {
-    PrintBest(list.problems, application);
+    PrintBest(list, application);
   }
   return kExitDone;
 }

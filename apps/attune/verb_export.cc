@@ -27,6 +27,7 @@ Json WrittenJson(const ExportOptions& options, size_t problems,
           {"format", options.format},
           {"tag", options.selection.tag},
           {"model", options.selection.model},
+          {"framework", options.selection.framework},
           {"session", options.selection.session},
           {"problems", problems},
           {"left_out", skipped}};

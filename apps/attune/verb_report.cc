@@ -1,9 +1,13 @@
 // attune report: one HTML file with everything that tuning a list found.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
 #include "apps/attune/report/page.h"
+#include "apps/attune/report/plots.h"
 #include "apps/attune/report/report_data.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
@@ -19,25 +23,49 @@ struct ReportOptions {
   bool json = false;
 };
 
+Json NetworksJson(const std::vector<ToldTotal>& totals) {
+  Json list = Json::array();
+  for (const auto& [network, total] : totals) {
+    if (!network.has_value()) continue;
+    list.push_back({{"model", network->model},
+                    {"model_version", network->model_version},
+                    {"framework", network->framework},
+                    {"framework_version", network->framework_version},
+                    {"problems", total.problems + total.left_out},
+                    {"tuned", total.problems},
+                    {"default_ns", total.default_ns},
+                    {"tuned_ns", total.tuned_ns}});
+  }
+  return list;
+}
+
 Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t bytes) {
-  const NetworkTotal total = TotalOf(ChosenIn(data));
+  // Times of several networks are those of nothing that anybody runs.
+  const bool is_one = data.totals.size() == 1;
+  const NetworkTotal& total = data.totals.front().total;
   return {{"file", options.file},
           {"tag", options.selection.tag},
           {"model", options.selection.model},
+          {"framework", options.selection.framework},
           {"session", options.selection.session},
           {"problems", data.problems.size()},
-          {"tuned", total.problems},
-          {"default_ns", total.default_ns},
-          {"tuned_ns", total.tuned_ns},
+          {"tuned", std::count_if(data.problems.begin(), data.problems.end(), IsMeasured)},
+          {"default_ns", is_one ? Json(total.default_ns) : Json()},
+          {"tuned_ns", is_one ? Json(total.tuned_ns) : Json()},
+          {"networks", NetworksJson(data.totals)},
           {"sets", data.sets},
           {"trials", data.trials},
           {"spaces", data.spaces.size()},
           {"bytes", bytes}};
 }
 
-ReportSubject SubjectOf(const ProblemSelection& selection) {
-  if (!selection.tag.empty()) return {selection.tag, selection.tag};
-  return {selection.model.empty() ? selection.session : selection.model, ""};
+Result<ReportSubject> SubjectOf(Application& application, const ProblemSelection& selection) {
+  if (!selection.tag.empty()) return ReportSubject{selection.tag, selection.tag};
+  if (selection.model.empty()) return ReportSubject{selection.session, ""};
+  ReportSubject subject{selection.model, ""};
+  ATTUNE_ASSIGN_OR_RETURN(subject.networks, SelectedNetworks(application, selection));
+  if (subject.networks.size() == 1) subject.title = Label(subject.networks.front().network);
+  return subject;
 }
 
 Result<int> RunReport(Application& application, const ReportOptions& options) {
@@ -45,9 +73,9 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(
-      const ReportData data,
-      GatherReport(*store, where.place, SubjectOf(options.selection), problems));
+  ATTUNE_ASSIGN_OR_RETURN(const ReportSubject subject, SubjectOf(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
+                          GatherReport(*store, where.place, subject, problems));
   const std::string page = RenderPage(data);
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, page));
   if (options.json) {
@@ -56,7 +84,7 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
     application.err().Print(fmt::format("{}: {} problem{}, {} trials.\n", Printable(options.file),
                                         data.problems.size(), data.problems.size() == 1 ? "" : "s",
                                         data.trials));
-    application.err().Print(NetworkLine(ChosenIn(data)));
+    application.err().Print(TotalLines(data.totals));
   }
   return kExitDone;
 }
@@ -65,9 +93,10 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
 
 void AddReportVerb(CLI::App& program, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = AddVerb(program, "report", "Write a self-contained HTML page with plots",
-                           "  attune report --tag resnet50 -o report.html\n"
-                           "  attune report --model Resnet50:1 -o network.html");
+  CLI::App* verb =
+      AddVerb(program, "report", "Write a self-contained HTML page with plots",
+              "  attune report --tag resnet50 -o report.html\n"
+              "  attune report --model Resnet50:1 --framework Pytorch:1 -o network.html");
   AddListOptions(*verb, options->selection, invocation)->require_option(1, 2);
   verb->add_option("-o,--output", options->file, "The file, or - for standard output")
       ->required()

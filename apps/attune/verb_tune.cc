@@ -49,11 +49,12 @@ struct TuneVerbOptions {
   bool json = false;
 };
 
-void PrintWinners(const std::vector<ChosenProblem>& chosen, RunSummary summary,
+void PrintWinners(const std::vector<ChosenProblem>& chosen,
+                  const std::vector<NetworkProblems>& networks, RunSummary summary,
                   Application& application) {
   Output& out = application.out();
   out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
-  out.Print(NetworkLine(chosen));
+  out.Print(TotalLines(TotalsOf(chosen, networks)));
   // Peaks, index and table are part of what the run took.
   summary.wall_ns = application.ElapsedNs();
   out.Print(SummaryLines(summary));
@@ -207,6 +208,7 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
                            const std::vector<std::string>& devices) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const auto networks, SelectedNetworks(application, options.selection));
   std::vector<Target> shown;
   for (const std::string& device : devices) {
     ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
@@ -218,7 +220,7 @@ Status PrintWinnersOfKinds(Application& application, const TuneVerbOptions& opti
     Output& out = application.out();
     out.Print(fmt::format("{}{}\n", shown.size() > 1 ? "\n" : "", Text(place.target)));
     out.Print(WinnerTable(chosen).Render(out.screen(), out.width()));
-    out.Print(NetworkLine(chosen));
+    out.Print(TotalLines(TotalsOf(chosen, networks)));
     out.Flush();
     PrintIfThrottled(chosen, application.err());
   }
@@ -450,7 +452,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(
       const auto chosen,
       ChooseAll(*store, place, {options.selection, options.tune.cache}, problems));
-  PrintWinners(chosen, summary, application);
+  ATTUNE_ASSIGN_OR_RETURN(const auto networks, SelectedNetworks(application, options.selection));
+  PrintWinners(chosen, networks, summary, application);
   PrintIfUnsteady(summary, application.err());
   PrintInVain(summary, application.err());
   ATTUNE_RETURN_IF_ERROR(application.CheckDatabaseIsKept());

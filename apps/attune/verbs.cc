@@ -53,12 +53,22 @@ CLI::Option_group* AddListOptions(CLI::App& verb, ProblemSelection& selection,
   auto* group = verb.add_option_group("problems", "What to work on");
   CLI::Option* tag = group->add_option("--tag", selection.tag, "Problems with this tag")
                          ->check(NameWithin(kMaxTagBytes));
-  group
-      ->add_option("--model", selection.model,
-                   "Problems of this network, as MODEL or MODEL:VERSION; the last colon divides")
+  CLI::Option* model =
+      group
+          ->add_option(
+              "--model", selection.model,
+              "Problems of the networks of this model, as NAME or NAME:VERSION; the last colon "
+              "divides")
+          ->check(NameWithin(kMaxNetworkBytes))
+          ->type_name("MODEL")
+          ->excludes(tag);
+  // Not in the group, which counts what is worked on.
+  verb.add_option("--framework", selection.framework,
+                  "With --model: of those that this runs alone, as NAME or NAME:VERSION")
+      ->needs(model)
       ->check(NameWithin(kMaxNetworkBytes))
-      ->type_name("MODEL")
-      ->excludes(tag);
+      ->check(SeenText())
+      ->type_name("FRAMEWORK");
   AddSessionOption(*group, selection.session, invocation,
                    "Records of this session alone, and its problems where no others are named");
   return group;

@@ -56,9 +56,9 @@ void AddJsonFlag(CLI::App& verb, bool& json,
 // would go to standard output.
 Status CheckJsonHasRoom(bool json, const std::string& file, std::string_view option = "-o");
 
-// --tag or --model, --session, and --problem (repeatable), at least one of which must be given.
-// Returns their group, which other ways to name problems may be added to. --session is told to the
-// application of `invocation` before the verb runs.
+// --tag or --model (with --framework), --session, and --problem (repeatable), at least one of which
+// must be given. Returns their group, which other ways to name problems may be added to. --session
+// is told to the application of `invocation` before the verb runs.
 CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selection,
                                        Invocation& invocation);
 

@@ -1,5 +1,7 @@
 #include "apps/attune/winner_table.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,6 +22,13 @@ std::vector<std::string> MeasuredRow(const std::string& label, const Choice& cho
           FormatSpeedup(choice.speedup),
           won ? fmt::format("{:.2f}..{:.2f}", choice.speedup_low, choice.speedup_high) : "default",
           FormatRoofline(choice.roofline_fraction)};
+}
+
+std::string TotalLine(const NetworkTotal& total) {
+  return fmt::format(
+      "{} measured problem{}, each as often as its list has it: {} by default, {} tuned: {}.\n",
+      total.problems, total.problems == 1 ? "" : "s", FormatTime(total.default_ns),
+      FormatTime(total.tuned_ns), FormatSpeedup(total.default_ns / total.tuned_ns));
 }
 
 }  // namespace
@@ -89,13 +98,35 @@ NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems) {
   return total;
 }
 
-std::string NetworkLine(const std::vector<ChosenProblem>& problems) {
-  const NetworkTotal total = TotalOf(problems);
-  if (total.problems == 0 || total.tuned_ns <= 0) return "";
-  return fmt::format(
-      "\n{} measured problem{}, each as often as its list has it: {} by default, {} tuned: {}.\n",
-      total.problems, total.problems == 1 ? "" : "s", FormatTime(total.default_ns),
-      FormatTime(total.tuned_ns), FormatSpeedup(total.default_ns / total.tuned_ns));
+std::vector<ToldTotal> TotalsOf(const std::vector<ChosenProblem>& problems,
+                                const std::vector<NetworkProblems>& networks) {
+  if (networks.empty()) return {{std::nullopt, TotalOf(problems)}};
+  std::map<std::string, const ChosenProblem*> by_text;
+  for (const ChosenProblem& problem : problems) by_text[Text(problem.tagged.problem)] = &problem;
+  std::vector<ToldTotal> totals;
+  for (const auto& [network, tagged_problems] : networks) {
+    std::vector<ChosenProblem> of_network;
+    for (const TaggedProblem& tagged : tagged_problems) {
+      const auto found = by_text.find(Text(tagged.problem));
+      of_network.push_back(found == by_text.end() ? ChosenProblem() : *found->second);
+      of_network.back().tagged.weight = tagged.weight;
+    }
+    totals.push_back({network, TotalOf(of_network)});
+  }
+  return totals;
+}
+
+std::string TotalLines(const std::vector<ToldTotal>& totals) {
+  const bool is_any = std::any_of(totals.begin(), totals.end(),
+                                  [](const ToldTotal& told) { return told.total.tuned_ns > 0; });
+  if (!is_any) return "";
+  std::string lines = "\n";
+  for (const auto& [network, total] : totals) {
+    if (totals.size() > 1) lines += fmt::format("{}: ", Printable(Label(*network)));
+    lines += total.tuned_ns > 0 ? TotalLine(total)
+                                : fmt::format("no problem of {} was measured.\n", total.left_out);
+  }
+  return lines;
 }
 
 }  // namespace attune

@@ -1,6 +1,7 @@
 // The table of winners, as `tune` and `best` end with it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,21 @@ struct NetworkTotal {
 };
 NetworkTotal TotalOf(const std::vector<ChosenProblem>& problems);
 
+// A time that is told: of one network, or of the list where no network was selected.
+struct ToldTotal {
+  std::optional<Network> network;
+  NetworkTotal total;
+};
+
+// One for each of `networks`, whose times are never added up, because nothing computes them all;
+// one of all `problems` where there are none. A problem of a network that is not among `problems`,
+// because it was imported since, is left out; one that is of no network counts for nothing.
+std::vector<ToldTotal> TotalsOf(const std::vector<ChosenProblem>& problems,
+                                const std::vector<NetworkProblems>& networks);
+
 // "53 measured problems, each as often as its list has it: 12.3 ms by default, 10.1 ms tuned:
-// 1.22x." between newlines; empty if nothing was measured.
-std::string NetworkLine(const std::vector<ChosenProblem>& problems);
+// 1.22x." between newlines; of several networks a line for each, which begins with its name. Empty
+// if nothing was measured.
+std::string TotalLines(const std::vector<ToldTotal>& totals);
 
 }  // namespace attune

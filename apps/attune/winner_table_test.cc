@@ -24,7 +24,7 @@ ChosenProblem Won(double default_ns, double tuned_ns, double speedup, int64_t we
 }
 
 TEST(NetworkLineTest, TheSpeedupOfOneProblemIsThatOfItsRowAlsoWhereMediansDiffer) {
-  const std::string line = NetworkLine({Won(348e3, 170e3, 1.354)});
+  const std::string line = TotalLines(TotalsOf({Won(348e3, 170e3, 1.354)}, {}));
 
   EXPECT_THAT(line, HasSubstr("230 us by default, 170 us tuned: 1.35x."));
 }
@@ -66,6 +66,54 @@ TEST(NetworkLineTest, LongAndFrequentProblemsCountForMore) {
 
   EXPECT_DOUBLE_EQ(total.tuned_ns, 500e3);
   EXPECT_DOUBLE_EQ(total.default_ns, 1300e3);
+}
+
+NetworkProblems NetworkOfWeight(const std::string& model, int64_t weight,
+                                const char* problem = kProblem) {
+  return {{model, "1", "Fw", "2"}, {{*ParseProblem(problem), weight}}};
+}
+
+TEST(NetworkLineTest, TimesOfSeveralNetworksAreToldEachForItselfWithItsOwnWeights) {
+  const ChosenProblem shared = Won(200e3, 100e3, 2, 7);
+  const std::vector<NetworkProblems> networks = {NetworkOfWeight("A", 3), NetworkOfWeight("B", 4)};
+
+  const std::vector<ToldTotal> totals = TotalsOf({shared}, networks);
+
+  ASSERT_EQ(totals.size(), 2U);
+  EXPECT_DOUBLE_EQ(totals[0].total.default_ns, 600e3);
+  EXPECT_DOUBLE_EQ(totals[1].total.tuned_ns, 400e3);
+  const std::string lines = TotalLines(totals);
+  EXPECT_THAT(lines, HasSubstr("\nA:1 (Fw:2): 1 measured problem, each as often as its list has "
+                               "it: 600 us by default, 300 us tuned: 2.00x.\n"));
+  EXPECT_THAT(lines, HasSubstr("\nB:1 (Fw:2): 1 measured problem,"));
+}
+
+TEST(NetworkLineTest, ANetworkThatWasNotMeasuredIsNamedBesideOneThatWas) {
+  ChosenProblem untuned;
+  untuned.tagged.problem = *ParseProblem(kWideProblem);
+  const std::vector<NetworkProblems> networks = {NetworkOfWeight("A", 1),
+                                                 NetworkOfWeight("B", 1, kWideProblem)};
+
+  EXPECT_THAT(TotalLines(TotalsOf({Won(200e3, 100e3, 2), untuned}, networks)),
+              HasSubstr("\nB:1 (Fw:2): no problem of 1 was measured.\n"));
+  EXPECT_EQ(TotalLines(TotalsOf({untuned}, {networks[1]})), "");
+}
+
+TEST(NetworkLineTest, AProblemThatWasImportedSinceTheOthersWereChosenIsLeftOut) {
+  const auto totals = TotalsOf({}, {NetworkOfWeight("A", 1)});
+
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_EQ(totals[0].total.left_out, 1);
+}
+
+TEST(NetworkLineTest, OneNetworkCountsWithoutProblemsThatWereNamedBesideIt) {
+  ChosenProblem named = Won(900e3, 900e3, 1);
+  named.tagged.problem = *ParseProblem(kWideProblem);
+
+  const auto totals = TotalsOf({Won(200e3, 100e3, 2), named}, {NetworkOfWeight("A", 5)});
+
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_DOUBLE_EQ(totals[0].total.tuned_ns, 500e3);
 }
 
 }  // namespace

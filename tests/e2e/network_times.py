@@ -68,6 +68,57 @@ def check_report(attune, weights, options, left_out=0):
     return told
 
 
+def check_several(attune, networks):
+    """Each network of a model is told for itself, wherever a time is told, and one can be chosen."""
+    for number, (name, weights) in enumerate(networks.items()):
+        model, framework = re.fullmatch(r"(\S+) \((\S+)\)", name).groups()
+        write_network(attune, weights, "more.txt")
+        if number > 0:
+            attune.run("import", "more.txt", "--tag", f"v{number}", "--model", model, "--framework",
+                       framework, *DB)
+    words = ("report", "--device", "fake", "-o", "r.html", *DB, "--model")
+    check_report(attune, networks["Net:1 (Other:1)"], ("--model", "Net:1", "--framework", "Other:1"))
+    check_report(attune, networks["Net:2 (Fw:2)"], ("--model", "Net:2"))
+    check_report(attune, networks["Net:2 (Fw:2)"], ("--model", "Net:2", "--framework", "Fw"))
+    alone = {name: attune.json(*words, name.split()[0], "--framework", name.split("(")[1][:-1])
+             for name in networks}
+
+    for model, expected in (("Net", set(networks)), ("Net:1", set(networks) - {"Net:2 (Fw:2)"})):
+        told = attune.json(*words, model)
+        program.check((told["default_ns"], told["tuned_ns"]) == (None, None), told)
+        by_name = {"{model}:{model_version} ({framework}:{framework_version})".format(**each): each
+                   for each in told["networks"]}
+        program.check(set(by_name) == expected, told)
+        for name, each in by_name.items():
+            program.check([each[key] for key in ("problems", "tuned", "default_ns", "tuned_ns")] ==
+                          [alone[name][key] for key in ("problems", "tuned", "default_ns", "tuned_ns")],
+                          (each, alone[name]))
+        program.check(told["tuned"] == len(WEIGHTS), told)
+
+        lines = attune.run(*words, model)[1]
+        page = (attune.folder / "r.html").read_text()
+        best = attune.run("best", "--model", model, "--device", "fake", *DB)[0]
+        for text in (lines, best):
+            found = re.findall(r"^(Net:\d \(\w+:\d\)): (\d+) measured problem.*: ([\d.]+) (\w+) by default, ",
+                               text, re.MULTILINE)
+            program.check({name for name, *_ in found} == expected and
+                          len(re.findall("by default, ", text)) == len(expected), text)
+            for name, count, time, unit in found:
+                program.check(int(count) == len(networks[name]) and
+                              is_near(float(time) * NS[unit], alone[name]["default_ns"], TIME_TOLERANCE),
+                              (text, alone[name]))
+        for name in expected:
+            program.check(f"<h3>{name}</h3>" in page and f"{name} faster as a whole" in page, name)
+        program.check(page.count("Time of the whole list") == len(expected), "a plot for each network")
+
+    _, err = attune.run("best", "--model", "Net", "--framework", "None:1", *DB, status=1)
+    program.check("There is no network of model 'Net' and framework 'None:1'. Networks here: " in err and
+                  all(name in err for name in networks), err)
+    attune.run("best", "--tag", "t", "--framework", "Fw:2", *DB, status=2)
+    program.check(len(attune.json("problems", "--model", "Net", "--framework", "Other", *DB)) == 1,
+                  "the problems of one network")
+
+
 def test(attune):
     write_network(attune, WEIGHTS, "net.txt")
     attune.run("import", "net.txt", "--tag", "t", "--model", "Net:1", "--framework", "Fw:2", *DB)
@@ -90,8 +141,10 @@ def test(attune):
 
     # What was not measured counts for nothing, and for no problem that was.
     write_network(attune, UNTUNED, "more.txt")
-    attune.run("import", "more.txt", "--tag", "v", "--model", "Net:1", *DB)
+    attune.run("import", "more.txt", "--tag", "v", "--model", "Net:1", "--framework", "Fw:2", *DB)
     check_report(attune, WEIGHTS, ("--model", "Net:1"), left_out=len(UNTUNED))
+
+    check_several(attune, {"Net:1 (Fw:2)": WEIGHTS, "Net:2 (Fw:2)": {64: 2}, "Net:1 (Other:1)": {96: 9}})
 
     written = attune.json("report", "--tag", "v", "--device", "fake", "-o", "r.html", *DB)
     program.check((written["tuned"], written["default_ns"], written["tuned_ns"]) == (0, 0, 0), written)

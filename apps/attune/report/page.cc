@@ -41,19 +41,35 @@ double MeanSpeedup(const ReportData& data) {
 }
 
 std::string Tiles(const ReportData& data) {
-  const NetworkTotal total = TotalOf(ChosenIn(data));
   int64_t won = 0;
+  int64_t measured = 0;
   for (const ReportProblem& problem : data.problems) {
+    measured += IsMeasured(problem);
     won += IsMeasured(problem) && problem.chosen.choice->provenance == Provenance::kMeasured;
   }
   std::string html = "<div class=\"tiles\">\n";
-  if (total.problems > 0) {
-    html += Tile(FormatSpeedup(total.default_ns / total.tuned_ns), "faster as a whole, weighted");
-    html += Tile(FormatSpeedup(MeanSpeedup(data)), "geometric mean over problems");
+  for (const auto& [network, total] : data.totals) {
+    if (total.problems == 0) continue;
+    html += Tile(FormatSpeedup(total.default_ns / total.tuned_ns),
+                 data.totals.size() == 1
+                     ? "faster as a whole, weighted"
+                     : fmt::format("{} faster as a whole, weighted", Label(*network)));
   }
-  html += Tile(fmt::format("{} of {}", won, total.problems), "problems beat their default");
+  if (measured > 0) html += Tile(FormatSpeedup(MeanSpeedup(data)), "geometric mean over problems");
+  html += Tile(fmt::format("{} of {}", won, measured), "problems beat their default");
   html += Tile(fmt::format("{}", data.trials), fmt::format("trials in {} sets", data.sets));
   return html + "</div>\n";
+}
+
+// A plot for each total, under its name if there are several.
+std::string Totals(const ReportData& data) {
+  std::string html;
+  for (const auto& [network, total] : data.totals) {
+    if (total.problems == 0) continue;
+    if (data.totals.size() > 1) html += fmt::format("<h3>{}</h3>\n", HtmlEscaped(Label(*network)));
+    html += TotalPlot(total);
+  }
+  return html;
 }
 
 std::string Legend(const Palette& palette) {
@@ -88,10 +104,15 @@ std::string WinnerRow(const ReportProblem& problem) {
 }
 
 std::string Winners(const ReportData& data) {
-  std::string html = Section("Winners",
-                             "The median of one launch with its interval, beside the "
-                             "default measured in the same rounds. Hover over a problem "
-                             "for its canonical text.");
+  const char* shared = data.totals.size() > 1
+                           ? " What several of the networks compute is there once, as often as "
+                             "all of them have it."
+                           : "";
+  std::string html = Section(
+      "Winners", fmt::format("The median of one launch with its interval, beside the default "
+                             "measured in the same rounds. Hover over a problem for its canonical "
+                             "text.{}",
+                             shared));
   html +=
       "<div class=\"wide\"><table class=\"winners\"><thead><tr><th>problem</th><th "
       "class=\"num\">times</th>"
@@ -224,7 +245,7 @@ std::string RenderPage(const ReportData& data) {
       HtmlEscaped(data.place.target.arch), data.place.target.compute_units,
       FormatMoment(data.made_unix_ns));
   html += Tiles(data);
-  html += TotalPlot(data);
+  html += Totals(data);
   if (std::any_of(data.problems.begin(), data.problems.end(), IsMeasured)) {
     html += Section("Speed-up over the default",
                     "Coloured by the winning solver; grey where the default stays. The short line "

@@ -195,11 +195,7 @@ std::string SpacePlot(const SpaceView& space, const Palette& palette) {
   return svg.Finish();
 }
 
-std::string TotalPlot(const ReportData& data) {
-  std::vector<ChosenProblem> problems;
-  for (const ReportProblem& problem : data.problems) problems.push_back(problem.chosen);
-  const NetworkTotal total = TotalOf(problems);
-  if (total.problems == 0) return "";
+std::string TotalPlot(const NetworkTotal& total) {
   Svg svg(kWidth, 76, "Time of the whole list, by default and tuned");
   const double high = std::max(total.default_ns, total.tuned_ns);
   const Scale scale = Scale::Linear(0, high, 90, kWidth - 130);

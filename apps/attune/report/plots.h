@@ -33,8 +33,8 @@ std::string StripPlot(const ReportData& data, const Palette& palette);
 // A histogram of times over that of the winner, best and winner marked.
 std::string SpacePlot(const SpaceView& space, const Palette& palette);
 
-// Two bars: the whole list by default and tuned.
-std::string TotalPlot(const ReportData& data);
+// Two bars: a whole list or network by default and tuned.
+std::string TotalPlot(const NetworkTotal& total);
 
 // Whether a problem was measured and has something to draw.
 bool IsMeasured(const ReportProblem& problem);

@@ -114,12 +114,6 @@ class Gatherer {
 
 }  // namespace
 
-std::vector<ChosenProblem> ChosenIn(const ReportData& data) {
-  std::vector<ChosenProblem> problems;
-  for (const ReportProblem& problem : data.problems) problems.push_back(problem.chosen);
-  return problems;
-}
-
 Result<ReportData> GatherReport(RecordStore& store, const Place& place,
                                 const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems) {
@@ -130,6 +124,7 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
   ChoiceQuery choices;
   choices.selection.tag = subject.tag;
   ATTUNE_ASSIGN_OR_RETURN(auto chosen, ChooseAll(store, place, choices, problems));
+  data.totals = TotalsOf(chosen, subject.networks);
   for (ChosenProblem& problem : chosen) data.problems.push_back({std::move(problem), {}, {}});
   Gatherer gatherer(data);
   RecordQuery query;

@@ -9,6 +9,7 @@
 
 #include "apps/attune/choices.h"
 #include "apps/attune/story.h"
+#include "apps/attune/winner_table.h"
 #include "attune/record/record_store.h"
 
 namespace attune {
@@ -42,6 +43,7 @@ struct ReportData {
   Place place;
   int64_t made_unix_ns = 0;
   std::vector<ReportProblem> problems;
+  std::vector<ToldTotal> totals;
   std::vector<SpaceView> spaces;
   // Over all sets of the list, by kind and solver.
   std::map<std::pair<FailureKind, SolverId>, FailureCount> failures;
@@ -53,14 +55,12 @@ struct ReportData {
 struct ReportSubject {
   std::string title;
   std::string tag;  // If the problems are those of one: read at once, then.
+  std::vector<NetworkProblems> networks = {};  // TotalsOf.
 };
 
 // Reads everything that the store has of `problems` on the backend of `place`.
 Result<ReportData> GatherReport(RecordStore& store, const Place& place,
                                 const ReportSubject& subject,
                                 const std::vector<TaggedProblem>& problems);
-
-// What was chosen for each of its problems, in their order.
-std::vector<ChosenProblem> ChosenIn(const ReportData& data);
 
 }  // namespace attune
