@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "apps/attune/choices.h"
 #include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/labels.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/formats/problem_list.h"
@@ -34,7 +37,15 @@ struct ImportOptions {
   bool json = false;
 };
 
-Json ImportJson(const ProblemList& list) {
+// Problems that the tag and the network had before and this list does not have: they stay there.
+struct Staying {
+  int64_t in_tag = 0;
+  std::optional<int64_t> in_network;  // Nothing if the list is of none.
+  std::string network;                // Its label.
+  std::string another_version;        // What --model would name.
+};
+
+Json ImportJson(const ProblemList& list, const Staying& staying) {
   Json rejected = Json::array();
   for (const RejectedLine& line : list.rejected) {
     rejected.push_back({{"line", line.line}, {"column", line.column}, {"reason", line.reason}});
@@ -44,6 +55,8 @@ Json ImportJson(const ProblemList& list) {
           {"duplicates", list.duplicates},
           {"problems", list.problems.size()},
           {"unsupported", list.unsupported},
+          {"staying_in_tag", staying.in_tag},
+          {"staying_in_network", staying.in_network ? Json(*staying.in_network) : Json()},
           {"rejected", std::move(rejected)}};
 }
 
@@ -51,7 +64,27 @@ std::string SourceOf(const ImportOptions& options) {
   return options.file == kStandardInput ? "standard input" : Printable(options.file);
 }
 
-void PrintImport(const ProblemList& list, const ImportOptions& options, Application& application) {
+// Nothing takes a problem out of a tag or a network.
+void PrintStaying(const Staying& staying, const ImportOptions& options, Output& out) {
+  if (staying.in_tag > 0) {
+    out.Print(fmt::format(
+        "{} that {} not in this list stay{} under the tag '{}'; another tag begins anew.\n",
+        Counted(staying.in_tag, "problem"), IsOrAre(staying.in_tag), staying.in_tag == 1 ? "s" : "",
+        Printable(options.tag)));
+  }
+  if (staying.in_network.value_or(0) == 0) return;
+  const bool is_one = *staying.in_network == 1;
+  out.Print(fmt::format(
+      "{} that {} not in this list stay{} in the network {} and count{} for its time. If the "
+      "network no longer computes {}, import the list as another version, which begins anew: "
+      "--model {}.\n",
+      Counted(*staying.in_network, "problem"), IsOrAre(*staying.in_network), is_one ? "s" : "",
+      Printable(staying.network), is_one ? "s" : "", is_one ? "it" : "them",
+      Printable(staying.another_version)));
+}
+
+void PrintImport(const ProblemList& list, const Staying& staying, const ImportOptions& options,
+                 Application& application) {
   Output& out = application.out();
   const std::string source = SourceOf(options);
   out.Print(fmt::format("{}: {} read, {} imported, {}, {} rejected.\n", source,
@@ -61,6 +94,7 @@ void PrintImport(const ProblemList& list, const ImportOptions& options, Applicat
     out.Print(fmt::format("{} put under the tag '{}'.\n", Counted(list.problems.size(), "problem"),
                           Printable(options.tag)));
   }
+  PrintStaying(staying, options, out);
   if (list.unsupported > 0) {
     out.Print(fmt::format(
         "{} name{} problems that cannot be tuned here; 'attune problems --tag {}' says why.\n",
@@ -96,10 +130,33 @@ Result<ProblemList> ReadList(Application& application, const ImportOptions& opti
   return ReadProblemList(content, reading);
 }
 
+// How many problems `lists` says that `wanted` has; 0 if it is not there.
+template <typename Name>
+int64_t CountOf(const std::vector<std::pair<Name, int64_t>>& lists, const Name& wanted) {
+  for (const auto& [name, count] : lists) {
+    if (name == wanted) return count;
+  }
+  return 0;
+}
+
+// Once the `listed` problems are in the tag and in the network.
+Result<Staying> CountStaying(RecordStore& store, const std::string& tag,
+                             const std::optional<Network>& network, size_t listed) {
+  Staying staying;
+  ATTUNE_ASSIGN_OR_RETURN(const auto tags, store.Tags());
+  staying.in_tag = CountOf(tags, tag) - static_cast<int64_t>(listed);
+  if (!network.has_value()) return staying;
+  ATTUNE_ASSIGN_OR_RETURN(const auto networks, store.Networks());
+  staying.in_network = CountOf(networks, *network) - static_cast<int64_t>(listed);
+  staying.network = Label(*network);
+  staying.another_version = NameAndVersion(network->model, "VERSION");
+  return staying;
+}
+
 // Puts the problems under the tag, into the network and into the session, as far as these are
 // named.
-Status Keep(Application& application, const ImportOptions& options,
-            const std::optional<Network>& network, const ProblemList& list) {
+Result<Staying> Keep(Application& application, const ImportOptions& options,
+                     const std::optional<Network>& network, const ProblemList& list) {
   std::vector<TaggedProblem> tagged;
   tagged.reserve(list.problems.size());
   for (const ListedProblem& listed : list.problems) {
@@ -112,8 +169,10 @@ Status Keep(Application& application, const ImportOptions& options,
   }
   ATTUNE_RETURN_IF_ERROR(store->AddProblems(options.tag, tagged));
   if (network.has_value()) ATTUNE_RETURN_IF_ERROR(store->AddNetwork(*network, tagged));
-  if (options.session.empty()) return Status::Ok();
-  return application.sessions()->AddTag(application.session()->id, options.tag);
+  if (!options.session.empty()) {
+    ATTUNE_RETURN_IF_ERROR(application.sessions()->AddTag(application.session()->id, options.tag));
+  }
+  return CountStaying(*store, options.tag, network, tagged.size());
 }
 
 Result<int> RunImport(Application& application, const ImportOptions& options) {
@@ -122,13 +181,14 @@ Result<int> RunImport(Application& application, const ImportOptions& options) {
     ATTUNE_ASSIGN_OR_RETURN(network, NetworkOf(options.model, options.framework));
   }
   ATTUNE_ASSIGN_OR_RETURN(const ProblemList list, ReadList(application, options));
+  Staying staying;
   if (!list.problems.empty()) {
-    ATTUNE_RETURN_IF_ERROR(Keep(application, options, network, list));
+    ATTUNE_ASSIGN_OR_RETURN(staying, Keep(application, options, network, list));
   }
   if (options.json) {
-    application.out().Print(Dump(ImportJson(list)));
+    application.out().Print(Dump(ImportJson(list, staying)));
   } else {
-    PrintImport(list, options, application);
+    PrintImport(list, staying, options, application);
   }
   if (list.problems.empty()) {
     // Said with --json too: whoever goes on to tune the tag has none.
@@ -157,6 +217,8 @@ void AddImportVerb(CLI::App& program, Invocation& invocation) {
       "Pytorch:1\n"
       "  attune import tests/data/tunableop/untuned.csv --tag llm --json\n"
       "  grep -rh MIOpenDriver logs | attune import - --tag logs\n\n"
+      "A problem that the tag or the network has and the list has not stays there, and is counted "
+      "in what\nis printed: another tag, or another version of the model, begins anew.\n\n"
       "Exit status: 0 if every line was read, 3 if some or all were rejected, 1 if there was no "
       "line.");
   verb->add_option("file", options->file, "The list, or - for standard input")
