@@ -258,8 +258,8 @@ Status CheckIsOfSession(Application& application, const Target& target) {
   const SessionTerms& terms = session.terms;
   if (terms.backend == target.backend && terms.arch == target.arch) return Status::Ok();
   return FailedPrecondition(fmt::format(
-      "Session '{}' is for {} of {}, and --target names {} of {}, so nothing that is built for it is "
-      "the session's. Name the session's architecture, or leave --session out.",
+      "Session '{}' is for {} of {}, and --target names {} of {}, so nothing that is built for it "
+      "is the session's. Name the session's architecture, or leave --session out.",
       Printable(session.name), terms.arch, terms.backend, target.arch, target.backend));
 }
 
