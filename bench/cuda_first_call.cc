@@ -1,6 +1,7 @@
 // What the first convolution of a new picture size costs on an NVIDIA GPU: from the call to the end
 // of its work on the device, with nothing tuned and nothing compiled, beside later calls of the
-// same and beside what tuning finds. `cuda_first_call.py` does the same through PyTorch.
+// same, what cuDNN's legacy calls choose first, the best of their algorithms, what tuning finds,
+// and the roofline. `cuda_first_call.py` does the same through PyTorch.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
 //                   [--per-problem-ms N] [--seed N] [--json]
@@ -9,6 +10,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +21,15 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
+#include "attune/runtime/places.h"
 #include "backends/cuda/driver.h"
+#include "bench/choice_bench.h"
 #include "bench/figures.h"
+#include "bench/fresh_race.h"
+#include "bench/geometric_mean.h"
+#include "bench/vendor_bounds.h"
 #include "include/attune/attune.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -35,6 +45,10 @@ struct Options {
 };
 
 constexpr int kSteadyCalls = 9;
+constexpr const char* kDevice = "cuda:0";
+constexpr const char* kVendorSolver =
+    "cuda.cudnn-conv";  // Its default is what cuDNN answers first.
+constexpr const char* kMatrixSolver = "cuda.cublaslt-gemm";
 
 // A layer of a network for pictures, and by how much what is before it has shrunk them.
 struct Layer {
@@ -89,7 +103,7 @@ class OnDevice {
 
   // Nanoseconds from the call to the end of its work.
   double TimeNs(attune_runtime* runtime, const attune_conv& conv) {
-    const auto begin = Clock::now();
+    const auto begin = WallClock::now();
     Check(attune_run_conv(runtime, &conv, &arguments_));
     Must(driver_.cuStreamSynchronize(stream_), "wait for a convolution");
     return 1e9 * SecondsSince(begin);
@@ -126,7 +140,7 @@ class BenchRuntime {
  public:
   BenchRuntime(const Options& options, attune_policy policy, const std::string& database) {
     attune_options made = ATTUNE_OPTIONS_INIT;
-    made.device = "cuda:0";
+    made.device = kDevice;
     made.database = database.c_str();
     made.policy = policy;
     made.per_problem_ms = options.per_problem_ms;
@@ -164,7 +178,22 @@ struct Row {
   std::string candidate;
   double first_us = 0;
   double steady_us = 0;
-  double tuned_us = 0;  // 0: not tuned.
+  // 0 where nothing is tuned, or the vendor has nothing:
+  double vendor_first_us = 0;
+  double vendor_best_us = 0;
+  double tuned_us = 0;
+  double roofline_us = 0;
+};
+
+// Choices that run times obey which are made while it lives.
+class ForcedByEnvironment {
+ public:
+  explicit ForcedByEnvironment(const std::string& text) {
+    ::setenv("ATTUNE_FORCE", text.c_str(), 1);
+  }
+  ~ForcedByEnvironment() { ::unsetenv("ATTUNE_FORCE"); }
+  ForcedByEnvironment(const ForcedByEnvironment&) = delete;
+  ForcedByEnvironment& operator=(const ForcedByEnvironment&) = delete;
 };
 
 std::string TextOf(const attune_conv& conv) {
@@ -204,56 +233,108 @@ std::vector<Row> MeasureFirstCalls(OnDevice& device, BenchRuntime& runtime,
   return rows;
 }
 
-// Tunes the first of them, in their first call here.
-void MeasureTunedCalls(OnDevice& device, std::vector<Row>& rows, const Options& options) {
-  const BenchFolder folder("");
-  BenchRuntime runtime(options, ATTUNE_INLINE, (folder.path() / "tuned.db").string());
-  const size_t count = std::min(rows.size(), static_cast<size_t>(options.tuned));
-  for (size_t i = 0; i < count; ++i) {
-    fmt::print(stderr, "Tuning {} of {}\n", i + 1, count);
+// Tunes `rows`, in their first call here.
+void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& options,
+                       const std::string& database) {
+  BenchRuntime runtime(options, ATTUNE_INLINE, database);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    fmt::print(stderr, "Tuning {} of {}\n", i + 1, rows.size());
     device.TimeNs(runtime.get(), rows[i].conv);
     rows[i].tuned_us = SteadyUs(device, runtime.get(), rows[i].conv);
   }
 }
 
+// What cuDNN chooses, and the best of its algorithms that tuning timed, called in the same way.
+void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options,
+                        const std::string& database) {
+  {
+    const ForcedByEnvironment forced(kVendorSolver);
+    BenchRuntime runtime(options, ATTUNE_NEVER, "");
+    for (Row& row : rows) row.vendor_first_us = SteadyUs(device, runtime.get(), row.conv);
+  }
+  const Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(database);
+  Require(store.ok() ? Status::Ok() : store.error());
+  for (Row& row : rows) {
+    const Result<Problem> problem = ParseProblem(row.problem);
+    Require(problem.ok() ? Status::Ok() : problem.error());
+    const std::optional<Candidate> best = BestTried(kVendorSolver, **store, *problem);
+    if (!best.has_value()) continue;
+    const ForcedByEnvironment forced(Text(*best));
+    BenchRuntime runtime(options, ATTUNE_NEVER, "");
+    row.vendor_best_us = SteadyUs(device, runtime.get(), row.conv);
+  }
+}
+
+Status FindRooflines(std::span<Row> rows) {
+  const LoadedBackends backends = LoadBackends();
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, kDevice));
+  ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(kDevice));
+  ATTUNE_ASSIGN_OR_RETURN(const Peaks peaks, place.backend->MeasurePeaks(*device));
+  Roofline roofline(kDevice, kMatrixSolver, peaks);
+  for (Row& row : rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(row.problem));
+    ATTUNE_ASSIGN_OR_RETURN(const double ns, roofline.Ns(problem));
+    row.roofline_us = ns / 1e3;
+  }
+  return Status::Ok();
+}
+
+// Of the rows that have both: the ratios of `above` and `below`.
+std::vector<double> Ratios(const std::vector<Row>& rows, double Row::*above, double Row::*below) {
+  std::vector<double> ratios;
+  for (const Row& row : rows) {
+    if (row.*above > 0 && row.*below > 0) ratios.push_back(row.*above / (row.*below));
+  }
+  return ratios;
+}
+
 nlohmann::ordered_json ResultOf(const std::vector<Row>& rows, uint64_t builds) {
-  std::vector<double> first_us, steady_us, first_over_tuned, steady_over_tuned;
+  std::vector<double> first_us, steady_us;
   nlohmann::ordered_json listed = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     first_us.push_back(row.first_us);
     steady_us.push_back(row.steady_us);
-    if (row.tuned_us > 0) {
-      first_over_tuned.push_back(row.first_us / row.tuned_us);
-      steady_over_tuned.push_back(row.steady_us / row.tuned_us);
-    }
     listed.push_back({{"problem", row.problem},
                       {"candidate", row.candidate},
                       {"first_us", row.first_us},
                       {"steady_us", row.steady_us},
-                      {"tuned_us", row.tuned_us}});
+                      {"vendor_first_us", row.vendor_first_us},
+                      {"vendor_best_us", row.vendor_best_us},
+                      {"tuned_us", row.tuned_us},
+                      {"roofline_us", row.roofline_us}});
   }
   nlohmann::ordered_json summary = {{"pictures", rows.size()},
                                     {"first_median_us", MedianOf(first_us)},
                                     {"first_worst_us", *std::ranges::max_element(first_us)},
                                     {"steady_median_us", MedianOf(steady_us)},
                                     {"builds_in_caller", builds}};
-  if (!first_over_tuned.empty()) {
-    summary["first_over_tuned_median"] = MedianOf(first_over_tuned);
-    // Without what it takes to create what serves.
-    summary["steady_over_tuned_median"] = MedianOf(steady_over_tuned);
-  }
+  const auto add = [&](const char* name, double Row::*above, double Row::*below) {
+    const std::vector<double> ratios = Ratios(rows, above, below);
+    if (ratios.empty()) return;
+    summary[fmt::format("{}_median", name)] = MedianOf(ratios);
+    summary[fmt::format("{}_geomean", name)] = GeometricMean(ratios);
+  };
+  add("first_over_tuned", &Row::first_us, &Row::tuned_us);
+  // Without what it takes to create what serves.
+  add("steady_over_tuned", &Row::steady_us, &Row::tuned_us);
+  add("vendor_first_over_tuned", &Row::vendor_first_us, &Row::tuned_us);
+  add("vendor_best_over_tuned", &Row::vendor_best_us, &Row::tuned_us);
+  add("tuned_over_roofline", &Row::tuned_us, &Row::roofline_us);
   return {{"summary", summary}, {"rows", listed}};
 }
 
 void Print(const nlohmann::ordered_json& result) {
-  fmt::print("{:>9} {:>9} {:>9}  problem, candidate\n", "first us", "later us", "tuned us");
+  constexpr const char* kColumns[][2] = {
+      {"first us", "first_us"},       {"later us", "steady_us"}, {"vendor us", "vendor_first_us"},
+      {"its best", "vendor_best_us"}, {"tuned us", "tuned_us"},  {"roofline", "roofline_us"}};
+  for (const auto& [title, name] : kColumns) fmt::print("{:>9} ", title);
+  fmt::print(" problem, candidate\n");
   for (const auto& row : result["rows"]) {
-    fmt::print("{:>9.1f} {:>9.1f} {:>9.1f}  {}  {}\n", row["first_us"].get<double>(),
-               row["steady_us"].get<double>(), row["tuned_us"].get<double>(),
-               row["problem"].get<std::string>(), row["candidate"].get<std::string>());
+    for (const auto& [title, name] : kColumns) fmt::print("{:>9.1f} ", row[name].get<double>());
+    fmt::print(" {}  {}\n", row["problem"].get<std::string>(), row["candidate"].get<std::string>());
   }
   for (const auto& [name, value] : result["summary"].items()) {
-    fmt::print("{:<24} {:>10.2f}\n", name, value.get<double>());
+    fmt::print("{:<32} {:>10.2f}\n", name, value.get<double>());
   }
 }
 
@@ -270,7 +351,12 @@ int Run(const Options& options) {
                        defers ? (folder.path() / "deferred.db").string() : "");
   std::vector<Row> rows = MeasureFirstCalls(device, runtime, options);
   const uint64_t builds = runtime.BuildsInCaller();
-  MeasureTunedCalls(device, rows, options);
+  const std::span<Row> tuned =
+      std::span(rows).first(std::min(rows.size(), static_cast<size_t>(options.tuned)));
+  const std::string database = (folder.path() / "tuned.db").string();
+  MeasureTunedCalls(device, tuned, options, database);
+  MeasureVendorCalls(device, tuned, options, database);
+  Require(FindRooflines(rows));
   const nlohmann::ordered_json result = ResultOf(rows, builds);
   if (options.as_json) {
     fmt::print("{}\n", result.dump(2));
@@ -284,6 +370,7 @@ int Run(const Options& options) {
 }  // namespace attune
 
 int main(int argc, char** argv) {
+  if (const auto served = attune::MaybeServeRace(argc, argv)) return *served;
   attune::Options options;
   CLI::App app("What the first convolution of a new picture size costs on an NVIDIA GPU");
   app.add_option("--pictures", options.pictures, "Shapes")

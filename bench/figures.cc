@@ -19,8 +19,8 @@ extern char** environ;
 
 namespace attune {
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double SecondsSince(WallClock::time_point start) {
+  return std::chrono::duration<double>(WallClock::now() - start).count();
 }
 
 double MedianOf(std::vector<double> values) {

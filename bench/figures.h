@@ -13,9 +13,9 @@
 
 namespace attune {
 
-using Clock = std::chrono::steady_clock;
+using WallClock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start);
+double SecondsSince(WallClock::time_point start);
 // REQUIRES: there is one at least.
 double MedianOf(std::vector<double> values);
 

@@ -52,7 +52,7 @@ struct Times {
 double ImportOnce(const std::filesystem::path& folder, const std::string& list, int lines) {
   const std::string database = (folder / "import.db").string();
   const std::string output = (folder / "import.json").string();
-  const auto start = Clock::now();
+  const auto start = WallClock::now();
   RunBeside("attune", {"--db", database, "import", list, "--tag", "t", "--json"}, output);
   const double seconds = SecondsSince(start);
   const Result<std::string> text = ReadFile(output);
@@ -66,7 +66,7 @@ double ImportOnce(const std::filesystem::path& folder, const std::string& list, 
 }
 
 void ReadOnce(const std::string& content, Times& times) {
-  const auto start = Clock::now();
+  const auto start = WallClock::now();
   const std::clock_t cpu_start = std::clock();
   const ProblemList list = ReadProblemList(content);
   times.reading.push_back(SecondsSince(start));

@@ -146,12 +146,12 @@ void AddIndexFigures(const Options& options, std::vector<Figure>& figures) {
   const std::filesystem::path index = ImportIndexPathOf(options.database, options.target);
   std::filesystem::remove(index);
   const double before_mib = PeakMib();
-  Clock::time_point start = Clock::now();
+  WallClock::time_point start = WallClock::now();
   const auto made = RefreshImportIndex(*imports, {state->database_id, options.target}, index);
   figures.push_back({"index_made_s", SecondsSince(start), ""});
   Require(made.status());
   figures.push_back({"index_made_peak_mib", PeakMib() - before_mib, ""});
-  start = Clock::now();
+  start = WallClock::now();
   Require(RefreshImportIndex(*imports, {state->database_id, options.target}, index).status());
   figures.push_back({"index_unchanged_ms", SecondsSince(start) * 1e3, ""});
   figures.push_back({"index_problems", static_cast<double>(made->problems), ""});
@@ -162,7 +162,7 @@ void AddIndexFigures(const Options& options, std::vector<Figure>& figures) {
 // Nanoseconds for each of `questions`, asked one after the other.
 template <class Ask>
 double PassNs(const std::vector<Question>& questions, const Ask& ask) {
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   for (const Question& question : questions) ask(question);
   return SecondsSince(start) * 1e9 / static_cast<double>(questions.size());
 }
@@ -189,7 +189,7 @@ void AddAnswerFigures(const Options& options, std::vector<Figure>& figures) {
   const auto look_up = [&](const Question& question) {
     Require((*index)->FindBest(question.problem).status());
   };
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   ask(questions.front());
   figures.push_back({"first_answer_ms", SecondsSince(start) * 1e3, ""});
   figures.push_back({"first_of_each_problem_ns", PassNs(questions, ask), ""});

@@ -31,7 +31,7 @@ struct Options {
   std::string child_index;  // Set in a child: time the first lookup in this file.
 };
 
-double MicrosecondsSince(Clock::time_point start) { return SecondsSince(start) * 1e6; }
+double MicrosecondsSince(WallClock::time_point start) { return SecondsSince(start) * 1e6; }
 
 // Shapes as programs have them: sizes over three orders of magnitude, four families.
 Problem BenchProblem(int64_t index) {
@@ -121,7 +121,7 @@ int64_t ResidentBytes() {
 int PrintFirstLookup(const Options& options) {
   const Problem problem = BenchProblem(options.problems / 3);
   const int64_t before_bytes = ResidentBytes();
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   const auto index = ChoiceIndex::Open(options.child_index);
   Require(index.status());
   const auto found = (*index)->Find(problem);
@@ -164,7 +164,7 @@ FirstLookup MedianFirstLookup(const std::string& index, const Options& options, 
 }
 
 double RefreshMs(BenchStore& store, const std::string& index) {
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   Require(RefreshIndex(store, index, {}).status());
   return MicrosecondsSince(start) / 1e3;
 }
@@ -178,7 +178,7 @@ void AddLookupFigures(const std::string& path, const Options& options,
   std::vector<double> nearest_us;
   for (int64_t i = 0; i < kLookups; ++i) {
     const Problem known = BenchProblem(i * options.problems / kLookups);
-    Clock::time_point start = Clock::now();
+    WallClock::time_point start = WallClock::now();
     Require((*index)->Find(known).status());
     find_us.push_back(MicrosecondsSince(start));
     // Shapes that are not in the index, as a miss has them.
@@ -187,7 +187,7 @@ void AddLookupFigures(const std::string& path, const Options& options,
     unknown.k = 2 + unknown.k * 37 % 4096;
     unknown.lda = unknown.ldb = unknown.ldc = 0;
     const Problem missed = Normalized(unknown);
-    start = Clock::now();
+    start = WallClock::now();
     Require((*index)->Nearest(missed, 4, 2).status());
     nearest_us.push_back(MicrosecondsSince(start));
   }

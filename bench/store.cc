@@ -149,7 +149,7 @@ double AppendProblem(RecordStore& store, const Place& place, const Options& opti
   for (int64_t i = 0; i < count; ++i) {
     batch.push_back(BenchTrial(*subject, i, count, random));
     if (static_cast<int64_t>(batch.size()) < options.batch && i + 1 < count) continue;
-    const Clock::time_point start = Clock::now();
+    const WallClock::time_point start = WallClock::now();
     Require(store.Append(set.id, batch));
     seconds += SecondsSince(start);
     batch.clear();
@@ -177,7 +177,7 @@ double SinglesPerSecond(RecordStore& store, const Place& place) {
   Require(subject.status());
   const MeasurementSet set = BenchSet(*subject, 0);
   Require(store.BeginSet(set));
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   for (int64_t i = 0; i < kCount; ++i) {
     const Trial trial = BenchTrial(*subject, i, kCount, random);
     Require(store.Append(set.id, {&trial, 1}));
@@ -188,7 +188,7 @@ double SinglesPerSecond(RecordStore& store, const Place& place) {
 double ProblemsPerSecond(RecordStore& store, const Options& options) {
   std::vector<TaggedProblem> problems;
   for (int64_t i = 0; i < options.imported_problems; ++i) problems.push_back({BenchProblem(i), 1});
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   Require(store.AddProblems("imported", problems));
   return static_cast<double>(options.imported_problems) / SecondsSince(start);
 }
@@ -227,7 +227,7 @@ double BestMs(const std::string& database, Chooser chooser, const Selection& sel
   const auto& [problem] = selection;
   const std::string number = fmt::format("{}", problem.value_or(0));
   const std::string text = Text(BenchProblem(problem.value_or(0)));
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   if (chooser == Chooser::kBench) {
     RunAgain({"--child-database", database, problem ? "--child-problem" : "--child-tag",
               problem ? number : kTag},

@@ -21,6 +21,7 @@
 #include "bench/choice_bench.h"
 #include "bench/fresh_race.h"
 #include "bench/geometric_mean.h"
+#include "bench/vendor_bounds.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -29,6 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kConfidence = 0.99;
+constexpr const char* kMatrixSolver = "cuda.cublaslt-gemm";
 constexpr double kNoRatio = std::numeric_limits<double>::infinity();
 
 struct Options : ChoiceOptions {
@@ -46,8 +48,10 @@ struct Row {
   Problem problem;
   Candidate choice;
   double choice_ns = 0;
-  std::optional<Baseline> first;  // None if what the vendor chooses first is wrong.
-  std::optional<Baseline> best;   // The first if nothing of the vendor's is better.
+  std::optional<Baseline> first;   // None if what the vendor chooses first is wrong.
+  std::optional<Baseline> best;    // The first if nothing of the vendor's is better.
+  std::optional<Baseline> unseen;  // What serves before anything is tuned; none if that is wrong.
+  double roofline_ns = 0;
 };
 
 // Of one solver, over all problems.
@@ -74,10 +78,14 @@ class Bench {
     } else {
       ATTUNE_ASSIGN_OR_RETURN(store_, OpenSqlStore(options_.database));
     }
+    ATTUNE_ASSIGN_OR_RETURN(const auto unseen, ServedUnseen(place_.device_spec, problems));
     ATTUNE_ASSIGN_OR_RETURN(workshop_, Workshop::Open(place_, WorkshopLimits{}));
+    Roofline roofline(place_.device_spec, kMatrixSolver, workshop_->peaks());
     Tuner tuner(workshop_->PartsFor(*store_), options_.tune);
-    for (const Problem& problem : problems) {
-      ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(tuner, problem));
+    for (size_t i = 0; i < problems.size(); ++i) {
+      const Problem& problem = problems[i];
+      ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(tuner, problem, unseen[i]));
+      ATTUNE_ASSIGN_OR_RETURN(row.roofline_ns, roofline.Ns(problem));
       ++families_[row.choice.solver.name].chosen;
       fmt::print(stderr, "[{}/{}] {} {} {}\n", rows_.size() + 1, problems.size(), Text(row.problem),
                  Ratio(row.first), Text(row.choice));
@@ -100,7 +108,8 @@ class Bench {
     return problems;
   }
 
-  Result<Row> TuneAndRace(Tuner& tuner, const Problem& problem) {
+  Result<Row> TuneAndRace(Tuner& tuner, const Problem& problem,
+                          const std::optional<Candidate>& unseen) {
     ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> choice, tuner.FindStanding(problem));
     if (!choice.has_value()) {
       ATTUNE_ASSIGN_OR_RETURN(TuneReport report, TuneForChoice(tuner, problem));
@@ -109,7 +118,7 @@ class Bench {
     Row row;
     row.problem = problem;
     row.choice = choice->candidate;
-    ATTUNE_RETURN_IF_ERROR(Race(row));
+    ATTUNE_RETURN_IF_ERROR(Race(row, unseen));
     return row;
   }
 
@@ -124,28 +133,37 @@ class Bench {
                                 place_.device_spec));
   }
 
-  Status Race(Row& row) {
+  Status Race(Row& row, const std::optional<Candidate>& unseen) {
     ATTUNE_ASSIGN_OR_RETURN(const Candidate first, FirstOf(row.problem));
     RacePlan plan{.device = place_.device_spec,
                   .problem = row.problem,
                   .candidates = {row.choice, first},
                   .rounds = options_.rounds};
+    const auto place_of = [&](const Candidate& candidate) {
+      const auto found = std::ranges::find(plan.candidates, candidate);
+      const size_t place = static_cast<size_t>(found - plan.candidates.begin());
+      if (found == plan.candidates.end()) plan.candidates.push_back(candidate);
+      return place;
+    };
     const auto best = BestTried(bench_.vendor_solver, *store_, row.problem);
-    if (best.has_value() && *best != first) plan.candidates.push_back(*best);
+    const size_t best_place = best.has_value() ? place_of(*best) : 1;
+    const size_t unseen_place = unseen.has_value() ? place_of(*unseen) : 0;
     ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));
     if (samples[0].empty()) {
       return Internal(fmt::format("{} failed in the fresh process.", Text(plan.candidates[0])));
     }
-    const auto over = [&](size_t i) {
+    const auto baseline = [&](size_t i) -> std::optional<Baseline> {
+      if (samples[i].empty()) return std::nullopt;
       // The choice itself: whatever the two samples differ in is noise.
-      if (plan.candidates[i] == row.choice) return RatioEstimate{1, 1, 1, kConfidence};
-      return PairedRatio(samples[i], samples[0], kConfidence);
+      if (plan.candidates[i] == row.choice) {
+        return Baseline{Median(samples[i]), RatioEstimate{1, 1, 1, kConfidence}};
+      }
+      return Baseline{Median(samples[i]), PairedRatio(samples[i], samples[0], kConfidence)};
     };
     row.choice_ns = Median(samples[0]);
-    if (!samples[1].empty()) row.first = {Median(samples[1]), over(1)};
-    row.best = samples.size() > 2 && !samples[2].empty()
-                   ? std::optional(Baseline{Median(samples[2]), over(2)})
-                   : row.first;
+    row.first = baseline(1);
+    row.best = samples[best_place].empty() ? row.first : baseline(best_place);
+    if (unseen.has_value()) row.unseen = baseline(unseen_place);
     return Status::Ok();
   }
 
@@ -170,6 +188,12 @@ class Bench {
     for (const Row& row : rows_) {
       if ((row.*baseline).has_value()) ratios.push_back((row.*baseline)->over.ratio);
     }
+    return GeometricMean(ratios);
+  }
+
+  double MeanOverRoofline() const {
+    std::vector<double> ratios;
+    for (const Row& row : rows_) ratios.push_back(row.choice_ns / row.roofline_ns);
     return GeometricMean(ratios);
   }
 
@@ -198,6 +222,8 @@ class Bench {
     Json json = {{"summary",
                   {{"geomean_over_first", MeanOver(&Row::first)},
                    {"geomean_over_vendor_best", MeanOver(&Row::best)},
+                   {"geomean_unseen_over_choice", MeanOver(&Row::unseen)},
+                   {"geomean_choice_over_roofline", MeanOverRoofline()},
                    {"wrong_firsts", WrongFirsts()},
                    {"worst", Worst().first.has_value() ? Json(Worst().first->over.ratio) : Json()},
                    {"worst_problem", Text(Worst().problem)},
@@ -220,6 +246,8 @@ class Bench {
                               {"median_ns", row.choice_ns},
                               {"first_ns", number(row.first, ns)},
                               {"vendor_best_ns", number(row.best, ns)},
+                              {"unseen_ns", number(row.unseen, ns)},
+                              {"roofline_ns", row.roofline_ns},
                               {"over_first", number(row.first, ratio)},
                               {"over_first_low", number(row.first, low)},
                               {"over_vendor_best", number(row.best, ratio)}});
@@ -229,13 +257,16 @@ class Bench {
 
   void PrintTable() const {
     fmt::print(
-        "Medians in microseconds: the vendor's first choice, its best, and attune's choice.\n"
-        "{:<72} {:>9} {:>9} {:>9} {:>10} {:>9}  {}\n",
-        "problem", "first", "best", "choice", "over first", "over best", "candidate");
+        "Medians in microseconds: the vendor's first choice, its best, what attune serves before "
+        "anything is tuned, its choice, and the roofline.\n"
+        "{:<72} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9}  {}\n",
+        "problem", "first", "best", "unseen", "choice", "roofline", "over first", "over best",
+        "candidate");
     for (const Row& row : rows_) {
-      fmt::print("{:<72} {:>9} {:>9} {:>9.1f} {:>10} {:>9}  {}\n", Text(row.problem),
-                 Microseconds(row.first), Microseconds(row.best), row.choice_ns / 1000,
-                 Ratio(row.first), Ratio(row.best), Text(row.choice));
+      fmt::print("{:<72} {:>9} {:>9} {:>9} {:>9.1f} {:>9.1f} {:>10} {:>9}  {}\n", Text(row.problem),
+                 Microseconds(row.first), Microseconds(row.best), Microseconds(row.unseen),
+                 row.choice_ns / 1000, row.roofline_ns / 1000, Ratio(row.first), Ratio(row.best),
+                 Text(row.choice));
     }
     fmt::print("\n{:<32} {:>7} {:>7} {:>7}\n", "solver", "tried", "failed", "chosen");
     for (const auto& [name, family] : families_) {
@@ -243,8 +274,10 @@ class Bench {
     }
     fmt::print(
         "\nGeometric mean over the vendor's first choice: {:.3f}; over its best: {:.3f}; worst "
-        "over the first: {} ({}).\n",
-        MeanOver(&Row::first), MeanOver(&Row::best), Ratio(Worst().first), Text(Worst().problem));
+        "over the first: {} ({}). What is served unseen takes {:.3f} times the time of the choice, "
+        "the choice {:.3f} times the roofline.\n",
+        MeanOver(&Row::first), MeanOver(&Row::best), Ratio(Worst().first), Text(Worst().problem),
+        MeanOver(&Row::unseen), MeanOverRoofline());
     if (WrongFirsts() > 0) {
       fmt::print("What the vendor chooses first computes {} of these wrongly; they are left out.\n",
                  WrongFirsts());

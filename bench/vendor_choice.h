@@ -23,8 +23,9 @@ struct VendorBench {
 
 // Tunes the problems of a set, those that --db knows already aside, and times in a fresh process
 // for each problem: the vendor's first choice, the vendor's best (the candidate of its solver with
-// the least median that was recorded), and the choice. Prints a table or one JSON object, with
-// candidates tried, failed and chosen for each solver. Returns the exit status.
+// the least median that was recorded), what a program is served without records, and the choice.
+// Prints a table or one JSON object, with the roofline of each problem, and candidates tried,
+// failed and chosen for each solver. Returns the exit status.
 int VendorBenchMain(int argc, char** argv, const VendorBench& bench);
 
 }  // namespace attune

@@ -1,0 +1,84 @@
+#include "bench/vendor_bounds.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "apps/attune/program_runtime.h"
+#include "attune/measure/statistics.h"
+#include "attune/problem/gemm.h"
+#include "bench/figures.h"
+#include "bench/fresh_race.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kMatrixSide = 8192;
+constexpr int kMatrixRounds = 5;
+// Each operand in a high and a low part; the product of the low parts is too small to matter.
+constexpr double kProductsOfSplitF32 = 3;
+
+}  // namespace
+
+Result<std::vector<std::optional<Candidate>>> ServedUnseen(const std::string& device,
+                                                           const std::vector<Problem>& problems) {
+  const BenchFolder folder("");
+  ATTUNE_ASSIGN_OR_RETURN(const ProgramRuntime runtime,
+                          ProgramRuntime::Make(device, (folder.path() / "none.db").string()));
+  std::vector<std::optional<Candidate>> candidates;
+  for (const Problem& problem : problems) {
+    const Served served = runtime.Ask(problem);
+    if (!served.explanation.has_value()) {
+      return Internal(fmt::format("{} would not be served: {}", Text(problem), served.reason));
+    }
+    const std::optional<Option>& serves = served.explanation->serves;
+    candidates.push_back(serves.has_value() ? std::optional(serves->candidate) : std::nullopt);
+  }
+  return candidates;
+}
+
+Result<double> Roofline::MatrixFlops(DataType type, MathMode math) {
+  const auto known = measured_.find({type, math});
+  if (known != measured_.end()) return known->second;
+  Gemm gemm;
+  gemm.m = gemm.n = gemm.k = kMatrixSide;
+  gemm.trans_a = Transpose::kYes;
+  gemm.type = gemm.c_type = type;
+  gemm.math = math;
+  const Problem problem = Normalized(gemm);
+  const RacePlan plan{.device = device_,
+                      .problem = problem,
+                      .candidates = {Candidate{{matrix_solver_, 1}, {}}},
+                      .rounds = kMatrixRounds};
+  ATTUNE_ASSIGN_OR_RETURN(const RaceSamples samples, RaceInFreshProcess(plan));
+  if (samples[0].empty()) {
+    return Internal(fmt::format("{} cannot multiply {}.", matrix_solver_, Text(problem)));
+  }
+  const double flops = Flops(problem) / Median(samples[0]) * 1e9;
+  measured_[{type, math}] = flops;
+  return flops;
+}
+
+Result<double> Roofline::Ns(const Problem& problem) {
+  return std::visit(
+      [&](const auto& op) -> Result<double> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, OtherOp>) {
+          return Unsupported("Nothing bounds an operator that is not known.");
+        } else {
+          ATTUNE_ASSIGN_OR_RETURN(double flops, MatrixFlops(op.type, op.math));
+          if (op.type == DataType::kF32 && op.math == MathMode::kStrict) {
+            ATTUNE_ASSIGN_OR_RETURN(const double tf32, MatrixFlops(op.type, MathMode::kTf32));
+            flops = std::max(flops, tf32 / kProductsOfSplitF32);
+          }
+          if (!(peaks_.bytes_per_second > 0)) return Internal("The bandwidth is not known.");
+          return 1e9 * std::max(Flops(problem) / flops,
+                                CompulsoryBytes(problem) / peaks_.bytes_per_second);
+        }
+      },
+      problem);
+}
+
+}  // namespace attune
