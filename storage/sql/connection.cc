@@ -298,6 +298,19 @@ void Connection::TidyLog() noexcept {
   }
 }
 
+Status Connection::EmptyLog() {
+  constexpr const char* kCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+  int busy = 1;
+  try {
+    session_ << kCheckpoint, soci::into(busy);
+  } catch (const std::exception& error) {
+    return Translated(error, kCheckpoint);
+  }
+  if (busy == 0) return Status::Ok();
+  return Unavailable(fmt::format(
+      "Database '{}': its log cannot be emptied while others use it. Try again.", name_));
+}
+
 Status Connection::Commit() {
   ATTUNE_RETURN_IF_ERROR(Execute("COMMIT"));
   in_transaction_ = false;

@@ -64,6 +64,9 @@ class Connection {
   void Rollback() noexcept;
   // Moves what it can out of the log into the database; waits for nobody.
   void TidyLog() noexcept;
+  // Moves all of the log into the database, as is needed before the file alone is given away.
+  // kResourceExhausted if it has no room for it, kUnavailable if others read or write.
+  Status EmptyLog();
   // In the log after the last commit of this connection.
   int log_pages() const { return log_pages_; }
 

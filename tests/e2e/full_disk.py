@@ -50,6 +50,34 @@ def package_onto_a_full_disk(attune):
         program.check(True in seen, f"No kernel was in need of room: {seen}")
 
 
+def database_onto_a_full_disk(attune):
+    """A database is made whole or not at all, however little room there is."""
+    seen = set()
+    with program.small_disk(attune.folder / "tight", 2048) as folder:
+        ballast = folder / "ballast"
+        path = folder / "made.db"
+        for room in (64, 200, 300, 400, 450, 500, 700, 1500):
+            ballast.unlink(missing_ok=True)
+            left = os.statvfs(folder)
+            ballast.write_bytes(bytes(max(left.f_bavail * left.f_frsize - room * 1024, 0)))
+            process = attune.start("session", "new", "s", "--device", "fake", "--db", str(path))
+            _, err = process.communicate(timeout=program.TIMEOUT_S)
+            seen.add(process.returncode)
+            if process.returncode == 0:
+                program.check(rows(path)[2] == "ok", f"{room} KiB")
+                attune.run("session", "show", "s", "--db", str(path))
+                for suffix in ("", "-wal", "-shm"):
+                    (folder / f"made.db{suffix}").unlink(missing_ok=True)
+                continue
+            program.check(process.returncode == 1 and ("full" in err or "space" in err),
+                          f"{room} KiB: {process.returncode}: {err}")
+            ballast.unlink()
+            if path.exists():  # It was made, and the session found no room in it.
+                program.check(rows(path)[2] == "ok", f"{room} KiB")
+                path.unlink()
+    program.check(seen == {0, 1}, f"All or none found room: {seen}")
+
+
 def test(attune):
     """A tuning run ends with the reason; what was there stays, and with room the run goes on."""
     with program.small_disk(attune.folder / "small", 4096) as folder:
@@ -69,6 +97,7 @@ def test(attune):
         summary = attune.json(*TUNE, "--db", str(path))
         program.check(summary["tuned"] + summary["already_tuned"] == 20, summary)
     package_onto_a_full_disk(attune)
+    database_onto_a_full_disk(attune)
 
 
 program.main(test)
