@@ -112,7 +112,8 @@ class JobStore {
                                   std::span<const ProblemSolvers> problems) = 0;
   // The jobs of one step and one problem that nobody has and that wait for nothing, of the highest
   // priority and the oldest first; empty if there are none. Leases that have expired are given back
-  // before, or fail their job ("abandoned") where kMostLostLeases have.
+  // before, or fail their job ("abandoned") where kMostLostLeases have. kFailedPrecondition if the
+  // session is closed.
   virtual Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) = 0;
   // The leases of `owner` are over: for whoever knows that it is gone.
   virtual Status ExpireLeasesOf(int64_t session_id, const std::string& owner) = 0;

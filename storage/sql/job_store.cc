@@ -299,6 +299,10 @@ class SqlJobStore final : public JobStore {
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           leased.clear();
           Connection& connection = transaction.connection();
+          ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
+          if (session.session.is_closed()) {
+            return RefusedAsClosed(session.session, "none of its jobs is done");
+          }
           ATTUNE_RETURN_IF_ERROR(GiveBackExpired(transaction, session_id, terms.now_unix_ns));
           std::vector<JobRow> rows;
           for (const JobStep& step : terms.steps) {

@@ -459,6 +459,17 @@ TEST_F(JobStoreTest, JobsOfAClosedSessionStayAsTheyAre) {
   EXPECT_EQ(*jobs_->List(session_id_, {}), before);
 }
 
+TEST_F(JobStoreTest, NoJobOfAClosedSessionIsLeased) {
+  Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
+  ASSERT_EQ(sessions_->Close(session_id_, "me@here"), Status::Ok());
+
+  const auto leased = jobs_->Lease(session_id_, Terms(1));
+
+  EXPECT_EQ(leased.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(leased.status().message(), HasSubstr("Session 'may' is closed since 2"));
+  EXPECT_THAT(States(), ElementsAre("k perf:compile queued", "k perf:measure queued"));
+}
+
 TEST_F(JobStoreTest, JobsThatAreGoneAreMissed) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
   {

@@ -383,6 +383,10 @@ def closed_and_unknown(attune):
                                             "perf:measure")):
         _, err = attune.run("jobs", words[0], "--session", "stopped", *words[1:], *DB, status=1)
         program.check("Session 'stopped' is closed since " in err, err)
+    # Compiling, too, which stores no measurement.
+    for step in ("perf:compile", "perf:measure"):
+        _, err = attune.run("tune", "--session", "stopped", "--step", step, *PER, *DB, status=1)
+        program.check("Session 'stopped' is closed since " in err, err)
     program.check(jobs(attune, "stopped") == before, "Jobs of a closed session have changed.")
     # Ends, with what is left and why nobody does it.
     out, _ = attune.run("status", "--session", "stopped", "--watch", *DB, status=3)
