@@ -10,6 +10,7 @@
 
 #include "apps/attune/labels.h"
 #include "apps/attune/session/solver_survey.h"
+#include "apps/attune/terminal.h"
 #include "attune/base/text.h"
 #include "attune/record/memory_store.h"
 #include "attune/session/session_records.h"
@@ -235,10 +236,11 @@ Result<std::vector<NetworkProblems>> Application::NetworksOf(const std::string& 
 Result<std::vector<TaggedProblem>> Application::ProblemsOfSession() {
   ATTUNE_ASSIGN_OR_RETURN(auto problems, sessions_->Problems(session_->id));
   if (!problems.empty()) return problems;
+  if (session_->is_closed()) return RefusedAsClosed(*session_, "it has no problems and gets none");
   return FailedPrecondition(fmt::format(
-      "Session '{0}' has no problems yet. 'attune import FILE --tag TAG --session {0}' "
-      "brings some, and 'attune jobs load --session {0} --tag TAG' those of a tag that is there.",
-      session_->name));
+      "Session '{0}' has no problems yet. 'attune import FILE --tag TAG --session {1}' "
+      "brings some, and 'attune jobs load --session {1} --tag TAG' those of a tag that is there.",
+      Printable(session_->name), ShellWord(session_->name)));
 }
 
 std::string_view ProgramVersion() { return "attune " ATTUNE_VERSION; }

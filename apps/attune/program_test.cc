@@ -84,6 +84,13 @@ TEST(TerminalTest, ForeignBytesCannotSteerATerminal) {
   EXPECT_EQ(Printable("grün"), "grün");
 }
 
+TEST(ShellWord, QuotesWhatAShellWouldDivideOrReplace) {
+  EXPECT_EQ(ShellWord("june-2.1"), "june-2.1");
+  EXPECT_EQ(ShellWord("my session"), "\"my session\"");
+  EXPECT_EQ(ShellWord("a\"b$c`d\\e'f"), "\"a\\\"b\\$c\\`d\\\\e'f\"");
+  EXPECT_EQ(ShellWord(""), "\"\"");
+}
+
 TEST(TerminalTest, WidthCountsCharactersAndNotColours) {
   EXPECT_EQ(DisplayWidth("\x1b[31mgrün\x1b[0m"), 4u);
   EXPECT_EQ(Shortened("grünes", 4), "grü…");

@@ -140,6 +140,25 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
+std::string ShellWord(std::string_view text) {
+  constexpr std::string_view kPlain = "_-.:/@+=%,";
+  const auto is_plain = [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           kPlain.find(c) != std::string_view::npos;
+  };
+  const std::string printable = Printable(text);
+  if (!printable.empty() && std::all_of(printable.begin(), printable.end(), is_plain)) {
+    return printable;
+  }
+  // Within these four characters alone have a meaning.
+  std::string word = "\"";
+  for (const char c : printable) {
+    if (std::string_view("\"\\$`").find(c) != std::string_view::npos) word += '\\';
+    word += c;
+  }
+  return word + "\"";
+}
+
 std::optional<size_t> FirstUnprintable(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t length = Utf8Length(text.substr(i));

@@ -43,6 +43,10 @@ std::string Shortened(std::string_view text, size_t width);
 // hold anything, and must not reach a terminal as it is. Newlines become " | ".
 std::string Printable(std::string_view text);
 
+// `text`, made printable, as one word of a command that somebody may copy into a shell: between
+// quotation marks where it has more than letters, digits and "_-.:/@+=%,".
+std::string ShellWord(std::string_view text);
+
 // Where `text` has its first byte that Printable does not show as it is, newlines and tabs among
 // them; nothing if there is none.
 std::optional<size_t> FirstUnprintable(std::string_view text);

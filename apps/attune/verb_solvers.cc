@@ -161,8 +161,8 @@ Result<int> RunOfSession(Application& application, const SolversOptions& options
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable kept, application.sessions()->Solvers(session.id));
   if (kept.generation == 0) {
     return NotFound(fmt::format(
-        "The solvers of session '{0}' were never asked. 'attune applicability --session {0}' does.",
-        session.name));
+        "The solvers of session '{}' were never asked. 'attune applicability --session {}' does.",
+        Printable(session.name), ShellWord(session.name)));
   }
   Json list = Json::array();
   Table table({{"solver"},

@@ -284,9 +284,9 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   const bool has_jobs = application.session()->job_count > 0;
   if (!has_jobs && !options.steps.empty() && !options.stale) {
     return FailedPrecondition(
-        fmt::format("Session '{0}' has no jobs. 'attune jobs load --session {0} --tag TAG --steps "
+        fmt::format("Session '{}' has no jobs. 'attune jobs load --session {} --tag TAG --steps "
                     "perf:compile,perf:measure' queues some.",
-                    selection.session));
+                    Printable(selection.session), ShellWord(selection.session)));
   }
   if (!has_jobs && !options.stale) return false;
   if (!has_jobs) ATTUNE_RETURN_IF_ERROR(application.ProblemsOfSession().status());
@@ -482,7 +482,8 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                     "built by then (default: 0, no limit)");
   AddDurationOption(verb, "--per-problem", options.tune.per_problem_ns,
                     "Time for each problem (default: 2s); 0: the least that one comparison takes. "
-                    "What had less before is measured again");
+                    "What had less before is measured again. Of a session's jobs those fail that "
+                    "it is too short for; 'attune jobs retry' queues them again");
   std::vector<std::string> searchers;
   for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")

@@ -167,13 +167,25 @@ def what_cannot_be_added_is_told(attune):
     _, err = attune.run("golden", "export", "1", "-o", "empty", *own, status=1)
     program.check("is empty" in err and "'attune golden add 1 --session NAME'" in err, err)
     _, err = attune.run("golden", "add", "1", "--session", "nothing", *own, status=1)
-    program.check("session 'nothing' has no results yet; 'attune tune --session nothing" in err, err)
+    program.check("Session 'nothing' has no results yet; 'attune tune --session nothing" in err, err)
+    attune.run("session", "new", "over", "--device", "fake", *own)
+    attune.run("session", "close", "over", *own)
+    _, err = attune.run("golden", "add", "1", "--session", "over", *own, status=1)
+    program.check("Session 'over' has no results and is closed" in err and "attune tune" not in err, err)
+    for words in (("best",), ("report", "-o", "over.html")):
+        _, err = attune.run(*words, "--session", "over", *own, status=1)
+        program.check("Session 'over' is closed since" in err and "import" not in err, err)
     attune.run("tune", "--session", "may", "--tag", "t", *PER, *own)
     added = attune.json("golden", "add", "1", "--session", "nothing", "--session", "may", *own,
                         status=3)
     program.check(added["taken"] == {"new": 2} and added["empty_sessions"] == ["nothing"], added)
     _, err = attune.run("golden", "export", "1", "--target", "nope", "-o", "empty", *own, status=2)
     program.check("No target of this version is 'nope'" in err, err)
+
+
+def a_rollback_needs_a_reason_that_says_something(attune):
+    _, err = attune.run("golden", "rollback", "1", "--reason", " ", "--db", "empty.db", status=2)
+    program.check("a reason is needed" in err, err)
 
 
 def what_is_stale_is_marked(attune):
@@ -218,7 +230,8 @@ def what_is_stale_is_marked(attune):
 def test(attune):
     attune.write_problems(2)
     for part in (what_was_rolled_back, what_stands_is_judged_by_its_code, environments_do_not_mix,
-                 a_mixed_version_goes_on, what_cannot_be_added_is_told, what_is_stale_is_marked):
+                 a_mixed_version_goes_on, what_cannot_be_added_is_told, what_is_stale_is_marked,
+                 a_rollback_needs_a_reason_that_says_something):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 

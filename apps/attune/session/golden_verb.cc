@@ -164,8 +164,19 @@ Result<int> RunShow(Application& application, const GoldenOptions& options) {
 // What became of the results of sessions.
 struct Additions {
   GoldenAdditions results;
-  std::vector<std::string> empty_sessions;  // Nothing was decided in them.
+  std::vector<Session> empty_sessions;  // Nothing was decided in them.
 };
+
+// What an empty session is told, and what can be done about it.
+std::string NoResultsText(const Session& session) {
+  if (session.is_closed()) {
+    return fmt::format("Session '{}' has no results and is closed, so it never will: leave it out.",
+                       Printable(session.name));
+  }
+  return fmt::format(
+      "Session '{}' has no results yet; 'attune tune --session {} --tag TAG' measures some.",
+      Printable(session.name), ShellWord(session.name));
+}
 
 // A version to which sessions are added.
 struct Adding {
@@ -195,7 +206,7 @@ Status AddSession(Application& application, const Session& session, const Golden
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable solvers, sessions.Solvers(session.id));
   ATTUNE_ASSIGN_OR_RETURN(const auto choices,
                           ChoicesOf(session, application.all_records(), sessions));
-  if (choices.empty()) adding.additions.empty_sessions.push_back(session.name);
+  if (choices.empty()) adding.additions.empty_sessions.push_back(session);
   std::vector<GoldenRival> rivals;
   for (const auto& [question, found] : choices) {
     rivals.push_back({found.choice, {found.environment, found.started_unix_ns}});
@@ -207,11 +218,13 @@ Status AddSession(Application& application, const Session& session, const Golden
 void PrintAdditions(Application& application, const Additions& additions, bool as_json) {
   const GoldenAdditions& results = additions.results;
   if (as_json) {
+    Json empty_sessions = Json::array();
+    for (const Session& session : additions.empty_sessions) empty_sessions.push_back(session.name);
     application.out().Print(Dump({{"taken", results.taken},
                                   {"same", results.same},
                                   {"kept", results.kept},
                                   {"stale", results.stale},
-                                  {"empty_sessions", additions.empty_sessions}}));
+                                  {"empty_sessions", std::move(empty_sessions)}}));
   } else {
     std::string text;
     for (const auto& [reason, count] : results.taken) {
@@ -224,10 +237,8 @@ void PrintAdditions(Application& application, const Additions& additions, bool a
     }
     application.out().Print(text + ".\n");
   }
-  for (const std::string& session : additions.empty_sessions) {
-    application.err().Print(fmt::format(
-        "Session '{0}' has no results yet; 'attune tune --session {0} --tag TAG' measures some.\n",
-        session));
+  for (const Session& session : additions.empty_sessions) {
+    application.err().Print(NoResultsText(session) + "\n");
   }
 }
 
@@ -248,10 +259,9 @@ Result<int> RunAdd(Application& application, const GoldenOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.golden()->Add(golden.version.id, adding.draft.taken, seen));
   const Additions& additions = adding.additions;
   if (additions.empty_sessions.size() == seen_sessions.size()) {
-    return FailedPrecondition(fmt::format(
-        "Nothing was added to golden version '{0}': session '{1}' has no results yet; 'attune tune "
-        "--session {1} --tag TAG' measures some.",
-        options.name, additions.empty_sessions.front()));
+    return FailedPrecondition(fmt::format("Nothing was added to golden version '{}'. {}",
+                                          options.name,
+                                          NoResultsText(additions.empty_sessions.front())));
   }
   PrintAdditions(application, additions, options.json);
   return additions.results.stale > 0 || !additions.empty_sessions.empty() ? kExitPartly : kExitDone;
@@ -420,6 +430,10 @@ void AddWritingVerbs(CLI::App& golden, Invocation& invocation) {
       invocation, RunRollback, withdrawn);
   rollback->add_option("--reason", withdrawn->reason, "Why, for people")
       ->required()
+      ->check([](const std::string& reason) {
+        const bool is_blank = reason.find_first_not_of(" \t\n") == std::string::npos;
+        return std::string(is_blank ? "what is written is blank, and a reason is needed" : "");
+      })
       ->type_name("TEXT");
   AddJsonFlag(*rollback, withdrawn->json);
 }

@@ -77,7 +77,7 @@ Status CheckNames(const LoadOptions& options, const SolverTable& table) {
     if (FindEntry(table, name) != nullptr) continue;
     return NotFound(fmt::format(
         "The session knows no solver '{}'. 'attune applicability --session {}' lists them.",
-        Printable(name), options.selection.session));
+        Printable(name), ShellWord(options.selection.session)));
   }
   return Status::Ok();
 }
@@ -113,7 +113,7 @@ std::string TextOf(const EndedJobs& ended, const std::string& session) {
   return fmt::format(
       "Of those, {} failed and {} {} cancelled, and stay so: 'attune jobs retry --session {}' "
       "queues them again.\n",
-      ended.failed, ended.cancelled, IsOrAre(ended.cancelled), session);
+      ended.failed, ended.cancelled, IsOrAre(ended.cancelled), ShellWord(session));
 }
 
 Result<int> RunLoad(Application& application, const LoadOptions& options) {
@@ -232,7 +232,7 @@ Result<int> RunList(Application& application, const FilterOptions& options) {
     out.Print(
         fmt::format("There are no such jobs. 'attune jobs load --session {} --tag TAG --steps "
                     "perf:measure' loads some.\n",
-                    session.name));
+                    ShellWord(session.name)));
     return kExitDone;
   }
   Table table({{"job", Column::Align::kRight},
@@ -271,7 +271,8 @@ Result<int> NoSuchJobs(Application& application, std::string_view participle) {
   return NotFound(fmt::format(
       "No job that was asked for can be {}; session '{}' has {}. 'attune jobs list --session {}' "
       "shows them.",
-      participle, session.name, states.empty() ? "none" : states, session.name));
+      participle, Printable(session.name), states.empty() ? "none" : states,
+      ShellWord(session.name)));
 }
 
 // kNotFound names the jobs of `ids` that the session does not have.
@@ -285,9 +286,9 @@ Status CheckJobs(Application& application, const std::vector<int64_t>& ids) {
   for (const Job& job : jobs) missing.erase(job.id);
   if (missing.empty()) return Status::Ok();
   return NotFound(fmt::format(
-      "Session '{0}' has no job {1}, and nothing was changed. 'attune jobs list --session {0}' "
+      "Session '{}' has no job {}, and nothing was changed. 'attune jobs list --session {}' "
       "shows those that it has, with their numbers.",
-      session.name, fmt::join(missing, ", ")));
+      Printable(session.name), fmt::join(missing, ", "), ShellWord(session.name)));
 }
 
 Result<int> RunCancel(Application& application, const FilterOptions& options) {

@@ -8,6 +8,7 @@
 
 #include "apps/attune/session/absent_backend.h"
 #include "apps/attune/session/solver_survey.h"
+#include "apps/attune/terminal.h"
 
 namespace attune {
 namespace {
@@ -57,8 +58,8 @@ Result<RecordPlace> AbsentPlace(Application& application) {
   if (!terms.target.has_value()) {
     return FailedPrecondition(fmt::format(
         "Nothing was measured in session '{0}' yet, which is for {1} of {2}, and no such device is "
-        "here. 'attune tune --session {0}' measures where one is.",
-        session.name, terms.arch, terms.backend));
+        "here. 'attune tune --session {3}' measures where one is.",
+        Printable(session.name), terms.arch, terms.backend, ShellWord(session.name)));
   }
   ATTUNE_ASSIGN_OR_RETURN(SessionSolvers solvers, SolversOf(application, session));
   RecordPlace absent;

@@ -63,9 +63,9 @@ std::vector<std::string> SolverDifferences(const KnownSolvers& first, const Know
     if (first.is_known() == second.is_known()) return {};
     const std::string& unknown = (first.is_known() ? second : first).session;
     return {
-        fmt::format("The solvers of session '{0}' were never asked, so nobody knows how they "
-                    "differ; 'attune applicability --session {0}' asks them.",
-                    unknown)};
+        fmt::format("The solvers of session '{}' were never asked, so nobody knows how they "
+                    "differ; 'attune applicability --session {}' asks them.",
+                    Printable(unknown), ShellWord(unknown))};
   }
   const SolverTable& a = first.table;
   const SolverTable& b = second.table;

@@ -96,7 +96,7 @@ std::string ProgressText(const std::string& name, const SessionState& state) {
   if (state.is_over()) return text + ".\n";
   if (!state.rate.is_worked_on) {
     return fmt::format("{}, and nobody works on {}: 'attune tune --session {}' does.\n", text,
-                       state.open() == 1 ? "it" : "them", Printable(name));
+                       state.open() == 1 ? "it" : "them", ShellWord(name));
   }
   return state.eta_ns > 0 ? fmt::format("{}, about {}.\n", text, FormatWait(state.eta_ns))
                           : text + ".\n";
@@ -125,7 +125,7 @@ std::string StateText(const std::string& name, const SessionState& state, const 
     text += fmt::format(
         "{} stale, because solvers have changed; 'attune tune --session {} --stale' does {} "
         "again.\n",
-        state.stale == 1 ? "1 job is" : fmt::format("{} jobs are", state.stale), Printable(name),
+        state.stale == 1 ? "1 job is" : fmt::format("{} jobs are", state.stale), ShellWord(name),
         state.stale == 1 ? "it" : "them");
   }
   text += ProgressText(name, state);
