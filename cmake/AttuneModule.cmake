@@ -1,11 +1,12 @@
 # attune_module(NAME SOURCES a.cc ... [DEPENDS m ...] [LIBRARIES lib ...] [TESTS a_test.cc ...]
-#               [TEST_LIBRARIES lib ...])
+#               [TEST_LIBRARIES lib ...] [TESTS_ALONE])
 #
 # One folder = one module = one static library `attune_NAME` (alias `attune::NAME`) = one test program
 # `attune_NAME_test`. DEPENDS names other modules and is law: tools/check_layers.py compares it with
-# the includes. LIBRARIES are third-party targets.
+# the includes. LIBRARIES are third-party targets. Tests of modules only compute, and share the machine
+# with others of their kind; TESTS_ALONE are of threads that wait for each other.
 function(attune_module NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_ALONE" "" "SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
   list(TRANSFORM ARG_DEPENDS PREPEND attune_ OUTPUT_VARIABLE modules)
   if(ARG_SOURCES)
     add_library(attune_${NAME} STATIC ${ARG_SOURCES})
@@ -20,8 +21,12 @@ function(attune_module NAME)
   target_include_directories(attune_${NAME} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(attune_${NAME} ${scope} ${modules} ${ARG_LIBRARIES})
   if(ATTUNE_BUILD_TESTS AND ARG_TESTS)
+    set(labels compute)
+    if(ARG_TESTS_ALONE)
+      set(labels)
+    endif()
     attune_test(attune_${NAME}_test SOURCES ${ARG_TESTS}
-                LIBRARIES attune_${NAME} ${ARG_TEST_LIBRARIES})
+                LIBRARIES attune_${NAME} ${ARG_TEST_LIBRARIES} LABELS ${labels})
   endif()
 endfunction()
 
@@ -35,6 +40,8 @@ function(attune_test NAME)
   math(EXPR timeout_s "${ARG_TIMEOUT} * ${ATTUNE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} fmt::fmt GTest::gmock_main)
+  # What is tested is optimised, what tests it is only compiled more slowly by that.
+  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Debug>:-O0>)
   attune_precompile_test_headers(${NAME})
   add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
