@@ -39,8 +39,7 @@ class CudnnGraph {
   // without repetition. Engines that are not allowed (Allows) are left out.
   Result<std::vector<Config>> Recommendations() const;
 
-  // Every engine that computes the convolution and is allowed: with its knobs as they come, then
-  // with one of them changed, or in all combinations where these are few.
+  // Every engine that computes the convolution and is allowed, with the knobs of VariantsOf.
   Result<std::vector<Config>> Enumeration() const;
 
   // Recommendations, and behind them what else the enumeration has; of both, engines that compile
@@ -71,7 +70,7 @@ class CudnnGraph {
   bool Allows(const CudnnDescriptor& engine) const;
   // Nothing if the engine is not allowed.
   Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
-  Status AddVariants(int64_t index, std::vector<Config>& configs) const;
+  Status AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const;
   Result<CudnnDescriptor> EngineConfig(const Config& config) const;
   Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine_config) const;
 
