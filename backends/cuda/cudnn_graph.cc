@@ -10,7 +10,6 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/problem/problem.h"
-#include "backends/cuda/cudnn_knobs.h"
 #include "backends/cuda/cudnn_words.h"
 
 // Handles of graphs and plans are deprecated in newer versions, and needed in older ones.
@@ -353,30 +352,30 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   return configs;
 }
 
-Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
-  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
-  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
-  return WithKnobs(descriptors_->cudnn, engine, knobs);
-}
-
-Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine_config) const {
-  ATTUNE_ASSIGN_OR_RETURN(
-      CudnnDescriptor plan,
-      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
-  ATTUNE_RETURN_IF_ERROR(
-      plan.SetOne(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, descriptors_->handle));
-  ATTUNE_RETURN_IF_ERROR(
-      plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine_config));
-  ATTUNE_RETURN_IF_ERROR(plan.Finalize());
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t workspace_bytes,
-                          plan.GetInt64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  return CudnnPlan{std::move(plan), static_cast<size_t>(workspace_bytes)};
+Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, WithKnobs(cudnn, engine, knobs));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, MakePlan(cudnn, descriptors_->handle, engine_config));
+  plan.is_compiled = CompilesAtRunTime(engine);
+  return plan;
 }
 
 Result<CudnnPlan> CudnnGraph::PlanOf(const Config& config) const {
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, EngineConfig(config));
-  return PlanOf(engine_config);
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
+  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
+  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
+  return PlanOf(engine, knobs);
+}
+
+Result<CudnnKeptPlan> CudnnGraph::PlanWith(std::string_view json, const Config& config) const {
+  if (!json.empty()) {
+    auto read = PlanFromJson(descriptors_->cudnn, descriptors_->handle, json);
+    if (read.ok()) return CudnnKeptPlan{std::move(*read), true, {}};
+  }
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan made, config.empty() ? FirstPlan() : PlanOf(config));
+  // Other plans are made in some 0.1 ms, which reading a file does not beat.
+  std::string to_keep = made.is_compiled ? JsonOf(made) : std::string();
+  return CudnnKeptPlan{std::move(made), false, std::move(to_keep)};
 }
 
 Result<CudnnPlan> CudnnGraph::FirstPlan() const {
@@ -422,15 +421,16 @@ Result<CudnnPlan> CudnnGraph::QuickPlan() const {
   constexpr std::string_view kNone =
       "No engine of cuDNN is known to be made quickly for this convolution; another solver "
       "computes it.";
-  if (!descriptors_->cudnn.report().version.starts_with(kVersionOfQuickEngines)) {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  if (!cudnn.report().version.starts_with(kVersionOfQuickEngines)) {
     return Unsupported(std::string(kNone));
   }
   for (const int64_t index : QuickEngines(descriptors_->conv.direction)) {
     const Result<CudnnDescriptor> engine = Engine(index);
     if (!engine.ok() || !Allows(*engine) || CompilesAtRunTime(*engine)) continue;
-    const Result<CudnnDescriptor> engine_config = WithKnobs(descriptors_->cudnn, *engine, {});
+    const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, {});
     if (!engine_config.ok()) continue;
-    Result<CudnnPlan> plan = PlanOf(*engine_config);
+    Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle, *engine_config);
     if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) return plan;
   }
   return Unsupported(std::string(kNone));

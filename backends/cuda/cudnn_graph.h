@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,13 +17,16 @@
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_backend.h"
 #include "backends/cuda/cudnn_call.h"
+#include "backends/cuda/cudnn_knobs.h"
+#include "backends/cuda/cudnn_plan.h"
 
 namespace attune::cuda {
 
-// An engine with its knobs set and checked for one convolution on one device.
-struct CudnnPlan {
-  CudnnDescriptor plan;
-  size_t workspace_bytes = 0;
+// A plan that was made, or read out of what an earlier one left.
+struct CudnnKeptPlan {
+  CudnnPlan plan;
+  bool is_read = false;
+  std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
 };
 
 // Which engines compute a graph: all that give the numbers that were asked for, or of these only
@@ -45,6 +50,10 @@ class CudnnGraph {
   // Recommendations, and behind them what else the enumeration has; of both, engines that compile
   // when a plan is made come last.
   Result<std::vector<Config>> AllConfigs() const;
+
+  // The plan of `config`, or the first one for a config without fields: out of `json`, which an
+  // earlier call left for the same, unless that is empty or the library does not take it.
+  Result<CudnnKeptPlan> PlanWith(std::string_view json, const Config& config) const;
 
   // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
   // not compute this convolution, or not with these knobs. May compile for seconds.
@@ -71,8 +80,8 @@ class CudnnGraph {
   // Nothing if the engine is not allowed.
   Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
   Status AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const;
-  Result<CudnnDescriptor> EngineConfig(const Config& config) const;
-  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine_config) const;
+  // Of an allowed engine.
+  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const;
 
   std::shared_ptr<const Descriptors> descriptors_;
 };
