@@ -22,6 +22,8 @@ constexpr const char* kEngine = "engine";
 constexpr const char* kKnobs = "knobs";
 constexpr int64_t kMostRecommendations = 64;
 constexpr int64_t kMostKnobs = 64;
+// More than any quick engine wanted; what serves a first call should not empty the device.
+constexpr size_t kMostQuickBytes = size_t{64} << 20;
 
 Config ConfigWith(int64_t engine, const KnobValues& knobs) {
   return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};
@@ -389,51 +391,38 @@ Result<CudnnPlan> CudnnGraph::FirstPlan() const {
       "solvers that are not cuDNN's compute it, and its other engines are tried too.");
 }
 
-namespace {
-
-// Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
-// which an exact convolution is left with. Found by making every engine's plan for new pictures of
-// nine layers on an H200 with cuDNN 9.14 (docs/performance.md, "First calls of new pictures").
-// Another version may number them otherwise, or have others whose results nobody has looked at, so
-// there they are not asked for.
-constexpr std::string_view kVersionOfQuickEngines = "9.14.";
-
-// More than any of them wanted; what serves a first call should not empty the device.
-constexpr size_t kMostQuickBytes = size_t{64} << 20;
-
-std::span<const int64_t> QuickEngines(ConvDirection direction) {
-  static constexpr int64_t kForward[] = {45, 70, 23};
-  static constexpr int64_t kBackwardData[] = {43, 40, 57};
-  switch (direction) {
-    case ConvDirection::kForward:
-      return kForward;
-    case ConvDirection::kBackwardData:
-      return kBackwardData;
-    case ConvDirection::kBackwardWeights:
-      break;
+std::vector<CudnnEngineChoice> CudnnGraph::QuickRecommendations() const {
+  std::vector<CudnnEngineChoice> choices;
+  const Result<std::vector<Config>> configs = Recommendations();
+  if (!configs.ok()) return choices;
+  for (const Config& config : *configs) {
+    const Result<KnobValues> knobs = ParseKnobs(StringAt(config, kKnobs));
+    if (!knobs.ok()) continue;
+    const CudnnEngineChoice choice{IntegerAt(config, kEngine), *knobs};
+    if (QuickEngine(choice).ok()) choices.push_back(choice);
   }
-  return {};
+  return choices;
 }
 
-}  // namespace
+Result<CudnnDescriptor> CudnnGraph::QuickEngine(const CudnnEngineChoice& choice) const {
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor engine, Engine(choice.index));
+  if (Allows(engine) && !CompilesAtRunTime(engine)) return engine;
+  return Unsupported("This engine compiles, or computes with other numbers than asked.");
+}
 
-Result<CudnnPlan> CudnnGraph::QuickPlan() const {
-  constexpr std::string_view kNone =
-      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
-      "computes it.";
+Result<CudnnPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choices) const {
   const Cudnn& cudnn = descriptors_->cudnn;
-  if (!cudnn.report().version.starts_with(kVersionOfQuickEngines)) {
-    return Unsupported(std::string(kNone));
-  }
-  for (const int64_t index : QuickEngines(descriptors_->conv.direction)) {
-    const Result<CudnnDescriptor> engine = Engine(index);
-    if (!engine.ok() || !Allows(*engine) || CompilesAtRunTime(*engine)) continue;
-    const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, {});
+  for (const CudnnEngineChoice& choice : choices) {
+    const Result<CudnnDescriptor> engine = QuickEngine(choice);
+    if (!engine.ok()) continue;
+    const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, choice.knobs);
     if (!engine_config.ok()) continue;
     Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle, *engine_config);
     if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) return plan;
   }
-  return Unsupported(std::string(kNone));
+  return Unsupported(
+      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
+      "computes it.");
 }
 
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {

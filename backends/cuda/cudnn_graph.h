@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "backends/cuda/cudnn_call.h"
 #include "backends/cuda/cudnn_knobs.h"
 #include "backends/cuda/cudnn_plan.h"
+#include "backends/cuda/cudnn_quick_engines.h"
 
 namespace attune::cuda {
 
@@ -61,9 +63,13 @@ class CudnnGraph {
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
-  // The plan of an engine that is known to be made quickly and to compute quickly, without asking
-  // the library for recommendations; nothing is compiled. kUnsupported if none takes it.
-  Result<CudnnPlan> QuickPlan() const;
+  // The plan of the first of `choices` that takes the convolution with the numbers that were asked
+  // for, compiles nothing and needs little memory; the library is asked for no recommendation.
+  // kUnsupported if there is none.
+  Result<CudnnPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
+
+  // Recommendations of engines that compile nothing; none where the library has no answer.
+  std::vector<CudnnEngineChoice> QuickRecommendations() const;
 
   // REQUIRES: the workspace has plan.workspace_bytes.
   Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
@@ -75,6 +81,8 @@ class CudnnGraph {
       : descriptors_(std::move(descriptors)) {}
 
   Result<CudnnDescriptor> Engine(int64_t index) const;
+  // Its engine, if it is allowed and compiles nothing.
+  Result<CudnnDescriptor> QuickEngine(const CudnnEngineChoice& choice) const;
   // Whether an engine is one of those that may be used, as it says itself.
   bool Allows(const CudnnDescriptor& engine) const;
   // Nothing if the engine is not allowed.

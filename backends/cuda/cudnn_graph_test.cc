@@ -18,7 +18,12 @@ using testing::SizeIs;
 
 constexpr const char* kForward = "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,type=f16}";
 constexpr const char* kStrict = "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3}";
+constexpr const char* kLarger = "conv@1{dir=fwd,n=2,c=3,h=99,w=83,k=32,fh=7,fw=7,type=f16}";
+constexpr const char* kBackward = "conv@1{dir=bwd_data,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3}";
+constexpr const char* kWeights = "conv@1{dir=bwd_weights,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3}";
 constexpr int64_t kManyBytes = int64_t{1} << 30;
+
+const std::vector<CudnnEngineChoice> kChoices = {{45}, {70}, {23}};
 
 Config Engine(int64_t index, const char* knobs = "none") {
   return {{"engine", index}, {"knobs", std::string(knobs)}};
@@ -38,7 +43,7 @@ class CudnnGraphTest : public testing::Test {
 TEST_F(CudnnGraphTest, AnEngineThatCompilesIsNeverServedFirst) {
   library_.engines = {{45, true}, {70, true}, {23}};
 
-  const auto plan = GraphOf(kForward).QuickPlan();
+  const auto plan = GraphOf(kForward).QuickPlan(kChoices);
 
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_THAT(library_.engines_made, ElementsAre(23));
@@ -47,7 +52,7 @@ TEST_F(CudnnGraphTest, AnEngineThatCompilesIsNeverServedFirst) {
 TEST_F(CudnnGraphTest, WhereEveryEngineCompilesNonePlansFirst) {
   library_.engines = {{45, true}, {70, true}, {23, true}};
 
-  const auto plan = GraphOf(kForward).QuickPlan();
+  const auto plan = GraphOf(kForward).QuickPlan(kChoices);
 
   EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(library_.engines_made, IsEmpty());
@@ -58,7 +63,7 @@ TEST_F(CudnnGraphTest, WhatServesFirstComputesWithTheNumbersThatWereAskedFor) {
                       {70, false, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
                       {23}};
 
-  const auto plan = GraphOf(kStrict).QuickPlan();
+  const auto plan = GraphOf(kStrict).QuickPlan(kChoices);
 
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_THAT(library_.engines_made, ElementsAre(23));
@@ -67,10 +72,93 @@ TEST_F(CudnnGraphTest, WhatServesFirstComputesWithTheNumbersThatWereAskedFor) {
 TEST_F(CudnnGraphTest, WhatServesFirstNeedsLittleMemory) {
   library_.engines = {{45, false, {}, {}, true, kManyBytes}, {70, false, {}, {}, false}, {23}};
 
-  const auto plan = GraphOf(kForward).QuickPlan();
+  const auto plan = GraphOf(kForward).QuickPlan(kChoices);
 
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_THAT(library_.engines_made, ElementsAre(45, 70, 23));
+}
+
+// Of an engine that compiles no plan is begun, whatever the version.
+TEST_F(CudnnGraphTest, WhatIsLearnedOfAnotherVersionCompilesNothing) {
+  StandInCudnn library("9.19.0");
+  library.engines = {{3, true}, {4}, {5, false, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {6}};
+  library.recommended = {{CUDNN_HEUR_MODE_A, {3, 5, 6}}, {CUDNN_HEUR_MODE_FALLBACK, {4}}};
+  const auto graph = CudnnGraph::Create(library.cudnn(), nullptr, ConvOf(kStrict));
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+
+  const std::vector<CudnnEngineChoice> learned = graph->QuickRecommendations();
+  const auto plan = graph->QuickPlan(learned);
+
+  EXPECT_THAT(learned, ElementsAre(CudnnEngineChoice{6}, CudnnEngineChoice{4}));
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_THAT(library.engines_made, ElementsAre(6));
+}
+
+TEST(CudnnQuickEnginesTest, AVersionThatWasMeasuredIsAskedNothing) {
+  const CudnnQuickEngines engines;
+  const auto never = [](const Conv&) {
+    ADD_FAILURE() << "Recommendations take milliseconds.";
+    return std::vector<CudnnEngineChoice>();
+  };
+
+  EXPECT_THAT(engines.For(ConvOf(kForward), "9.14.0", never), Not(IsEmpty()));
+  EXPECT_NE(engines.For(ConvOf(kForward), "9.14.0", never),
+            engines.For(ConvOf(kBackward), "9.14.0", never));
+}
+
+TEST(CudnnQuickEnginesTest, AnotherVersionIsAskedOnceForEachKind) {
+  const CudnnQuickEngines engines;
+  int asked = 0;
+  const auto recommend = [&](const Conv&) {
+    ++asked;
+    return std::vector<CudnnEngineChoice>(9, CudnnEngineChoice{asked, {{2, 1}}});
+  };
+
+  const auto first = engines.For(ConvOf(kForward), "9.19.0", recommend);
+  const auto same_kind = engines.For(ConvOf(kLarger), "9.19.0", recommend);
+  const auto other_kind = engines.For(ConvOf(kStrict), "9.19.0", recommend);
+
+  EXPECT_THAT(first, SizeIs(CudnnQuickEngines::kMostLearned));
+  EXPECT_EQ(same_kind, first);
+  EXPECT_NE(other_kind, first);
+  EXPECT_EQ(asked, 2);
+}
+
+// A candidate has to be the same in the process that measures it and in those that it serves.
+TEST(CudnnQuickEnginesTest, WhatIsAskedForDependsOnTheKindAlone) {
+  EXPECT_EQ(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kLarger)));
+  EXPECT_NE(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kStrict)));
+  EXPECT_NE(TypicalOf(ConvOf(kStrict)), TypicalOf(ConvOf(kBackward)));
+  for (const char* text :
+       {kForward, kBackward, "conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,g=8,layout=nhwc}",
+        "conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,g=2,det=1}",
+        "conv@1{dir=fwd,n=2,c=12,d=7,h=9,w=8,k=20,fd=3,fh=3,fw=3,pd=1,type=bf16,align=2}"}) {
+    const std::string typical = Text(Problem(TypicalOf(ConvOf(text))));
+    EXPECT_TRUE(ParseProblem(typical).ok()) << typical;
+  }
+}
+
+// Else every shape would wait for the same answer.
+TEST(CudnnQuickEnginesTest, NoAnswerIsAnAnswer) {
+  const CudnnQuickEngines engines;
+  int asked = 0;
+  const auto recommend = [&](const Conv&) {
+    ++asked;
+    return std::vector<CudnnEngineChoice>();
+  };
+
+  EXPECT_THAT(engines.For(ConvOf(kForward), "9.19.0", recommend), IsEmpty());
+  EXPECT_THAT(engines.For(ConvOf(kLarger), "9.19.0", recommend), IsEmpty());
+
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(CudnnQuickEnginesTest, GradientsOfWeightsAreLeftToTheImplicitProduct) {
+  const CudnnQuickEngines engines;
+  const auto recommend = [](const Conv&) { return std::vector<CudnnEngineChoice>{{1}}; };
+
+  EXPECT_THAT(engines.For(ConvOf(kWeights), "9.14.0", recommend), IsEmpty());
+  EXPECT_THAT(engines.For(ConvOf(kWeights), "9.19.0", recommend), IsEmpty());
 }
 
 TEST_F(CudnnGraphTest, RecommendationsOfEveryModeComeFirstAndWhatCompilesComesLast) {
