@@ -4,7 +4,11 @@
 // and the roofline. `cuda_first_call.py` does the same through PyTorch.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
-//                   [--per-problem-ms N] [--seed N] [--json]
+//                   [--per-problem-ms N] [--seed N] [--steps] [--json]
+//
+// `--steps` tells where the time of a first call goes: twice as many other pictures, of which one
+// half warms up, through cuDNN with a clock around each of its calls, and by attune's own kernel
+// for tensor cores.
 #include <cuda.h>
 
 #include <algorithm>
@@ -14,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,6 +30,7 @@
 #include "backends/cuda/driver.h"
 #include "bench/choice_bench.h"
 #include "bench/figures.h"
+#include "bench/first_call_steps.h"
 #include "bench/fresh_race.h"
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
@@ -41,6 +47,7 @@ struct Options {
   std::string policy = "never";
   int per_problem_ms = 3000;
   uint64_t seed = 1;
+  bool tells_steps = false;
   bool as_json = false;
 };
 
@@ -279,6 +286,20 @@ Status FindRooflines(std::span<Row> rows) {
   return Status::Ok();
 }
 
+// Other pictures of the same layers.
+nlohmann::ordered_json StepsOf(const Options& options) {
+  Random random(options.seed + 2000);
+  std::vector<Conv> convs;
+  for (int i = 0; i < 2 * options.pictures; ++i) {
+    const Result<Problem> problem = ParseProblem(TextOf(RandomConv(random, options.type)));
+    Require(problem.ok() ? Status::Ok() : problem.error());
+    convs.push_back(std::get<Conv>(*problem));
+  }
+  const auto steps = MeasureFirstCallSteps(kDevice, convs);
+  Require(steps.ok() ? Status::Ok() : steps.error());
+  return *steps;
+}
+
 // Of the rows that have both: the ratios of `above` and `below`.
 std::vector<double> Ratios(const std::vector<Row>& rows, double Row::*above, double Row::*below) {
   std::vector<double> ratios;
@@ -336,6 +357,7 @@ void Print(const nlohmann::ordered_json& result) {
   for (const auto& [name, value] : result["summary"].items()) {
     fmt::print("{:<32} {:>10.2f}\n", name, value.get<double>());
   }
+  if (result.contains("steps")) PrintFirstCallSteps(result["steps"]);
 }
 
 int Run(const Options& options) {
@@ -357,7 +379,8 @@ int Run(const Options& options) {
   MeasureTunedCalls(device, tuned, options, database);
   MeasureVendorCalls(device, tuned, options, database);
   Require(FindRooflines(rows));
-  const nlohmann::ordered_json result = ResultOf(rows, builds);
+  nlohmann::ordered_json result = ResultOf(rows, builds);
+  if (options.tells_steps) result["steps"] = StepsOf(options);
   if (options.as_json) {
     fmt::print("{}\n", result.dump(2));
   } else {
@@ -389,6 +412,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the shapes")->capture_default_str();
+  app.add_flag("--steps", options.tells_steps, "Tell where the time of a first call goes");
   app.add_flag("--json", options.as_json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   return attune::Run(options);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/solver/fit_checker.h"
+#include "attune/solver/state_keeper.h"
 
 namespace attune {
 namespace {
@@ -75,6 +76,30 @@ BuildOutcome Builder::Build(const BuildRequest& request, const Target& target) {
         Failure{FailureKind::kNotApplicable, Phase::kBuild, BoundedLog(blocks.error().message())};
   }
   return outcome;
+}
+
+Result<LoadedCandidate> Builder::Load(const BuildRequest& request, const Artifact& artifact,
+                                      Device& device) {
+  assert(request.solver != nullptr);
+  LoadedCandidate loaded;
+  const auto* const keeper = dynamic_cast<const StateKeeper*>(request.solver);
+  const BuildRecipe key = keeper == nullptr
+                              ? BuildRecipe()
+                              : keeper->StateKey(request.problem, request.config, device.target());
+  if (key.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        loaded.executable, request.solver->Load(artifact, request.problem, request.config, device));
+    return loaded;
+  }
+  // Two processes that make one at the same time make the same: nobody waits for a turn.
+  const std::optional<Artifact> kept = cache_.Find(key);
+  ATTUNE_ASSIGN_OR_RETURN(LoadedWithState made,
+                          keeper->LoadWith(kept.has_value() ? kept->bytes : std::string(),
+                                           {artifact, request.problem, request.config}, device));
+  if (!made.state.empty()) loaded.cache_status = cache_.Store(key, {std::move(made.state)});
+  loaded.executable = std::move(made.executable);
+  loaded.is_out_of_state = made.is_out_of_state;
+  return loaded;
 }
 
 BuildOutcome Builder::BuildRecipeOnce(const Solver& solver, const BuildRecipe& recipe) {

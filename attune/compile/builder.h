@@ -13,6 +13,7 @@
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/device/device.h"
 #include "attune/problem/problem.h"
 #include "attune/problem/target.h"
 #include "attune/solver/solver.h"
@@ -43,6 +44,13 @@ struct BuildOutcome {
   const Failure* failure() const { return std::get_if<Failure>(&result); }
 };
 
+struct LoadedCandidate {
+  std::unique_ptr<Executable> executable;
+  // What its solver found out or compiled in an earlier load was there, so that nothing was now.
+  bool is_out_of_state = false;
+  Status cache_status;  // Why its state could not be kept, if so; the load is good all the same.
+};
+
 // Thread-safe. Two threads that ask for the same recipe at the same time share one compilation, and
 // so do two processes whose caches share a folder; later ones find it in the cache. A recipe that
 // failed is not tried again. Deadlines are the business of the process that the compiler runs in:
@@ -63,6 +71,11 @@ class Builder {
   // far as its solver can tell (FitChecker). Who wants builds side by side calls from several
   // threads, or, as tuning does, from several processes that share a cache.
   BuildOutcome Build(const BuildRequest& request, const Target& target);
+
+  // Loads what was built, in the calling thread. What its solver has to hand out of a load
+  // (StateKeeper) comes out of the cache, and is kept there for the next time.
+  Result<LoadedCandidate> Load(const BuildRequest& request, const Artifact& artifact,
+                               Device& device);
 
  private:
   struct Flight;

@@ -53,19 +53,22 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   if (option.origin != Origin::kDefault && option.origin != Origin::kPredicted) {
     ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
   }
-  const BuildOutcome built =
-      builder_->Build({solver, problem, option.candidate.config}, parts_.target);
+  const BuildRequest request{solver, problem, option.candidate.config};
+  const BuildOutcome built = builder_->Build(request, parts_.target);
   // Not for a failure that is remembered.
   outcome->has_built =
       (!built.from_cache && built.build_ns > 0) || solver->traits().compiles_when_loaded;
   if (const Failure* failure = built.failure()) return StatusOf(*failure);
-  ATTUNE_ASSIGN_OR_RETURN(auto executable, solver->Load(*built.artifact(), problem,
-                                                        option.candidate.config, *parts_.device));
-  if (const uint64_t needed = executable->workspace_bytes(); needed > workspace_limit_bytes) {
+  ATTUNE_ASSIGN_OR_RETURN(LoadedCandidate loaded,
+                          builder_->Load(request, *built.artifact(), *parts_.device));
+  if (loaded.is_out_of_state) outcome->has_built = !built.from_cache && built.build_ns > 0;
+  const uint64_t needed = loaded.executable->workspace_bytes();
+  if (needed > workspace_limit_bytes) {
     outcome->excess_bytes = needed;
     return TooLarge(option.candidate, needed, problem, workspace_limit_bytes);
   }
-  return std::make_unique<Plan>(problem, workspace_limit_bytes, option, std::move(executable));
+  return std::make_unique<Plan>(problem, workspace_limit_bytes, option,
+                                std::move(loaded.executable));
 }
 
 bool Dispatcher::Crawls(const Problem& problem, const Option& option) const {

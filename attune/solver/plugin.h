@@ -14,6 +14,7 @@
 #include "attune/solver/backend.h"
 #include "attune/solver/fit_checker.h"
 #include "attune/solver/interface_hash.h"
+#include "attune/solver/state_keeper.h"
 
 namespace attune {
 

@@ -76,30 +76,30 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
   }
   is_asleep_ = false;
   parts_.on_phase(Phase::kBuild);
-  const BuildOutcome built =
-      parts_.builder->Build({solver, *parts_.problem, candidate.config}, parts_.device->target());
+  const BuildRequest request{solver, *parts_.problem, candidate.config};
+  const BuildOutcome built = parts_.builder->Build(request, parts_.device->target());
   qualification.build_ns = built.build_ns;
   if (const Failure* failure = built.failure()) {
     return tl::unexpected(FailedCandidate{*failure, qualification});
   }
   parts_.on_phase(Phase::kLoad);
   const int64_t begin_ns = SteadyNowNs();
-  auto executable =
-      solver->Load(*built.artifact(), *parts_.problem, candidate.config, *parts_.device);
-  if (!executable.ok()) {
-    return fail(KindOf(executable.error(), FailureKind::kLoadFailed), Phase::kLoad,
-                executable.error().message());
+  auto loaded = parts_.builder->Load(request, *built.artifact(), *parts_.device);
+  if (!loaded.ok()) {
+    return fail(KindOf(loaded.error(), FailureKind::kLoadFailed), Phase::kLoad,
+                loaded.error().message());
   }
+  std::unique_ptr<Executable> executable = std::move(loaded->executable);
   if (const Status done = parts_.device->Synchronize(); !done.ok()) {
     return fail(FailureKind::kLoadFailed, Phase::kLoad, done.message());
   }
   qualification.load_ns = SteadyNowNs() - begin_ns;
-  qualification.workspace_bytes = static_cast<int64_t>((*executable)->workspace_bytes());
-  if (const Status reserved = operands_.ReserveWorkspace((*executable)->workspace_bytes());
+  qualification.workspace_bytes = static_cast<int64_t>(executable->workspace_bytes());
+  if (const Status reserved = operands_.ReserveWorkspace(executable->workspace_bytes());
       !reserved.ok()) {
     return fail(KindOf(reserved, FailureKind::kOutOfMemory), Phase::kLoad, reserved.message());
   }
-  return std::move(*executable);
+  return executable;
 }
 
 tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(

@@ -67,12 +67,29 @@ Result<std::vector<Config>> CompositeConv::EnginesOf(CudaDevice& device, const C
   return graph.AllConfigs();
 }
 
+BuildRecipe CompositeConv::StateKey(const Problem& problem, const Config& config,
+                                    const Target& target) const {
+  return PlanKey(cudnn_.Get().report(), problem, {id(), config}, target);
+}
+
+Result<LoadedWithState> CompositeConv::LoadWith(std::string_view state, const BuiltCandidate& built,
+                                                Device& device) const {
+  return LoadingOn(device, [&](CudaDevice& cuda) { return LoadPlan(cuda, built, state); });
+}
+
 Result<std::unique_ptr<Executable>> CompositeConv::LoadOn(CudaDevice& device,
                                                           const Artifact& artifact,
                                                           const Problem& problem,
                                                           const Config& config) const {
-  const Conv& conv = std::get<Conv>(problem);
-  const std::string& name = StringAt(config, kLayout);
+  ATTUNE_ASSIGN_OR_RETURN(LoadedWithState loaded,
+                          LoadPlan(device, {artifact, problem, config}, {}));
+  return std::move(loaded.executable);
+}
+
+Result<LoadedWithState> CompositeConv::LoadPlan(CudaDevice& device, const BuiltCandidate& built,
+                                                std::string_view json) const {
+  const Conv& conv = std::get<Conv>(built.problem);
+  const std::string& name = StringAt(built.config, kLayout);
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, Layouts(conv));
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return Unsupported(fmt::format(
@@ -82,13 +99,18 @@ Result<std::unique_ptr<Executable>> CompositeConv::LoadOn(CudaDevice& device,
   }
   ATTUNE_ASSIGN_OR_RETURN(const Conv inner, InnerOf(conv, name));
   ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, inner));
-  Config engine = config;
+  Config engine = built.config;
   engine.erase(kLayout);
-  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan,
-                          engine.empty() ? graph.FirstPlan() : graph.PlanOf(engine));
-  ATTUNE_ASSIGN_OR_RETURN(TensorLayout kernels, TensorLayout::Load(device, artifact, conv.type));
-  return LoadLayout(device, conv, name, std::move(kernels),
-                    InnerConv{std::move(graph), std::move(plan)});
+  ATTUNE_ASSIGN_OR_RETURN(CudnnKeptPlan kept, graph.PlanWith(json, engine));
+  ATTUNE_ASSIGN_OR_RETURN(TensorLayout kernels,
+                          TensorLayout::Load(device, built.artifact, conv.type));
+  LoadedWithState loaded;
+  ATTUNE_ASSIGN_OR_RETURN(loaded.executable,
+                          LoadLayout(device, conv, name, std::move(kernels),
+                                     InnerConv{std::move(graph), std::move(kept.plan)}));
+  loaded.is_out_of_state = kept.is_read;
+  loaded.state = std::move(kept.json);
+  return loaded;
 }
 
 Result<CudnnGraph> CompositeConv::GraphOn(CudaDevice& device, const Conv& inner) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/problem/conv.h"
+#include "attune/solver/state_keeper.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_graph.h"
 #include "backends/cuda/layout_solver.h"
@@ -28,7 +29,7 @@ struct InnerConv {
 // is the `layout`, and beyond that an engine as of cuda.cudnn-graph-conv for the inner convolution;
 // without one it is the library's first recommendation. Subclasses say which layouts there are and
 // run the kernels that copy.
-class CompositeConv : public LayoutSolver {
+class CompositeConv : public LayoutSolver, public StateKeeper {
  public:
   struct Borrowed {
     const Lazy<Cudnn>& cudnn;
@@ -37,6 +38,12 @@ class CompositeConv : public LayoutSolver {
 
   // Every layout, best guess first.
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
+
+  BuildRecipe StateKey(const Problem& problem, const Config& config,
+                       const Target& target) const final;
+  // The state is the text of the inner convolution's plan.
+  Result<LoadedWithState> LoadWith(std::string_view state, const BuiltCandidate& built,
+                                   Device& device) const final;
 
  protected:
   // Engines that are not of `engines` are not used.
@@ -64,6 +71,8 @@ class CompositeConv : public LayoutSolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
                                              const Problem& problem,
                                              const Config& config) const final;
+  Result<LoadedWithState> LoadPlan(CudaDevice& device, const BuiltCandidate& built,
+                                   std::string_view json) const;
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Conv& inner) const;
 
   const Lazy<Cudnn>& cudnn_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "attune/base/status.h"
 #include "attune/solver/backend.h"
@@ -50,6 +51,9 @@ namespace attune::cuda {
 class Cudnn {
  public:
   Cudnn();
+  // With `report` and no function: those of a library that stands in for it are put in their
+  // places.
+  explicit Cudnn(LibraryReport report) : report_(std::move(report)) {}
 
   // cuDNN marks these deprecated in favour of graphs; they are candidates of their own.
 #pragma GCC diagnostic push

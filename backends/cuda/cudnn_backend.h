@@ -3,6 +3,7 @@
 
 #include <cudnn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -49,8 +50,9 @@ class CudnnDescriptor {
   template <class T>
   std::vector<T> GetAll(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const {
     std::vector<T> values(static_cast<size_t>(CountOf(name, type)));
-    values.resize(static_cast<size_t>(
-        GetRaw(name, type, static_cast<int64_t>(values.size()), values.data())));
+    const auto room = static_cast<int64_t>(values.size());
+    if (room == 0) return values;
+    values.resize(static_cast<size_t>(std::min(room, GetRaw(name, type, room, values.data()))));
     return values;
   }
   // At most `most` descriptors of `type`.

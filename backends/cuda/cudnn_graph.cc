@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 
-#include <fmt/format.h>
-
+#include "attune/base/fingerprint.h"
 #include "attune/problem/problem.h"
 #include "backends/cuda/cudnn_words.h"
 
@@ -23,47 +20,10 @@ namespace {
 
 constexpr const char* kEngine = "engine";
 constexpr const char* kKnobs = "knobs";
-constexpr std::string_view kNoKnobs = "none";
 constexpr int64_t kMostRecommendations = 64;
-// An engine with no more combinations of its knobs is listed whole.
-constexpr int64_t kMostCombinations = 32;
-constexpr int64_t kMostValuesOfKnob = 8;
 constexpr int64_t kMostKnobs = 64;
-
-// Type of knob -> value; those that are not named stay as they come.
-using KnobValues = std::map<int64_t, int64_t>;
-
-// "k2:1.k5:0": names and values in one parameter, because every engine has other knobs.
-std::string TextOf(const KnobValues& knobs) {
-  std::string text;
-  for (const auto& [type, value] : knobs) {
-    text += fmt::format("{}k{}:{}", text.empty() ? "" : ".", type, value);
-  }
-  return text.empty() ? std::string(kNoKnobs) : text;
-}
-
-Result<KnobValues> ParseKnobs(std::string_view text) {
-  KnobValues knobs;
-  if (text == kNoKnobs) return knobs;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto read = [&](char before, int64_t& number) {
-    if (at == end || *at != before) return false;
-    const auto [next, error] = std::from_chars(at + 1, end, number);
-    at = next;
-    return error == std::errc();
-  };
-  for (;;) {
-    int64_t type = 0;
-    int64_t value = 0;
-    if (!read('k', type) || !read(':', value)) {
-      return InvalidArgument(fmt::format("'{}' is no list of knobs such as 'k2:1.k5:0'.", text));
-    }
-    knobs[type] = value;
-    if (at == end) return knobs;
-    if (*at++ != '.') return InvalidArgument(fmt::format("'{}' is no list of knobs.", text));
-  }
-}
+// More than any quick engine wanted; what serves a first call should not empty the device.
+constexpr size_t kMostQuickBytes = size_t{64} << 20;
 
 Config ConfigWith(int64_t engine, const KnobValues& knobs) {
   return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};
@@ -294,71 +254,59 @@ Result<std::vector<Config>> CudnnGraph::Recommendations() const {
 
 namespace {
 
-struct Knob {
-  int64_t type = 0;
-  std::vector<int64_t> values;
-};
-
-Result<std::vector<Knob>> KnobsOf(const CudnnDescriptor& engine) {
+Result<std::vector<KnobRange>> KnobsOf(const CudnnDescriptor& engine) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> infos,
                           engine.GetDescriptors(CUDNN_ATTR_ENGINE_KNOB_INFO,
                                                 CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, kMostKnobs));
-  std::vector<Knob> knobs;
+  std::vector<KnobRange> knobs;
   for (const CudnnDescriptor& info : infos) {
     const auto types =
         info.GetAll<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_INFO_TYPE, CUDNN_TYPE_KNOB_TYPE);
     ATTUNE_ASSIGN_OR_RETURN(const int64_t least, info.GetInt64(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE));
     ATTUNE_ASSIGN_OR_RETURN(const int64_t most, info.GetInt64(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE));
     ATTUNE_ASSIGN_OR_RETURN(const int64_t stride, info.GetInt64(CUDNN_ATTR_KNOB_INFO_STRIDE));
-    if (types.empty() || stride <= 0) continue;
-    Knob knob{types.front(), {}};
-    for (int64_t value = least; value <= most; value += stride) {
-      if (std::ssize(knob.values) == kMostValuesOfKnob) break;
-      knob.values.push_back(value);
-    }
-    if (!knob.values.empty()) knobs.push_back(std::move(knob));
+    if (!types.empty()) knobs.push_back({types.front(), least, most, stride});
   }
   return knobs;
 }
 
-// All combinations where they are few, else each knob's values with the others as they come.
-std::vector<KnobValues> VariantsOf(const std::vector<Knob>& knobs) {
-  int64_t combinations = 1;
-  for (const Knob& knob : knobs) {
-    combinations = std::min(combinations * std::ssize(knob.values), kMostCombinations + 1);
+Result<CudnnDescriptor> WithKnobs(const Cudnn& cudnn, const CudnnDescriptor& engine,
+                                  const KnobValues& knobs) {
+  std::vector<CudnnDescriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> pointers;
+  for (const auto& [type, value] : knobs) {
+    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor choice,
+                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
+    ATTUNE_RETURN_IF_ERROR(choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+                                         static_cast<cudnnBackendKnobType_t>(type)));
+    ATTUNE_RETURN_IF_ERROR(
+        choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value));
+    ATTUNE_RETURN_IF_ERROR(choice.Finalize());
+    pointers.push_back(choice.get());
+    choices.push_back(std::move(choice));
   }
-  std::vector<KnobValues> variants = {{}};
-  if (combinations > kMostCombinations) {
-    for (const Knob& knob : knobs) {
-      for (const int64_t value : knob.values) variants.push_back({{knob.type, value}});
-    }
-    return variants;
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
+                          CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+  ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine));
+  if (!pointers.empty()) {
+    ATTUNE_RETURN_IF_ERROR(made.SetRaw(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(pointers),
+                                       pointers.data()));
   }
-  std::vector<KnobValues> partial = {{}};
-  for (const Knob& knob : knobs) {
-    std::vector<KnobValues> longer;
-    for (const KnobValues& chosen : partial) {
-      for (const int64_t value : knob.values) {
-        longer.push_back(chosen);
-        longer.back()[knob.type] = value;
-      }
-    }
-    partial = std::move(longer);
-  }
-  if (!knobs.empty()) variants.insert(variants.end(), partial.begin(), partial.end());
-  return variants;
+  ATTUNE_RETURN_IF_ERROR(made.Finalize());
+  return made;
 }
 
 }  // namespace
 
-Status CudnnGraph::AddVariants(int64_t index, std::vector<Config>& configs) const {
+Status CudnnGraph::AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const {
   const Result<CudnnDescriptor> engine = Engine(index);
   // It does not compute this convolution, which is what was asked.
   if (!engine.ok() || !Allows(*engine)) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Knob> knobs, KnobsOf(*engine));
-  for (const KnobValues& chosen : VariantsOf(knobs)) {
-    Config config = ConfigWith(index, chosen);
-    if (EngineConfig(config).ok()) configs.push_back(std::move(config));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<KnobRange> knobs, KnobsOf(*engine));
+  for (const KnobValues& chosen : VariantsOf(knobs, seed)) {
+    if (!WithKnobs(descriptors_->cudnn, *engine, chosen).ok()) continue;
+    configs.push_back(ConfigWith(index, chosen));
   }
   return Status::Ok();
 }
@@ -366,9 +314,10 @@ Status CudnnGraph::AddVariants(int64_t index, std::vector<Config>& configs) cons
 Result<std::vector<Config>> CudnnGraph::Enumeration() const {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t count, descriptors_->graph->GetInt64(
                                                    CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));
+  const uint64_t seed = FingerprintOf(Text(Problem(descriptors_->conv))).low;
   std::vector<Config> configs;
   for (int64_t index = 0; index < count; ++index) {
-    ATTUNE_RETURN_IF_ERROR(AddVariants(index, configs));
+    ATTUNE_RETURN_IF_ERROR(AddVariants(index, seed + static_cast<uint64_t>(index), configs));
   }
   return configs;
 }
@@ -405,61 +354,30 @@ Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   return configs;
 }
 
-namespace {
-
-Result<CudnnDescriptor> WithKnobs(const Cudnn& cudnn, const CudnnDescriptor& engine,
-                                  const KnobValues& knobs) {
-  std::vector<CudnnDescriptor> choices;
-  std::vector<cudnnBackendDescriptor_t> pointers;
-  for (const auto& [type, value] : knobs) {
-    ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor choice,
-                            CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
-    ATTUNE_RETURN_IF_ERROR(choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
-                                         static_cast<cudnnBackendKnobType_t>(type)));
-    ATTUNE_RETURN_IF_ERROR(
-        choice.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value));
-    ATTUNE_RETURN_IF_ERROR(choice.Finalize());
-    pointers.push_back(choice.get());
-    choices.push_back(std::move(choice));
-  }
-  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor made,
-                          CudnnDescriptor::Create(cudnn, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
-  ATTUNE_RETURN_IF_ERROR(made.SetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine));
-  if (!pointers.empty()) {
-    ATTUNE_RETURN_IF_ERROR(made.SetRaw(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(pointers),
-                                       pointers.data()));
-  }
-  ATTUNE_RETURN_IF_ERROR(made.Finalize());
-  return made;
-}
-
-}  // namespace
-
-Result<CudnnDescriptor> CudnnGraph::EngineConfig(const Config& config) const {
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
-  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
-  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
-  return WithKnobs(descriptors_->cudnn, engine, knobs);
-}
-
-Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine_config) const {
-  ATTUNE_ASSIGN_OR_RETURN(
-      CudnnDescriptor plan,
-      CudnnDescriptor::Create(descriptors_->cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
-  ATTUNE_RETURN_IF_ERROR(
-      plan.SetOne(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, descriptors_->handle));
-  ATTUNE_RETURN_IF_ERROR(
-      plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engine_config));
-  ATTUNE_RETURN_IF_ERROR(plan.Finalize());
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t workspace_bytes,
-                          plan.GetInt64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  return CudnnPlan{std::move(plan), static_cast<size_t>(workspace_bytes)};
+Result<CudnnPlan> CudnnGraph::PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, WithKnobs(cudnn, engine, knobs));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, MakePlan(cudnn, descriptors_->handle, engine_config));
+  plan.is_compiled = CompilesAtRunTime(engine);
+  return plan;
 }
 
 Result<CudnnPlan> CudnnGraph::PlanOf(const Config& config) const {
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine_config, EngineConfig(config));
-  return PlanOf(engine_config);
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnDescriptor engine, Engine(IntegerAt(config, kEngine)));
+  if (!Allows(engine)) return Unsupported("This engine computes with other numbers than asked.");
+  ATTUNE_ASSIGN_OR_RETURN(const KnobValues knobs, ParseKnobs(StringAt(config, kKnobs)));
+  return PlanOf(engine, knobs);
+}
+
+Result<CudnnKeptPlan> CudnnGraph::PlanWith(std::string_view json, const Config& config) const {
+  if (!json.empty()) {
+    auto read = PlanFromJson(descriptors_->cudnn, descriptors_->handle, json);
+    if (read.ok()) return CudnnKeptPlan{std::move(*read), true, {}};
+  }
+  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan made, config.empty() ? FirstPlan() : PlanOf(config));
+  // Other plans are made in some 0.1 ms, which reading a file does not beat.
+  std::string to_keep = made.is_compiled ? JsonOf(made) : std::string();
+  return CudnnKeptPlan{std::move(made), false, std::move(to_keep)};
 }
 
 Result<CudnnPlan> CudnnGraph::FirstPlan() const {
@@ -473,50 +391,38 @@ Result<CudnnPlan> CudnnGraph::FirstPlan() const {
       "solvers that are not cuDNN's compute it, and its other engines are tried too.");
 }
 
-namespace {
-
-// Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
-// which an exact convolution is left with. Found by making every engine's plan for new pictures of
-// nine layers on an H200 with cuDNN 9.14 (docs/performance.md, "First calls of new pictures").
-// Another version may number them otherwise, or have others whose results nobody has looked at, so
-// there they are not asked for.
-constexpr std::string_view kVersionOfQuickEngines = "9.14.";
-
-// More than any of them wanted; what serves a first call should not empty the device.
-constexpr size_t kMostQuickBytes = size_t{64} << 20;
-
-std::span<const int64_t> QuickEngines(ConvDirection direction) {
-  static constexpr int64_t kForward[] = {45, 70, 23};
-  static constexpr int64_t kBackwardData[] = {43, 40, 57};
-  switch (direction) {
-    case ConvDirection::kForward:
-      return kForward;
-    case ConvDirection::kBackwardData:
-      return kBackwardData;
-    case ConvDirection::kBackwardWeights:
-      break;
+std::vector<CudnnEngineChoice> CudnnGraph::QuickRecommendations() const {
+  std::vector<CudnnEngineChoice> choices;
+  const Result<std::vector<Config>> configs = Recommendations();
+  if (!configs.ok()) return choices;
+  for (const Config& config : *configs) {
+    const Result<KnobValues> knobs = ParseKnobs(StringAt(config, kKnobs));
+    if (!knobs.ok()) continue;
+    const CudnnEngineChoice choice{IntegerAt(config, kEngine), *knobs};
+    if (QuickEngine(choice).ok()) choices.push_back(choice);
   }
-  return {};
+  return choices;
 }
 
-}  // namespace
+Result<CudnnDescriptor> CudnnGraph::QuickEngine(const CudnnEngineChoice& choice) const {
+  ATTUNE_ASSIGN_OR_RETURN(CudnnDescriptor engine, Engine(choice.index));
+  if (Allows(engine) && !CompilesAtRunTime(engine)) return engine;
+  return Unsupported("This engine compiles, or computes with other numbers than asked.");
+}
 
-Result<CudnnPlan> CudnnGraph::QuickPlan() const {
-  constexpr std::string_view kNone =
-      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
-      "computes it.";
-  if (!descriptors_->cudnn.report().version.starts_with(kVersionOfQuickEngines)) {
-    return Unsupported(std::string(kNone));
-  }
-  for (const int64_t index : QuickEngines(descriptors_->conv.direction)) {
-    const Result<CudnnDescriptor> engine = Engine(index);
-    if (!engine.ok() || !Allows(*engine) || CompilesAtRunTime(*engine)) continue;
-    const Result<CudnnDescriptor> engine_config = WithKnobs(descriptors_->cudnn, *engine, {});
+Result<CudnnPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choices) const {
+  const Cudnn& cudnn = descriptors_->cudnn;
+  for (const CudnnEngineChoice& choice : choices) {
+    const Result<CudnnDescriptor> engine = QuickEngine(choice);
+    if (!engine.ok()) continue;
+    const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, choice.knobs);
     if (!engine_config.ok()) continue;
-    Result<CudnnPlan> plan = PlanOf(*engine_config);
+    Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle, *engine_config);
     if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) return plan;
   }
-  return Unsupported(std::string(kNone));
+  return Unsupported(
+      "No engine of cuDNN is known to be made quickly for this convolution; another solver "
+      "computes it.");
 }
 
 Status CudnnGraph::Run(const CudnnPlan& plan, const CudnnCall& call) const {

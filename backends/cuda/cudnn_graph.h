@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,13 +18,17 @@
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_backend.h"
 #include "backends/cuda/cudnn_call.h"
+#include "backends/cuda/cudnn_knobs.h"
+#include "backends/cuda/cudnn_plan.h"
+#include "backends/cuda/cudnn_quick_engines.h"
 
 namespace attune::cuda {
 
-// An engine with its knobs set and checked for one convolution on one device.
-struct CudnnPlan {
-  CudnnDescriptor plan;
-  size_t workspace_bytes = 0;
+// A plan that was made, or read out of what an earlier one left.
+struct CudnnKeptPlan {
+  CudnnPlan plan;
+  bool is_read = false;
+  std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
 };
 
 // Which engines compute a graph: all that give the numbers that were asked for, or of these only
@@ -39,13 +46,16 @@ class CudnnGraph {
   // without repetition. Engines that are not allowed (Allows) are left out.
   Result<std::vector<Config>> Recommendations() const;
 
-  // Every engine that computes the convolution and is allowed: with its knobs as they come, then
-  // with one of them changed, or in all combinations where these are few.
+  // Every engine that computes the convolution and is allowed, with the knobs of VariantsOf.
   Result<std::vector<Config>> Enumeration() const;
 
   // Recommendations, and behind them what else the enumeration has; of both, engines that compile
   // when a plan is made come last.
   Result<std::vector<Config>> AllConfigs() const;
+
+  // The plan of `config`, or the first one for a config without fields: out of `json`, which an
+  // earlier call left for the same, unless that is empty or the library does not take it.
+  Result<CudnnKeptPlan> PlanWith(std::string_view json, const Config& config) const;
 
   // The plan of `config`, which is out of one of the lists above. kUnsupported if its engine does
   // not compute this convolution, or not with these knobs. May compile for seconds.
@@ -53,9 +63,13 @@ class CudnnGraph {
   // The plan of the first recommendation that has one.
   Result<CudnnPlan> FirstPlan() const;
 
-  // The plan of an engine that is known to be made quickly and to compute quickly, without asking
-  // the library for recommendations; nothing is compiled. kUnsupported if none takes it.
-  Result<CudnnPlan> QuickPlan() const;
+  // The plan of the first of `choices` that takes the convolution with the numbers that were asked
+  // for, compiles nothing and needs little memory; the library is asked for no recommendation.
+  // kUnsupported if there is none.
+  Result<CudnnPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
+
+  // Recommendations of engines that compile nothing; none where the library has no answer.
+  std::vector<CudnnEngineChoice> QuickRecommendations() const;
 
   // REQUIRES: the workspace has plan.workspace_bytes.
   Status Run(const CudnnPlan& plan, const CudnnCall& call) const;
@@ -67,13 +81,15 @@ class CudnnGraph {
       : descriptors_(std::move(descriptors)) {}
 
   Result<CudnnDescriptor> Engine(int64_t index) const;
+  // Its engine, if it is allowed and compiles nothing.
+  Result<CudnnDescriptor> QuickEngine(const CudnnEngineChoice& choice) const;
   // Whether an engine is one of those that may be used, as it says itself.
   bool Allows(const CudnnDescriptor& engine) const;
   // Nothing if the engine is not allowed.
   Result<std::optional<Config>> ConfigOf(const CudnnDescriptor& engine_config) const;
-  Status AddVariants(int64_t index, std::vector<Config>& configs) const;
-  Result<CudnnDescriptor> EngineConfig(const Config& config) const;
-  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine_config) const;
+  Status AddVariants(int64_t index, uint64_t seed, std::vector<Config>& configs) const;
+  // Of an allowed engine.
+  Result<CudnnPlan> PlanOf(const CudnnDescriptor& engine, const KnobValues& knobs) const;
 
   std::shared_ptr<const Descriptors> descriptors_;
 };

@@ -1,9 +1,11 @@
 #include "backends/cuda/cudnn_graph_conv.h"
 
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "attune/solver/state_keeper.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_executable.h"
 #include "backends/cuda/cudnn_graph.h"
@@ -24,10 +26,22 @@ SolverTraits Traits() {
   return traits;
 }
 
-class CudnnGraphConv final : public LibrarySolver {
+class CudnnGraphConv final : public LibrarySolver, public StateKeeper {
  public:
   explicit CudnnGraphConv(const Lazy<Cudnn>& cudnn)
       : LibrarySolver({"cuda.cudnn-graph-conv", 1}, Traits()), cudnn_(cudnn) {}
+
+  BuildRecipe StateKey(const Problem& problem, const Config& config,
+                       const Target& target) const override {
+    return PlanKey(cudnn_.Get().report(), problem, {id(), config}, target);
+  }
+
+  Result<LoadedWithState> LoadWith(std::string_view state, const BuiltCandidate& built,
+                                   Device& device) const override {
+    return LoadingOn(device, [&](CudaDevice& cuda) {
+      return LoadPlan(cuda, built.problem, built.config, state);
+    });
+  }
 
  private:
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
@@ -44,10 +58,19 @@ class CudnnGraphConv final : public LibrarySolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem,
                                              const Config& config) const override {
+    ATTUNE_ASSIGN_OR_RETURN(LoadedWithState loaded, LoadPlan(device, problem, config, {}));
+    return std::move(loaded.executable);
+  }
+
+  Result<LoadedWithState> LoadPlan(CudaDevice& device, const Problem& problem, const Config& config,
+                                   std::string_view json) const {
     ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, GraphOn(device, problem));
-    ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan,
-                            config.empty() ? graph.FirstPlan() : graph.PlanOf(config));
-    return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
+    ATTUNE_ASSIGN_OR_RETURN(CudnnKeptPlan kept, graph.PlanWith(json, config));
+    LoadedWithState loaded;
+    loaded.executable = MakeCudnnExecutable(device, std::move(graph), std::move(kept.plan));
+    loaded.is_out_of_state = kept.is_read;
+    loaded.state = std::move(kept.json);
+    return loaded;
   }
 
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Problem& problem) const {

@@ -38,14 +38,6 @@ Result<std::unique_ptr<Executable>> LoadImplicit(const Cudnn& cudnn, CudaDevice&
   return MakeCudnnExecutable(device, std::move(product), algorithm);
 }
 
-Result<std::unique_ptr<Executable>> LoadQuick(const Cudnn& cudnn, CudaDevice& device,
-                                              const Conv& conv) {
-  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
-  ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
-  ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, graph.QuickPlan());
-  return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
-}
-
 // Engines are other solvers' to list: these have one config.
 class CudnnInstantSolver : public LibrarySolver {
  protected:
@@ -78,9 +70,25 @@ class CudnnInstantConv final : public CudnnInstantSolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
     const Conv& conv = std::get<Conv>(problem);
-    auto quick = LoadQuick(cudnn_.Get(), device, conv);
+    auto quick = LoadQuick(device, conv);
     return quick.ok() ? std::move(quick) : LoadImplicit(cudnn_.Get(), device, conv);
   }
+
+  Result<std::unique_ptr<Executable>> LoadQuick(CudaDevice& device, const Conv& conv) const {
+    const Cudnn& cudnn = cudnn_.Get();
+    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
+    ATTUNE_ASSIGN_OR_RETURN(CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
+    const auto recommend = [&](const Conv& typical) {
+      const Result<CudnnGraph> its_graph = CudnnGraph::Create(cudnn, handle, typical);
+      return its_graph.ok() ? its_graph->QuickRecommendations() : std::vector<CudnnEngineChoice>();
+    };
+    const std::vector<CudnnEngineChoice> choices =
+        engines_.For(conv, cudnn.report().version, recommend);
+    ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, graph.QuickPlan(choices));
+    return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
+  }
+
+  const CudnnQuickEngines engines_;
 };
 
 class CudnnImplicitConv final : public CudnnInstantSolver {

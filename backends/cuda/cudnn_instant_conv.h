@@ -10,9 +10,9 @@
 namespace attune::cuda {
 
 // `cuda.cudnn-instant-conv`: an engine that is made in some 0.1 ms and is near the best in the
-// median (CudnnGraph::QuickPlan), or, where none takes the convolution, the implicit product. The
-// library is asked for no recommendation, which takes it 2 to 5 ms for every shape anew. Borrows
-// `cudnn`.
+// median (CudnnQuickEngines), or, where none takes the convolution, the implicit product. The
+// library is asked for no recommendation, which takes it 2 to 5 ms for every shape anew; of a
+// version whose engines nobody has measured, once for a kind of convolutions. Borrows `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnInstantConv(const Lazy<Cudnn>& cudnn);
 
 // `cuda.cudnn-implicit-conv`: the implicit product forward, algorithm 1 backward, which needs

@@ -14,16 +14,16 @@ SolverTraits ListedOnDevice(SolverTraits traits) {
   return traits;
 }
 
-Result<CudaDevice*> Entered(Device& device) {
-  ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
-  ATTUNE_RETURN_IF_ERROR(cuda->Enter());
-  return cuda;
-}
-
 }  // namespace
 
 LibrarySolver::LibrarySolver(SolverId id, SolverTraits traits)
     : id_(std::move(id)), traits_(ListedOnDevice(std::move(traits))) {}
+
+Result<CudaDevice*> LibrarySolver::Entered(Device& device) {
+  ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, CudaDeviceOf(device));
+  ATTUNE_RETURN_IF_ERROR(cuda->Enter());
+  return cuda;
+}
 
 Status LibrarySolver::IsApplicable(const Problem& problem, const Target& target) const {
   if (OperatorName(problem) != traits_.operator_name) {
@@ -60,10 +60,8 @@ Result<std::unique_ptr<Executable>> LibrarySolver::Load(const Artifact& artifact
                                                         const Problem& problem,
                                                         const Config& config,
                                                         Device& device) const {
-  ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Entered(device));
-  // Libraries allocate when they make a handle.
-  const DuringCapture allowed(cuda->driver());
-  return LoadOn(*cuda, artifact, problem, config);
+  return LoadingOn(device,
+                   [&](CudaDevice& cuda) { return LoadOn(cuda, artifact, problem, config); });
 }
 
 }  // namespace attune::cuda

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -38,7 +39,19 @@ class LibrarySolver : public Solver {
   // `traits` without listed_on_device, which all of these are.
   LibrarySolver(SolverId id, SolverTraits traits);
 
+  // What `act` returns of an opened device, which this thread has entered and where a library may
+  // allocate, although a stream is captured.
+  template <class Act>
+  static std::invoke_result_t<Act, CudaDevice&> LoadingOn(Device& device, const Act& act) {
+    ATTUNE_ASSIGN_OR_RETURN(CudaDevice * cuda, Entered(device));
+    // Libraries allocate when they make a handle.
+    const DuringCapture allowed(cuda->driver());
+    return act(*cuda);
+  }
+
  private:
+  static Result<CudaDevice*> Entered(Device& device);
+
   // The libraries that it needs; all of them have to be there.
   virtual std::vector<LibraryReport> Libraries() const = 0;
   // Ok, or kUnsupported. REQUIRES: the problem is of the solver's operator.
