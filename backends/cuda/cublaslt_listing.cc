@@ -35,7 +35,7 @@ class Lister {
 
   Status AddAnswers() {
     ATTUNE_ASSIGN_OR_RETURN(const auto answers, product_.Heuristics(kMaxAnswers));
-    for (const auto& answer : answers) ATTUNE_RETURN_IF_ERROR(Add(answer.algo));
+    for (const auto& answer : answers) ATTUNE_RETURN_IF_ERROR(AddIfAccepted(answer.algo));
     for (const auto& answer : answers) {
       for (const int split : kSplits) {
         cublasLtMatmulAlgo_t algorithm = answer.algo;

@@ -222,16 +222,23 @@ struct CublasLtProduct::Descriptors {
     return (scheme & ~AllowedReductions(gemm)) == 0;
   }
 
-  // Whether the algorithm reads and writes operands that begin where those of the problem may.
-  // The check of the library sees layouts and no pointers.
-  bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
-    if (gemm.alignment_bytes >= kLargestAccessBytes) return true;
+  // What the algorithm wants every operand to begin at a multiple of, in bytes: its check by the
+  // library sees layouts and no pointers.
+  uint32_t LeastAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
     constexpr cublasLtMatmulAlgoCapAttributes_t kOperands[] = {
         CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES};
-    return std::all_of(std::begin(kOperands), std::end(kOperands), [&](auto operand) {
-      return lt.Capability(algorithm, operand) <= static_cast<uint32_t>(gemm.alignment_bytes);
-    });
+    uint32_t least_bytes = 1;
+    for (const auto operand : kOperands) {
+      least_bytes = std::max(least_bytes, lt.Capability(algorithm, operand));
+    }
+    return least_bytes;
+  }
+
+  // Whether the algorithm reads and writes operands that begin where those of the problem may.
+  bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
+    return gemm.alignment_bytes >= kLargestAccessBytes ||
+           LeastAlignment(algorithm) <= static_cast<uint32_t>(gemm.alignment_bytes);
   }
 
   template <class T>
@@ -334,9 +341,21 @@ Result<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Algorithm(const Config&
         d.lt.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, field.attribute, &value, field.bytes),
         fmt::format("does not take {}={}", field.name, value)));
   }
+  // It may have been measured on operands that are aligned better.
+  if (!d.TakesAlignment(algorithm)) {
+    return Unsupported(fmt::format(
+        "cuBLASLt's {} takes operands that begin at multiples of {} bytes, and those of this "
+        "problem begin at multiples of {}.",
+        Text(config), d.LeastAlignment(algorithm), d.gemm.alignment_bytes));
+  }
   cublasLtMatmulHeuristicResult_t result = {};
   ATTUNE_RETURN_IF_ERROR(d.lt.Check(d.CheckAlgorithm(algorithm, result),
                                     fmt::format("does not compute this with {}", Text(config))));
+  if (result.workspaceSize > kCublasLtWorkspaceBytes) {
+    return Unsupported(fmt::format(
+        "cuBLASLt's {} takes {} bytes of scratch memory for this problem; at most {} are given.",
+        Text(config), result.workspaceSize, kCublasLtWorkspaceBytes));
+  }
   result.algo = algorithm;
   return result;
 }

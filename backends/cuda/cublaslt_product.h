@@ -51,7 +51,7 @@ class CublasLtProduct {
 
   // The algorithm whose fields are `config` (see docs/formats/candidate.md), checked by the
   // library; of a config without fields the library's first answer. kUnsupported if there is none
-  // that computes this product.
+  // that computes this product where its operands may begin and with kCublasLtWorkspaceBytes.
   Result<cublasLtMatmulHeuristicResult_t> Algorithm(const Config& config) const;
 
   // The fields of `algorithm`.
