@@ -389,6 +389,8 @@ std::optional<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Check(
   return result;
 }
 
+const Gemm& CublasLtProduct::gemm() const { return descriptors_->gemm; }
+
 Result<std::vector<int>> CublasLtProduct::Ids() const {
   const Descriptors& d = *descriptors_;
   std::vector<int> ids(kMaxIds);

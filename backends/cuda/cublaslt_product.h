@@ -61,6 +61,8 @@ class CublasLtProduct {
   // more than kCublasLtWorkspaceBytes. About a microsecond.
   std::optional<cublasLtMatmulHeuristicResult_t> Check(const cublasLtMatmulAlgo_t& algorithm) const;
 
+  const Gemm& gemm() const;
+
   // Ids of the algorithms for these types, and one of them with all fields at their defaults.
   Result<std::vector<int>> Ids() const;
   Result<cublasLtMatmulAlgo_t> Initialised(int id) const;
