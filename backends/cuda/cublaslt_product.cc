@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -139,6 +140,26 @@ uint32_t AllowedReductions(const Gemm& gemm) {
   return schemes;
 }
 
+// Integers are multiplied as words of four, without an epilogue (NVIDIA's documentation of
+// cublasLtMatmul). Their operands begin at words, because those of i32 do. Which storage orders and
+// extents it multiplies, tensor cores those with the index of the sum innermost and m and k of
+// whole words, is the library's answer.
+Status CheckIntegers(const Gemm& gemm) {
+  constexpr int64_t kWord = 4;
+  if (gemm.bias != Bias::kNone || gemm.activation != Activation::kNone) {
+    return Unsupported("cuBLASLt has no epilogue for products of integers.");
+  }
+  for (const int64_t distance :
+       {gemm.lda, gemm.ldb, gemm.ldc, gemm.stride_a, gemm.stride_b, gemm.stride_c}) {
+    if (distance % kWord == 0) continue;
+    return Unsupported(fmt::format(
+        "cuBLASLt multiplies integers whose leading dimensions and distances of a batch "
+        "are multiples of {}; {} is none.",
+        kWord, distance));
+  }
+  return Status::Ok();
+}
+
 cublasOperation_t OperationOf(Transpose transpose) {
   return transpose == Transpose::kYes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
@@ -150,6 +171,7 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
     return Unsupported(fmt::format("cuBLASLt does not multiply {} into {} with math '{}'.",
                                    Name(gemm.type), Name(gemm.c_type), Name(gemm.math)));
   }
+  if (gemm.type == DataType::kI8) return CheckIntegers(gemm);
   if (gemm.type == DataType::kF8E4M3 && gemm.c_type == DataType::kF32 && gemm.bias != Bias::kNone) {
     return Unsupported("cuBLASLt takes a bias of bf16 for products of f8 into f32, not of f32.");
   }
@@ -416,6 +438,12 @@ Result<cublasLtMatmulAlgo_t> CublasLtProduct::Initialised(int id) const {
 
 Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasLtCall& call) const {
   const Descriptors& d = *descriptors_;
+  if (d.types.scale == CUDA_R_32I &&
+      (std::trunc(call.alpha) != call.alpha || std::trunc(call.beta) != call.beta)) {
+    return InvalidArgument(fmt::format(
+        "Products of integers are scaled with whole numbers, and alpha is {} and beta {}.",
+        call.alpha, call.beta));
+  }
   if (call.bias != nullptr) {
     ATTUNE_RETURN_IF_ERROR(d.lt.Check(
         d.lt.cublasLtMatmulDescSetAttribute(d.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
