@@ -149,8 +149,11 @@ Status CheckIntegers(const Gemm& gemm) {
   if (gemm.bias != Bias::kNone || gemm.activation != Activation::kNone) {
     return Unsupported("cuBLASLt has no epilogue for products of integers.");
   }
-  for (const int64_t distance :
-       {gemm.lda, gemm.ldb, gemm.ldc, gemm.stride_a, gemm.stride_b, gemm.stride_c}) {
+  std::vector<int64_t> distances = {gemm.lda, gemm.ldb, gemm.ldc};
+  if (gemm.batch_count > 1) {
+    distances.insert(distances.end(), {gemm.stride_a, gemm.stride_b, gemm.stride_c});
+  }
+  for (const int64_t distance : distances) {
     if (distance % kWord == 0) continue;
     return Unsupported(fmt::format(
         "cuBLASLt multiplies integers whose leading dimensions and distances of a batch "
