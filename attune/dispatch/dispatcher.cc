@@ -13,6 +13,16 @@ namespace {
 // Neighbours that are looked at: the nearest one's candidates may all be inapplicable.
 constexpr size_t kNeighbours = 3;
 
+// What every operand starts at a multiple of; 1 of operators that do not say.
+int64_t AlignmentOf(const Problem& problem) {
+  return std::visit(
+      [](const auto& known) -> int64_t {
+        if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
+        return 1;
+      },
+      problem);
+}
+
 }  // namespace
 
 struct Dispatcher::Draft {
@@ -273,6 +283,9 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
     return;
   }
   for (const Neighbour& neighbour : *neighbours) {
+    // Nearness looks at sizes alone. Candidates that were tried on operands that are aligned better
+    // may read words that these do not begin at, which ends the context of the calling program.
+    if (AlignmentOf(neighbour.problem) > AlignmentOf(draft.problem)) continue;
     const auto found = draft.choices.Find(neighbour.problem);
     if (!found.ok()) continue;
     for (const IndexedChoice& choice : *found) {

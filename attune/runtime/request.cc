@@ -20,10 +20,14 @@ Result<T> Enumerator(int32_t number, int32_t count, const char* field) {
       fmt::format("Field '{}' is {}; it has to be from 0 to {}.", field, number, count - 1));
 }
 
-Result<DataType> TypeOf(int32_t type) {
-  constexpr std::array kTypes = {DataType::kF32, DataType::kF64, DataType::kF16, DataType::kBf16};
-  ATTUNE_ASSIGN_OR_RETURN(const auto index,
-                          Enumerator<size_t>(type, static_cast<int32_t>(kTypes.size()), "type"));
+// Of a product; a convolution has the first kConvTypes of them.
+constexpr std::array kTypes = {DataType::kF32, DataType::kF64, DataType::kF16, DataType::kBf16,
+                               DataType::kI8};
+constexpr int32_t kGemmTypes = std::ssize(kTypes);
+constexpr int32_t kConvTypes = kGemmTypes - 1;
+
+Result<DataType> TypeOf(int32_t type, int32_t count) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto index, Enumerator<size_t>(type, count, "type"));
   return kTypes[index];
 }
 
@@ -67,8 +71,8 @@ Result<Problem> ProblemOf(const attune_gemm& call, CallClasses classes) {
   gemm.stride_c = call.stride_c;
   ATTUNE_ASSIGN_OR_RETURN(gemm.trans_a, Enumerator<Transpose>(call.trans_a, 2, "trans_a"));
   ATTUNE_ASSIGN_OR_RETURN(gemm.trans_b, Enumerator<Transpose>(call.trans_b, 2, "trans_b"));
-  ATTUNE_ASSIGN_OR_RETURN(gemm.type, TypeOf(call.type));
-  gemm.c_type = gemm.type;
+  ATTUNE_ASSIGN_OR_RETURN(gemm.type, TypeOf(call.type, kGemmTypes));
+  gemm.c_type = gemm.type == DataType::kI8 ? DataType::kI32 : gemm.type;
   ATTUNE_ASSIGN_OR_RETURN(gemm.bias, Enumerator<Bias>(call.bias, 3, "bias"));
   ATTUNE_ASSIGN_OR_RETURN(gemm.activation,
                           Enumerator<Activation>(call.activation, 5, "activation"));
@@ -76,7 +80,7 @@ Result<Problem> ProblemOf(const attune_gemm& call, CallClasses classes) {
   ATTUNE_ASSIGN_OR_RETURN(const int deterministic,
                           Enumerator<int>(call.deterministic, 2, "deterministic"));
   gemm.deterministic = deterministic == 1;
-  gemm.alignment_bytes = AlignmentOf(call.alignment_bytes, gemm.type, classes);
+  gemm.alignment_bytes = AlignmentOf(call.alignment_bytes, gemm.c_type, classes);
   ATTUNE_ASSIGN_OR_RETURN(gemm.alpha, Enumerator<ScalarClass>(classes.alpha, 3, "alpha_class"));
   ATTUNE_ASSIGN_OR_RETURN(gemm.beta, Enumerator<ScalarClass>(classes.beta, 3, "beta_class"));
   gemm = Normalized(gemm);
@@ -102,7 +106,7 @@ Result<Problem> ProblemOf(const attune_conv& call, CallClasses classes) {
   ATTUNE_ASSIGN_OR_RETURN(conv.weights_layout,
                           Enumerator<Layout>(call.weights_layout, 4, "weights_layout"));
   ATTUNE_ASSIGN_OR_RETURN(conv.out_layout, Enumerator<Layout>(call.out_layout, 4, "out_layout"));
-  ATTUNE_ASSIGN_OR_RETURN(conv.type, TypeOf(call.type));
+  ATTUNE_ASSIGN_OR_RETURN(conv.type, TypeOf(call.type, kConvTypes));
   ATTUNE_ASSIGN_OR_RETURN(conv.math, Enumerator<MathMode>(call.math, 3, "math"));
   ATTUNE_ASSIGN_OR_RETURN(const int bias, Enumerator<int>(call.bias, 2, "bias"));
   conv.bias = bias == 1;

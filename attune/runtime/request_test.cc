@@ -94,6 +94,19 @@ TEST(Request, EveryFieldOfAConvolutionArrives) {
   EXPECT_EQ(read.alignment_bytes, kWideAlignmentBytes);
 }
 
+TEST(Request, ProductsOfI8AreOfI32AndAlignedLikeThem) {
+  attune_gemm gemm{};
+  gemm.m = gemm.n = gemm.k = 4;
+  gemm.type = ATTUNE_I8;
+  const auto problem = ProblemOf(gemm, {1, 0, 0});
+  ASSERT_TRUE(problem.ok()) << problem.error().message();
+  EXPECT_EQ(Text(*problem), "gemm@1{m=4,n=4,k=4,type=i8,ctype=i32,align=4}");
+
+  attune_conv conv{};
+  conv.type = ATTUNE_I8;
+  EXPECT_THAT(TextOf(ProblemOf(conv, {})), HasSubstr("'type' is 4; it has to be from 0 to 3"));
+}
+
 TEST(Request, ValuesOutsideOfAnEnumerationAreRefusedByName) {
   attune_gemm gemm{};
   gemm.m = gemm.n = gemm.k = 1;

@@ -80,6 +80,17 @@ uint8_t UniformByte(uint64_t random) {
   return ByteFromFloat<kFormat>(std::copysign(magnitude, value));
 }
 
+inline int8_t UniformI8(uint64_t random) {
+  const auto value = static_cast<int8_t>(random >> 56);
+  return value != 0 ? value : int8_t{1};
+}
+
+// 21 random bits, the lowest set, with a sign.
+inline int32_t UniformAddend(uint64_t random) {
+  const auto magnitude = static_cast<int32_t>(random >> 43) | 1;
+  return (random & 1) != 0 ? -magnitude : magnitude;
+}
+
 // `make` is a lambda, not a function pointer, so that it is inlined.
 template <class T, class Make>
 void Generate(uint64_t seed, int64_t first, int64_t count, std::byte* operand, Make make) {
@@ -101,13 +112,11 @@ void DecodeAs(std::span<const std::byte> bytes, std::span<double> values, Conver
 
 }  // namespace
 
-bool IsGenerated(DataType type) {
-  return IsCheckable(type) || type == DataType::kF8E4M3 || type == DataType::kF8E5M2;
-}
+bool IsInteger(DataType type) { return type == DataType::kI8 || type == DataType::kI32; }
 
 bool IsCheckable(DataType type) {
   return type == DataType::kF64 || type == DataType::kF32 || type == DataType::kF16 ||
-         type == DataType::kBf16;
+         type == DataType::kBf16 || type == DataType::kI32;
 }
 
 float FloatFromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
@@ -162,7 +171,7 @@ uint16_t F16FromFloat(float value) {
 }
 
 void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> values) {
-  assert(IsGenerated(type) && bytes.size() == values.size() * SizeBytes(type));
+  assert(bytes.size() == values.size() * SizeBytes(type));
   switch (type) {
     case DataType::kF64:
       return DecodeAs<double>(bytes, values, [](double raw) { return raw; });
@@ -174,7 +183,11 @@ void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> v
       return DecodeAs<uint8_t>(bytes, values, [](uint8_t raw) { return FloatFromF8E4M3(raw); });
     case DataType::kF8E5M2:
       return DecodeAs<uint8_t>(bytes, values, [](uint8_t raw) { return FloatFromF8E5M2(raw); });
-    default:
+    case DataType::kI32:
+      return DecodeAs<int32_t>(bytes, values, [](int32_t raw) { return raw; });
+    case DataType::kI8:
+      return DecodeAs<int8_t>(bytes, values, [](int8_t raw) { return raw; });
+    case DataType::kBf16:
       return DecodeAs<uint16_t>(bytes, values, [](uint16_t raw) { return FloatFromBf16(raw); });
   }
 }
@@ -187,31 +200,30 @@ double DecodeElement(DataType type, const std::byte* bytes, int64_t i) {
 }
 
 void Encode(DataType type, double value, std::byte* to) {
-  assert(IsGenerated(type));
+  const auto save = [to](auto element) { std::memcpy(to, &element, sizeof(element)); };
   const auto narrow = static_cast<float>(value);
-  const uint16_t half = type == DataType::kF16 ? F16FromFloat(narrow) : Bf16FromFloat(narrow);
   switch (type) {
     case DataType::kF64:
-      std::memcpy(to, &value, sizeof(value));
-      return;
+      return save(value);
     case DataType::kF32:
-      std::memcpy(to, &narrow, sizeof(narrow));
-      return;
+      return save(narrow);
+    case DataType::kF16:
+      return save(F16FromFloat(narrow));
     case DataType::kF8E4M3:
-      *to = std::byte{F8E4M3FromFloat(narrow)};
-      return;
+      return save(F8E4M3FromFloat(narrow));
     case DataType::kF8E5M2:
-      *to = std::byte{F8E5M2FromFloat(narrow)};
-      return;
-    default:
-      std::memcpy(to, &half, sizeof(half));
-      return;
+      return save(F8E5M2FromFloat(narrow));
+    case DataType::kI32:
+      return save(static_cast<int32_t>(std::lrint(value)));
+    case DataType::kI8:
+      return save(static_cast<int8_t>(std::lrint(value)));
+    case DataType::kBf16:
+      return save(Bf16FromFloat(narrow));
   }
 }
 
 void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count,
                       std::byte* operand) {
-  assert(IsGenerated(type));
   switch (type) {
     case DataType::kF64:
       return Generate<double>(seed, first, count, operand,
@@ -228,7 +240,13 @@ void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count
     case DataType::kF8E5M2:
       return Generate<uint8_t>(seed, first, count, operand,
                                [](uint64_t random) { return UniformByte<kE5M2>(random); });
-    default:
+    case DataType::kI32:
+      return Generate<int32_t>(seed, first, count, operand,
+                               [](uint64_t random) { return UniformAddend(random); });
+    case DataType::kI8:
+      return Generate<int8_t>(seed, first, count, operand,
+                              [](uint64_t random) { return UniformI8(random); });
+    case DataType::kBf16:
       return Generate<uint16_t>(seed, first, count, operand, [](uint64_t random) {
         return Bf16FromFloat(UniformFloat(random));
       });

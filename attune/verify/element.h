@@ -1,5 +1,4 @@
-// Elements of floating-point types as bytes: what f16, bf16 and f8 mean, without hardware support
-// for them.
+// Elements of every type as bytes: what f16, bf16 and f8 mean, without hardware support for them.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +9,10 @@
 
 namespace attune {
 
-// All floating-point types: those of the inputs that this module can generate.
-bool IsGenerated(DataType type);
-// f64, f32, f16 and bf16: those of the results that it can check, which no solver rounds to f8.
+// i8 and i32, whose results are exact.
+bool IsInteger(DataType type);
+// f64, f32, f16, bf16 and i32: those of the results that this module can check, which no solver
+// rounds to f8.
 bool IsCheckable(DataType type);
 
 // Bit patterns to values; subnormals, infinities and NaN included.
@@ -27,20 +27,19 @@ uint16_t F16FromFloat(float value);
 uint8_t F8E4M3FromFloat(float value);
 uint8_t F8E5M2FromFloat(float value);
 
-// All elements of `bytes`, exactly. REQUIRES: IsGenerated(type), bytes.size() is values.size()
-// elements.
+// All elements of `bytes`, exactly. REQUIRES: bytes.size() is values.size() elements.
 void Decode(DataType type, std::span<const std::byte> bytes, std::span<double> values);
 
-// Element `i` of `bytes`, exactly. REQUIRES: IsGenerated(type).
+// Element `i` of `bytes`, exactly.
 double DecodeElement(DataType type, const std::byte* bytes, int64_t i);
 
-// `value` rounded to `type`, at `to`. REQUIRES: IsGenerated(type).
+// `value` rounded to `type`, at `to`. REQUIRES: an integer type holds it.
 void Encode(DataType type, double value, std::byte* to);
 
-// Fills elements [first, first + count) of an operand that starts at `operand` with numbers uniform
-// in
-// [-1, 1], never zero, exact in `type`. Element i depends on `seed` and i alone, so that threads
-// and overlapping matrices agree. REQUIRES: IsGenerated(type).
+// Fills elements [first, first + count) of an operand that starts at `operand` with numbers that
+// are never zero and exact in `type`: uniform in [-1, 1]; of i8 in all of its range; of i32, which
+// is added to sums of products of those and must leave them room, in [-2^21, 2^21]. Element i
+// depends on `seed` and i alone, so that threads and overlapping matrices agree.
 void GenerateElements(DataType type, uint64_t seed, int64_t first, int64_t count,
                       std::byte* operand);
 

@@ -132,6 +132,40 @@ TEST(ElementTest, GeneratedNumbersAreSignedNeverZeroAndWithinOne) {
   }
 }
 
+TEST(ElementTest, GeneratedIntegersAreSignedAndNeverZero) {
+  for (const auto& [type, most] :
+       {std::pair(DataType::kI8, 128.0), std::pair(DataType::kI32, 0x1p21)}) {
+    constexpr size_t kCount = 20'000;
+    std::vector<std::byte> bytes(kCount * SizeBytes(type));
+    std::vector<double> values(kCount);
+
+    GenerateElements(type, 3, 0, kCount, bytes.data());
+    Decode(type, bytes, values);
+
+    double sum = 0, square = 0;
+    for (const double value : values) {
+      EXPECT_NE(value, 0);
+      EXPECT_LE(std::abs(value), most);
+      sum += value / most;
+      square += value * value / most / most;
+    }
+    EXPECT_NEAR(sum / kCount, 0, 0.0164) << Name(type);
+    EXPECT_NEAR(square / kCount, 1.0 / 3, 0.0085) << Name(type);
+  }
+}
+
+TEST(ElementTest, IntegersAreEncodedAndDecodedExactly) {
+  for (const auto& [type, value] :
+       {std::pair(DataType::kI8, -128.0), std::pair(DataType::kI8, 127.0),
+        std::pair(DataType::kI32, -2147483648.0), std::pair(DataType::kI32, 2147483647.0)}) {
+    std::byte bytes[4] = {};
+
+    Encode(type, value, bytes);
+
+    EXPECT_EQ(DecodeElement(type, bytes, 0), value) << Name(type);
+  }
+}
+
 TEST(ElementTest, ElementDependsOnSeedAndPositionAlone) {
   std::vector<std::byte> whole(64 * 4), parts(64 * 4), other(64 * 4);
 

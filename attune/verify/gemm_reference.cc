@@ -34,8 +34,8 @@ class GemmSource final : public ProductSource {
   GemmSource(const Gemm& gemm, std::vector<Values> inputs, Output output)
       : gemm_(gemm),
         inputs_(std::move(inputs)),
-        alpha_(AlphaValue(gemm.alpha)),
-        beta_(BetaValue(gemm.beta)),
+        alpha_(AlphaValue(gemm)),
+        beta_(BetaValue(gemm)),
         output_(output) {
     size_t next = 2;
     if (gemm.bias != Bias::kNone) bias_ = next++;

@@ -43,7 +43,9 @@ class OutputComparer {
     const double right = reference_[offset];
     if (std::isnan(right)) return CheckGap(offset);
     ++comparison_.elements;
-    double ratio = std::abs(value - right) / tolerance_.Of(right);
+    const double error = std::abs(value - right);
+    // Integers have no tolerance.
+    double ratio = error == 0 ? 0 : error / tolerance_.Of(right);
     if (!std::isfinite(value)) ratio = std::numeric_limits<double>::infinity();
     if (ratio > 1) ++comparison_.wrong;
     if (ratio <= comparison_.worst_ratio) return;

@@ -16,8 +16,9 @@
 namespace attune {
 
 // Ok, or kUnsupported with the reason if no answer to `problem` can be compared with a right one:
-// an operator without a reference, an input of integers, an output of another type than f64, f32,
-// f16 and bf16, or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing is computed.
+// an operator without a reference, an output of f8, integers other than products of i8 into i32
+// with no activation or relu, or a reference of more than kMaxReferenceMultiplyAdds. Quick: nothing
+// is computed.
 Status CheckVerifiable(const Problem& problem);
 
 // How far the making of a reference may go, and who is asked before this processor.
@@ -31,10 +32,11 @@ struct ReferenceTerms {
 // from a descriptor that it is sent and need not compute again. Immutable, so thread-safe;
 // move-only.
 //
-// Inputs are uniform in [-1, 1], never zero: zeros are free on hardware that gates its multipliers,
-// and one number everywhere hides a wrong index. They are exactly representable in their type, so
-// that the reference and a candidate start from the same numbers. Gaps of strided operands hold NaN
-// in the inputs, so that a candidate that computes with padding is found out.
+// Inputs are uniform in [-1, 1], integers in the range that GenerateElements has for them, and
+// never zero: zeros are free on hardware that gates its multipliers, and one number everywhere
+// hides a wrong index. They are exactly representable in their type, so that the reference and a
+// candidate start from the same numbers. Gaps of strided operands hold NaN in the inputs, and of
+// integers the bytes of poison.h, so that a candidate that computes with padding is found out.
 class ProblemData {
  public:
   // Half an hour on two cores. An f64 problem, whose arithmetic is dearer, may have a tenth of it.
@@ -113,9 +115,9 @@ class ReferenceDraft {
   ProblemData data_;
 };
 
-// The values that stand for a ScalarClass: 0, 1, and for kOther one that is neither, is exact in
-// every type, and differs between alpha (1.5) and beta (-0.75).
-double AlphaValue(ScalarClass scalar);
-double BetaValue(ScalarClass scalar);
+// The values that stand for the product's scalar classes: 0, 1, and for kOther one that is neither,
+// is exact in its types, and differs between alpha (1.5, of integers 3) and beta (-0.75, -2).
+double AlphaValue(const Gemm& gemm);
+double BetaValue(const Gemm& gemm);
 
 }  // namespace attune

@@ -151,9 +151,50 @@ TEST(ProblemDataTest, WhatCanBeCheckedIsKnownWithoutComputing) {
   EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=f8e4m3}"), StatusCode::kUnsupported);
   EXPECT_EQ(code("conv@1{dir=fwd,n=1,c=4,h=4,w=4,k=4,fh=1,fw=1,type=f8e4m3}"),
             StatusCode::kUnsupported);
-  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=i8,ctype=i32}"), StatusCode::kUnsupported);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=i8,ctype=i32}"), StatusCode::kOk);
+  EXPECT_EQ(code("gemm@1{m=8,n=8,k=8,type=i8,ctype=i32,beta=other,bias=row,act=relu}"),
+            StatusCode::kOk);
+  for (const char* text : {"gemm@1{m=8,n=8,k=8,type=i8}", "gemm@1{m=8,n=8,k=8,type=i8,ctype=f32}",
+                           "gemm@1{m=8,n=8,k=8,type=f32,ctype=i32}", "gemm@1{m=8,n=8,k=8,type=i32}",
+                           "gemm@1{m=8,n=8,k=8,type=i8,ctype=i32,act=tanh}",
+                           "gemm@1{m=1,n=1,k=300000000,type=i8,ctype=i32}",
+                           "conv@1{dir=fwd,n=1,c=4,h=4,w=4,k=4,fh=1,fw=1,type=i32}"}) {
+    EXPECT_EQ(code(text), StatusCode::kUnsupported) << text;
+  }
   EXPECT_EQ(code("gemm@1{m=100000,n=100000,k=100000}"), StatusCode::kUnsupported);
   EXPECT_EQ(code("pool@1{mode=max}"), StatusCode::kUnsupported);
+}
+
+TEST(ProblemDataTest, IntegersAreOfTheirWholeRangeAndTheirSumsExact) {
+  const Problem problem =
+      *ParseProblem("gemm@1{m=30,n=20,k=700,type=i8,ctype=i32,alpha=other,beta=other,ldc=33}");
+  const ProblemData data = *ProblemData::Create(problem, 1);
+
+  const auto a = [&](size_t i) {
+    return static_cast<int64_t>(static_cast<int8_t>(data.input(0)[i]));
+  };
+  const auto b = [&](size_t i) {
+    return static_cast<int64_t>(static_cast<int8_t>(data.input(1)[i]));
+  };
+  int64_t least = 0, most = 0;
+  for (size_t i = 0; i < 30 * 700; ++i) {
+    least = std::min(least, a(i));
+    most = std::max(most, a(i));
+    ASSERT_NE(a(i), 0);
+  }
+  EXPECT_EQ(least, -128);
+  EXPECT_EQ(most, 127);
+  EXPECT_EQ(data.alpha(), 3);
+  EXPECT_EQ(data.beta(), -2);
+  for (size_t j = 0; j < 20; ++j) {
+    for (size_t i = 0; i < 30; ++i) {
+      int64_t sum = 0;
+      for (size_t l = 0; l < 700; ++l) sum += a(i + l * 30) * b(l + j * 700);
+      int32_t initial = 0;
+      std::memcpy(&initial, data.input(2).data() + (i + j * 33) * sizeof initial, sizeof initial);
+      ASSERT_EQ(data.reference()[i + j * 33], static_cast<double>(3 * sum - 2 * int64_t{initial}));
+    }
+  }
 }
 
 TEST(ProblemDataTest, WhatDoesNotFitIsRefusedWithTheNumbers) {

@@ -64,12 +64,14 @@ class RoundingBound {
                         Precision::kDoubleDouble),
         terms_round_off_(static_cast<double>(terms) * kRoundOff) {
     if (const auto* gemm = std::get_if<Gemm>(&problem)) {
-      alpha_ = std::abs(AlphaValue(gemm->alpha));
+      alpha_ = std::abs(AlphaValue(*gemm));
       is_activated_ = gemm->activation != Activation::kNone;
+      is_exact_ = IsInteger(gemm->c_type);
     }
   }
 
   double Of(const ElementSum& sum, double exact) const {
+    if (is_exact_) return 0;
     // Of recursive summation, in any order; and of the compensated dot product (Ogita, Rump and
     // Oishi 2005, proposition 5.5).
     const double of_sum = is_compensated_ ? kRoundOff * std::abs(sum.sum) +
@@ -88,6 +90,7 @@ class RoundingBound {
   const double terms_round_off_;
   double alpha_ = 1;
   bool is_activated_ = false;
+  bool is_exact_ = false;  // Integers, of which f64 rounds none.
 };
 
 // That there are as many numbers as elements, and nothing but NaN in the gaps: whatever was left

@@ -22,6 +22,7 @@ const char* const kProblems[] = {
     "gemm@1{m=9,n=8,k=7,alpha=zero,beta=one,ldc=10,act=tanh}",
     "gemm@1{m=9,n=8,k=70,bias=row,act=sigmoid,type=bf16}",
     "gemm@1{m=40,n=32,k=64,type=f8e4m3,ctype=bf16}",
+    "gemm@1{m=40,n=32,k=6400,type=i8,ctype=i32,alpha=other,beta=other}",
     "conv@1{dir=fwd,n=2,c=3,h=9,w=8,k=5,fh=3,fw=3,bias=1,ph=1}",
     "conv@1{dir=bwd_data,n=2,c=6,h=10,w=9,k=4,fh=2,fw=3,dh=2,dw=3,g=2,pw=3}",
     "conv@1{dir=bwd_weights,n=1,c=2,d=5,h=6,w=7,k=3,fd=3,fh=2,fw=3,pd=1,ph=1,pw=2,sd=2,sw=2}",

@@ -59,7 +59,9 @@ INSTANTIATE_TEST_SUITE_P(
         "gemm@1{m=9,n=8,k=7,batch=3,sa=5,sb=0}", "gemm@1{m=9,n=8,k=7,alpha=other,beta=other}",
         "gemm@1{m=9,n=8,k=7,alpha=zero,beta=one,ldc=10}", "gemm@1{m=9,n=8,k=7,bias=row,act=relu}",
         "gemm@1{m=9,n=8,k=7,bias=column,act=gelu,beta=one}", "gemm@1{m=9,n=8,k=7,act=tanh}",
-        "gemm@1{m=9,n=8,k=7,act=sigmoid}", "gemm@1{m=33,n=65,k=257,type=f64,batch=2}"));
+        "gemm@1{m=9,n=8,k=7,act=sigmoid}", "gemm@1{m=30,n=20,k=400,ta=t,type=i8,ctype=i32}",
+        "gemm@1{m=9,n=8,k=7,batch=3,type=i8,ctype=i32,alpha=other,beta=other,bias=row,act=relu}",
+        "gemm@1{m=33,n=65,k=257,type=f64,batch=2}"));
 
 class ConvReferenceTest : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 

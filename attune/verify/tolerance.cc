@@ -58,8 +58,8 @@ struct Sum {
 Sum SumOf(const Gemm& gemm) {
   Sum sum;
   sum.k = static_cast<double>(gemm.k);
-  sum.alpha = std::abs(AlphaValue(gemm.alpha));
-  sum.added = std::abs(BetaValue(gemm.beta)) + (gemm.bias == Bias::kNone ? 0 : 1);
+  sum.alpha = std::abs(AlphaValue(gemm));
+  sum.added = std::abs(BetaValue(gemm)) + (gemm.bias == Bias::kNone ? 0 : 1);
   sum.input = gemm.type;
   sum.output = gemm.c_type;
   sum.math = gemm.math;
@@ -106,6 +106,8 @@ double InputRoundoff(const Sum& sum) {
 }
 
 Tolerance ToleranceFor(const Sum& sum) {
+  // Nothing is rounded.
+  if (IsInteger(sum.output)) return {};
   // Strict mode accumulates in f32 or wider; f64 inputs in f64.
   const double u = UnitRoundoff(sum.input == DataType::kF64 ? DataType::kF64 : DataType::kF32);
   const double u_output = UnitRoundoff(sum.output);

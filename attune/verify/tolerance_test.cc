@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/verify/element.h"
+#include "attune/verify/poison.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/verifier.h"
 
@@ -377,6 +378,30 @@ TEST(ToleranceTest, IsTighterThanTheEffectOfOneTermUpToRealReductionLengths) {
       "conv@1{dir=bwd_weights,n=8,c=3,h=224,w=224,k=64,fh=7,fw=7,sh=2,sw=2,ph=3,pw=3}");
 
   EXPECT_LT(ToleranceOf(problem).absolute, 0.05);
+}
+
+TEST(ToleranceTest, AnIntegerIsRightOrWrong) {
+  const Problem problem = *ParseProblem("gemm@1{m=40,n=24,k=560,type=i8,ctype=i32,ldc=43}");
+  const ProblemData data = *ProblemData::Create(problem, 1);
+  std::vector<std::byte> output(data.reference().size() * sizeof(int32_t));
+  FillWithPoison(output);
+  const auto write = [&](size_t at, double value) {
+    Encode(DataType::kI32, value, output.data() + at * sizeof(int32_t));
+  };
+  for (size_t i = 0; i < data.reference().size(); ++i) {
+    if (!std::isnan(data.reference()[i])) write(i, data.reference()[i]);
+  }
+
+  const Verdict right = CompareOutput(output, data, problem);
+  write(43, data.reference()[43] + 1);
+  const Verdict wrong = CompareOutput(output, data, problem);
+
+  EXPECT_FALSE(right.failure.has_value()) << right.failure->message;
+  EXPECT_EQ(right.max_error, 0);
+  ASSERT_TRUE(wrong.failure.has_value());
+  EXPECT_EQ(wrong.failure->kind, FailureKind::kWrongResult);
+  EXPECT_NE(wrong.failure->message.find("1 of 960 elements"), std::string::npos)
+      << wrong.failure->message;
 }
 
 }  // namespace

@@ -10,7 +10,13 @@ namespace {
 
 // The library has never given more than 8.
 constexpr int kMaxAnswers = 64;
-constexpr int kSplits[] = {2, 3, 4, 5, 6, 8, 12, 16, 32, 64};
+// The likely first.
+constexpr int kSplits[] = {2, 4, 3, 8, 6, 5, 16, 12, 32, 64};
+// A shorter part of k is over before its pipeline is full.
+constexpr int64_t kShortestPart = 64;
+// So many outputs are two tiles of the largest size (256 x 128) for each multiprocessor of the
+// largest devices: there a split has nothing to win.
+constexpr double kOutputsOfBusyDevice = 2.0 * 256 * 128 * 132;
 // Ids whose fields span more combinations than this are listed at custom option 0 only: checking
 // one combination takes about a microsecond.
 constexpr uint64_t kMaxChecksPerId = 100'000;
@@ -29,13 +35,19 @@ struct Axes {
   }
 };
 
+// One id, and what it was accepted with: one algorithm for each tile and number of stages.
+struct Accepted {
+  cublasLtMatmulAlgo_t base;
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+};
+
 class Lister {
  public:
   Lister(const CublasLt& lt, const CublasLtProduct& product) : lt_(lt), product_(product) {}
 
   Status AddAnswers() {
     ATTUNE_ASSIGN_OR_RETURN(const auto answers, product_.Heuristics(kMaxAnswers));
-    for (const auto& answer : answers) ATTUNE_RETURN_IF_ERROR(Add(answer.algo));
+    for (const auto& answer : answers) ATTUNE_RETURN_IF_ERROR(AddIfAccepted(answer.algo));
     for (const auto& answer : answers) {
       for (const int split : kSplits) {
         cublasLtMatmulAlgo_t algorithm = answer.algo;
@@ -56,7 +68,44 @@ class Lister {
       const Result<cublasLtMatmulAlgo_t> base = product_.Initialised(id);
       // Listed for the types, and refused for this product.
       if (!base.ok()) continue;
+      accepted_.push_back({*base, {}});
       ATTUNE_RETURN_IF_ERROR(AddAll(*base, AxesOf(*base)));
+    }
+    return Status::Ok();
+  }
+
+  // After AddSpace.
+  Status AddInnerShapes() {
+    constexpr int kShapes = CUBLASLT_MATMUL_INNER_SHAPE_END - 1;
+    for (const Accepted& accepted : accepted_) {
+      if (accepted.algorithms.empty() || !HeedsInnerShapes(accepted.algorithms.front())) continue;
+      for (int shape = 1; shape <= kShapes; ++shape) {
+        const auto value = static_cast<uint16_t>(shape);
+        ATTUNE_RETURN_IF_ERROR(
+            AddVariants(accepted, {kMaxVariantsPerId / kShapes, shape}, [&](auto& algorithm) {
+              return Set(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, value);
+            }));
+      }
+    }
+    return Status::Ok();
+  }
+
+  // After AddSpace.
+  Status AddSplits() {
+    const std::vector<int> splits = UsefulSplits();
+    for (const int split : splits) {
+      for (const Accepted& accepted : accepted_) {
+        if (lt_.Capability(accepted.base, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) == 0) continue;
+        const std::vector<uint32_t> reductions = ReductionsOf(accepted.base);
+        const auto ways = static_cast<int>(splits.size() * reductions.size());
+        for (const uint32_t reduction : reductions) {
+          ATTUNE_RETURN_IF_ERROR(
+              AddVariants(accepted, {kMaxVariantsPerId / ways, split}, [&](auto& algorithm) {
+                return Set(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, split) &&
+                       Set(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, reduction);
+              }));
+        }
+      }
     }
     return Status::Ok();
   }
@@ -90,6 +139,26 @@ class Lister {
       if ((mask & bit) != 0) schemes.push_back(bit);
     }
     return schemes;
+  }
+
+  // Those of kSplits that may be worth something for this product.
+  std::vector<int> UsefulSplits() const {
+    const Gemm& gemm = product_.gemm();
+    const double outputs = static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
+                           static_cast<double>(gemm.batch_count);
+    std::vector<int> splits;
+    if (outputs >= kOutputsOfBusyDevice) return splits;
+    for (const int split : kSplits) {
+      if (gemm.k / split >= kShortestPart) splits.push_back(split);
+    }
+    return splits;
+  }
+
+  // Whether the inner shape means anything to `algorithm`, as for clusters below.
+  bool HeedsInnerShapes(cublasLtMatmulAlgo_t algorithm) const {
+    constexpr auto kImpossible = static_cast<uint16_t>(CUBLASLT_MATMUL_INNER_SHAPE_END);
+    return !Set(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, kImpossible) ||
+           !product_.Check(algorithm).has_value();
   }
 
   // Whether the cluster shape means anything to `algorithm`: those before Hopper take every value,
@@ -138,15 +207,39 @@ class Lister {
   }
 
   Status AddRest(cublasLtMatmulAlgo_t algorithm, const Axes& axes) {
+    bool is_first = true;
     for (const uint32_t custom : axes.customs) {
       Set(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, custom);
       for (const uint32_t swizzle : axes.swizzles) {
         Set(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, swizzle);
         for (const uint16_t cluster : axes.clusters) {
           Set(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, cluster);
-          ATTUNE_RETURN_IF_ERROR(AddIfAccepted(algorithm));
+          if (!product_.Check(algorithm).has_value()) continue;
+          if (is_first) accepted_.back().algorithms.push_back(algorithm);
+          is_first = false;
+          ATTUNE_RETURN_IF_ERROR(Add(algorithm));
         }
       }
+    }
+    return Status::Ok();
+  }
+
+  // Which of the accepted ones are varied in one way.
+  struct Share {
+    int most = 0;
+    int offset = 0;  // So that other ways take others.
+  };
+
+  // Adds what `change` makes of evenly spaced ones, as far as the library accepts it.
+  template <class Change>
+  Status AddVariants(const Accepted& accepted, Share share, const Change& change) {
+    const auto most = static_cast<size_t>(std::max(share.most, 1));
+    const size_t step = (accepted.algorithms.size() + most - 1) / most;
+    if (step == 0) return Status::Ok();
+    for (size_t i = static_cast<size_t>(share.offset) % step; i < accepted.algorithms.size();
+         i += step) {
+      cublasLtMatmulAlgo_t algorithm = accepted.algorithms[i];
+      if (change(algorithm)) ATTUNE_RETURN_IF_ERROR(AddIfAccepted(algorithm));
     }
     return Status::Ok();
   }
@@ -163,6 +256,7 @@ class Lister {
 
   const CublasLt& lt_;
   const CublasLtProduct& product_;
+  std::vector<Accepted> accepted_;  // By AddSpace.
   std::set<Config> seen_;
   std::vector<Config> found_;
 };
@@ -173,6 +267,8 @@ Result<std::vector<Config>> ListAlgorithms(const CublasLt& lt, const CublasLtPro
   Lister lister(lt, product);
   ATTUNE_RETURN_IF_ERROR(lister.AddAnswers());
   ATTUNE_RETURN_IF_ERROR(lister.AddSpace());
+  ATTUNE_RETURN_IF_ERROR(lister.AddInnerShapes());
+  ATTUNE_RETURN_IF_ERROR(lister.AddSplits());
   return lister.Take();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -139,6 +140,29 @@ uint32_t AllowedReductions(const Gemm& gemm) {
   return schemes;
 }
 
+// Integers are multiplied as words of four, without an epilogue (NVIDIA's documentation of
+// cublasLtMatmul). Their operands begin at words, because those of i32 do. Which storage orders and
+// extents it multiplies, tensor cores those with the index of the sum innermost and m and k of
+// whole words, is the library's answer.
+Status CheckIntegers(const Gemm& gemm) {
+  constexpr int64_t kWord = 4;
+  if (gemm.bias != Bias::kNone || gemm.activation != Activation::kNone) {
+    return Unsupported("cuBLASLt has no epilogue for products of integers.");
+  }
+  std::vector<int64_t> distances = {gemm.lda, gemm.ldb, gemm.ldc};
+  if (gemm.batch_count > 1) {
+    distances.insert(distances.end(), {gemm.stride_a, gemm.stride_b, gemm.stride_c});
+  }
+  for (const int64_t distance : distances) {
+    if (distance % kWord == 0) continue;
+    return Unsupported(fmt::format(
+        "cuBLASLt multiplies integers whose leading dimensions and distances of a batch "
+        "are multiples of {}; {} is none.",
+        kWord, distance));
+  }
+  return Status::Ok();
+}
+
 cublasOperation_t OperationOf(Transpose transpose) {
   return transpose == Transpose::kYes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
@@ -150,6 +174,7 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
     return Unsupported(fmt::format("cuBLASLt does not multiply {} into {} with math '{}'.",
                                    Name(gemm.type), Name(gemm.c_type), Name(gemm.math)));
   }
+  if (gemm.type == DataType::kI8) return CheckIntegers(gemm);
   if (gemm.type == DataType::kF8E4M3 && gemm.c_type == DataType::kF32 && gemm.bias != Bias::kNone) {
     return Unsupported("cuBLASLt takes a bias of bf16 for products of f8 into f32, not of f32.");
   }
@@ -222,16 +247,23 @@ struct CublasLtProduct::Descriptors {
     return (scheme & ~AllowedReductions(gemm)) == 0;
   }
 
-  // Whether the algorithm reads and writes operands that begin where those of the problem may.
-  // The check of the library sees layouts and no pointers.
-  bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
-    if (gemm.alignment_bytes >= kLargestAccessBytes) return true;
+  // What the algorithm wants every operand to begin at a multiple of, in bytes: its check by the
+  // library sees layouts and no pointers.
+  uint32_t LeastAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
     constexpr cublasLtMatmulAlgoCapAttributes_t kOperands[] = {
         CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES};
-    return std::all_of(std::begin(kOperands), std::end(kOperands), [&](auto operand) {
-      return lt.Capability(algorithm, operand) <= static_cast<uint32_t>(gemm.alignment_bytes);
-    });
+    uint32_t least_bytes = 1;
+    for (const auto operand : kOperands) {
+      least_bytes = std::max(least_bytes, lt.Capability(algorithm, operand));
+    }
+    return least_bytes;
+  }
+
+  // Whether the algorithm reads and writes operands that begin where those of the problem may.
+  bool TakesAlignment(const cublasLtMatmulAlgo_t& algorithm) const {
+    return gemm.alignment_bytes >= kLargestAccessBytes ||
+           LeastAlignment(algorithm) <= static_cast<uint32_t>(gemm.alignment_bytes);
   }
 
   template <class T>
@@ -334,9 +366,21 @@ Result<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Algorithm(const Config&
         d.lt.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, field.attribute, &value, field.bytes),
         fmt::format("does not take {}={}", field.name, value)));
   }
+  // It may have been measured on operands that are aligned better.
+  if (!d.TakesAlignment(algorithm)) {
+    return Unsupported(fmt::format(
+        "cuBLASLt's {} takes operands that begin at multiples of {} bytes, and those of this "
+        "problem begin at multiples of {}.",
+        Text(config), d.LeastAlignment(algorithm), d.gemm.alignment_bytes));
+  }
   cublasLtMatmulHeuristicResult_t result = {};
   ATTUNE_RETURN_IF_ERROR(d.lt.Check(d.CheckAlgorithm(algorithm, result),
                                     fmt::format("does not compute this with {}", Text(config))));
+  if (result.workspaceSize > kCublasLtWorkspaceBytes) {
+    return Unsupported(fmt::format(
+        "cuBLASLt's {} takes {} bytes of scratch memory for this problem; at most {} are given.",
+        Text(config), result.workspaceSize, kCublasLtWorkspaceBytes));
+  }
   result.algo = algorithm;
   return result;
 }
@@ -370,6 +414,8 @@ std::optional<cublasLtMatmulHeuristicResult_t> CublasLtProduct::Check(
   return result;
 }
 
+const Gemm& CublasLtProduct::gemm() const { return descriptors_->gemm; }
+
 Result<std::vector<int>> CublasLtProduct::Ids() const {
   const Descriptors& d = *descriptors_;
   std::vector<int> ids(kMaxIds);
@@ -395,6 +441,12 @@ Result<cublasLtMatmulAlgo_t> CublasLtProduct::Initialised(int id) const {
 
 Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasLtCall& call) const {
   const Descriptors& d = *descriptors_;
+  if (d.types.scale == CUDA_R_32I &&
+      (std::trunc(call.alpha) != call.alpha || std::trunc(call.beta) != call.beta)) {
+    return InvalidArgument(fmt::format(
+        "Products of integers are scaled with whole numbers, and alpha is {} and beta {}.",
+        call.alpha, call.beta));
+  }
   if (call.bias != nullptr) {
     ATTUNE_RETURN_IF_ERROR(d.lt.Check(
         d.lt.cublasLtMatmulDescSetAttribute(d.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,

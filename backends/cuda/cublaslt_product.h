@@ -51,7 +51,7 @@ class CublasLtProduct {
 
   // The algorithm whose fields are `config` (see docs/formats/candidate.md), checked by the
   // library; of a config without fields the library's first answer. kUnsupported if there is none
-  // that computes this product.
+  // that computes this product where its operands may begin and with kCublasLtWorkspaceBytes.
   Result<cublasLtMatmulHeuristicResult_t> Algorithm(const Config& config) const;
 
   // The fields of `algorithm`.
@@ -60,6 +60,8 @@ class CublasLtProduct {
   // What AlgoCheck says of `algorithm`: nothing if it does not compute this product, or only with
   // more than kCublasLtWorkspaceBytes. About a microsecond.
   std::optional<cublasLtMatmulHeuristicResult_t> Check(const cublasLtMatmulAlgo_t& algorithm) const;
+
+  const Gemm& gemm() const;
 
   // Ids of the algorithms for these types, and one of them with all fields at their defaults.
   Result<std::vector<int>> Ids() const;

@@ -13,6 +13,7 @@
 #include "backends/cuda/cuda_memory.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/problem_on_host_test.h"
 #include "backends/cuda/realign.h"
 #include "backends/cuda/reference_product.h"
 #include "backends/cuda/tensor_layout.h"
@@ -221,11 +222,33 @@ TEST(CublasLtProducts, TypesAndEpiloguesWithoutWordsAreRefusedByName) {
   EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
 
   gemm = PackedGemm(8, 8, 8, DataType::kI8);
+  gemm.c_type = DataType::kI8;
+  EXPECT_EQ(CheckCublasLtTakes(gemm).code(), StatusCode::kUnsupported);
   gemm.c_type = DataType::kF64;
   const Status status = CheckCublasLtTakes(gemm);
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("i8"));
   EXPECT_THAT(status.message(), HasSubstr("f64"));
+}
+
+TEST(CublasLtProducts, IntegersAreMultipliedAsWordsOfFourWithoutAnEpilogue) {
+  const auto check = [](const std::string& terms) {
+    return CheckCublasLtTakes(GemmOf("gemm@1{" + terms + ",type=i8,ctype=i32}"));
+  };
+  EXPECT_TRUE(check("m=36,n=20,k=44,ta=t").ok());
+  EXPECT_TRUE(check("m=33,n=17,k=65,lda=36,ldb=68,ldc=36,alpha=other,beta=other").ok());
+  EXPECT_TRUE(check("m=36,n=20,k=44,batch=3,sa=0").ok());
+
+  // Strides of one matrix mean nothing, as they are left behind by copies.
+  Gemm copied = GemmOf("gemm@1{m=36,n=20,k=44,type=i8,ctype=i32}");
+  copied.stride_a = copied.stride_b = copied.stride_c = 33;
+  EXPECT_TRUE(CheckCublasLtTakes(copied).ok());
+
+  EXPECT_THAT(check("m=36,n=20,k=44,bias=row").message(), HasSubstr("no epilogue"));
+  EXPECT_THAT(check("m=36,n=20,k=44,act=relu").message(), HasSubstr("no epilogue"));
+  EXPECT_THAT(check("m=36,n=20,k=46,ta=t").message(), HasSubstr("46 is none"));
+  EXPECT_THAT(check("m=36,n=20,k=44,ldc=37").message(), HasSubstr("37 is none"));
+  EXPECT_THAT(check("m=36,n=20,k=44,batch=3,sa=1586").message(), HasSubstr("1586 is none"));
 }
 
 }  // namespace

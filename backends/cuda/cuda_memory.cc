@@ -16,7 +16,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr unsigned kMostBlocks = 1024;
 // As `type` of the kernel counts them.
-constexpr DataType kTypes[] = {DataType::kF64, DataType::kF32, DataType::kF16, DataType::kBf16};
+constexpr DataType kTypes[] = {DataType::kF64, DataType::kF32, DataType::kF16, DataType::kBf16,
+                               DataType::kI32};
 
 // One block's share of a comparison, here and in the kernel.
 struct Part {
@@ -72,6 +73,7 @@ struct Part {
 __device__ double value_at(const void* output, i64 i, int type) {
   if (type == 0) return ((const double*)output)[i];
   if (type == 1) return ((const float*)output)[i];
+  if (type == 4) return ((const int*)output)[i];
   const unsigned short bits = ((const unsigned short*)output)[i];
   if (type == 3) return __uint_as_float((unsigned)bits << 16);
   float value;
@@ -80,7 +82,7 @@ __device__ double value_at(const void* output, i64 i, int type) {
 }
 
 __device__ bool is_untouched(const void* output, i64 i, int type, unsigned short untouched) {
-  const int words = type == 0 ? 4 : type == 1 ? 2 : 1;
+  const int words = type == 0 ? 4 : type == 1 || type == 4 ? 2 : 1;
   for (int word = 0; word < words; ++word) {
     if (((const unsigned short*)output)[i * words + word] != untouched) return false;
   }
@@ -112,7 +114,8 @@ extern "C" __global__ void compare(const void* output, const double* reference, 
     }
     ++part.elements;
     const double value = value_at(output, i, type);
-    double ratio = fabs(value - right) / (absolute + relative * fabs(right));
+    const double error = fabs(value - right);
+    double ratio = error == 0 ? 0 : error / (absolute + relative * fabs(right));
     if (!(fabs(value) < infinity)) ratio = infinity;
     if (ratio > 1) ++part.wrong;
     if (ratio <= part.worst_ratio) continue;

@@ -138,5 +138,38 @@ TEST_F(CudaMemoryTest, ComparesAsTheHostDoes) {
   }
 }
 
+TEST_F(CudaMemoryTest, ComparesIntegersExactly) {
+  constexpr size_t kElements = 100'003;
+  std::vector<double> reference(kElements);
+  std::vector<int32_t> output(kElements);
+  Random random(7);
+  for (size_t i = 0; i < kElements; ++i) {
+    output[i] = static_cast<int32_t>(random.Next());
+    reference[i] = output[i];
+  }
+  reference[11] = std::numeric_limits<double>::quiet_NaN();
+  FillWithPoison(std::as_writable_bytes(std::span(output).subspan(11, 1)));
+  const ComparisonTerms terms = {DataType::kI32, kElements, 0, 0, kPoisonWord};
+  const auto reference_buffer = Uploaded(std::as_bytes(std::span(reference)));
+  const auto compared = [&] {
+    const auto bytes = std::as_bytes(std::span(output));
+    const auto buffer = Uploaded({bytes.begin(), bytes.end()});
+    return *memory_->Compare(buffer->View(0), reference_buffer->View(0), terms);
+  };
+
+  const OutputComparison right = compared();
+  output[99'999] ^= 1;
+  output[11] = 0;
+  const OutputComparison wrong = compared();
+
+  EXPECT_EQ(right.elements, static_cast<int64_t>(kElements - 1));
+  EXPECT_EQ(right.wrong, 0);
+  EXPECT_EQ(right.worst_ratio, 0);
+  EXPECT_FALSE(right.spoiled_gap.has_value());
+  EXPECT_EQ(wrong.wrong, 1);
+  EXPECT_EQ(wrong.worst_offset, 99'999);
+  EXPECT_EQ(wrong.spoiled_gap, 11);
+}
+
 }  // namespace
 }  // namespace attune::cuda

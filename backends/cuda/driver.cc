@@ -85,8 +85,13 @@ bool IsSticky(CUresult code) {
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
     case CUDA_ERROR_EXTERNAL_DEVICE:
     case CUDA_ERROR_CONTAINED:
+    // What the driver says of a device that fell off the bus.
+    case CUDA_ERROR_UNKNOWN:
       return true;
     default:
       return false;

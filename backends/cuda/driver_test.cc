@@ -56,5 +56,32 @@ TEST(LoadDriver, AMachineWithoutOneIsToldWhatBringsIt) {
   ExpectNoDevices(driver);
 }
 
+// A driver that has no words for its errors.
+Driver Speechless() {
+  Driver driver;
+  driver.cuGetErrorName = [](CUresult, const char**) { return CUDA_ERROR_INVALID_VALUE; };
+  driver.cuGetErrorString = driver.cuGetErrorName;
+  return driver;
+}
+
+TEST(CudaStatus, AfterWhatNoContextSurvivesTheDeviceIsGoneForThisProcess) {
+  for (const CUresult code :
+       {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_LAUNCH_FAILED,
+        CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_DEVICE_UNAVAILABLE, CUDA_ERROR_UNKNOWN}) {
+    const Status status = CudaStatus(Speechless(), code, "Nothing runs");
+
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable) << code;
+    EXPECT_THAT(status.message(), HasSubstr("cannot be used by this process any more"));
+  }
+}
+
+TEST(CudaStatus, AfterWhatOneCallDidWrongTheDeviceGoesOn) {
+  EXPECT_EQ(CudaStatus(Speechless(), CUDA_ERROR_INVALID_VALUE, "No").code(), StatusCode::kInternal);
+  EXPECT_EQ(CudaStatus(Speechless(), CUDA_ERROR_NOT_READY, "No").code(), StatusCode::kInternal);
+  EXPECT_EQ(CudaStatus(Speechless(), CUDA_ERROR_OUT_OF_MEMORY, "No").code(),
+            StatusCode::kResourceExhausted);
+}
+
 }  // namespace
 }  // namespace attune::cuda

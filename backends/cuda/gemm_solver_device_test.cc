@@ -82,6 +82,22 @@ const HostileCase kCasesOfF8[] = {
     {kSplit, "gemm@1{m=64,n=48,k=1040,ta=t,type=f8e4m3,ctype=f32,bias=row,act=gelu,beta=other}"},
 };
 
+// In the storage order and the words of four that all tensor cores take for i8, and what is brought
+// into them.
+const HostileCase kCasesOfI8[] = {
+    {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,type=i8,ctype=i32}"},
+    {kPlain, "gemm@1{m=512,n=384,k=4096,ta=t,type=i8,ctype=i32,alpha=other,beta=other}"},
+    {kPlain, "gemm@1{m=36,n=20,k=44,ta=t,ldc=40,type=i8,ctype=i32,align=4,beta=one}"},
+    {kPlain, "gemm@1{m=64,n=48,k=128,ta=t,batch=3,type=i8,ctype=i32,det=1}"},
+    {kPlain, "gemm@1{m=64,n=64,k=65536,ta=t,type=i8,ctype=i32}"},
+    {kFolded, "gemm@1{m=64,n=32,k=128,ta=t,batch=7,sa=0,type=i8,ctype=i32}"},
+    {kPadded, "gemm@1{m=333,n=259,k=401,ta=t,type=i8,ctype=i32}"},
+    {kPadded, "gemm@1{m=333,n=259,k=401,ta=t,type=i8,ctype=i32,beta=other,align=4}"},
+    {kTransposed, "gemm@1{m=512,n=384,k=640,type=i8,ctype=i32}"},
+    {kTransposed, "gemm@1{m=512,n=384,k=640,tb=t,lda=523,ldb=391,type=i8,ctype=i32}"},
+    {kTransposed, "gemm@1{m=64,n=48,k=128,ta=t,tb=t,batch=3,type=i8,ctype=i32,beta=other}"},
+};
+
 class GemmSolverDeviceTest : public SolverDeviceTest {
  protected:
   void SetUp() override {
@@ -106,6 +122,43 @@ TEST_F(GemmSolverDeviceTest, ProductsOfF8AreRight) {
   ASSERT_TRUE(arch.starts_with("sm_")) << arch;
   if (std::stoi(arch.substr(3)) < 89) GTEST_SKIP() << arch << " has no tensor cores for f8.";
   for (const HostileCase& each : kCasesOfF8) ExpectRight(each);
+}
+
+TEST_F(GemmSolverDeviceTest, ProductsOfI8AreExact) {
+  for (const HostileCase& each : kCasesOfI8) ExpectRight(each);
+}
+
+// Operands that begin where the problem says and nowhere better.
+TEST_F(GemmSolverDeviceTest, NothingOfBetterAlignedOperandsRunsOnOthers) {
+  const Solver& plain = *solvers_.at(kPlain);
+  const Problem aligned = *ParseProblem("gemm@1{m=256,n=192,k=320,type=bf16}");
+  const Problem anywhere = *ParseProblem("gemm@1{m=256,n=192,k=320,type=bf16,align=2}");
+  const auto listed = plain.ListOn(*device_, aligned);
+  ASSERT_TRUE(listed.ok()) << listed.status().ToString();
+  const auto data = ProblemData::Create(anywhere, 1);
+  ASSERT_TRUE(data.ok()) << data.status().ToString();
+  auto operands = BoundOperands::Create(*device_, anywhere, *data);
+  ASSERT_TRUE(operands.ok()) << operands.status().ToString();
+
+  size_t refused = 0;
+  for (size_t i = 0; i < listed->size(); i += 1 + listed->size() / 500) {
+    const auto executable = plain.Load({}, anywhere, (*listed)[i], *device_);
+    if (!executable.ok()) {
+      EXPECT_EQ(executable.status().code(), StatusCode::kUnsupported) << Text((*listed)[i]);
+      ++refused;
+      continue;
+    }
+    const Verdict verdict = Verify(**executable, *device_, *operands, *data, anywhere);
+    ASSERT_FALSE(verdict.failure.has_value())
+        << Text((*listed)[i]) << ": " << verdict.failure->message;
+  }
+  EXPECT_GT(refused, 0u);
+  const auto own = plain.ListOn(*device_, anywhere);
+  ASSERT_TRUE(own.ok()) << own.status().ToString();
+  EXPECT_FALSE(own->empty());
+  for (const Config& config : *own) {
+    ASSERT_TRUE(plain.Load({}, anywhere, config, *device_).ok()) << Text(config);
+  }
 }
 
 }  // namespace

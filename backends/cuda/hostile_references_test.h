@@ -27,6 +27,9 @@ inline std::vector<std::string> HostileReferences() {
       "gemm@1{m=48,n=40,k=96,type=f8e4m3,ctype=bf16,ta=t}",
       "gemm@1{m=48,n=40,k=96,type=f8e4m3,ctype=f32,bias=column}",
       "gemm@1{m=48,n=40,k=96,type=f8e5m2,ctype=f16,beta=one}",
+      "gemm@1{m=130,n=70,k=1001,ta=t,type=i8,ctype=i32}",
+      "gemm@1{m=67,n=65,k=257,batch=2,type=i8,ctype=i32,alpha=other,beta=other,ldc=71}",
+      "gemm@1{m=9,n=80,k=7,type=i8,ctype=i32,bias=column,act=relu}",
       "gemm@1{m=1,n=400,k=33}",
       "gemm@1{m=400,n=1,k=33,ldb=40}"};
   const char* const shapes[] = {

@@ -94,7 +94,7 @@ inline void MultiplyOnHost(const Gemm& gemm, const HostProduct& product) {
 inline void MultiplyOnHost(const Gemm& gemm, std::vector<OperandValues>& operands) {
   const double* const bias = gemm.bias == Bias::kNone ? nullptr : operands[2].data();
   MultiplyOnHost(gemm, {operands[0].data(), operands[1].data(), bias, operands.back().data(),
-                        BetaValue(gemm.beta), AlphaValue(gemm.alpha)});
+                        BetaValue(gemm), AlphaValue(gemm)});
 }
 
 }  // namespace attune::cuda

@@ -24,7 +24,7 @@ constexpr int64_t kMostBlocks = 1 << 20;
 // The kernels add two positions, and set apart what lies below.
 constexpr int64_t kMostPixels = int64_t{1} << 28;
 
-std::optional<int> NumberOf(DataType type) {
+int NumberOf(DataType type) {
   switch (type) {
     case DataType::kF64:
       return kReferenceF64;
@@ -38,9 +38,12 @@ std::optional<int> NumberOf(DataType type) {
       return kReferenceF8E4M3;
     case DataType::kF8E5M2:
       return kReferenceF8E5M2;
-    default:
-      return std::nullopt;
+    case DataType::kI8:
+      return kReferenceI8;
+    case DataType::kI32:
+      return kReferenceI32;
   }
+  return kReferenceF64;
 }
 
 int NumberOf(Activation activation) {
@@ -279,14 +282,6 @@ Result<ReferencePlan> PlanOf(const Problem& problem) {
     return Unsupported(fmt::format(
         "Operator {} has no reference on this device; gemm and conv have.", OperatorName(problem)));
   }
-  const std::optional<int> input = NumberOf(operands.front().tensor.type);
-  const std::optional<int> output = NumberOf(operands.back().tensor.type);
-  if (!input.has_value() || !output.has_value()) {
-    return Unsupported(fmt::format(
-        "References of {} into {} are not computed on this device; those of f64, f32, f16, bf16, "
-        "f8e4m3 and f8e5m2 are.",
-        Name(operands.front().tensor.type), Name(operands.back().tensor.type)));
-  }
   ReferencePlan plan = {};
   if (const auto* gemm = std::get_if<Gemm>(&problem)) {
     plan = PlanOfGemm(*gemm);
@@ -294,8 +289,8 @@ Result<ReferencePlan> PlanOf(const Problem& problem) {
     ATTUNE_RETURN_IF_ERROR(CheckPositions(std::get<Conv>(problem)));
     plan = PlanOfConv(std::get<Conv>(problem));
   }
-  plan.product.a.type = plan.product.b.type = *input;
-  plan.product.output_type = *output;
+  plan.product.a.type = plan.product.b.type = NumberOf(operands.front().tensor.type);
+  plan.product.output_type = NumberOf(operands.back().tensor.type);
   return plan;
 }
 

@@ -62,6 +62,10 @@ __device__ void read_elements(const void* from, int type, const long long (&at)[
     case kReferenceF8E4M3:
       return read_as<unsigned char>(from, at, values,
                                     [](unsigned raw) { return (double)from_f8e4m3(raw); });
+    case kReferenceI8:
+      return read_as<signed char>(from, at, values, [](int raw) { return (double)raw; });
+    case kReferenceI32:
+      return read_as<int>(from, at, values, [](int raw) { return (double)raw; });
     default:
       // The upper half of an f16.
       return read_as<unsigned char>(from, at, values,
@@ -195,7 +199,7 @@ __device__ void place_terms(const ReferenceProduct& task, long long k0, Panels& 
 }
 
 // Neighbouring threads take neighbours in memory, whichever index counts those. Not inlined: what
-// reads six types stands in the code once.
+// reads eight types stands in the code once.
 __device__ __noinline__ void gather_panel(const Factor& factor, long long product,
                                           const Share* k, const Share* out,
                                           double (*panel)[kRow]) {

@@ -30,9 +30,9 @@ struct ReferencePlan {
   std::optional<size_t> initial;
 };
 
-// kUnsupported for operators other than gemm and conv, for operands that are no floating-point
-// numbers, and for images beyond 2^28 positions along one axis, padding included, which the kernels
-// cannot count.
+// kUnsupported for operators other than gemm and conv, and for images beyond 2^28 positions along
+// one axis, padding included, which the kernels cannot count. Sums of integers are exact below
+// 2^53.
 Result<ReferencePlan> PlanOf(const Problem& problem);
 
 // The products of `plan` on operands as Backend::reference_solver() describes them, whose views are

@@ -10,7 +10,9 @@ enum ReferenceType {
   kReferenceF16,
   kReferenceBf16,
   kReferenceF8E4M3,
-  kReferenceF8E5M2
+  kReferenceF8E5M2,
+  kReferenceI8,
+  kReferenceI32
 };
 
 enum ReferenceActivation {

@@ -91,6 +91,10 @@ TEST(ReferenceProductTest, EveryElementOfEveryNarrowTypeIsDecodedExactly) {
     const auto byte = static_cast<uint8_t>(bits);
     expect_same(DecodedOnHost(&byte, kReferenceF8E4M3, 0), FloatFromF8E4M3(byte), bits);
     expect_same(DecodedOnHost(&byte, kReferenceF8E5M2, 0), FloatFromF8E5M2(byte), bits);
+    expect_same(DecodedOnHost(&byte, kReferenceI8, 0), static_cast<int8_t>(byte), bits);
+  }
+  for (const int32_t integer : {-2147483647 - 1, -1, 0, 1, 2147483647}) {
+    expect_same(DecodedOnHost(&integer, kReferenceI32, 0), integer, 0);
   }
   const float single = -0.1f;
   expect_same(DecodedOnHost(&single, kReferenceF32, 0), single, 0);
@@ -100,8 +104,6 @@ TEST(ReferenceProductTest, WhatCannotBeCountedIsRefused) {
   EXPECT_EQ(
       PlanOf(ProblemOf("conv@1{dir=fwd,n=1,c=1,h=1,w=400000000,k=1,fh=1,fw=1}")).status().code(),
       StatusCode::kUnsupported);
-  EXPECT_EQ(PlanOf(ProblemOf("gemm@1{m=4,n=4,k=4,type=i8,ctype=i32}")).status().code(),
-            StatusCode::kUnsupported);
 }
 
 TEST(ReferenceProductTest, AGridIsLimitedAndHasABlockForEveryTileBelow) {

@@ -40,6 +40,8 @@ class SolverDeviceTest : public CudaDeviceTest {
     EXPECT_GT(RightConfigs(solver, *problem), 0) << each.solver << " for " << each.problem;
   }
 
+  std::map<std::string, std::unique_ptr<const Solver>> solvers_;
+
  private:
   static constexpr int kSampledConfigs = 4;
 
@@ -99,8 +101,6 @@ class SolverDeviceTest : public CudaDeviceTest {
     }
     return right;
   }
-
-  std::map<std::string, std::unique_ptr<const Solver>> solvers_;
 };
 
 }  // namespace attune::cuda

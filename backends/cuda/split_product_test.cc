@@ -56,8 +56,8 @@ OperandValues Computed(const Gemm& gemm, const SplitProduct& split,
   PartialSums task = split.sums;
   task.from = from.data();
   task.to = to.data();
-  task.alpha = AlphaValue(gemm.alpha);
-  task.beta = BetaValue(gemm.beta);
+  task.alpha = AlphaValue(gemm);
+  task.beta = BetaValue(gemm);
   if (gemm.bias != Bias::kNone) task.bias = bias.data();
   AddPartsOnHost(task);
   return Widened(to);

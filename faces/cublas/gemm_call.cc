@@ -21,7 +21,13 @@ bool IsOperation(cublasOperation_t operation) {
 // Conjugating real numbers does nothing.
 bool IsTransposed(cublasOperation_t operation) { return operation != CUBLAS_OP_N; }
 
-bool FindType(cudaDataType type, int32_t& found) {
+// Of A and B, and of C.
+bool FindType(cudaDataType type, cudaDataType c_type, int32_t& found) {
+  if (type == CUDA_R_8I) {
+    found = ATTUNE_I8;
+    return c_type == CUDA_R_32I;
+  }
+  if (type != c_type) return false;
   switch (type) {
     case CUDA_R_32F:
       found = ATTUNE_F32;
@@ -66,7 +72,9 @@ Outcome FindMath(int32_t type, cublasComputeType_t compute, cublasMath_t handle_
   if (mode == CUBLAS_PEDANTIC_MATH || mode == CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH) {
     return Outcome::kMath;
   }
-  const auto usual = type == ATTUNE_F64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+  const auto usual = type == ATTUNE_F64  ? CUBLAS_COMPUTE_64F
+                     : type == ATTUNE_I8 ? CUBLAS_COMPUTE_32I
+                                         : CUBLAS_COMPUTE_32F;
   return compute == usual ? Outcome::kServed : Outcome::kMath;
 }
 
@@ -93,6 +101,7 @@ Outcome CheckStrides(const GemmCall& call) {
 
 double ReadScalar(const void* scalar, int32_t type) {
   if (type == ATTUNE_F64) return *static_cast<const double*>(scalar);
+  if (type == ATTUNE_I8) return *static_cast<const int32_t*>(scalar);
   return *static_cast<const float*>(scalar);
 }
 
@@ -137,7 +146,7 @@ void* QueueOf(cudaStream_t stream) {
 Outcome Describe(const GemmCall& call, const HandleState& handle, Product& product) {
   int32_t type = ATTUNE_F32;
   int32_t math = ATTUNE_STRICT;
-  if (call.a.type != call.c.type || call.b.type != call.c.type || !FindType(call.c.type, type)) {
+  if (call.a.type != call.b.type || !FindType(call.a.type, call.c.type, type)) {
     return Outcome::kTypes;
   }
   Outcome outcome = FindMath(type, call.compute, handle.math, math);

@@ -18,7 +18,8 @@ Outcome CheckOperation(const MatmulCall& call) {
       operation.fill_mode != CUBLAS_FILL_MODE_FULL) {
     return Outcome::kLayout;
   }
-  const auto usual = call.d_layout.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+  const cudaDataType type = call.d_layout.type;
+  const auto usual = type == CUDA_R_64F || type == CUDA_R_32I ? type : CUDA_R_32F;
   return operation.scale_type == usual ? Outcome::kServed : Outcome::kTypes;
 }
 
@@ -98,6 +99,10 @@ Outcome Describe(const MatmulCall& call, Product& product) {
   if (outcome != Outcome::kServed) return outcome;
   if (product.arguments.beta != 0 && !IsInPlace(call)) return Outcome::kLayout;
   const uint32_t epilogue = call.operation.epilogue;
+  // cuBLASLt has none for integers, and says so.
+  if (product.gemm.type == ATTUNE_I8 && epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+    return Outcome::kEpilogue;
+  }
   if (AddsBias(epilogue)) {
     product.gemm.bias = ATTUNE_BIAS_PER_ROW;
     product.arguments.bias = call.operation.bias;

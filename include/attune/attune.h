@@ -58,7 +58,9 @@ typedef enum attune_type {
   ATTUNE_F32 = 0,
   ATTUNE_F64 = 1,
   ATTUNE_F16 = 2,
-  ATTUNE_BF16 = 3
+  ATTUNE_BF16 = 3,
+  ATTUNE_I8 =
+      4 /* Of A and B; C and the bias are int32_t, alpha and beta whole. attune_gemm only. */
 } attune_type;
 
 /* What may be done to f32 inputs before they are multiplied. */
@@ -88,7 +90,7 @@ typedef struct attune_gemm {
   int64_t stride_a, stride_b, stride_c; /* Elements from one matrix of the batch to the next; A, B:
                                            0 shares one matrix; C: 0 is packed. */
   int32_t trans_a, trans_b;             /* 0 or 1. */
-  int32_t type;                         /* attune_type of A, B and C. */
+  int32_t type;                         /* attune_type of A, B and C (but see ATTUNE_I8). */
   int32_t bias;                         /* attune_bias */
   int32_t activation;                   /* attune_activation */
   int32_t deterministic;                /* 1: two runs must agree bit for bit. */
@@ -163,9 +165,9 @@ typedef struct attune_options {
   int64_t max_plans;        /* Shapes kept ready; 0: 4096. */
   int64_t tuning_budget_ms; /* Background tuning of this run time, all in all; 0: no bound. */
   int64_t per_problem_ms;   /* Of it, one problem; 0: 2000. */
-  double tuning_cpu_share;  /* Processor time of tuning, on all cores together, as a part of one core on
-                               average, (0, 1]; 0: 1. */
-  int32_t deterministic;    /* 1: the choice for a shape never changes in this run time. */
+  double tuning_cpu_share; /* Processor time of tuning, on all cores together, as a part of one core
+                              on average, (0, 1]; 0: 1. */
+  int32_t deterministic;   /* 1: the choice for a shape never changes in this run time. */
   /* 1: only what was measured to be better than the default (here, on a compatible target or for
    * the nearest tuned problem) or is forced serves; a call of anything else computes nothing and
    * returns ATTUNE_NOT_FOUND, for callers that have an implementation of their own. */

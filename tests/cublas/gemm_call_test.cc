@@ -86,6 +86,30 @@ TEST(GemmCallTest, DoublesAreScaledByDoubles) {
   EXPECT_EQ(product.arguments.alpha, 1e-300);
 }
 
+TEST(GemmCallTest, IntegersAreScaledByIntegersAndAddedIn32Bits) {
+  GemmCall call = Gemm(4, 8, 12, CUDA_R_8I, CUBLAS_COMPUTE_32I);
+  const int32_t alpha = -3, beta = 1;
+  call.alpha = &alpha;
+  call.beta = &beta;
+  call.c.type = CUDA_R_32I;
+  Product product;
+
+  EXPECT_EQ(Describe(call, product), Outcome::kServed);
+  EXPECT_EQ(product.gemm.type, ATTUNE_I8);
+  EXPECT_EQ(product.arguments.alpha, -3);
+  EXPECT_EQ(product.arguments.beta, 1);
+
+  call.compute = CUBLAS_COMPUTE_32I_PEDANTIC;
+  EXPECT_EQ(OutcomeOf(call), Outcome::kMath);
+  call.compute = CUBLAS_COMPUTE_32F;
+  EXPECT_EQ(OutcomeOf(call), Outcome::kMath);
+  call.compute = CUBLAS_COMPUTE_32I;
+  for (const cudaDataType c_type : {CUDA_R_8I, CUDA_R_32F}) {
+    call.c.type = c_type;
+    EXPECT_EQ(OutcomeOf(call), Outcome::kTypes) << c_type;
+  }
+}
+
 TEST(GemmCallTest, StridesOfOneMatrixDoNotMatter) {
   GemmCall call = Gemm(2, 3, 4);
   call.a.stride = call.b.stride = call.c.stride = -5;

@@ -88,6 +88,28 @@ TEST(MatmulCallTest, AReluNeedsNoBias) {
   EXPECT_EQ(product.gemm.activation, ATTUNE_RELU);
 }
 
+TEST(MatmulCallTest, IntegersAreServedWithoutAnEpilogue) {
+  const int32_t one = 1, zero = 0;
+  MatmulCall call = Matmul();
+  call.a_layout.type = call.b_layout.type = CUDA_R_8I;
+  call.c_layout.type = call.d_layout.type = CUDA_R_32I;
+  call.operation.compute = CUBLAS_COMPUTE_32I;
+  call.operation.scale_type = CUDA_R_32I;
+  call.alpha = &one;
+  call.beta = &zero;
+  Product product;
+
+  EXPECT_EQ(Describe(call, product), Outcome::kServed);
+  EXPECT_EQ(product.gemm.type, ATTUNE_I8);
+  EXPECT_EQ(product.arguments.alpha, 1);
+
+  call.operation.epilogue = CUBLASLT_EPILOGUE_RELU;
+  EXPECT_EQ(OutcomeOf(call), Outcome::kEpilogue);
+  call.operation.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  call.operation.scale_type = CUDA_R_32F;
+  EXPECT_EQ(OutcomeOf(call), Outcome::kTypes);
+}
+
 TEST(MatmulCallTest, OtherEpiloguesArePassed) {
   for (const uint32_t epilogue :
        {CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_RELU_AUX_BIAS,

@@ -74,6 +74,10 @@ const char* const kProblems[] = {
     // Long sums of few results: worth being split.
     "gemm@1{m=33,n=17,k=1031,bias=column,act=gelu,beta=other}",
     "gemm@1{m=33,n=17,k=1031,ta=t,type=bf16,ctype=bf16}",
+    // Of integers, in the order that tensor cores take, and with what libraries have no words for.
+    "gemm@1{m=32,n=16,k=64,ta=t,type=i8,ctype=i32}",
+    "gemm@1{m=32,n=16,k=64,ta=t,batch=2,alpha=other,beta=other,type=i8,ctype=i32}",
+    "gemm@1{m=33,n=17,k=65,type=i8,ctype=i32,bias=column,act=relu,beta=one}",
 };
 
 // Index 0, every value of "threads" in the default config, and some more.
