@@ -80,6 +80,13 @@ Json FindingsJson(const Findings& findings, size_t shown) {
   return {{"counts", std::move(counts)}, {"findings", std::move(kept)}};
 }
 
+std::string TargetOf(const Database& database) {
+  const PerfTables* const tables = database.perf_tables();
+  const bool is_told_by_rows =
+      tables != nullptr && tables->targets.size() == 1 && !tables->targets.front().target.empty();
+  return is_told_by_rows ? tables->targets.front().target : database.name.target;
+}
+
 Result<PerfDb> OnlyPerfDb(const Database& database) {
   const auto& targets = database.perf_tables()->targets;
   if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);

@@ -133,13 +133,6 @@ struct Targets {
   std::string after;
 };
 
-std::string TargetOf(const Database& database) {
-  const PerfTables* const tables = database.perf_tables();
-  const bool is_told_by_rows =
-      tables != nullptr && tables->targets.size() == 1 && !tables->targets.front().target.empty();
-  return is_told_by_rows ? tables->targets.front().target : database.name.target;
-}
-
 void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const DiffOptions& options,
                    Output& err) {
   FileName after;

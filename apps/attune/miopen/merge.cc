@@ -105,8 +105,33 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
   return outcome;
 }
 
-// The find-dbs of --times, of which there are none or as many as perf-dbs.
-Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
+// The first GPU that rows or a name tell; that of an architecture, as kernels have it, if nothing
+// tells more.
+WrittenGpu GpuOf(const std::vector<Database>& databases) {
+  WrittenGpu gpu;
+  for (const Database& database : databases) {
+    const std::string target = TargetOf(database);
+    if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
+    gpu = {fmt::format("'{}'", database.path.string()), target};
+    if (ParseTargetName(target).ok()) break;
+  }
+  return gpu;
+}
+
+// kInvalidArgument for a database of another GPU than `gpu`: what is the fastest on one is nothing
+// to another.
+Status CheckInput(const Database& database, const WrittenGpu& gpu) {
+  FileName name = database.name;
+  name.claimed_gpu.clear();  // What is read may be called anything.
+  name.target = TargetOf(database);
+  const Status status = CheckGpu(name, database.path.string(), gpu);
+  if (status.ok() || name.target == database.name.target) return status;
+  return InvalidArgument(fmt::format("The rows of '{}' are of {}, and {} is of {}.",
+                                     database.path.string(), name.target, gpu.source, gpu.target));
+}
+
+// The find-dbs of --times, of which there are none or as many as perf-dbs, all of `gpu`.
+Result<std::vector<Database>> ReadTimes(const MergeOptions& options, const WrittenGpu& gpu) {
   if (!options.times.empty() && options.times.size() != options.files.size()) {
     return InvalidArgument(
         fmt::format("There are {} perf-dbs and {} find-dbs of --times: name one for each, in the "
@@ -116,9 +141,11 @@ Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
   std::vector<Database> times;
   for (const std::string& file : options.times) {
     ATTUNE_ASSIGN_OR_RETURN(times.emplace_back(), ReadDatabase(file));
-    if (times.back().find_db() != nullptr) continue;
-    return InvalidArgument(
-        fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
+    if (times.back().find_db() == nullptr) {
+      return InvalidArgument(
+          fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
+    }
+    ATTUNE_RETURN_IF_ERROR(CheckInput(times.back(), gpu));
   }
   return times;
 }
@@ -137,7 +164,8 @@ int64_t ConfigsOfNoGpu(const std::vector<Database>& databases) {
 
 Result<Outcome> MergePerfDbs(Application& application, const std::vector<Database>& databases,
                              const MergeOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options));
+  const WrittenGpu gpu = GpuOf(databases);
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options, gpu));
   std::vector<PerfDb> dbs;
   for (const Database& database : databases) {
     ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(), OnlyPerfDb(database));
@@ -160,7 +188,7 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   }
   ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   PerfTables tables;
-  tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
+  tables.targets.push_back({gpu.target, std::move(merged.db)});
   ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
   outcome.records -= static_cast<uint64_t>(outcome.unused_configs);
   outcome.unused_configs += ConfigsOfNoGpu(databases);
@@ -198,37 +226,23 @@ Result<Outcome> MergeKernels(Application& application, const MergeOptions& optio
   return outcome;
 }
 
-// The first GPU that a name tells; that of an architecture, as kernels have it, if no name tells
-// more.
-WrittenGpu GpuOf(const std::vector<Database>& databases) {
-  WrittenGpu gpu;
-  for (const Database& database : databases) {
-    const std::string& target = database.name.target;
-    if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
-    gpu = {fmt::format("'{}'", database.path.string()), target};
-    if (ParseTargetName(target).ok()) break;
-  }
-  return gpu;
-}
-
-// Of one kind, like the output, and of one GPU where names tell: what is the fastest on one is
-// nothing to another.
+// Of one kind, like the output, and of one GPU where rows or names tell.
 Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
   const WrittenGpu gpu = GpuOf(databases);
-  const auto check = [&](const FileName& name, const std::string& file) -> Status {
-    if (name.kind == first.kind) return CheckGpu(name, file, gpu);
+  const auto check_kind = [&](const FileName& name, const std::string& file) -> Status {
+    if (name.kind == first.kind) return Status::Ok();
     return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
                                        options.files.front(), Name(first.kind), file,
                                        Name(name.kind)));
   };
   for (const Database& database : databases) {
-    FileName name = database.name;
-    name.claimed_gpu.clear();  // What is read may be called anything.
-    ATTUNE_RETURN_IF_ERROR(check(name, database.path.string()));
+    ATTUNE_RETURN_IF_ERROR(check_kind(database.name, database.path.string()));
+    ATTUNE_RETURN_IF_ERROR(CheckInput(database, gpu));
   }
-  ATTUNE_RETURN_IF_ERROR(check(output, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(check_kind(output, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(CheckGpu(output, options.form.file, gpu));
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, output));
   if (options.times.empty() || first.kind == DatabaseKind::kPerfDb) return Status::Ok();
   return InvalidArgument(fmt::format(
@@ -319,6 +333,8 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
       miopen, "merge", "Make one database of several of a kind, the fastest of each",
       "  attune miopen merge mine/gfx906_60.HIP.fdb.txt theirs/gfx906_60.HIP.fdb.txt -o "
       "gfx906_60.HIP.fdb.txt --provenance from.csv\n\n"
+      "All have to be of one GPU, which the rows of a perf-db of version 1.0.0 tell, and else "
+      "names.\n\n"
       "Exit status: 0, or 3 if something could not be read, or has no room in the output, and was "
       "left out.");
   verb->add_option("files", options->files, "Databases of one kind, told by their names")

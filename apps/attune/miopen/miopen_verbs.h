@@ -27,6 +27,10 @@ std::string FindingsText(const Findings& findings, size_t shown);
 // The counts of each kind and the first `shown` of each, in the order of lines.
 Json FindingsJson(const Findings& findings, size_t shown = Findings::kMostKept);
 
+// Of which GPU it is: what its rows say, where they name one GPU and no other, else its name. Empty
+// where nothing tells.
+std::string TargetOf(const Database& database);
+
 // The perf-db of a file that has one of one GPU, under the keys that all have. kUnsupported for a
 // file of several GPUs.
 Result<PerfDb> OnlyPerfDb(const Database& database);

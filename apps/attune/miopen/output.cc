@@ -48,7 +48,7 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
     if (!target.target.empty()) continue;
     return InvalidArgument(fmt::format(
         "Rows of a perf-db of version 1.0.0 name their GPU, and nothing says which one those for "
-        "'{}' are of. --target names it.",
+        "'{}' are of. A name that begins with it, as gfx906_60.db does, says so.",
         file));
   }
   return Status::Ok();
