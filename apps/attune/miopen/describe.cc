@@ -87,6 +87,16 @@ std::string TargetOf(const Database& database) {
   return is_told_by_rows ? tables->targets.front().target : database.name.target;
 }
 
+bool HasRecord(const Database& database) {
+  if (const FindDb* db = database.find_db()) return !db->records.empty();
+  if (const KernelList* kernels = database.kernels()) return !kernels->empty();
+  const std::vector<TargetPerfDb>& targets = database.perf_tables()->targets;
+  return std::any_of(targets.begin(), targets.end(), [](const TargetPerfDb& each) {
+    return std::any_of(each.db.records.begin(), each.db.records.end(),
+                       [](const PerfRecord& record) { return !record.items.empty(); });
+  });
+}
+
 Result<PerfDb> OnlyPerfDb(const Database& database) {
   const auto& targets = database.perf_tables()->targets;
   if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);

@@ -219,16 +219,6 @@ Result<int64_t> TakeTarget(Database& database, const std::string& target) {
                   database.path.string(), target, others));
 }
 
-bool HasRecord(const Database& database) {
-  if (const FindDb* db = database.find_db()) return !db->records.empty();
-  if (const KernelList* kernels = database.kernels()) return !kernels->empty();
-  const std::vector<TargetPerfDb>& targets = database.perf_tables()->targets;
-  return std::any_of(targets.begin(), targets.end(), [](const TargetPerfDb& each) {
-    return std::any_of(each.db.records.begin(), each.db.records.end(),
-                       [](const PerfRecord& record) { return !record.items.empty(); });
-  });
-}
-
 // Reads a database that can be imported.
 Result<ReadFile> ReadToImport(const std::string& file, const std::string& asked_target) {
   ReadFile read;

@@ -31,6 +31,9 @@ Json FindingsJson(const Findings& findings, size_t shown = Findings::kMostKept);
 // where nothing tells.
 std::string TargetOf(const Database& database);
 
+// Whether there is anything in it that can be asked for: configurations without parameters cannot.
+bool HasRecord(const Database& database);
+
 // The perf-db of a file that has one of one GPU, under the keys that all have. kUnsupported for a
 // file of several GPUs.
 Result<PerfDb> OnlyPerfDb(const Database& database);
