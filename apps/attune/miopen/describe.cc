@@ -106,6 +106,31 @@ Result<PerfDb> OnlyPerfDb(const Database& database) {
                   database.path.string(), targets.size()));
 }
 
+Result<int64_t> TakeTarget(PerfTables& tables, const std::string& file, const std::string& target) {
+  if (tables.schema != PerfSchema::kOneForAll || target.empty()) return 0;
+  int64_t of_others = 0;
+  std::string others;
+  std::erase_if(tables.targets, [&](const TargetPerfDb& each) {
+    if (each.target == target) return false;
+    of_others += std::ssize(each.db.records);
+    others += (others.empty() ? "" : ", ") + each.target;
+    return true;
+  });
+  if (!tables.targets.empty() || of_others == 0) return of_others;
+  return NotFound(
+      fmt::format("'{}' has nothing of a GPU '{}', but of: {}. --target names one of these; "
+                  "without it, and under a name of no GPU, all are taken.",
+                  file, target, others));
+}
+
+bool ReportOtherGpus(int64_t records, const std::string& file, const std::string& target,
+                     Output& err) {
+  if (records == 0) return false;
+  err.Print(fmt::format("Left out: {} of {}: Of other GPUs than {}.\n", Counted(records, "record"),
+                        Printable(file), Printable(target)));
+  return true;
+}
+
 bool ReportLeftOut(const Database& database, Application& application) {
   uint64_t count = 0;
   for (size_t i = 0; i < kFindingKinds; ++i) {

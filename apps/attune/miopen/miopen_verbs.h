@@ -38,6 +38,14 @@ bool HasRecord(const Database& database);
 // file of several GPUs.
 Result<PerfDb> OnlyPerfDb(const Database& database);
 
+// Leaves in tables of `file` whose rows name their GPU what is of `target`, or all if that is
+// empty; how many records that leaves out. kNotFound if it leaves nothing of several GPUs.
+Result<int64_t> TakeTarget(PerfTables& tables, const std::string& file, const std::string& target);
+// Prints how many records of `file` that were, on the error stream; nothing of none. Returns
+// whether there are any.
+bool ReportOtherGpus(int64_t records, const std::string& file, const std::string& target,
+                     Output& err);
+
 // One line for what reading `database` left out, on the error stream; nothing if nothing was.
 // Returns whether something was.
 bool ReportLeftOut(const Database& database, Application& application);
