@@ -15,14 +15,13 @@
 namespace attune::miopen {
 namespace {
 
-// The newest line under `key` of a file of `kind` for `target`.
-Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestLine(ImportStore& imports,
-                                                                        std::string_view kind,
-                                                                        std::string_view target,
-                                                                        const Fingerprint& key) {
+// The newest line under `key` of a find-db for `target`.
+Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestRecord(ImportStore& imports,
+                                                                          std::string_view target,
+                                                                          const Fingerprint& key) {
   ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(key));
   for (auto& match : found) {
-    if (match.first.kind == kind && match.first.target == target) {
+    if (match.first.kind == kFindDbKind && match.first.target == target) {
       return std::optional(std::move(match));
     }
   }
@@ -36,16 +35,18 @@ Status Damaged(const ImportedFile& file, const ImportedLine& line) {
                   line.number, file.id, file.name));
 }
 
-// The parameters that the perf-db has for the problem, by solver.
+// The parameters that the newest perf-db that has the problem has for it, by solver.
 Result<std::vector<PerfItem>> ParametersOf(ImportStore& imports, std::string_view target,
                                            const std::string& find_key) {
   const auto key = ReadFindKey(find_key);
   if (!key) return InvalidArgument(key.error().reason);
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          NewestLine(imports, kPerfDbKind, target, ParametersLookupKey(*key)));
-  if (!found.has_value()) return std::vector<PerfItem>();
-  ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(found->first, found->second));
-  return std::move(record.items);
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, imports.Find(ParametersLookupKey(*key)));
+  for (const auto& [file, line] : found) {
+    if (file.kind != kPerfDbKind || file.target != target) continue;
+    ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(file, line));
+    if (AreParametersFor(find_key, record)) return std::move(record.items);
+  }
+  return std::vector<PerfItem>();
 }
 
 std::string ParamsFor(const std::vector<PerfItem>& parameters, std::string_view solver) {
@@ -93,6 +94,12 @@ Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& li
   return std::move(record);
 }
 
+bool AreParametersFor(std::string_view find_key, const PerfRecord& record) {
+  // Keys of find-dbs have a '-' and the others have none.
+  const bool is_whole_key = record.key.find('-') != std::string::npos;
+  return !is_whole_key || record.key == find_key;
+}
+
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const std::vector<PerfItem>& parameters) {
   ImportedAnswer answer;
@@ -128,9 +135,9 @@ Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
 
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestLine(imports, kFindDbKind, target, KeyOf(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestRecord(imports, target, KeyOf(problem)));
   if (const Problem meant = MeantByImports(problem); !found.has_value() && meant != problem) {
-    ATTUNE_ASSIGN_OR_RETURN(found, NewestLine(imports, kFindDbKind, target, KeyOf(meant)));
+    ATTUNE_ASSIGN_OR_RETURN(found, NewestRecord(imports, target, KeyOf(meant)));
   }
   if (!found.has_value()) {
     ATTUNE_RETURN_IF_ERROR(CheckTarget(imports, target));

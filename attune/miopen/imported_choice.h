@@ -39,6 +39,11 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line);
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line);
 
+// Whether the parameters of `record`, which has the key of a perf-db that the problem has, are for
+// the problem under `find_key`: the oldest text has the whole key, and several problems with a
+// stride share that of the others.
+bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
+
 // What imported databases have for `problem` where they do not have it as it is: the problem that
 // the key of a find-db means for it (MeantByKeyOf), else itself.
 Problem MeantByImports(const Problem& problem);

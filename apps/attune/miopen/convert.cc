@@ -25,6 +25,7 @@ struct Outcome {
   // Left out.
   int64_t without_room = 0;
   int64_t unused_configs = 0;
+  int64_t other_parameters = 0;
   int64_t of_other_gpus = 0;
 };
 
@@ -50,12 +51,13 @@ Result<Outcome> ConvertPerfDb(const Database& database, const ConvertOptions& op
   }
   // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
   const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
-  for (const TargetPerfDb& each : tables.targets) outcome.written += std::ssize(each.db.records);
-  ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
-  outcome.written -= outcome.unused_configs;
-  if (!is_for_all) return outcome;
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
+                          WritePerfDb(std::move(tables), options.form));
+  outcome.written = written.records;
+  outcome.other_parameters = written.other_parameters;
   outcome.unused_configs =
-      static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig));
+      is_for_all ? static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig))
+                 : written.unused_configs;
   return outcome;
 }
 
@@ -122,6 +124,7 @@ Result<Outcome> Convert(const Database& database, const ConvertOptions& options)
 // Whether anything was left out, each reason on a line.
 bool ReportOutcome(const Outcome& outcome, const ConvertOptions& options, Output& err) {
   bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
+  left_out = ReportOtherParameters(outcome.other_parameters, options.file, err) || left_out;
   left_out = ReportOtherGpus(outcome.of_other_gpus, options.file, options.target, err) || left_out;
   if (outcome.without_room == 0) return left_out;
   err.Print(fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
@@ -140,6 +143,7 @@ Result<int> RunConvert(Application& application, const ConvertOptions& options) 
                {"written", outcome.written},
                {"without_room", outcome.without_room},
                {"unused_configs", outcome.unused_configs},
+               {"other_parameters", outcome.other_parameters},
                {"of_other_gpus", outcome.of_other_gpus}};
   json.update(FindingsJson(database.findings));
   application.out().Print(options.json
@@ -162,7 +166,8 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt\n\n"
       "Exit status: 0, or 3 if something was left out: what could not be read, what is of another "
       "GPU than\n--target says, or what the form has no room for: generation 1 for all but the "
-      "best, a text for\nconfigurations without parameters.");
+      "best, a text for\nconfigurations without parameters, keys of today for problems that only "
+      "the oldest text tells apart.");
   verb->add_option("file", options->file, "A database, told by its name")
       ->required()
       ->type_name("FILE");

@@ -97,9 +97,9 @@ bool HasRecord(const Database& database) {
   });
 }
 
-Result<PerfDb> OnlyPerfDb(const Database& database) {
+Result<const PerfDb*> OnlyPerfDb(const Database& database) {
   const auto& targets = database.perf_tables()->targets;
-  if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);
+  if (targets.size() == 1) return &targets.front().db;
   return Unsupported(
       fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes one "
                   "of them out.",
@@ -128,6 +128,14 @@ bool ReportOtherGpus(int64_t records, const std::string& file, const std::string
   if (records == 0) return false;
   err.Print(fmt::format("Left out: {} of {}: Of other GPUs than {}.\n", Counted(records, "record"),
                         Printable(file), Printable(target)));
+  return true;
+}
+
+bool ReportOtherParameters(int64_t parameters, const std::string& file, Output& err) {
+  if (parameters == 0) return false;
+  err.Print(fmt::format("Left out: {} of {}: {}\n",
+                        Counted(parameters, "set of parameters", "sets of parameters"),
+                        Printable(file), kOtherParameters));
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -29,11 +30,16 @@ struct MergeOptions {
 // What was merged, for people and programs.
 struct Outcome {
   uint64_t records = 0;
-  std::vector<uint64_t> taken;         // Items from each of the files.
-  std::vector<std::string> conflicts;  // A sentence for each.
-  int64_t unused_configs = 0;          // Left out.
-  int64_t without_room = 0;            // Left out.
-  std::string provenance;              // CSV: key, solver or name, file.
+  std::vector<uint64_t> taken;            // Items from each of the files.
+  std::vector<std::string> conflicts;     // A sentence for each.
+  int64_t unused_configs = 0;             // Left out.
+  int64_t without_room = 0;               // Left out.
+  std::vector<int64_t> other_parameters;  // Of each perf-db, left out (kOtherParameters).
+  std::string provenance;                 // CSV: key, solver or name, file.
+
+  int64_t lost_parameters() const {
+    return std::accumulate(other_parameters.begin(), other_parameters.end(), int64_t{0});
+  }
 };
 
 // In quotes, because names and files may hold commas; quotes themselves are doubled.
@@ -167,8 +173,12 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   const WrittenGpu gpu = GpuOf(databases);
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options, gpu));
   std::vector<PerfDb> dbs;
+  Outcome outcome;
   for (const Database& database : databases) {
-    ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(), OnlyPerfDb(database));
+    ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const db, OnlyPerfDb(database));
+    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(*db, PerfKeyForm::kPerfKey));
+    dbs.push_back(std::move(converted.db));
+    outcome.other_parameters.push_back(converted.other_parameters);
   }
   std::vector<PerfSource> sources;
   for (size_t i = 0; i < dbs.size(); ++i) {
@@ -176,8 +186,6 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   }
   MergedPerfDb merged = Merge(sources);
   if (merged.db.records.empty()) return NothingToWrite(options.form.file);
-  Outcome outcome;
-  outcome.records = merged.db.records.size();
   outcome.taken.resize(dbs.size());
   AddSources(merged, options, outcome);
   for (const PerfConflict& conflict : merged.conflicts) {
@@ -189,9 +197,10 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   PerfTables tables;
   tables.targets.push_back({gpu.target, std::move(merged.db)});
-  ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
-  outcome.records -= static_cast<uint64_t>(outcome.unused_configs);
-  outcome.unused_configs += ConfigsOfNoGpu(databases);
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
+                          WritePerfDb(std::move(tables), options.form));
+  outcome.records = static_cast<uint64_t>(written.records);
+  outcome.unused_configs = written.unused_configs + ConfigsOfNoGpu(databases);
   return outcome;
 }
 
@@ -293,6 +302,18 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& o
   out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
+// What the output has no room for; whether there is any.
+bool ReportOutcome(const Outcome& outcome, const MergeOptions& options, Output& err) {
+  bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
+  for (size_t i = 0; i < outcome.other_parameters.size(); ++i) {
+    left_out =
+        ReportOtherParameters(outcome.other_parameters[i], options.files[i], err) || left_out;
+  }
+  if (outcome.without_room == 0) return left_out;
+  err.Print(fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
+  return true;
+}
+
 Result<int> RunMerge(Application& application, const MergeOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.provenance, "--provenance"));
   std::vector<Database> databases;
@@ -302,13 +323,7 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
     left_out = ReportLeftOut(databases.back(), application) || left_out;
   }
   ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(application, databases, options));
-  left_out =
-      ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), application.err()) || left_out;
-  if (outcome.without_room > 0) {
-    left_out = true;
-    application.err().Print(
-        fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
-  }
+  left_out = ReportOutcome(outcome, options, application.err()) || left_out;
   if (options.json) {
     application.out().Print(Dump({{"output", options.form.file},
                                   {"records", outcome.records},
@@ -316,7 +331,8 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
                                   {"taken", outcome.taken},
                                   {"conflicts", outcome.conflicts},
                                   {"without_room", outcome.without_room},
-                                  {"unused_configs", outcome.unused_configs}}));
+                                  {"unused_configs", outcome.unused_configs},
+                                  {"other_parameters", outcome.lost_parameters()}}));
   } else {
     // Beside a provenance that goes on to a program nothing else does.
     const bool is_taken = options.provenance == kStandardOutput;
