@@ -164,6 +164,22 @@ TEST_F(ImportIndexTest, ParametersOfTheOldestTextAreOfTheProblemWithTheWholeKey)
   EXPECT_THAT(Text(of_14.at(0).best().candidate), HasSubstr("params=_14+14"));
 }
 
+TEST_F(ImportIndexTest, ARecordOfWhoseTimesNoneIsBelievedAnyMoreStopsNoOther) {
+  const Problem other = ProblemFor("64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F");
+  miopen::Findings findings;
+  std::vector<ImportedLine> lines = miopen::LinesOf(miopen::ReadFindDb(kRecord, findings));
+  lines.push_back({KeyOf(other), 2,
+                   "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F="
+                   "GemmFwdRest:0.00005,0,miopenConvolutionFwdAlgoGEMM"});
+  imports_.Add(miopen::kFindDbKind, "gfx906_60", "a.HIP.fdb.txt", lines);
+
+  const ImportIndexRefresh refresh = Refresh();
+
+  EXPECT_EQ(refresh.problems, 1);
+  EXPECT_EQ(Choices(ProblemFor(kKey)).size(), 1);
+  EXPECT_THAT(Choices(other), IsEmpty());
+}
+
 TEST_F(ImportIndexTest, TheNewestFileHasTheWordAlsoWhereItHasNoAnswer) {
   const std::string other = "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F";
   imports_.AddFindDb(

@@ -65,8 +65,8 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
 }
 
 // Whether all of `line` is in what was read of it: an item that is gone would leave the others to
-// answer as if it had never been. But for times that were believed when it was imported and are not
-// any more: those are left out as they would be of the file.
+// answer as if it had never been. But for times that are not believed any more: those are left out
+// as they would be of the file.
 bool IsWhole(const ImportedLine& line, const Findings& findings) {
   return line.text.find_first_of("\r\n") == std::string::npos &&
          std::none_of(findings.kept().begin(), findings.kept().end(), [](const Finding& finding) {
@@ -74,12 +74,28 @@ bool IsWhole(const ImportedLine& line, const Findings& findings) {
          });
 }
 
+// Of each time in `line`, a record of a find-db, that is not believed any more, what it is.
+std::vector<std::string> NoLongerBelieved(const ImportedLine& line) {
+  Findings findings;
+  ReadFindDb(line.text, findings);
+  std::vector<std::string> reasons;
+  for (const Finding& finding : findings.kept()) {
+    if (finding.kind == FindingKind::kImpossibleTime) reasons.push_back(finding.reason);
+  }
+  return reasons;
+}
+
 }  // namespace
 
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line) {
   Findings findings;
   FindDb db = ReadFindDb(line.text, findings);
-  if (db.records.size() != 1 || !IsWhole(line, findings)) return Damaged(file, line);
+  if (!IsWhole(line, findings)) return Damaged(file, line);
+  // The reader has no record of which nothing is left.
+  if (db.records.empty() && findings.count(FindingKind::kImpossibleTime) > 0) {
+    db.records.push_back({line.text.substr(0, line.text.find('=')), {}, 0});
+  }
+  if (db.records.size() != 1) return Damaged(file, line);
   FindRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
   return std::move(record);
@@ -146,7 +162,11 @@ Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::stri
   const auto& [file, line] = *found;
   ATTUNE_ASSIGN_OR_RETURN(const FindRecord record, FindRecordOf(file, line));
   ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(imports, target, record.key));
-  return std::optional(AnswerOf(file, record, parameters));
+  ImportedAnswer answer = AnswerOf(file, record, parameters);
+  for (const std::string& reason : NoLongerBelieved(line)) {
+    answer.notes.push_back(fmt::format("{} {}", reason, kNoLongerBelieved));
+  }
+  return std::optional(std::move(answer));
 }
 
 }  // namespace attune::miopen

@@ -221,6 +221,26 @@ TEST_F(ImportsTest, AnOlderPerfDbHasTheParametersThatTheOldestTextHasForAnotherP
   EXPECT_EQ(answer.ranking.at(0).choice.params, "1,1");
 }
 
+TEST_F(ImportsTest, ARecordOfWhoseTimesNoneIsBelievedAnyMoreAnswersNothingAndIsNoDamage) {
+  const ImportedLine line{
+      KeyOf(ProblemFor(kKey)), 7,
+      fmt::format("{}=GemmFwdRest:0.00005,0,miopenConvolutionFwdAlgoGEMM", kKey)};
+  Import(kFindDbKind, "gfx906_60", "a.HIP.fdb.txt", {line});
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKey));
+
+  EXPECT_TRUE(answer.ranking.empty());
+  EXPECT_EQ(answer.line, 7);
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("0.00005 ms is less than")));
+  const auto record = FindRecordOf({}, line);
+  ASSERT_TRUE(record.ok()) << record.status().message();
+  EXPECT_EQ(record->key, kKey);
+  EXPECT_TRUE(LinesOf(FindDb{{*record}}).empty());
+  // Of an item that lacks a field nobody knows what it was.
+  EXPECT_EQ(FindRecordOf({}, {{}, 7, line.text + ";ConvAsm3x3U:0.2,0"}).status().code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(SolverCandidateTest, EverySolverAndEveryFormOfParametersHasATextThatReadsBack) {
   const std::string params[] = {
       "",

@@ -160,8 +160,11 @@ Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) 
 }
 
 Result<size_t> ExportFindDb(const std::string& text, const OutputForm& form, LeftOut& left_out) {
-  Findings known_from_the_import;
-  const FindDb db = ReadFindDb(text, known_from_the_import);
+  Findings findings;
+  const FindDb db = ReadFindDb(text, findings);
+  // Whatever else could be found was, when it was imported, or was damage (CheckWhole).
+  const auto disbelieved = static_cast<int64_t>(findings.count(FindingKind::kImpossibleTime));
+  if (disbelieved > 0) left_out[std::string(kNoLongerBelieved)] += disbelieved;
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, form, left_out));
   return db.records.size();
 }
@@ -274,16 +277,19 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   }
   ATTUNE_RETURN_IF_ERROR(CheckImportedOutput(options));
   LeftOut left_out;
-  ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options, left_out));
+  const Result<size_t> count = Export(*imports, options, left_out);
+  // Why nothing is left to be written, if that is so.
+  if (!count.ok()) PrintLeftOut(application, left_out);
+  ATTUNE_RETURN_IF_ERROR(count.status());
   if (!options.is_to_screen()) {
-    application.out().Print(options.json
-                                ? Dump({{"output", options.form.file},
-                                        {"kind", KindOf(options)},
-                                        {"target", options.target},
-                                        {"records", count},
-                                        {"left_out", JsonOf(left_out)}})
-                                : fmt::format("{}: {} of {}.\n", Printable(options.form.file),
-                                              Counted(count, "record"), Printable(options.target)));
+    application.out().Print(
+        options.json ? Dump({{"output", options.form.file},
+                             {"kind", KindOf(options)},
+                             {"target", options.target},
+                             {"records", *count},
+                             {"left_out", JsonOf(left_out)}})
+                     : fmt::format("{}: {} of {}.\n", Printable(options.form.file),
+                                   Counted(*count, "record"), Printable(options.target)));
   }
   PrintLeftOut(application, left_out);
   return left_out.empty() ? kExitDone : kExitPartly;
