@@ -110,9 +110,11 @@ Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& 
                     {source, fmt::format("{}: its name would begin with {}", units, expected)});
 }
 
-// Files of one kind for the target, oldest first. kNotFound if there is none.
-Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view kind,
-                                          const std::string& target) {
+// Files of the kind for the target, oldest first. kNotFound if there is none, and kInvalidArgument
+// if there can be none, because the target is no GPU.
+Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOptions& options) {
+  const std::string_view kind = KindOf(options);
+  const std::string& target = options.target;
   ATTUNE_ASSIGN_OR_RETURN(std::vector<ImportedFile> files, imports.Files());
   std::set<std::string> targets;
   for (const ImportedFile& file : files) {
@@ -121,6 +123,7 @@ Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view
   std::erase_if(
       files, [&](const ImportedFile& file) { return file.kind != kind || file.target != target; });
   if (!files.empty()) return files;
+  ATTUNE_RETURN_IF_ERROR(CheckTarget(target, DatabaseOf(options)));
   std::string known;
   for (const std::string& each : targets) known += (known.empty() ? "" : ", ") + each;
   return NotFound(fmt::format("No {} was imported for '{}'. {}", kind, target,
@@ -247,7 +250,7 @@ Result<size_t> ExportKernels(ImportStore& imports, const std::vector<ImportedFil
 }
 
 Result<size_t> Export(ImportStore& imports, const ExportOptions& options, LeftOut& left_out) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, KindOf(options), options.target));
+  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, options));
   if (options.kernel_db) return ExportKernels(imports, files, options.form.file);
   if (options.perf_db) return ExportPerfDb(imports, files, options, left_out);
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
@@ -273,6 +276,7 @@ void PrintLeftOut(Application& application, const LeftOut& left_out) {
 Result<int> ExportImported(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());
   if (imports == nullptr) {
+    ATTUNE_RETURN_IF_ERROR(CheckTarget(options.target, DatabaseOf(options)));
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
   }
   ATTUNE_RETURN_IF_ERROR(CheckImportedOutput(options));
@@ -429,7 +433,8 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
       "Exit status: 0, or 3 if something cannot be written, as results of solvers that are "
       "not MIOpen's,\nseveral of one algorithm in generation 1, or parameters that only the "
-      "oldest text tells apart, or\nentries of a golden version are stale.");
+      "oldest text tells apart, or\nentries of a golden version are stale; 1 if nothing was "
+      "imported for --target, 2 if that is no name\nof a GPU.");
   AddSourceOptions(*verb, *options, invocation);
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
