@@ -43,7 +43,7 @@ class TargetReader {
   // `file` must outlive this.
   Status ReadParameters(const ImportedFile& file) {
     return imports_.Visit(file.id, [&](const ImportedLine& line) {
-      parameters_.try_emplace(line.key, ParameterLine{&file, line});
+      parameters_[line.key].push_back({&file, line});
       return Status::Ok();
     });
   }
@@ -68,7 +68,7 @@ class TargetReader {
     const auto conv = miopen::ProblemOf(*key);
     // Nobody can ask for what no problem means.
     if (!conv.ok() || !seen_.insert(line.key).second) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(*key));
+    ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(record.key, *key));
     const miopen::ImportedAnswer answer = miopen::AnswerOf(file, record, parameters);
     // Seen all the same: an older file does not answer in its place.
     if (answer.ranking.empty()) return Status::Ok();
@@ -78,19 +78,23 @@ class TargetReader {
     return builder_.Add(*conv, choice);
   }
 
-  Result<std::vector<miopen::PerfItem>> ParametersOf(const miopen::FindKey& key) const {
+  // `key` is what `find_key` says.
+  Result<std::vector<miopen::PerfItem>> ParametersOf(const std::string& find_key,
+                                                     const miopen::FindKey& key) const {
     if (parameters_.empty()) return std::vector<miopen::PerfItem>();
     const auto found = parameters_.find(miopen::ParametersLookupKey(key));
     if (found == parameters_.end()) return std::vector<miopen::PerfItem>();
-    const ParameterLine& at = found->second;
-    ATTUNE_ASSIGN_OR_RETURN(miopen::PerfRecord record, miopen::PerfRecordOf(*at.file, at.line));
-    return std::move(record.items);
+    for (const auto& [file, line] : found->second) {
+      ATTUNE_ASSIGN_OR_RETURN(miopen::PerfRecord record, miopen::PerfRecordOf(*file, line));
+      if (miopen::AreParametersFor(find_key, record)) return std::move(record.items);
+    }
+    return std::vector<miopen::PerfItem>();
   }
 
   ImportStore& imports_;
   const std::shared_ptr<const Target> target_;
-  // Of perf-dbs, by what they are asked by.
-  std::unordered_map<Fingerprint, ParameterLine, KeyHash> parameters_;
+  // Of perf-dbs, by what they are asked by, the newest first.
+  std::unordered_map<Fingerprint, std::vector<ParameterLine>, KeyHash> parameters_;
   std::unordered_set<Fingerprint, KeyHash> seen_;
   IndexBuilder builder_;
 };

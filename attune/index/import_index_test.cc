@@ -142,6 +142,44 @@ TEST_F(ImportIndexTest, TheBestIsFoundUnparsed) {
   EXPECT_FALSE(unknown->has_value());
 }
 
+// Images of 13 and of 14 points have gradients of 7 with a stride of 2, all that a perf-db's key
+// has.
+TEST_F(ImportIndexTest, ParametersOfTheOldestTextAreOfTheProblemWithTheWholeKey) {
+  const std::string key_of_13 = "64-7-7-3x3-32-13-13-8-1x1-2x2-1x1-0-NCHW-FP32-B";
+  const std::string key_of_14 = "64-7-7-3x3-32-14-14-8-1x1-2x2-1x1-0-NCHW-FP32-B";
+  constexpr std::string_view kItem =
+      "ConvHipImplicitGemmBwdDataV4R1:0.1,0,miopenConvolutionBwdDataAlgoImplicitGEMM";
+  imports_.AddFindDb("gfx906_60", "a.HIP.fdb.txt",
+                     fmt::format("{}={}\n{}={}\n", key_of_13, kItem, key_of_14, kItem));
+  imports_.AddPerfDb("gfx906_60", "a.cd.pdb.txt",
+                     fmt::format("{}=ConvHipImplicitGemmBwdDataV4R1:13,13\n"
+                                 "{}=ConvHipImplicitGemmBwdDataV4R1:14,14\n",
+                                 key_of_13, key_of_14));
+  Refresh();
+
+  const std::vector<IndexedChoice> of_13 = Choices(ProblemFor(key_of_13));
+  const std::vector<IndexedChoice> of_14 = Choices(ProblemFor(key_of_14));
+
+  EXPECT_THAT(Text(of_13.at(0).best().candidate), HasSubstr("params=_13+13"));
+  EXPECT_THAT(Text(of_14.at(0).best().candidate), HasSubstr("params=_14+14"));
+}
+
+TEST_F(ImportIndexTest, ARecordOfWhoseTimesNoneIsBelievedAnyMoreStopsNoOther) {
+  const Problem other = ProblemFor("64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F");
+  miopen::Findings findings;
+  std::vector<ImportedLine> lines = miopen::LinesOf(miopen::ReadFindDb(kRecord, findings));
+  lines.push_back({KeyOf(other), 2,
+                   "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F="
+                   "GemmFwdRest:0.00005,0,miopenConvolutionFwdAlgoGEMM"});
+  imports_.Add(miopen::kFindDbKind, "gfx906_60", "a.HIP.fdb.txt", lines);
+
+  const ImportIndexRefresh refresh = Refresh();
+
+  EXPECT_EQ(refresh.problems, 1);
+  EXPECT_EQ(Choices(ProblemFor(kKey)).size(), 1);
+  EXPECT_THAT(Choices(other), IsEmpty());
+}
+
 TEST_F(ImportIndexTest, TheNewestFileHasTheWordAlsoWhereItHasNoAnswer) {
   const std::string other = "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F";
   imports_.AddFindDb(

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,24 @@ class PerfLookup {
   std::unordered_map<std::string, Entry> entries_;
 };
 
+// The tunable solvers of `record` that have parameters in none of the perf-dbs.
+void FindUntuned(const FindRecord& record, std::vector<PerfLookup>& lookups, Findings& findings) {
+  std::vector<const PerfRecord*> parameters;
+  for (PerfLookup& lookup : lookups) {
+    if (const PerfRecord* const found = lookup.Find(record.key)) parameters.push_back(found);
+  }
+  for (const FindItem& item : record.items) {
+    const SolverFacts* const solver = FindSolver(item.solver);
+    if (solver == nullptr || !solver->is_tunable) continue;
+    const bool is_tuned =
+        std::any_of(parameters.begin(), parameters.end(),
+                    [&item](const PerfRecord* each) { return HasSolver(*each, item.solver); });
+    if (is_tuned) continue;
+    findings.Add(FindingKind::kNoPerfRow, record.line,
+                 fmt::format("{} of '{}'.", item.solver, record.key));
+  }
+}
+
 // What MIOpen would take: the quickest item whose solver it still has. Null if there is none.
 const FindItem* QuickestOf(const FindRecord& record) {
   const FindItem* quickest = nullptr;
@@ -72,23 +91,23 @@ std::string_view SourceOf(std::string_view kernel) {
 
 }  // namespace
 
-void CheckParameters(const FindDb& find_db, const PerfDb& perf_db, PairFindings findings) {
-  PerfLookup lookup(perf_db);
-  for (const FindRecord& record : find_db.records) {
-    const PerfRecord* const parameters = lookup.Find(record.key);
-    for (const FindItem& item : record.items) {
-      const SolverFacts* const solver = FindSolver(item.solver);
-      if (solver == nullptr || !solver->is_tunable) continue;
-      if (parameters != nullptr && HasSolver(*parameters, item.solver)) continue;
-      findings.of_find_db.Add(FindingKind::kNoPerfRow, record.line,
-                              fmt::format("{} of '{}'.", item.solver, record.key));
+void CheckParameters(std::span<const CheckedFindDb> find_dbs,
+                     std::span<const CheckedPerfDb> perf_dbs) {
+  if (find_dbs.empty() || perf_dbs.empty()) return;
+  std::vector<PerfLookup> lookups;
+  for (const CheckedPerfDb& each : perf_dbs) lookups.emplace_back(each.db);
+  for (const CheckedFindDb& each : find_dbs) {
+    for (const FindRecord& record : each.db.records) {
+      FindUntuned(record, lookups, each.findings);
     }
   }
-  for (const PerfRecord& record : perf_db.records) {
-    if (lookup.WasFound(record)) continue;
-    for (const PerfItem& item : record.items) {
-      findings.of_perf_db.Add(FindingKind::kNoFindRecord, record.line,
-                              fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
+  for (size_t i = 0; i < perf_dbs.size(); ++i) {
+    for (const PerfRecord& record : perf_dbs[i].db.records) {
+      if (lookups[i].WasFound(record)) continue;
+      for (const PerfItem& item : record.items) {
+        perf_dbs[i].findings.Add(FindingKind::kNoFindRecord, record.line,
+                                 fmt::format("{} of '{}'.", Quoted(item.solver), record.key));
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-// What two databases of one GPU say of each other.
+// What databases of one GPU say of each other.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace attune::miopen {
 
-// Where each finding belongs.
-struct PairFindings {
-  Findings& of_find_db;  // kNoPerfRow, at the record's line.
-  Findings& of_perf_db;  // kNoFindRecord, at the record's line or row.
+// Databases of one GPU, and where what is found in each belongs.
+struct CheckedFindDb {
+  const FindDb& db;
+  Findings& findings;  // kNoPerfRow and kNoKernel, at the record's line.
+};
+struct CheckedPerfDb {
+  const PerfDb& db;
+  Findings& findings;  // kNoFindRecord, at the record's line or row.
 };
 
-// Whether each tunable solver of a record has parameters, and each parameters a record. Solvers
-// that a record does not name may have some: records name the best few only.
-void CheckParameters(const FindDb& find_db, const PerfDb& perf_db, PairFindings findings);
+// Whether each tunable solver of a record has parameters in one of the perf-dbs, and each
+// parameters a record in one of the find-dbs. Solvers that a record does not name may have some:
+// records name the best few only. Nothing is asked where either are none.
+void CheckParameters(std::span<const CheckedFindDb> find_dbs,
+                     std::span<const CheckedPerfDb> perf_dbs);
 
 // A kernel of a database, by what names it.
 struct NamedKernel {
   std::string_view name;  // "conv3x3.s.o"
   uint64_t id = 0;        // Of its row.
-};
-// A find-db of a GPU that the kernels are for.
-struct CheckedFindDb {
-  const FindDb& db;
-  Findings& findings;  // kNoKernel, at the record's line.
 };
 
 // Whether the quickest solver of each record has a kernel, which is what kernel dbs are made of,

@@ -34,8 +34,11 @@ struct Checked {
 Checked Check(const std::string& find_db, const std::string& perf_db) {
   Findings ignored;
   Checked checked;
-  CheckParameters(ReadFindDb(find_db, ignored), ReadPerfDb(perf_db, ignored),
-                  {checked.of_find_db, checked.of_perf_db});
+  const FindDb records = ReadFindDb(find_db, ignored);
+  const PerfDb parameters = ReadPerfDb(perf_db, ignored);
+  const CheckedFindDb find_dbs[] = {{records, checked.of_find_db}};
+  const CheckedPerfDb perf_dbs[] = {{parameters, checked.of_perf_db}};
+  CheckParameters(find_dbs, perf_dbs);
   return checked;
 }
 
@@ -77,6 +80,49 @@ TEST(ConsistencyTest, TheOldestTextIsComparedByItsOwnKeys) {
 
   EXPECT_THAT(PlacesOf(checked.of_find_db), ElementsAre("1 no_perf_row"));
   EXPECT_THAT(PlacesOf(checked.of_perf_db), ElementsAre("1 no_find_record"));
+}
+
+TEST(ConsistencyTest, WhatIsInOneOfSeveralDatabasesOfAKindIsThere) {
+  Findings ignored;
+  const std::string other = "3-28-28-3x3-64-28-28-2-1x1-1x1-1x1-0-NCHW-FP16-F";
+  const FindDb first = ReadFindDb(kRecord, ignored);
+  const FindDb second =
+      ReadFindDb(other +
+                     "=ConvOclDirectFwd:1,0,miopenConvolutionFwdAlgoDirect;ConvAsm3x3U:2,0,"
+                     "miopenConvolutionFwdAlgoDirect\n",
+                 ignored);
+  const PerfDb tuned = ReadPerfDb(kPerfKey + "=ConvAsm3x3U:1\n", ignored);
+  // Of the second find-db, and of a problem that neither has.
+  const PerfDb more =
+      ReadPerfDb(other + "=ConvOclDirectFwd:1\n" + kKey.substr(1) + "=ConvAsm3x3U:1\n", ignored);
+  Findings of_first;
+  Findings of_second;
+  Findings of_tuned;
+  Findings of_more;
+  const CheckedFindDb find_dbs[] = {{first, of_first}, {second, of_second}};
+  const CheckedPerfDb perf_dbs[] = {{tuned, of_tuned}, {more, of_more}};
+
+  CheckParameters(find_dbs, perf_dbs);
+
+  EXPECT_THAT(PlacesOf(of_first), IsEmpty());
+  EXPECT_THAT(PlacesOf(of_second), ElementsAre("1 no_perf_row"));
+  EXPECT_EQ(of_second.kept()[0].reason, "ConvAsm3x3U of '" + other + "'.");
+  EXPECT_THAT(PlacesOf(of_tuned), IsEmpty());
+  EXPECT_THAT(PlacesOf(of_more), ElementsAre("2 no_find_record"));
+}
+
+TEST(ConsistencyTest, WhereThereIsNothingToCompareNothingIsFound) {
+  Findings ignored;
+  Findings findings;
+  const FindDb records = ReadFindDb(kRecord, ignored);
+  const PerfDb parameters = ReadPerfDb(kPerfKey + "=ConvAsm3x3U:1\n", ignored);
+  const CheckedFindDb find_dbs[] = {{records, findings}};
+  const CheckedPerfDb perf_dbs[] = {{parameters, findings}};
+
+  CheckParameters(find_dbs, {});
+  CheckParameters({}, perf_dbs);
+
+  EXPECT_THAT(PlacesOf(findings), IsEmpty());
 }
 
 // Findings of kernels with these names, in rows 1, 2 and so on, and of a find-db.

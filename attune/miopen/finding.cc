@@ -33,6 +33,7 @@ constexpr std::array<Words, kFindingKinds> kWords = {{
     {"unused_config", "configurations without parameters"},
     {"no_kernel", "records whose quickest solver has no kernel in the kernel db"},
     {"orphaned_kernel", "kernels of solvers that the find-db does not name"},
+    {"no_record", "databases that hold no record"},
 }};
 
 }  // namespace

@@ -34,8 +34,9 @@ enum class FindingKind : uint8_t {
   kUnusedConfig,       // A perf-db configuration without parameters.
   kNoKernel,           // A record whose quickest solver has no kernel in the kernel db.
   kOrphanedKernel,     // A kernel of a solver that no record of a find-db names.
+  kNoRecord,           // A database that holds nothing that it could be asked for.
 };
-inline constexpr size_t kFindingKinds = 21;
+inline constexpr size_t kFindingKinds = 22;
 
 // "bad_line" and so on: the words of --json.
 std::string_view Name(FindingKind kind);

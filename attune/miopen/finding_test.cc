@@ -42,6 +42,7 @@ TEST(FindingsTest, WhatIsLeftOutIsToldFromWhatIsKept) {
   EXPECT_TRUE(IsLeftOut(FindingKind::kHashMismatch));
   EXPECT_FALSE(IsLeftOut(FindingKind::kImpossibleProblem));
   EXPECT_FALSE(IsLeftOut(FindingKind::kUnusedConfig));
+  EXPECT_FALSE(IsLeftOut(FindingKind::kNoRecord));
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ std::vector<ImportedLine> LinesOf(const FindDb& db) {
   std::vector<ImportedLine> lines;
   lines.reserve(db.records.size());
   for (const FindRecord& record : db.records) {
+    if (record.items.empty()) continue;
     ImportedLine& line = lines.emplace_back();
     line.key = LookupKey(record);
     line.number = static_cast<int64_t>(record.line);

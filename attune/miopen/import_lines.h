@@ -25,8 +25,7 @@ Fingerprint LookupKey(const FindRecord& record);
 // What parameters for a convolution are asked by. `find_key` is a key of a find-db.
 Fingerprint ParametersLookupKey(const FindKey& find_key);
 
-// One line for each record, which reads as the same one. Records of a perf-db without parameters
-// have none.
+// One line for each record, which reads as the same one. Records without items have none.
 std::vector<ImportedLine> LinesOf(const FindDb& db);
 std::vector<ImportedLine> LinesOf(const PerfDb& db);
 // One line that says what it is, then its blob in base64 in parts, all under one key.

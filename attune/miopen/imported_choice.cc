@@ -15,14 +15,13 @@
 namespace attune::miopen {
 namespace {
 
-// The newest line under `key` of a file of `kind` for `target`.
-Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestLine(ImportStore& imports,
-                                                                        std::string_view kind,
-                                                                        std::string_view target,
-                                                                        const Fingerprint& key) {
+// The newest line under `key` of a find-db for `target`.
+Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestRecord(ImportStore& imports,
+                                                                          std::string_view target,
+                                                                          const Fingerprint& key) {
   ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(key));
   for (auto& match : found) {
-    if (match.first.kind == kind && match.first.target == target) {
+    if (match.first.kind == kFindDbKind && match.first.target == target) {
       return std::optional(std::move(match));
     }
   }
@@ -36,16 +35,18 @@ Status Damaged(const ImportedFile& file, const ImportedLine& line) {
                   line.number, file.id, file.name));
 }
 
-// The parameters that the perf-db has for the problem, by solver.
+// The parameters that the newest perf-db that has the problem has for it, by solver.
 Result<std::vector<PerfItem>> ParametersOf(ImportStore& imports, std::string_view target,
                                            const std::string& find_key) {
   const auto key = ReadFindKey(find_key);
   if (!key) return InvalidArgument(key.error().reason);
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          NewestLine(imports, kPerfDbKind, target, ParametersLookupKey(*key)));
-  if (!found.has_value()) return std::vector<PerfItem>();
-  ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(found->first, found->second));
-  return std::move(record.items);
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, imports.Find(ParametersLookupKey(*key)));
+  for (const auto& [file, line] : found) {
+    if (file.kind != kPerfDbKind || file.target != target) continue;
+    ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(file, line));
+    if (AreParametersFor(find_key, record)) return std::move(record.items);
+  }
+  return std::vector<PerfItem>();
 }
 
 std::string ParamsFor(const std::vector<PerfItem>& parameters, std::string_view solver) {
@@ -64,8 +65,8 @@ Status CheckTarget(ImportStore& imports, std::string_view target) {
 }
 
 // Whether all of `line` is in what was read of it: an item that is gone would leave the others to
-// answer as if it had never been. But for times that were believed when it was imported and are not
-// any more: those are left out as they would be of the file.
+// answer as if it had never been. But for times that are not believed any more: those are left out
+// as they would be of the file.
 bool IsWhole(const ImportedLine& line, const Findings& findings) {
   return line.text.find_first_of("\r\n") == std::string::npos &&
          std::none_of(findings.kept().begin(), findings.kept().end(), [](const Finding& finding) {
@@ -73,12 +74,28 @@ bool IsWhole(const ImportedLine& line, const Findings& findings) {
          });
 }
 
+// Of each time in `line`, a record of a find-db, that is not believed any more, what it is.
+std::vector<std::string> NoLongerBelieved(const ImportedLine& line) {
+  Findings findings;
+  ReadFindDb(line.text, findings);
+  std::vector<std::string> reasons;
+  for (const Finding& finding : findings.kept()) {
+    if (finding.kind == FindingKind::kImpossibleTime) reasons.push_back(finding.reason);
+  }
+  return reasons;
+}
+
 }  // namespace
 
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line) {
   Findings findings;
   FindDb db = ReadFindDb(line.text, findings);
-  if (db.records.size() != 1 || !IsWhole(line, findings)) return Damaged(file, line);
+  if (!IsWhole(line, findings)) return Damaged(file, line);
+  // The reader has no record of which nothing is left.
+  if (db.records.empty() && findings.count(FindingKind::kImpossibleTime) > 0) {
+    db.records.push_back({line.text.substr(0, line.text.find('=')), {}, 0});
+  }
+  if (db.records.size() != 1) return Damaged(file, line);
   FindRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
   return std::move(record);
@@ -91,6 +108,12 @@ Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& li
   PerfRecord& record = db.records.front();
   record.line = static_cast<uint64_t>(line.number);
   return std::move(record);
+}
+
+bool AreParametersFor(std::string_view find_key, const PerfRecord& record) {
+  // Keys of find-dbs have a '-' and the others have none.
+  const bool is_whole_key = record.key.find('-') != std::string::npos;
+  return !is_whole_key || record.key == find_key;
 }
 
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
@@ -128,9 +151,9 @@ Result<std::vector<std::string>> ImportedTargets(ImportStore& imports) {
 
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestLine(imports, kFindDbKind, target, KeyOf(problem)));
+  ATTUNE_ASSIGN_OR_RETURN(auto found, NewestRecord(imports, target, KeyOf(problem)));
   if (const Problem meant = MeantByImports(problem); !found.has_value() && meant != problem) {
-    ATTUNE_ASSIGN_OR_RETURN(found, NewestLine(imports, kFindDbKind, target, KeyOf(meant)));
+    ATTUNE_ASSIGN_OR_RETURN(found, NewestRecord(imports, target, KeyOf(meant)));
   }
   if (!found.has_value()) {
     ATTUNE_RETURN_IF_ERROR(CheckTarget(imports, target));
@@ -139,7 +162,11 @@ Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::stri
   const auto& [file, line] = *found;
   ATTUNE_ASSIGN_OR_RETURN(const FindRecord record, FindRecordOf(file, line));
   ATTUNE_ASSIGN_OR_RETURN(const auto parameters, ParametersOf(imports, target, record.key));
-  return std::optional(AnswerOf(file, record, parameters));
+  ImportedAnswer answer = AnswerOf(file, record, parameters);
+  for (const std::string& reason : NoLongerBelieved(line)) {
+    answer.notes.push_back(fmt::format("{} {}", reason, kNoLongerBelieved));
+  }
+  return std::optional(std::move(answer));
 }
 
 }  // namespace attune::miopen

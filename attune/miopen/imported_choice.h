@@ -35,9 +35,18 @@ struct ImportedAnswer {
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const std::vector<PerfItem>& parameters);
 
-// The record that is kept as `line`, with its number. kDataLoss if it is none.
+// The record that is kept as `line`, with its number. kDataLoss if it is none. Times that were
+// believed when it was imported and are not any more are left out of it, all of them if need be.
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line);
 Result<PerfRecord> PerfRecordOf(const ImportedFile& file, const ImportedLine& line);
+// Why such times are left out, a sentence.
+inline constexpr std::string_view kNoLongerBelieved =
+    "The time was believed when it was imported, and is known to be impossible now.";
+
+// Whether the parameters of `record`, which has the key of a perf-db that the problem has, are for
+// the problem under `find_key`: the oldest text has the whole key, and several problems with a
+// stride share that of the others.
+bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
 
 // What imported databases have for `problem` where they do not have it as it is: the problem that
 // the key of a find-db means for it (MeantByKeyOf), else itself.

@@ -115,7 +115,7 @@ PerfDb PerfDbOf(std::span<const MeasuredResult> results, LeftOut& left_out) {
       if (standing == nullptr) {
         record.items.push_back(std::move(item));
       } else if (standing->params != item.params) {
-        ++left_out["A problem with the same key in a perf-db has other parameters."];
+        ++left_out[std::string(kOtherParameters)];
       }
     }
   }

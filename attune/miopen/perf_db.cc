@@ -73,14 +73,20 @@ class PerfDbReader {
   KeyWatch keys_;
 };
 
-// Items that `record` does not have yet.
-void AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
+// Adds the items whose solvers `record` does not have yet; how many others differ from what it has.
+int64_t AddMissing(const std::vector<PerfItem>& items, PerfRecord& record) {
+  int64_t others = 0;
   for (const PerfItem& item : items) {
-    const bool is_known =
-        std::any_of(record.items.begin(), record.items.end(),
-                    [&item](const PerfItem& other) { return other.solver == item.solver; });
-    if (!is_known) record.items.push_back(item);
+    const auto standing =
+        std::find_if(record.items.begin(), record.items.end(),
+                     [&item](const PerfItem& other) { return other.solver == item.solver; });
+    if (standing == record.items.end()) {
+      record.items.push_back(item);
+    } else if (standing->params != item.params) {
+      ++others;
+    }
   }
+  return others;
 }
 
 }  // namespace
@@ -97,22 +103,23 @@ PerfDb ReadPerfDb(std::string_view content, Findings& findings) {
   return reader.Finish();
 }
 
-Result<PerfDb> Converted(const PerfDb& db, PerfKeyForm form) {
-  if (db.form == form) return db;
+Result<ConvertedPerfDb> Converted(const PerfDb& db, PerfKeyForm form) {
+  if (db.form == form) return ConvertedPerfDb{db, 0};
   if (form == PerfKeyForm::kFindKey) {
     return Unsupported(
         "A perf-db cannot be written under the keys of a find-db, as in *.cd.pdb.txt: its own lack "
         "the extents of the output and two layouts. Write it as *.db.txt or *.db instead.");
   }
-  PerfDb converted{form, {}};
+  ConvertedPerfDb converted{{form, {}}, 0};
+  std::vector<PerfRecord>& records = converted.db.records;
   std::unordered_map<std::string, size_t> place_of;
   for (const PerfRecord& record : db.records) {
     const auto key = ReadFindKey(record.key);
     if (!key) return InvalidArgument(fmt::format("Key '{}': {}", record.key, key.error().reason));
     const std::string text = Text(PerfKeyOf(*key));
-    const auto [place, is_new] = place_of.try_emplace(text, converted.records.size());
-    if (is_new) converted.records.push_back({text, {}, record.line});
-    AddMissing(record.items, converted.records[place->second]);
+    const auto [place, is_new] = place_of.try_emplace(text, records.size());
+    if (is_new) records.push_back({text, {}, record.line});
+    converted.other_parameters += AddMissing(record.items, records[place->second]);
   }
   return converted;
 }

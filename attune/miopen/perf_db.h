@@ -42,10 +42,19 @@ struct PerfDb {
 // Both texts, told apart by the first key that is one. Never fails as a whole.
 PerfDb ReadPerfDb(std::string_view content, Findings& findings);
 
-// The same under the keys of `form`. What the oldest text does not tell from one another becomes
-// one record, in which the first to name a solver counts; the other way round is kUnsupported,
-// because a PerfKey lacks what a FindKey has.
-Result<PerfDb> Converted(const PerfDb& db, PerfKeyForm form);
+// A perf-db under other keys than it was read with.
+struct ConvertedPerfDb {
+  PerfDb db;
+  int64_t other_parameters = 0;  // Left out (kOtherParameters).
+};
+// Why parameters are left out, a sentence.
+inline constexpr std::string_view kOtherParameters =
+    "A problem with the same key in a perf-db has other parameters.";
+
+// The same under the keys of `form`. Problems that only the oldest text tells from one another
+// become one record, in which the first to name a solver counts; parameters that differ from its
+// are left out. The other way round is kUnsupported, because a PerfKey lacks what a FindKey has.
+Result<ConvertedPerfDb> Converted(const PerfDb& db, PerfKeyForm form);
 
 // One line for each record with items, sorted by the bytes of the keys; items as they stand.
 std::string Text(const PerfDb& db);

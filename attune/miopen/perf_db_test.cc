@@ -119,8 +119,10 @@ TEST(PerfDbTest, KeysOfAFindDbBecomeThoseOfTables) {
   const Reading reading = Read(strided + "=ConvAsm3x3U:1;ConvOclDirectFwd:2\n" + other +
                                "=ConvAsm3x3U:3;ConvBinWinogradRxSf3x2:4\n");
 
-  const PerfDb converted = Converted(reading.db, PerfKeyForm::kPerfKey).value();
+  const ConvertedPerfDb result = Converted(reading.db, PerfKeyForm::kPerfKey).value();
 
+  const PerfDb& converted = result.db;
+  EXPECT_EQ(result.other_parameters, 1) << "Those of ConvAsm3x3U for the other problem.";
   EXPECT_EQ(converted.form, PerfKeyForm::kPerfKey);
   ASSERT_EQ(converted.records.size(), 1u);
   EXPECT_EQ(converted.records[0].key, "2x64x28x28x1x3x3x1x64x2x1x1x0x2x2x0x1x1x0x0x1xNCHWxFP16xF");
@@ -129,11 +131,20 @@ TEST(PerfDbTest, KeysOfAFindDbBecomeThoseOfTables) {
                           PerfItem{"ConvBinWinogradRxSf3x2", "4"}));
 }
 
+TEST(PerfDbTest, EqualParametersOfProblemsThatShareAKeyAreNoLoss) {
+  const Reading reading = Read(
+      "64-28-28-3x3-64-14-14-2-1x1-2x2-1x1-0-NCHW-FP16-F=ConvAsm3x3U:1\n"
+      "64-28-28-3x3-64-15-14-2-1x1-2x2-1x1-0-NCHW-FP16-F=ConvAsm3x3U:1\n");
+
+  EXPECT_EQ(Converted(reading.db, PerfKeyForm::kPerfKey)->other_parameters, 0);
+  EXPECT_EQ(Converted(reading.db, PerfKeyForm::kFindKey)->db.records.size(), 2u);
+}
+
 TEST(PerfDbTest, KeysOfTablesCannotBecomeThoseOfAFindDb) {
   const Reading reading = Read(kKey + "=ConvAsm1x1U:1\n");
 
   EXPECT_EQ(Converted(reading.db, PerfKeyForm::kFindKey).status().code(), StatusCode::kUnsupported);
-  EXPECT_EQ(Converted(reading.db, PerfKeyForm::kPerfKey)->records[0].key, kKey);
+  EXPECT_EQ(Converted(reading.db, PerfKeyForm::kPerfKey)->db.records[0].key, kKey);
 }
 
 TEST(PerfDbTest, TextsInMIOpensOrderAreWrittenByteForByte) {

@@ -181,6 +181,11 @@ def what_cannot_be_added_is_told(attune):
     program.check(added["taken"] == {"new": 2} and added["empty_sessions"] == ["nothing"], added)
     _, err = attune.run("golden", "export", "1", "--target", "nope", "-o", "empty", *own, status=2)
     program.check("No target of this version is 'nope'" in err, err)
+    # What could be a target and is none of them is not there, which is no wrong usage.
+    for absent in ("sm_80", "gfx90a:xnack-", "cuda:NVIDIA A100:sm_80:108{}"):
+        _, err = attune.run("golden", "export", "1", "--target", absent, "-o", "empty", *own,
+                            status=1)
+        program.check(f"No target of this version is '{absent}'" in err, err)
 
 
 def a_rollback_needs_a_reason_that_says_something(attune):

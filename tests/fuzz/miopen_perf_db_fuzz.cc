@@ -26,6 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckReadsBack(db);
   const auto converted = Converted(db, attune::miopen::PerfKeyForm::kPerfKey);
   attune::FuzzCheck(converted.ok());
-  CheckReadsBack(*converted);
+  CheckReadsBack(converted->db);
   return 0;
 }

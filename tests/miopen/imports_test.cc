@@ -186,6 +186,61 @@ TEST_F(ImportsTest, ALineThatHasLostPartOfAnItemIsDamagedAndAnswersNothing) {
   EXPECT_EQ(record->items.size(), 1u);
 }
 
+// Images of 13 and of 14 points have gradients of 7 with a stride of 2, all that a perf-db's key
+// has.
+constexpr std::string_view kKeyOf13 = "64-7-7-3x3-32-13-13-8-1x1-2x2-1x1-0-NCHW-FP32-B";
+constexpr std::string_view kKeyOf14 = "64-7-7-3x3-32-14-14-8-1x1-2x2-1x1-0-NCHW-FP32-B";
+constexpr std::string_view kItem =
+    "ConvHipImplicitGemmBwdDataV4R1:0.1,0,miopenConvolutionBwdDataAlgoImplicitGEMM";
+
+TEST_F(ImportsTest, ParametersOfTheOldestTextAreOfTheProblemWithTheWholeKey) {
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
+               fmt::format("{}={}\n{}={}\n", kKeyOf13, kItem, kKeyOf14, kItem));
+  ImportPerfDb("gfx906_60", "a.cd.pdb.txt",
+               fmt::format("{}=ConvHipImplicitGemmBwdDataV4R1:13,13\n"
+                           "{}=ConvHipImplicitGemmBwdDataV4R1:14,14\n",
+                           kKeyOf13, kKeyOf14));
+
+  const ImportedAnswer of_13 = Asked("gfx906_60", ProblemFor(kKeyOf13));
+  const ImportedAnswer of_14 = Asked("gfx906_60", ProblemFor(kKeyOf14));
+
+  EXPECT_EQ(of_13.ranking.at(0).choice.params, "13,13");
+  EXPECT_EQ(of_14.ranking.at(0).choice.params, "14,14");
+}
+
+TEST_F(ImportsTest, AnOlderPerfDbHasTheParametersThatTheOldestTextHasForAnotherProblem) {
+  const auto key = ReadFindKey(kKeyOf14);
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt", fmt::format("{}={}\n", kKeyOf14, kItem));
+  ImportPerfDb("gfx906_60", "a.db.txt",
+               fmt::format("{}=ConvHipImplicitGemmBwdDataV4R1:1,1\n", Text(PerfKeyOf(*key))));
+  ImportPerfDb("gfx906_60", "a.cd.pdb.txt",
+               fmt::format("{}=ConvHipImplicitGemmBwdDataV4R1:13,13\n", kKeyOf13));
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKeyOf14));
+
+  EXPECT_EQ(answer.ranking.at(0).choice.params, "1,1");
+}
+
+TEST_F(ImportsTest, ARecordOfWhoseTimesNoneIsBelievedAnyMoreAnswersNothingAndIsNoDamage) {
+  const ImportedLine line{
+      KeyOf(ProblemFor(kKey)), 7,
+      fmt::format("{}=GemmFwdRest:0.00005,0,miopenConvolutionFwdAlgoGEMM", kKey)};
+  Import(kFindDbKind, "gfx906_60", "a.HIP.fdb.txt", {line});
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKey));
+
+  EXPECT_TRUE(answer.ranking.empty());
+  EXPECT_EQ(answer.line, 7);
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("0.00005 ms is less than")));
+  const auto record = FindRecordOf({}, line);
+  ASSERT_TRUE(record.ok()) << record.status().message();
+  EXPECT_EQ(record->key, kKey);
+  EXPECT_TRUE(LinesOf(FindDb{{*record}}).empty());
+  // Of an item that lacks a field nobody knows what it was.
+  EXPECT_EQ(FindRecordOf({}, {{}, 7, line.text + ";ConvAsm3x3U:0.2,0"}).status().code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(SolverCandidateTest, EverySolverAndEveryFormOfParametersHasATextThatReadsBack) {
   const std::string params[] = {
       "",

@@ -19,33 +19,63 @@ struct ConvertOptions {
   bool json = false;
 };
 
-// Those of the GPU that was asked for, all of them if none was.
-Result<PerfTables> Selected(PerfTables tables, const Database& database,
-                            const std::string& target) {
+// What became of a database.
+struct Outcome {
+  int64_t written = 0;  // Records or kernels.
+  // Left out.
+  int64_t without_room = 0;
+  int64_t unused_configs = 0;
+  int64_t other_parameters = 0;
+  int64_t of_other_gpus = 0;
+};
+
+Result<Outcome> ConvertFindDb(const FindDb& db, const ConvertOptions& options) {
+  // The form that MIOpen writes today, where nothing else was asked for.
+  OutputForm form = options.form;
+  if (!form.generation.has_value()) form.generation = 2;
+  const FindDb* const source = &db;
+  Outcome outcome;
+  ATTUNE_ASSIGN_OR_RETURN(outcome.without_room,
+                          WriteFindDb(db, GenerationFor(form, {&source, 1}), form));
+  outcome.written = std::ssize(db.records);
+  return outcome;
+}
+
+Result<Outcome> ConvertPerfDb(const Database& database, const ConvertOptions& options) {
+  PerfTables tables = *database.perf_tables();
+  Outcome outcome;
+  ATTUNE_ASSIGN_OR_RETURN(outcome.of_other_gpus, TakeTarget(tables, options.file, options.target));
   for (TargetPerfDb& each : tables.targets) {
-    if (each.target.empty()) each.target = target.empty() ? database.name.target : target;
+    if (!each.target.empty()) continue;
+    each.target = options.target.empty() ? database.name.target : options.target;
   }
-  if (target.empty()) return tables;
-  std::erase_if(tables.targets, [&](const TargetPerfDb& each) { return each.target != target; });
-  if (!tables.targets.empty()) return tables;
-  return NotFound(fmt::format("'{}' has nothing of a GPU '{}'.", database.path.string(), target));
+  // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
+  const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
+                          WritePerfDb(std::move(tables), options.form));
+  outcome.written = written.records;
+  outcome.other_parameters = written.other_parameters;
+  outcome.unused_configs =
+      is_for_all ? static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig))
+                 : written.unused_configs;
+  return outcome;
 }
 
 // Each kernel whose code is what its hash says, compressed anew; how many there are.
-Result<int64_t> ConvertKernels(const ConvertOptions& options) {
+Result<Outcome> ConvertKernels(const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
   // What is wrong with rows was found when the database was read.
   Findings ignored;
-  int64_t written = 0;
+  Outcome outcome;
   ATTUNE_RETURN_IF_ERROR(ReadKernels(options.file, ignored, [&](const KernelRow& row) -> Status {
     const auto code = CodeOf(row);
     if (!code.ok()) return Status::Ok();
     ATTUNE_ASSIGN_OR_RETURN(const KernelRow packed, RowFor(row.name, row.options, *code));
-    ++written;
+    ++outcome.written;
     return writer->Add(packed);
   }));
   ATTUNE_RETURN_IF_ERROR(writer->Commit());
-  return written;
+  return outcome;
 }
 
 // Of which GPU what is written is: --target, else what the rows or the name of the input say.
@@ -85,49 +115,42 @@ Status CheckOutput(const Database& database, const ConvertOptions& options) {
       file, name.target, input, tables->targets.size()));
 }
 
+Result<Outcome> Convert(const Database& database, const ConvertOptions& options) {
+  if (const FindDb* db = database.find_db()) return ConvertFindDb(*db, options);
+  if (database.kernels() != nullptr) return ConvertKernels(options);
+  return ConvertPerfDb(database, options);
+}
+
+// Whether anything was left out, each reason on a line.
+bool ReportOutcome(const Outcome& outcome, const ConvertOptions& options, Output& err) {
+  bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
+  left_out = ReportOtherParameters(outcome.other_parameters, options.file, err) || left_out;
+  left_out = ReportOtherGpus(outcome.of_other_gpus, options.file, options.target, err) || left_out;
+  if (outcome.without_room == 0) return left_out;
+  err.Print(fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
+  return true;
+}
+
 Result<int> RunConvert(Application& application, const ConvertOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Database database, ReadDatabase(options.file));
   ATTUNE_RETURN_IF_ERROR(CheckOutput(database, options));
   ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.form.file, {&options.file, 1}));
-  int64_t written = 0;  // Records or kernels.
-  int64_t without_room = 0;
-  int64_t unused_configs = 0;
-  if (const FindDb* db = database.find_db()) {
-    // The form that MIOpen writes today, where nothing else was asked for.
-    OutputForm form = options.form;
-    if (!form.generation.has_value()) form.generation = 2;
-    ATTUNE_ASSIGN_OR_RETURN(without_room, WriteFindDb(*db, GenerationFor(form, {&db, 1}), form));
-    written = std::ssize(db->records);
-  } else if (database.kernels() != nullptr) {
-    ATTUNE_ASSIGN_OR_RETURN(written, ConvertKernels(options));
-  } else {
-    ATTUNE_ASSIGN_OR_RETURN(PerfTables tables,
-                            Selected(*database.perf_tables(), database, options.target));
-    // Those of version 1.0.0 are of no GPU, so that nothing has them any more.
-    const bool is_for_all = tables.schema == PerfSchema::kOneForAll;
-    const auto found = static_cast<int64_t>(database.findings.count(FindingKind::kUnusedConfig));
-    for (const TargetPerfDb& each : tables.targets) written += std::ssize(each.db.records);
-    ATTUNE_ASSIGN_OR_RETURN(unused_configs, WritePerfDb(std::move(tables), options.form));
-    written -= unused_configs;
-    if (is_for_all) unused_configs = found;
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, Convert(database, options));
   bool left_out = ReportLeftOut(database, application);
-  left_out = ReportConfigs(static_cast<uint64_t>(unused_configs), application.err()) || left_out;
-  if (without_room > 0) {
-    left_out = true;
-    application.err().Print(
-        fmt::format("Left out: {}: {}\n", Counted(without_room, "result"), kNoRoom));
-  }
+  left_out = ReportOutcome(outcome, options, application.err()) || left_out;
   Json json = {{"file", options.file},
                {"output", options.form.file},
-               {"written", written},
-               {"without_room", without_room},
-               {"unused_configs", unused_configs}};
+               {"written", outcome.written},
+               {"without_room", outcome.without_room},
+               {"unused_configs", outcome.unused_configs},
+               {"other_parameters", outcome.other_parameters},
+               {"of_other_gpus", outcome.of_other_gpus}};
   json.update(FindingsJson(database.findings));
-  application.out().Print(options.json ? Dump(json)
-                                       : fmt::format("{}: {}, {} written to {}.\n",
-                                                     Printable(options.file), Headline(database),
-                                                     written, Printable(options.form.file)));
+  application.out().Print(options.json
+                              ? Dump(json)
+                              : fmt::format("{}: {}, {} written to {}.\n", Printable(options.file),
+                                            Headline(database), outcome.written,
+                                            Printable(options.form.file)));
   return left_out ? kExitPartly : kExitDone;
 }
 
@@ -141,9 +164,10 @@ void AddConvertVerb(CLI::App& miopen, Invocation& invocation) {
       "  attune miopen convert tests/data/miopen/gfx906_60.HIP.fdb.txt --generation 2 -o "
       "/tmp/gfx906_60.HIP.fdb.txt\n"
       "  attune miopen convert tests/data/miopen/gfx906_60.db -o /tmp/gfx906_60.db.txt\n\n"
-      "Exit status: 0, or 3 if something was left out: what could not be read, or what the "
-      "form has no room\nfor: generation 1 for all but the best, a text for configurations without "
-      "parameters.");
+      "Exit status: 0, or 3 if something was left out: what could not be read, what is of another "
+      "GPU than\n--target says, or what the form has no room for: generation 1 for all but the "
+      "best, a text for\nconfigurations without parameters, keys of today for problems that only "
+      "the oldest text tells apart.");
   verb->add_option("file", options->file, "A database, told by its name")
       ->required()
       ->type_name("FILE");

@@ -80,13 +80,63 @@ Json FindingsJson(const Findings& findings, size_t shown) {
   return {{"counts", std::move(counts)}, {"findings", std::move(kept)}};
 }
 
-Result<PerfDb> OnlyPerfDb(const Database& database) {
+std::string TargetOf(const Database& database) {
+  const PerfTables* const tables = database.perf_tables();
+  const bool is_told_by_rows =
+      tables != nullptr && tables->targets.size() == 1 && !tables->targets.front().target.empty();
+  return is_told_by_rows ? tables->targets.front().target : database.name.target;
+}
+
+bool HasRecord(const Database& database) {
+  if (const FindDb* db = database.find_db()) return !db->records.empty();
+  if (const KernelList* kernels = database.kernels()) return !kernels->empty();
+  const std::vector<TargetPerfDb>& targets = database.perf_tables()->targets;
+  return std::any_of(targets.begin(), targets.end(), [](const TargetPerfDb& each) {
+    return std::any_of(each.db.records.begin(), each.db.records.end(),
+                       [](const PerfRecord& record) { return !record.items.empty(); });
+  });
+}
+
+Result<const PerfDb*> OnlyPerfDb(const Database& database) {
   const auto& targets = database.perf_tables()->targets;
-  if (targets.size() == 1) return Converted(targets.front().db, PerfKeyForm::kPerfKey);
+  if (targets.size() == 1) return &targets.front().db;
   return Unsupported(
       fmt::format("'{}' has the parameters of {} GPUs; 'attune miopen convert --target' takes one "
                   "of them out.",
                   database.path.string(), targets.size()));
+}
+
+Result<int64_t> TakeTarget(PerfTables& tables, const std::string& file, const std::string& target) {
+  if (tables.schema != PerfSchema::kOneForAll || target.empty()) return 0;
+  int64_t of_others = 0;
+  std::string others;
+  std::erase_if(tables.targets, [&](const TargetPerfDb& each) {
+    if (each.target == target) return false;
+    of_others += std::ssize(each.db.records);
+    others += (others.empty() ? "" : ", ") + each.target;
+    return true;
+  });
+  if (!tables.targets.empty() || of_others == 0) return of_others;
+  return NotFound(
+      fmt::format("'{}' has nothing of a GPU '{}', but of: {}. --target names one of these; "
+                  "without it, and under a name of no GPU, all are taken.",
+                  file, target, others));
+}
+
+bool ReportOtherGpus(int64_t records, const std::string& file, const std::string& target,
+                     Output& err) {
+  if (records == 0) return false;
+  err.Print(fmt::format("Left out: {} of {}: Of other GPUs than {}.\n", Counted(records, "record"),
+                        Printable(file), Printable(target)));
+  return true;
+}
+
+bool ReportOtherParameters(int64_t parameters, const std::string& file, Output& err) {
+  if (parameters == 0) return false;
+  err.Print(fmt::format("Left out: {} of {}: {}\n",
+                        Counted(parameters, "set of parameters", "sets of parameters"),
+                        Printable(file), kOtherParameters));
+  return true;
 }
 
 bool ReportLeftOut(const Database& database, Application& application) {

@@ -133,13 +133,6 @@ struct Targets {
   std::string after;
 };
 
-std::string TargetOf(const Database& database) {
-  const PerfTables* const tables = database.perf_tables();
-  const bool is_told_by_rows =
-      tables != nullptr && tables->targets.size() == 1 && !tables->targets.front().target.empty();
-  return is_told_by_rows ? tables->targets.front().target : database.name.target;
-}
-
 void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const DiffOptions& options,
                    Output& err) {
   FileName after;
@@ -164,6 +157,24 @@ void Report(Application& application, const DiffOptions& options, const Targets&
   }
 }
 
+// Whether either has parameters that are in no comparison.
+Result<bool> DiffPerfDbs(Application& application, const Database& before, const Database& after,
+                         const DiffOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const old_db, OnlyPerfDb(before));
+  ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const new_db, OnlyPerfDb(after));
+  // Two of the oldest texts are told apart by all that their keys say.
+  const PerfKeyForm form = old_db->form == new_db->form ? old_db->form : PerfKeyForm::kPerfKey;
+  ATTUNE_ASSIGN_OR_RETURN(const ConvertedPerfDb earlier, Converted(*old_db, form));
+  ATTUNE_ASSIGN_OR_RETURN(const ConvertedPerfDb later, Converted(*new_db, form));
+  const bool of_before =
+      ReportOtherParameters(earlier.other_parameters, options.before, application.err());
+  const bool of_after =
+      ReportOtherParameters(later.other_parameters, options.after, application.err());
+  Report(application, options, {TargetOf(before), TargetOf(after)},
+         Difference(earlier.db, later.db));
+  return of_before || of_after;
+}
+
 Result<int> RunDiff(Application& application, const DiffOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Database before, ReadDatabase(options.before));
   ATTUNE_ASSIGN_OR_RETURN(const Database after, ReadDatabase(options.after));
@@ -172,8 +183,8 @@ Result<int> RunDiff(Application& application, const DiffOptions& options) {
                                        options.before, Name(before.name.kind), options.after,
                                        Name(after.name.kind)));
   }
-  const bool left_out_before = ReportLeftOut(before, application);
-  const bool left_out_after = ReportLeftOut(after, application);
+  bool left_out = ReportLeftOut(before, application);
+  left_out = ReportLeftOut(after, application) || left_out;
   const Targets targets = {TargetOf(before), TargetOf(after)};
   WarnOfTwoGpus(before.name.kind, targets, options, application.err());
   if (before.find_db() != nullptr) {
@@ -182,11 +193,10 @@ Result<int> RunDiff(Application& application, const DiffOptions& options) {
     Report(application, options, targets,
            Difference(HashesOf(*before.kernels()), HashesOf(*after.kernels())));
   } else {
-    ATTUNE_ASSIGN_OR_RETURN(const PerfDb old_db, OnlyPerfDb(before));
-    ATTUNE_ASSIGN_OR_RETURN(const PerfDb new_db, OnlyPerfDb(after));
-    Report(application, options, targets, Difference(old_db, new_db));
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_part, DiffPerfDbs(application, before, after, options));
+    left_out = is_part || left_out;
   }
-  return left_out_before || left_out_after ? kExitPartly : kExitDone;
+  return left_out ? kExitPartly : kExitDone;
 }
 
 }  // namespace
@@ -197,7 +207,8 @@ void AddDiffVerb(CLI::App& miopen, Invocation& invocation) {
                            "Say what is new, gone, faster and slower from one database to another",
                            "  attune miopen diff tests/data/miopen/gfx906_60.HIP.fdb.txt "
                            "tests/data/miopen/gfx1030_36.HIP.fdb.txt\n\n"
-                           "Exit status: 0, or 3 if something of either could not be read.");
+                           "Exit status: 0, or 3 if something of either could not be read, or "
+                           "has no place under\nthe keys of the other.");
   verb->add_option("before", options->before, "The older one")->required()->type_name("FILE");
   verb->add_option("after", options->after, "The newer one")->required()->type_name("FILE");
   verb->add_flag("--all", options->all, "Show every change, not the first five of each kind");

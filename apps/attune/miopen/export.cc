@@ -110,9 +110,11 @@ Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& 
                     {source, fmt::format("{}: its name would begin with {}", units, expected)});
 }
 
-// Files of one kind for the target, oldest first. kNotFound if there is none.
-Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view kind,
-                                          const std::string& target) {
+// Files of the kind for the target, oldest first. kNotFound if there is none, and kInvalidArgument
+// if there can be none, because the target is no GPU.
+Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOptions& options) {
+  const std::string_view kind = KindOf(options);
+  const std::string& target = options.target;
   ATTUNE_ASSIGN_OR_RETURN(std::vector<ImportedFile> files, imports.Files());
   std::set<std::string> targets;
   for (const ImportedFile& file : files) {
@@ -121,6 +123,7 @@ Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, std::string_view
   std::erase_if(
       files, [&](const ImportedFile& file) { return file.kind != kind || file.target != target; });
   if (!files.empty()) return files;
+  ATTUNE_RETURN_IF_ERROR(CheckTarget(target, DatabaseOf(options)));
   std::string known;
   for (const std::string& each : targets) known += (known.empty() ? "" : ", ") + each;
   return NotFound(fmt::format("No {} was imported for '{}'. {}", kind, target,
@@ -160,15 +163,46 @@ Status WriteFindDb(const FindDb& db, const OutputForm& form, LeftOut& left_out) 
 }
 
 Result<size_t> ExportFindDb(const std::string& text, const OutputForm& form, LeftOut& left_out) {
-  Findings known_from_the_import;
-  const FindDb db = ReadFindDb(text, known_from_the_import);
+  Findings findings;
+  const FindDb db = ReadFindDb(text, findings);
+  // Whatever else could be found was, when it was imported, or was damage (CheckWhole).
+  const auto disbelieved = static_cast<int64_t>(findings.count(FindingKind::kImpossibleTime));
+  if (disbelieved > 0) left_out[std::string(kNoLongerBelieved)] += disbelieved;
   ATTUNE_RETURN_IF_ERROR(WriteFindDb(db, form, left_out));
   return db.records.size();
 }
 
+// What perf-dbs say, the newest first, under the keys of today.
+Result<ConvertedPerfDb> MergedPerfDbs(std::vector<PerfDb> newest_first) {
+  std::vector<bool> has_whole_keys;
+  std::set<std::string> whole_keys;
+  std::vector<PerfSource> sources;
+  ConvertedPerfDb all;
+  for (PerfDb& db : newest_first) {
+    has_whole_keys.push_back(db.form == PerfKeyForm::kFindKey);
+    // What a newer one has of the same problem is no other problem's.
+    if (has_whole_keys.back()) {
+      std::erase_if(db.records, [&whole_keys](const PerfRecord& record) {
+        return !whole_keys.insert(record.key).second;
+      });
+    }
+    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(db, PerfKeyForm::kPerfKey));
+    all.other_parameters += converted.other_parameters;
+    db = std::move(converted.db);
+    sources.push_back({&db, nullptr});
+  }
+  MergedPerfDb merged = Merge(sources);
+  all.other_parameters += std::count_if(
+      merged.conflicts.begin(), merged.conflicts.end(), [&](const PerfConflict& conflict) {
+        return has_whole_keys[conflict.taken] && has_whole_keys[conflict.left];
+      });
+  all.db = std::move(merged.db);
+  return all;
+}
+
 // What all of `files` say, the newest of them first where they differ. Those whose keys are of
 // different forms are brought to that of today.
-Result<PerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files) {
+Result<ConvertedPerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files) {
   Findings known_from_the_import;
   std::vector<PerfDb> newest_first;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
@@ -180,24 +214,21 @@ Result<PerfDb> NewestPerfDb(ImportStore& imports, const std::vector<ImportedFile
                   [&](const PerfDb& db) { return db.form == newest_first.front().form; });
   if (is_one_form) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
-    return ReadPerfDb(text, known_from_the_import);
+    return ConvertedPerfDb{ReadPerfDb(text, known_from_the_import), 0};
   }
-  std::vector<PerfSource> sources;
-  for (PerfDb& db : newest_first) {
-    ATTUNE_ASSIGN_OR_RETURN(db, Converted(db, PerfKeyForm::kPerfKey));
-    sources.push_back({&db, nullptr});
-  }
-  return Merge(sources).db;
+  return MergedPerfDbs(std::move(newest_first));
 }
 
 Result<size_t> ExportPerfDb(ImportStore& imports, const std::vector<ImportedFile>& files,
-                            const ExportOptions& options) {
+                            const ExportOptions& options, LeftOut& left_out) {
   PerfTables tables;
-  ATTUNE_ASSIGN_OR_RETURN(PerfDb db, NewestPerfDb(imports, files));
-  const size_t count = db.records.size();
-  tables.targets.push_back({options.target, std::move(db)});
-  ATTUNE_RETURN_IF_ERROR(WritePerfDb(std::move(tables), options.form).status());
-  return count;
+  ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb newest, NewestPerfDb(imports, files));
+  tables.targets.push_back({options.target, std::move(newest.db)});
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
+                          WritePerfDb(std::move(tables), options.form));
+  const int64_t others = newest.other_parameters + written.other_parameters;
+  if (others > 0) left_out[std::string(kOtherParameters)] += others;
+  return static_cast<size_t>(written.records);
 }
 
 // Oldest first, so that the newest of the same name and options stays.
@@ -219,9 +250,9 @@ Result<size_t> ExportKernels(ImportStore& imports, const std::vector<ImportedFil
 }
 
 Result<size_t> Export(ImportStore& imports, const ExportOptions& options, LeftOut& left_out) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, KindOf(options), options.target));
+  ATTUNE_ASSIGN_OR_RETURN(const auto files, FilesOf(imports, options));
   if (options.kernel_db) return ExportKernels(imports, files, options.form.file);
-  if (options.perf_db) return ExportPerfDb(imports, files, options);
+  if (options.perf_db) return ExportPerfDb(imports, files, options, left_out);
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, NewestRecords(imports, files));
   return ExportFindDb(text, options.form, left_out);
 }
@@ -245,20 +276,24 @@ void PrintLeftOut(Application& application, const LeftOut& left_out) {
 Result<int> ExportImported(Application& application, const ExportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(ImportStore * imports, application.ImportsToRead());
   if (imports == nullptr) {
+    ATTUNE_RETURN_IF_ERROR(CheckTarget(options.target, DatabaseOf(options)));
     return NotFound("Nothing was imported yet. 'attune miopen import FILE' does it.");
   }
   ATTUNE_RETURN_IF_ERROR(CheckImportedOutput(options));
   LeftOut left_out;
-  ATTUNE_ASSIGN_OR_RETURN(const size_t count, Export(*imports, options, left_out));
+  const Result<size_t> count = Export(*imports, options, left_out);
+  // Why nothing is left to be written, if that is so.
+  if (!count.ok()) PrintLeftOut(application, left_out);
+  ATTUNE_RETURN_IF_ERROR(count.status());
   if (!options.is_to_screen()) {
-    application.out().Print(options.json
-                                ? Dump({{"output", options.form.file},
-                                        {"kind", KindOf(options)},
-                                        {"target", options.target},
-                                        {"records", count},
-                                        {"left_out", JsonOf(left_out)}})
-                                : fmt::format("{}: {} of {}.\n", Printable(options.form.file),
-                                              Counted(count, "record"), Printable(options.target)));
+    application.out().Print(
+        options.json ? Dump({{"output", options.form.file},
+                             {"kind", KindOf(options)},
+                             {"target", options.target},
+                             {"records", *count},
+                             {"left_out", JsonOf(left_out)}})
+                     : fmt::format("{}: {} of {}.\n", Printable(options.form.file),
+                                   Counted(*count, "record"), Printable(options.target)));
   }
   PrintLeftOut(application, left_out);
   return left_out.empty() ? kExitDone : kExitPartly;
@@ -392,13 +427,14 @@ void AddSourceOptions(CLI::App& verb, ExportOptions& options, Invocation& invoca
 
 void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb =
-      AddVerb(miopen, "export", "Write databases for MIOpen of what was imported or measured",
-              "  attune miopen export --target gfx906_60 --find-db -o gfx906_60.HIP.fdb.txt\n"
-              "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
-              "Exit status: 0, or 3 if something cannot be written, as results of solvers that are "
-              "not MIOpen's,\nor several of one algorithm in generation 1, or entries of a golden "
-              "version are stale.");
+  CLI::App* verb = AddVerb(
+      miopen, "export", "Write databases for MIOpen of what was imported or measured",
+      "  attune miopen export --target gfx906_60 --find-db -o gfx906_60.HIP.fdb.txt\n"
+      "  attune miopen export --target gfx906_60 --perf-db -o gfx906_60.db.txt\n\n"
+      "Exit status: 0, or 3 if something cannot be written, as results of solvers that are "
+      "not MIOpen's,\nseveral of one algorithm in generation 1, or parameters that only the "
+      "oldest text tells apart, or\nentries of a golden version are stale; 1 if nothing was "
+      "imported for --target, 2 if that is no name\nof a GPU.");
   AddSourceOptions(*verb, *options, invocation);
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");

@@ -199,56 +199,20 @@ Status CheckTold(const Database& database, const std::string& target) {
                   database.path.string()));
 }
 
-// Leaves in tables whose rows name their GPU what is of `target`, or all if that is empty; how many
-// records that leaves out. kNotFound if it leaves nothing.
-Result<int64_t> TakeTarget(Database& database, const std::string& target) {
-  auto* const tables = std::get_if<PerfTables>(&database.content);
-  if (tables == nullptr || tables->schema != PerfSchema::kOneForAll || target.empty()) return 0;
-  int64_t of_others = 0;
-  std::string others;
-  std::erase_if(tables->targets, [&](const TargetPerfDb& each) {
-    if (each.target == target) return false;
-    of_others += std::ssize(each.db.records);
-    others += (others.empty() ? "" : ", ") + each.target;
-    return true;
-  });
-  if (!tables->targets.empty() || of_others == 0) return of_others;
-  return NotFound(
-      fmt::format("'{}' has nothing of a GPU '{}', but of: {}. --target names one of these; "
-                  "without it, and under a name of no GPU, all are imported.",
-                  database.path.string(), target, others));
-}
-
-bool HasRecord(const Database& database) {
-  if (const FindDb* db = database.find_db()) return !db->records.empty();
-  if (const KernelList* kernels = database.kernels()) return !kernels->empty();
-  const std::vector<TargetPerfDb>& targets = database.perf_tables()->targets;
-  return std::any_of(targets.begin(), targets.end(), [](const TargetPerfDb& each) {
-    return std::any_of(each.db.records.begin(), each.db.records.end(),
-                       [](const PerfRecord& record) { return !record.items.empty(); });
-  });
-}
-
 // Reads a database that can be imported.
 Result<ReadFile> ReadToImport(const std::string& file, const std::string& asked_target) {
   ReadFile read;
   ATTUNE_ASSIGN_OR_RETURN(read.database, ReadDatabase(file));
   const std::string& target = asked_target.empty() ? read.database.name.target : asked_target;
   ATTUNE_RETURN_IF_ERROR(CheckTold(read.database, target));
-  ATTUNE_ASSIGN_OR_RETURN(read.of_other_gpus, TakeTarget(read.database, target));
+  if (auto* const tables = std::get_if<PerfTables>(&read.database.content)) {
+    ATTUNE_ASSIGN_OR_RETURN(read.of_other_gpus, TakeTarget(*tables, file, target));
+  }
   if (HasRecord(read.database)) return read;
   return FailedPrecondition(
       fmt::format("'{}' holds no record that can be imported. 'attune miopen lint' says what is "
                   "wrong with what it holds, if it holds anything.",
                   file));
-}
-
-bool ReportOtherGpus(const ReadFile& read, const std::string& target, Output& err) {
-  if (read.of_other_gpus == 0) return false;
-  err.Print(fmt::format("Left out: {} of {}: Of other GPUs than {}.\n",
-                        Counted(read.of_other_gpus, "record"),
-                        Printable(read.database.path.string()), Printable(target)));
-  return true;
 }
 
 // One file after another, of which the first is `next`; `files_read` gets what was found in each.
@@ -265,7 +229,8 @@ Result<bool> ImportAll(Application& application, const ImportOptions& options, R
     const std::string& target = options.target.empty() ? database.name.target : options.target;
     ATTUNE_RETURN_IF_ERROR(importer.Import(database, target));
     left_out = ReportLeftOut(database, application) || left_out;
-    left_out = ReportOtherGpus(read, target, application.err()) || left_out;
+    left_out = ReportOtherGpus(read.of_other_gpus, options.files[i], target, application.err()) ||
+               left_out;
     unused_configs += database.findings.count(FindingKind::kUnusedConfig);
     // What was read is needed no more, and may be large.
     database.content = FindDb();

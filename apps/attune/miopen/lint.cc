@@ -1,6 +1,6 @@
 // attune miopen lint: what is wrong in databases, and between those of one GPU.
 
-#include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,31 +19,34 @@ struct LintOptions {
   bool json = false;
 };
 
-// The database of `kind` with the target of `other`; null if none was given.
-Database* Partner(std::vector<Database>& databases, const Database& other, DatabaseKind kind) {
-  const auto found = std::find_if(databases.begin(), databases.end(), [&](const Database& each) {
-    return each.name.kind == kind && each.name.target == other.name.target;
-  });
-  return found == databases.end() ? nullptr : &*found;
+void CheckRecords(std::vector<Database>& databases) {
+  for (Database& database : databases) {
+    if (HasRecord(database)) continue;
+    database.findings.Add(FindingKind::kNoRecord, 0, "Nothing in it can be asked for.");
+  }
 }
 
-// A file of version 1.0.0 has several GPUs, none of which its name tells.
-const PerfDb* PerfDbFor(const Database& database, std::string_view target) {
-  for (const TargetPerfDb& each : database.perf_tables()->targets) {
-    if (each.target.empty() || each.target == target) return &each.db;
-  }
-  return nullptr;
-}
+// What is of one GPU. A database of which nothing tells is of that of all such.
+struct OfOneGpu {
+  std::vector<CheckedFindDb> find_dbs;
+  std::vector<CheckedPerfDb> perf_dbs;
+};
 
 void CheckPairs(std::vector<Database>& databases) {
+  std::map<std::string, OfOneGpu> gpus;
   for (Database& database : databases) {
-    if (database.find_db() == nullptr) continue;
-    Database* const partner = Partner(databases, database, DatabaseKind::kPerfDb);
-    if (partner == nullptr) continue;
-    const PerfDb* const perf_db = PerfDbFor(*partner, database.name.target);
-    if (perf_db == nullptr) continue;
-    CheckParameters(*database.find_db(), *perf_db, {database.findings, partner->findings});
+    if (const FindDb* db = database.find_db()) {
+      gpus[database.name.target].find_dbs.push_back({*db, database.findings});
+    }
+    const PerfTables* const tables = database.perf_tables();
+    if (tables == nullptr) continue;
+    // Rows of version 1.0.0 say of which GPU they are, whatever the file is called.
+    for (const TargetPerfDb& each : tables->targets) {
+      const std::string& target = each.target.empty() ? database.name.target : each.target;
+      gpus[target].perf_dbs.push_back({each.db, database.findings});
+    }
   }
+  for (const auto& [target, gpu] : gpus) CheckParameters(gpu.find_dbs, gpu.perf_dbs);
 }
 
 // Whether kernels for `kernels`, a GPU or a whole architecture, are for a GPU of `target`, too.
@@ -86,6 +89,7 @@ Result<int> RunLint(Application& application, const LintOptions& options) {
   for (const std::string& file : options.files) {
     ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
   }
+  CheckRecords(databases);
   CheckPairs(databases);
   CheckKernelDbs(databases);
   uint64_t total = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -29,11 +30,16 @@ struct MergeOptions {
 // What was merged, for people and programs.
 struct Outcome {
   uint64_t records = 0;
-  std::vector<uint64_t> taken;         // Items from each of the files.
-  std::vector<std::string> conflicts;  // A sentence for each.
-  int64_t unused_configs = 0;          // Left out.
-  int64_t without_room = 0;            // Left out.
-  std::string provenance;              // CSV: key, solver or name, file.
+  std::vector<uint64_t> taken;            // Items from each of the files.
+  std::vector<std::string> conflicts;     // A sentence for each.
+  int64_t unused_configs = 0;             // Left out.
+  int64_t without_room = 0;               // Left out.
+  std::vector<int64_t> other_parameters;  // Of each perf-db, left out (kOtherParameters).
+  std::string provenance;                 // CSV: key, solver or name, file.
+
+  int64_t lost_parameters() const {
+    return std::accumulate(other_parameters.begin(), other_parameters.end(), int64_t{0});
+  }
 };
 
 // In quotes, because names and files may hold commas; quotes themselves are doubled.
@@ -105,8 +111,33 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
   return outcome;
 }
 
-// The find-dbs of --times, of which there are none or as many as perf-dbs.
-Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
+// The first GPU that rows or a name tell; that of an architecture, as kernels have it, if nothing
+// tells more.
+WrittenGpu GpuOf(const std::vector<Database>& databases) {
+  WrittenGpu gpu;
+  for (const Database& database : databases) {
+    const std::string target = TargetOf(database);
+    if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
+    gpu = {fmt::format("'{}'", database.path.string()), target};
+    if (ParseTargetName(target).ok()) break;
+  }
+  return gpu;
+}
+
+// kInvalidArgument for a database of another GPU than `gpu`: what is the fastest on one is nothing
+// to another.
+Status CheckInput(const Database& database, const WrittenGpu& gpu) {
+  FileName name = database.name;
+  name.claimed_gpu.clear();  // What is read may be called anything.
+  name.target = TargetOf(database);
+  const Status status = CheckGpu(name, database.path.string(), gpu);
+  if (status.ok() || name.target == database.name.target) return status;
+  return InvalidArgument(fmt::format("The rows of '{}' are of {}, and {} is of {}.",
+                                     database.path.string(), name.target, gpu.source, gpu.target));
+}
+
+// The find-dbs of --times, of which there are none or as many as perf-dbs, all of `gpu`.
+Result<std::vector<Database>> ReadTimes(const MergeOptions& options, const WrittenGpu& gpu) {
   if (!options.times.empty() && options.times.size() != options.files.size()) {
     return InvalidArgument(
         fmt::format("There are {} perf-dbs and {} find-dbs of --times: name one for each, in the "
@@ -116,9 +147,11 @@ Result<std::vector<Database>> ReadTimes(const MergeOptions& options) {
   std::vector<Database> times;
   for (const std::string& file : options.times) {
     ATTUNE_ASSIGN_OR_RETURN(times.emplace_back(), ReadDatabase(file));
-    if (times.back().find_db() != nullptr) continue;
-    return InvalidArgument(
-        fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
+    if (times.back().find_db() == nullptr) {
+      return InvalidArgument(
+          fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
+    }
+    ATTUNE_RETURN_IF_ERROR(CheckInput(times.back(), gpu));
   }
   return times;
 }
@@ -137,10 +170,15 @@ int64_t ConfigsOfNoGpu(const std::vector<Database>& databases) {
 
 Result<Outcome> MergePerfDbs(Application& application, const std::vector<Database>& databases,
                              const MergeOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options));
+  const WrittenGpu gpu = GpuOf(databases);
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options, gpu));
   std::vector<PerfDb> dbs;
+  Outcome outcome;
   for (const Database& database : databases) {
-    ATTUNE_ASSIGN_OR_RETURN(dbs.emplace_back(), OnlyPerfDb(database));
+    ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const db, OnlyPerfDb(database));
+    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(*db, PerfKeyForm::kPerfKey));
+    dbs.push_back(std::move(converted.db));
+    outcome.other_parameters.push_back(converted.other_parameters);
   }
   std::vector<PerfSource> sources;
   for (size_t i = 0; i < dbs.size(); ++i) {
@@ -148,8 +186,6 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   }
   MergedPerfDb merged = Merge(sources);
   if (merged.db.records.empty()) return NothingToWrite(options.form.file);
-  Outcome outcome;
-  outcome.records = merged.db.records.size();
   outcome.taken.resize(dbs.size());
   AddSources(merged, options, outcome);
   for (const PerfConflict& conflict : merged.conflicts) {
@@ -160,10 +196,11 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   }
   ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   PerfTables tables;
-  tables.targets.push_back({databases.front().name.target, std::move(merged.db)});
-  ATTUNE_ASSIGN_OR_RETURN(outcome.unused_configs, WritePerfDb(std::move(tables), options.form));
-  outcome.records -= static_cast<uint64_t>(outcome.unused_configs);
-  outcome.unused_configs += ConfigsOfNoGpu(databases);
+  tables.targets.push_back({gpu.target, std::move(merged.db)});
+  ATTUNE_ASSIGN_OR_RETURN(const WrittenPerfDb written,
+                          WritePerfDb(std::move(tables), options.form));
+  outcome.records = static_cast<uint64_t>(written.records);
+  outcome.unused_configs = written.unused_configs + ConfigsOfNoGpu(databases);
   return outcome;
 }
 
@@ -198,37 +235,23 @@ Result<Outcome> MergeKernels(Application& application, const MergeOptions& optio
   return outcome;
 }
 
-// The first GPU that a name tells; that of an architecture, as kernels have it, if no name tells
-// more.
-WrittenGpu GpuOf(const std::vector<Database>& databases) {
-  WrittenGpu gpu;
-  for (const Database& database : databases) {
-    const std::string& target = database.name.target;
-    if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
-    gpu = {fmt::format("'{}'", database.path.string()), target};
-    if (ParseTargetName(target).ok()) break;
-  }
-  return gpu;
-}
-
-// Of one kind, like the output, and of one GPU where names tell: what is the fastest on one is
-// nothing to another.
+// Of one kind, like the output, and of one GPU where rows or names tell.
 Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& options) {
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
   const WrittenGpu gpu = GpuOf(databases);
-  const auto check = [&](const FileName& name, const std::string& file) -> Status {
-    if (name.kind == first.kind) return CheckGpu(name, file, gpu);
+  const auto check_kind = [&](const FileName& name, const std::string& file) -> Status {
+    if (name.kind == first.kind) return Status::Ok();
     return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
                                        options.files.front(), Name(first.kind), file,
                                        Name(name.kind)));
   };
   for (const Database& database : databases) {
-    FileName name = database.name;
-    name.claimed_gpu.clear();  // What is read may be called anything.
-    ATTUNE_RETURN_IF_ERROR(check(name, database.path.string()));
+    ATTUNE_RETURN_IF_ERROR(check_kind(database.name, database.path.string()));
+    ATTUNE_RETURN_IF_ERROR(CheckInput(database, gpu));
   }
-  ATTUNE_RETURN_IF_ERROR(check(output, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(check_kind(output, options.form.file));
+  ATTUNE_RETURN_IF_ERROR(CheckGpu(output, options.form.file, gpu));
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, output));
   if (options.times.empty() || first.kind == DatabaseKind::kPerfDb) return Status::Ok();
   return InvalidArgument(fmt::format(
@@ -279,6 +302,18 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& o
   out.Print(fmt::format("           and {} more\n", outcome.conflicts.size() - kShown));
 }
 
+// What the output has no room for; whether there is any.
+bool ReportOutcome(const Outcome& outcome, const MergeOptions& options, Output& err) {
+  bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
+  for (size_t i = 0; i < outcome.other_parameters.size(); ++i) {
+    left_out =
+        ReportOtherParameters(outcome.other_parameters[i], options.files[i], err) || left_out;
+  }
+  if (outcome.without_room == 0) return left_out;
+  err.Print(fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
+  return true;
+}
+
 Result<int> RunMerge(Application& application, const MergeOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.provenance, "--provenance"));
   std::vector<Database> databases;
@@ -288,13 +323,7 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
     left_out = ReportLeftOut(databases.back(), application) || left_out;
   }
   ATTUNE_ASSIGN_OR_RETURN(const Outcome outcome, MergeAll(application, databases, options));
-  left_out =
-      ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), application.err()) || left_out;
-  if (outcome.without_room > 0) {
-    left_out = true;
-    application.err().Print(
-        fmt::format("Left out: {}: {}\n", Counted(outcome.without_room, "result"), kNoRoom));
-  }
+  left_out = ReportOutcome(outcome, options, application.err()) || left_out;
   if (options.json) {
     application.out().Print(Dump({{"output", options.form.file},
                                   {"records", outcome.records},
@@ -302,7 +331,8 @@ Result<int> RunMerge(Application& application, const MergeOptions& options) {
                                   {"taken", outcome.taken},
                                   {"conflicts", outcome.conflicts},
                                   {"without_room", outcome.without_room},
-                                  {"unused_configs", outcome.unused_configs}}));
+                                  {"unused_configs", outcome.unused_configs},
+                                  {"other_parameters", outcome.lost_parameters()}}));
   } else {
     // Beside a provenance that goes on to a program nothing else does.
     const bool is_taken = options.provenance == kStandardOutput;
@@ -319,6 +349,8 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
       miopen, "merge", "Make one database of several of a kind, the fastest of each",
       "  attune miopen merge mine/gfx906_60.HIP.fdb.txt theirs/gfx906_60.HIP.fdb.txt -o "
       "gfx906_60.HIP.fdb.txt --provenance from.csv\n\n"
+      "All have to be of one GPU, which the rows of a perf-db of version 1.0.0 tell, and else "
+      "names.\n\n"
       "Exit status: 0, or 3 if something could not be read, or has no room in the output, and was "
       "left out.");
   verb->add_option("files", options->files, "Databases of one kind, told by their names")

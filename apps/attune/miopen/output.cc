@@ -48,7 +48,7 @@ Status FitTargets(PerfTables& tables, const std::string& file) {
     if (!target.target.empty()) continue;
     return InvalidArgument(fmt::format(
         "Rows of a perf-db of version 1.0.0 name their GPU, and nothing says which one those for "
-        "'{}' are of. --target names it.",
+        "'{}' are of. A name that begins with it, as gfx906_60.db does, says so.",
         file));
   }
   return Status::Ok();
@@ -176,7 +176,7 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const Outpu
   return left_out;
 }
 
-Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
+Result<WrittenPerfDb> WritePerfDb(PerfTables tables, const OutputForm& form) {
   ATTUNE_ASSIGN_OR_RETURN(const FileName name, NameOf(form));
   if (name.kind != DatabaseKind::kPerfDb) {
     return InvalidArgument(fmt::format(
@@ -184,21 +184,28 @@ Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form) {
   }
   if (IsEmptyIn(tables, name.storage, form)) return NothingToWrite(form.file);
   const PerfKeyForm keys = name.has_find_keys ? PerfKeyForm::kFindKey : PerfKeyForm::kPerfKey;
+  WrittenPerfDb written;
   for (TargetPerfDb& target : tables.targets) {
-    ATTUNE_ASSIGN_OR_RETURN(target.db, Converted(target.db, keys));
+    ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(target.db, keys));
+    target.db = std::move(converted.db);
+    written.other_parameters += converted.other_parameters;
+    written.records += std::ssize(target.db.records);
     if (target.target.empty()) target.target = name.target;
   }
   if (name.storage == Storage::kText) {
     ATTUNE_RETURN_IF_ERROR(WritePerfText(tables, form));
     const std::vector<PerfRecord>& records = tables.targets.front().db.records;
-    return std::count_if(records.begin(), records.end(),
-                         [](const PerfRecord& record) { return record.items.empty(); });
+    written.unused_configs =
+        std::count_if(records.begin(), records.end(),
+                      [](const PerfRecord& record) { return record.items.empty(); });
+    written.records -= written.unused_configs;
+    return written;
   }
   tables.schema =
       form.schema == kOneForAllSchema ? PerfSchema::kOneForAll : PerfSchema::kOneForTarget;
   ATTUNE_RETURN_IF_ERROR(FitTargets(tables, form.file));
   ATTUNE_RETURN_IF_ERROR(WritePerfTables(form.file, tables));
-  return int64_t{0};
+  return written;
 }
 
 bool ReportConfigs(uint64_t left_out, Output& err) {

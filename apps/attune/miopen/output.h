@@ -65,11 +65,16 @@ Result<int64_t> WriteFindDb(const FindDb& db, Generation generation, const Outpu
 inline constexpr std::string_view kNoRoom =
     "Generation 1 has the best solver of each algorithm alone.";
 
-// SQLite or text by the name of the file, text on standard output. How many configurations without
-// parameters that has no room for: a text has none. kInvalidArgument where the name is none of a
-// perf-db, and for several GPUs in a form that takes one; NothingToWrite if there is no record.
-Result<int64_t> WritePerfDb(PerfTables tables, const OutputForm& form);
-// The sentence about that.
+struct WrittenPerfDb {
+  int64_t records = 0;           // Under the keys that they were written with.
+  int64_t unused_configs = 0;    // Without parameters, left out: a text has none.
+  int64_t other_parameters = 0;  // Left out (kOtherParameters).
+};
+// SQLite or text by the name of the file, text on standard output. kInvalidArgument where the name
+// is none of a perf-db, and for several GPUs in a form that takes one; NothingToWrite if there is
+// no record.
+Result<WrittenPerfDb> WritePerfDb(PerfTables tables, const OutputForm& form);
+// The sentence about configurations without parameters.
 inline constexpr std::string_view kNoParameters =
     "Without parameters. Only tables keep such, those of version 1.0.0 for no GPU.";
 // Prints how many configurations were left out, with that sentence, on the error stream; nothing of

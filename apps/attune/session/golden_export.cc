@@ -32,7 +32,20 @@ bool IsMeant(const Target& target, const std::string& wanted) {
   return wanted == Text(target) || wanted == target.device || wanted == target.arch;
 }
 
-// The only target of the entries that is meant. kInvalidArgument lists those that there are.
+// Whether `wanted` is spelled as a target is, whichever there are: the text of one, or what
+// compilers call a GPU ("sm_90", "gfx90a:xnack-").
+bool IsSpelledAsTarget(const std::string& wanted) {
+  const std::string arch = wanted.substr(0, wanted.find(':'));
+  const auto is_arch = [&arch](std::string_view prefix, std::string_view digits) {
+    return arch.size() > prefix.size() && arch.starts_with(prefix) &&
+           arch.find_first_not_of(digits, prefix.size()) == std::string::npos;
+  };
+  return ParseTarget(wanted).ok() || is_arch("sm_", "0123456789") ||
+         is_arch("gfx", "0123456789abcdef");
+}
+
+// The only target of the entries that is meant. kNotFound where it is not among them, and
+// kInvalidArgument where none or several are named, list those that there are.
 Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::string& wanted) {
   std::vector<Target> meant;
   std::string known;
@@ -48,10 +61,10 @@ Result<Target> TargetOf(const std::vector<GoldenEntry>& entries, const std::stri
       wanted.empty()  ? "Several targets are in this version"
       : meant.empty() ? fmt::format("No target of this version is '{}'", Printable(wanted))
                       : fmt::format("Several targets of this version are '{}'", Printable(wanted));
-  return InvalidArgument(
-      fmt::format("{}; it has {}. Name one with --target, by its text, its device or its "
-                  "architecture.",
-                  what, known));
+  const std::string message = fmt::format(
+      "{}; it has {}. Name one with --target, by its text, its device or its architecture.", what,
+      known);
+  return meant.empty() && IsSpelledAsTarget(wanted) ? NotFound(message) : InvalidArgument(message);
 }
 
 // Where the package is made: at what compiles for the target, or, if nothing is compiled, anywhere.
@@ -181,7 +194,9 @@ Result<GoldenForTarget> OpenGoldenFor(Application& application, const std::strin
 void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* verb = AddVerb(golden, "export", "Write the read-only package that run times open",
-                           "  attune golden export 1 --with-kernels -o golden-1-kernels");
+                           "  attune golden export 1 --with-kernels -o golden-1-kernels\n\n"
+                           "Exit status: 0, or 3 if something was left out or is stale; 1 if the "
+                           "version has nothing for\n--target, 2 if that is no target.");
   verb->add_option("version", options->name, "The version")
       ->required()
       ->check(NameWithin(kMaxSessionNameBytes))
