@@ -28,7 +28,8 @@ struct Parameter {
 // it reads.
 struct Constraint {
   std::vector<std::string> names;
-  // Depends on the values of `names` alone, and so is asked about the same values only once.
+  // Depends on the values of `names` alone, and so is asked about the same values only once. It may
+  // be asked about values that another constraint refuses.
   std::function<Result<bool>(const Expression::Lookup&)> holds;
   std::string text;  // For messages.
   // What `holds` evaluates, if that is a text: then many values are checked at once.
