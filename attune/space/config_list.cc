@@ -1,8 +1,8 @@
 #include "attune/space/config_list.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,22 +12,40 @@
 namespace attune {
 namespace {
 
-// The weight of each parameter's value position in a rank.
-Result<std::vector<uint64_t>> WeightsOf(const std::vector<Parameter>& parameters,
-                                        const std::vector<size_t>& chosen) {
-  std::vector<uint64_t> weights(chosen.size());
-  unsigned __int128 weight = 1;
-  for (size_t i = chosen.size(); i-- > 0;) {
-    weights[i] = static_cast<uint64_t>(weight);
-    weight *= parameters[chosen[i]].values.size();
-    if (weight > std::numeric_limits<int64_t>::max()) {
-      return ResourceExhausted(
-          "The parameters of the listed configs have 2^63 combinations of values or more; a rank "
-          "cannot count them.");
-    }
+// Positions of values, one for each parameter that has a choice.
+using Row = std::vector<uint32_t>;
+
+// Graph of rows in ascending order.
+class RowGraph {
+ public:
+  RowGraph(const std::vector<const Row*>& rows, size_t levels) : rows_(rows), levels_(levels) {}
+
+  CountedGraph Write() && {
+    const GraphWriter::NodeId root = NodeOf(0, rows_.size(), 0);
+    return std::move(writer_).Finish(root);
   }
-  return weights;
-}
+
+ private:
+  // Node of the rows [begin, end), which agree up to `level`.
+  GraphWriter::NodeId NodeOf(size_t begin, size_t end, size_t level) {
+    if (level == levels_) return CountedGraph::kEnd;
+    std::vector<uint32_t> values;
+    std::vector<GraphWriter::NodeId> children;
+    while (begin < end) {
+      const uint32_t value = (*rows_[begin])[level];
+      size_t behind = begin + 1;
+      while (behind < end && (*rows_[behind])[level] == value) ++behind;
+      values.push_back(value);
+      children.push_back(NodeOf(begin, behind, level + 1));
+      begin = behind;
+    }
+    return writer_.AddNode(writer_.AddValues(values), children);
+  }
+
+  const std::vector<const Row*>& rows_;
+  size_t levels_;
+  GraphWriter writer_;
+};
 
 }  // namespace
 
@@ -53,39 +71,37 @@ Result<std::vector<Parameter>> ParametersOf(const std::vector<Config>& configs) 
   return parameters;
 }
 
-Result<ListedComponent> ListComponent(const std::vector<Parameter>& parameters,
-                                      const std::vector<Config>& configs) {
-  ListedComponent listed;
-  std::vector<size_t>& chosen = listed.component.parameters;
+Result<ListedGroup> ListGroup(const std::vector<Parameter>& parameters,
+                              const std::vector<Config>& configs) {
+  ListedGroup listed;
+  std::vector<size_t>& chosen = listed.group.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].values.size() > 1) chosen.push_back(i);
   }
-  ATTUNE_ASSIGN_OR_RETURN(listed.component.weights, WeightsOf(parameters, chosen));
-  std::vector<uint64_t> rank_of_config;
+  std::vector<Row> rows;
   for (const Config& config : configs) {
-    uint64_t rank = 0;
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      const Parameter& parameter = parameters[chosen[i]];
-      const auto value = std::lower_bound(parameter.values.begin(), parameter.values.end(),
-                                          config.at(parameter.name));
-      rank += static_cast<uint64_t>(value - parameter.values.begin()) * listed.component.weights[i];
+    Row& row = rows.emplace_back();
+    for (const size_t i : chosen) {
+      const std::vector<ParameterValue>& values = parameters[i].values;
+      const auto value =
+          std::lower_bound(values.begin(), values.end(), config.at(parameters[i].name));
+      row.push_back(static_cast<uint32_t>(value - values.begin()));
     }
-    rank_of_config.push_back(rank);
   }
-  std::vector<uint64_t>& ranks = listed.component.ranks;
-  ranks = rank_of_config;
-  std::sort(ranks.begin(), ranks.end());
-  const auto repeated = std::adjacent_find(ranks.begin(), ranks.end());
-  if (repeated != ranks.end()) {
-    const auto which = std::find(rank_of_config.begin(), rank_of_config.end(), *repeated);
-    return InvalidArgument(
-        fmt::format("Config '{}' is listed twice.",
-                    Text(configs[static_cast<size_t>(which - rank_of_config.begin())])));
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&rows](size_t a, size_t b) { return rows[a] < rows[b]; });
+  listed.place_of_config.resize(rows.size());
+  std::vector<const Row*> sorted;
+  for (const size_t which : order) {
+    if (!sorted.empty() && *sorted.back() == rows[which]) {
+      return InvalidArgument(fmt::format("Config '{}' is listed twice.", Text(configs[which])));
+    }
+    listed.place_of_config[which] = sorted.size();
+    sorted.push_back(&rows[which]);
   }
-  for (const uint64_t rank : rank_of_config) {
-    const auto place = std::lower_bound(ranks.begin(), ranks.end(), rank);
-    listed.place_of_config.push_back(static_cast<uint64_t>(place - ranks.begin()));
-  }
+  listed.group.graph = RowGraph(sorted, chosen.size()).Write();
   return listed;
 }
 

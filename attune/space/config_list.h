@@ -1,4 +1,4 @@
-// A list of configs as one component of a space. Private to this module.
+// A list of configs as one group of a space. Private to this module.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@ namespace attune {
 // ascending. kInvalidArgument if there is no config, or one has other parameters than the first.
 Result<std::vector<Parameter>> ParametersOf(const std::vector<Config>& configs);
 
-struct ListedComponent {
-  Component component;                    // Without parameters if none has a choice.
-  std::vector<uint64_t> place_of_config;  // Position of each config in the component's ranks.
+struct ListedGroup {
+  ParameterGroup group;                   // Without parameters if none has a choice.
+  std::vector<uint64_t> place_of_config;  // Of each config in the depth-first order of the group.
 };
 
-// kInvalidArgument if a config occurs twice; kResourceExhausted if the values of `parameters`
-// combine in 2^63 ways or more.
-Result<ListedComponent> ListComponent(const std::vector<Parameter>& parameters,
-                                      const std::vector<Config>& configs);
+// kInvalidArgument if a config occurs twice.
+Result<ListedGroup> ListGroup(const std::vector<Parameter>& parameters,
+                              const std::vector<Config>& configs);
 
 }  // namespace attune

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,22 +14,16 @@
 namespace attune {
 namespace {
 
-// Where a parameter with a choice stands.
+// Where a parameter with a choice stands: in which group, and at which level there.
 struct Place {
   size_t parameter = 0;
-  size_t component = 0;
-  uint64_t weight = 1;
-  uint64_t radix = 1;
+  size_t group = 0;
+  size_t level = 0;
 };
 
-// The valid combinations of one component that agree with what is chosen so far: positions in its
-// ranks.
-struct Range {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-
-  uint64_t size() const { return end - begin; }
-};
+// The position of the value of every parameter, in the order of the space.
+using Row = std::vector<uint32_t>;
+using NodeId = CountedGraph::NodeId;
 
 }  // namespace
 
@@ -36,6 +31,7 @@ Constraint ConstraintFrom(Expression expression) {
   Constraint constraint;
   constraint.names = expression.names();
   constraint.text = expression.text();
+  constraint.expression = expression;
   constraint.holds = [expression = std::move(expression)](const Expression::Lookup& lookup) {
     return expression.EvaluateBool(lookup);
   };
@@ -43,12 +39,13 @@ Constraint ConstraintFrom(Expression expression) {
 }
 
 // The index of a config counts the configs before it in depth-first order over all parameters. It
-// is the sum, over the parameters in order, of (combinations of the parameter's component with a
-// smaller value) times (combinations of all other components), both restricted to what the earlier
+// is the sum, over the parameters in order, of (combinations of the parameter's group with an
+// earlier value) times (combinations of all other groups), both restricted to what the earlier
 // parameters fix.
 struct ConfigSpace::Impl {
   std::vector<Parameter> parameters;
-  std::vector<Component> components;
+  std::vector<size_t> by_name;  // Parameters in the order of their names.
+  std::vector<ParameterGroup> groups;
   std::vector<Place> places;  // Parameters with a choice, in order.
   uint64_t size = 1;
   // Of a space that keeps the order of a list, where it is not the depth-first one: the place of
@@ -65,6 +62,20 @@ struct ConfigSpace::Impl {
     }
   }
 
+  void Arrange() {
+    by_name.resize(parameters.size());
+    std::iota(by_name.begin(), by_name.end(), size_t{0});
+    std::sort(by_name.begin(), by_name.end(),
+              [this](size_t a, size_t b) { return parameters[a].name < parameters[b].name; });
+    for (size_t group = 0; group < groups.size(); ++group) {
+      for (size_t level = 0; level < groups[group].parameters.size(); ++level) {
+        places.push_back({groups[group].parameters[level], group, level});
+      }
+    }
+    std::sort(places.begin(), places.end(),
+              [](const Place& a, const Place& b) { return a.parameter < b.parameter; });
+  }
+
   uint64_t PlaceOf(uint64_t index) const {
     return place_of_index.empty() ? index : place_of_index[index];
   }
@@ -72,106 +83,86 @@ struct ConfigSpace::Impl {
     return index_of_place.empty() ? place : index_of_place[place];
   }
 
-  std::vector<Range> FullRanges() const {
-    std::vector<Range> ranges;
-    for (const Component& component : components) ranges.push_back({0, component.ranks.size()});
-    return ranges;
+  std::vector<NodeId> Roots() const {
+    std::vector<NodeId> roots;
+    for (const ParameterGroup& group : groups) roots.push_back(group.graph.root());
+    return roots;
   }
 
-  // The part of `range` whose ranks agree with `rank` down to the parameter at `place`.
-  Range Narrow(const Range& range, const Place& place, uint64_t rank) const {
-    const std::vector<uint64_t>& ranks = components[place.component].ranks;
-    const uint64_t low = rank - rank % place.weight;
-    const auto begin = ranks.begin() + static_cast<ptrdiff_t>(range.begin);
-    const auto end = ranks.begin() + static_cast<ptrdiff_t>(range.end);
-    const auto first = std::lower_bound(begin, end, low);
-    const auto last = std::upper_bound(first, end, low + (place.weight - 1));
-    return {static_cast<uint64_t>(first - ranks.begin()),
-            static_cast<uint64_t>(last - ranks.begin())};
-  }
-
-  // One position in each component's ranks -> index.
-  uint64_t IndexOfPositions(const std::vector<uint64_t>& positions) const {
-    return IndexOfPlace(DepthFirstPlace(positions));
-  }
-
-  uint64_t DepthFirstPlace(const std::vector<uint64_t>& positions) const {
-    std::vector<Range> ranges = FullRanges();
-    uint64_t index = 0;
-    uint64_t remaining = size;  // Product of the sizes of `ranges`.
+  // Nothing if the combination is not valid.
+  std::optional<uint64_t> IndexOfRow(std::span<const uint32_t> row) const {
+    std::vector<NodeId> nodes = Roots();
+    uint64_t before = 0;
+    uint64_t remaining = size;  // Product of the counts of `nodes`.
     for (const Place& place : places) {
-      Range& range = ranges[place.component];
-      const uint64_t position = positions[place.component];
-      const uint64_t others = remaining / range.size();
-      if (others == 1) return index + (position - range.begin);
-      const uint64_t rank = components[place.component].ranks[position];
-      const Range narrowed = Narrow(range, place, rank);
-      index += (narrowed.begin - range.begin) * others;
-      remaining = others * narrowed.size();
-      range = narrowed;
+      const CountedGraph& graph = groups[place.group].graph;
+      NodeId& node = nodes[place.group];
+      const auto step = graph.Follow(node, row[place.parameter]);
+      if (!step.has_value()) return std::nullopt;
+      const uint64_t others = remaining / graph.Count(node);
+      before += step->before * others;
+      remaining = others * graph.Count(step->child);
+      node = step->child;
     }
-    return index;
+    return IndexOfPlace(before);
   }
 
-  std::vector<uint64_t> PositionsOf(uint64_t index) const {
-    index = PlaceOf(index);
-    std::vector<Range> ranges = FullRanges();
+  Row RowOf(uint64_t index) const {
+    uint64_t offset = PlaceOf(index);
+    Row row(parameters.size(), 0);
+    std::vector<NodeId> nodes = Roots();
     uint64_t remaining = size;
     for (const Place& place : places) {
-      Range& range = ranges[place.component];
-      const uint64_t others = remaining / range.size();
-      const uint64_t position = range.begin + index / others;
-      const uint64_t rank = components[place.component].ranks[position];
-      const Range narrowed =
-          others == 1 ? Range{position, position + 1} : Narrow(range, place, rank);
-      index -= (narrowed.begin - range.begin) * others;
-      remaining = others * narrowed.size();
-      range = narrowed;
+      const CountedGraph& graph = groups[place.group].graph;
+      NodeId& node = nodes[place.group];
+      const uint64_t others = remaining / graph.Count(node);
+      const CountedGraph::Step step = graph.Locate(node, offset / others);
+      row[place.parameter] = step.value;
+      offset -= step.before * others;
+      remaining = others * graph.Count(step.child);
+      node = step.child;
     }
-    std::vector<uint64_t> positions;
-    for (const Range& range : ranges) positions.push_back(range.begin);
-    return positions;
+    return row;
   }
 
-  uint64_t DigitAt(const std::vector<uint64_t>& positions, const Place& place) const {
-    const uint64_t rank = components[place.component].ranks[positions[place.component]];
-    return rank / place.weight % place.radix;
+  Config ConfigOf(const Row& row) const {
+    Config config;
+    for (const size_t i : by_name) {
+      config.emplace_hint(config.end(), parameters[i].name, parameters[i].values[row[i]]);
+    }
+    return config;
   }
 
-  // The position of `rank` in its component; nothing if the combination is not valid.
-  std::optional<uint64_t> PositionOf(size_t component, uint64_t rank) const {
-    const std::vector<uint64_t>& ranks = components[component].ranks;
-    const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank);
-    if (found == ranks.end() || *found != rank) return std::nullopt;
-    return static_cast<uint64_t>(found - ranks.begin());
+  // The node at the level of `place`, after what `row` chooses before it.
+  NodeId NodeAt(const Place& place, const Row& row) const {
+    const ParameterGroup& group = groups[place.group];
+    NodeId node = group.graph.root();
+    for (size_t level = 0; level < place.level; ++level) {
+      node = group.graph.Follow(node, row[group.parameters[level]])->child;
+    }
+    return node;
   }
 
-  void AppendNeighboursAt(const Place& place, bool adjacent_only,
-                          const std::vector<uint64_t>& positions,
+  void AppendNeighboursAt(const Place& place, bool adjacent_only, const Row& row,
                           std::vector<uint64_t>& neighbours) const {
-    const uint64_t rank = components[place.component].ranks[positions[place.component]];
-    const uint64_t digit = rank / place.weight % place.radix;
-    const uint64_t first = !adjacent_only ? 0 : digit == 0 ? 0 : digit - 1;
-    const uint64_t last = adjacent_only ? std::min(digit + 1, place.radix - 1) : place.radix - 1;
-    std::vector<uint64_t> moved = positions;
-    for (uint64_t other = first; other <= last; ++other) {
-      if (other == digit) continue;
-      const auto position =
-          PositionOf(place.component, rank - digit * place.weight + other * place.weight);
-      if (!position.has_value()) continue;
-      moved[place.component] = *position;
-      neighbours.push_back(IndexOfPositions(moved));
+    const uint32_t chosen = row[place.parameter];
+    Row moved = row;
+    for (const uint32_t value : groups[place.group].graph.Values(NodeAt(place, row))) {
+      const uint32_t distance = value > chosen ? value - chosen : chosen - value;
+      if (distance == 0 || (adjacent_only && distance > 1)) continue;
+      moved[place.parameter] = value;
+      if (const auto index = IndexOfRow(moved)) neighbours.push_back(*index);
     }
   }
 };
 
 namespace {
 
-Result<uint64_t> ProductOfSizes(const std::vector<Component>& components) {
+Result<uint64_t> ProductOfSizes(const std::vector<ParameterGroup>& groups) {
   unsigned __int128 size = 1;
-  for (const Component& component : components) {
-    size *= component.ranks.size();
-    if (size > std::numeric_limits<int64_t>::max()) {
+  for (const ParameterGroup& group : groups) {
+    size *= group.graph.size();
+    if (size >= CountedGraph::kTooMany) {
       return ResourceExhausted(
           "The space has 2^63 valid configs or more; an index cannot count them.");
     }
@@ -179,20 +170,61 @@ Result<uint64_t> ProductOfSizes(const std::vector<Component>& components) {
   return static_cast<uint64_t>(size);
 }
 
-std::vector<Place> PlacesOf(const std::vector<Parameter>& parameters,
-                            const std::vector<Component>& components) {
-  std::vector<Place> places;
-  for (size_t c = 0; c < components.size(); ++c) {
-    for (size_t i = 0; i < components[c].parameters.size(); ++i) {
-      const size_t parameter = components[c].parameters[i];
-      places.push_back(
-          {parameter, c, components[c].weights[i], parameters[parameter].values.size()});
-    }
+// Lists rows in depth-first order, from one place on.
+class RowLister {
+ public:
+  RowLister(std::span<const ParameterGroup> groups, std::span<const Place> places, size_t width)
+      : groups_(groups), places_(places), row_(width, 0) {
+    for (const ParameterGroup& group : groups) nodes_.push_back(group.graph.root());
   }
-  std::sort(places.begin(), places.end(),
-            [](const Place& a, const Place& b) { return a.parameter < b.parameter; });
-  return places;
-}
+
+  // `count` rows behind the first `skipped`. REQUIRES: there are so many.
+  std::vector<uint32_t> List(uint64_t skipped, uint64_t count) && {
+    skip_ = skipped;
+    rows_.resize(count * row_.size());
+    out_ = rows_.data();
+    end_ = out_ + rows_.size();
+    if (count > 0) Visit(0);
+    return std::move(rows_);
+  }
+
+ private:
+  void Emit() { out_ = std::copy(row_.begin(), row_.end(), out_); }
+
+  void Visit(size_t at) {
+    if (at == places_.size()) return Emit();
+    const Place& place = places_[at];
+    const CountedGraph& graph = groups_[place.group].graph;
+    const NodeId node = nodes_[place.group];
+    const std::span<const uint32_t> values = graph.Values(node);
+    const bool is_last = at + 1 == places_.size();
+    for (size_t i = 0; i < values.size() && out_ != end_; ++i) {
+      nodes_[place.group] = graph.Child(node, i);
+      if (skip_ > 0 && Skips()) continue;
+      row_[place.parameter] = values[i];
+      is_last ? Emit() : Visit(at + 1);
+    }
+    nodes_[place.group] = node;
+  }
+
+  // Whether all rows below the nodes are to be left out.
+  bool Skips() {
+    uint64_t below = 1;
+    for (size_t i = 0; i < groups_.size(); ++i) below *= groups_[i].graph.Count(nodes_[i]);
+    if (skip_ < below) return false;
+    skip_ -= below;
+    return true;
+  }
+
+  std::span<const ParameterGroup> groups_;
+  std::span<const Place> places_;
+  std::vector<NodeId> nodes_;  // Of each group, after the choices so far.
+  Row row_;
+  uint64_t skip_ = 0;
+  std::vector<uint32_t> rows_;
+  uint32_t* out_ = nullptr;
+  uint32_t* end_ = nullptr;
+};
 
 }  // namespace
 
@@ -203,20 +235,19 @@ Result<ConfigSpace> ConfigSpace::Create(std::vector<Parameter> parameters,
                                         std::vector<Constraint> constraints, Config constants) {
   auto impl = std::make_shared<Impl>();
   impl->parameters = std::move(parameters);
-  ATTUNE_ASSIGN_OR_RETURN(impl->components,
-                          BuildComponents(impl->parameters, constraints, constants));
-  ATTUNE_ASSIGN_OR_RETURN(impl->size, ProductOfSizes(impl->components));
-  impl->places = PlacesOf(impl->parameters, impl->components);
+  ATTUNE_ASSIGN_OR_RETURN(impl->groups, BuildGroups(impl->parameters, constraints, constants));
+  ATTUNE_ASSIGN_OR_RETURN(impl->size, ProductOfSizes(impl->groups));
+  impl->Arrange();
   return ConfigSpace(std::move(impl));
 }
 
 Result<ConfigSpace> ConfigSpace::FromConfigs(const std::vector<Config>& configs) {
   auto impl = std::make_shared<Impl>();
   ATTUNE_ASSIGN_OR_RETURN(impl->parameters, ParametersOf(configs));
-  ATTUNE_ASSIGN_OR_RETURN(ListedComponent listed, ListComponent(impl->parameters, configs));
+  ATTUNE_ASSIGN_OR_RETURN(ListedGroup listed, ListGroup(impl->parameters, configs));
   impl->size = configs.size();
-  if (!listed.component.parameters.empty()) impl->components.push_back(std::move(listed.component));
-  impl->places = PlacesOf(impl->parameters, impl->components);
+  if (!listed.group.parameters.empty()) impl->groups.push_back(std::move(listed.group));
+  impl->Arrange();
   impl->SetPlaces(std::move(listed.place_of_config));
   return ConfigSpace(std::move(impl));
 }
@@ -250,50 +281,56 @@ uint64_t ConfigSpace::size() const { return impl_->size; }
 
 Config ConfigSpace::At(uint64_t index) const {
   assert(index < size());
-  const std::vector<uint64_t> positions = impl_->PositionsOf(index);
-  Config config;
-  auto place = impl_->places.begin();
-  for (size_t i = 0; i < impl_->parameters.size(); ++i) {
-    const Parameter& parameter = impl_->parameters[i];
-    const bool has_choice = place != impl_->places.end() && place->parameter == i;
-    const uint64_t digit = has_choice ? impl_->DigitAt(positions, *place++) : 0;
-    config.emplace(parameter.name, parameter.values[digit]);
-  }
-  return config;
+  return impl_->ConfigOf(impl_->RowOf(index));
 }
 
 std::optional<uint64_t> ConfigSpace::IndexOf(const Config& config) const {
   if (config.size() != impl_->parameters.size()) return std::nullopt;
-  std::vector<uint64_t> ranks(impl_->components.size(), 0);
-  auto place = impl_->places.begin();
-  for (size_t i = 0; i < impl_->parameters.size(); ++i) {
+  Row row(impl_->parameters.size());
+  auto given = config.begin();
+  for (const size_t i : impl_->by_name) {
     const Parameter& parameter = impl_->parameters[i];
-    const auto given = config.find(parameter.name);
-    if (given == config.end()) return std::nullopt;
+    if (given->first != parameter.name) return std::nullopt;
     const auto value = std::find(parameter.values.begin(), parameter.values.end(), given->second);
     if (value == parameter.values.end()) return std::nullopt;
-    if (place == impl_->places.end() || place->parameter != i) continue;
-    ranks[place->component] +=
-        static_cast<uint64_t>(value - parameter.values.begin()) * place->weight;
-    ++place;
+    row[i] = static_cast<uint32_t>(value - parameter.values.begin());
+    ++given;
   }
-  std::vector<uint64_t> positions;
-  for (size_t c = 0; c < ranks.size(); ++c) {
-    const auto position = impl_->PositionOf(c, ranks[c]);
-    if (!position.has_value()) return std::nullopt;
-    positions.push_back(*position);
-  }
-  return impl_->IndexOfPositions(positions);
+  return impl_->IndexOfRow(row);
 }
 
 std::vector<uint64_t> ConfigSpace::Neighbours(uint64_t index, bool adjacent_only) const {
   assert(index < size());
-  const std::vector<uint64_t> positions = impl_->PositionsOf(index);
+  const Row row = impl_->RowOf(index);
   std::vector<uint64_t> neighbours;
   for (const Place& place : impl_->places) {
-    impl_->AppendNeighboursAt(place, adjacent_only, positions, neighbours);
+    impl_->AppendNeighboursAt(place, adjacent_only, row, neighbours);
   }
   return neighbours;
+}
+
+std::vector<uint32_t> ConfigSpace::Positions(uint64_t first, uint64_t count) const {
+  assert(first <= size() && count <= size() - first);
+  const size_t width = impl_->parameters.size();
+  if (impl_->place_of_index.empty()) {
+    return RowLister(impl_->groups, impl_->places, width).List(first, count);
+  }
+  std::vector<uint32_t> rows;
+  rows.reserve(count * width);
+  for (uint64_t index = first; index < first + count; ++index) {
+    const Row row = impl_->RowOf(index);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return rows;
+}
+
+std::optional<uint64_t> ConfigSpace::IndexOfPositions(std::span<const uint32_t> positions) const {
+  const std::vector<Parameter>& parameters = impl_->parameters;
+  if (positions.size() != parameters.size()) return std::nullopt;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (positions[i] >= parameters[i].values.size()) return std::nullopt;
+  }
+  return impl_->IndexOfRow(positions);
 }
 
 }  // namespace attune

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,12 @@ struct Parameter {
 // it reads.
 struct Constraint {
   std::vector<std::string> names;
+  // Depends on the values of `names` alone, and so is asked about the same values only once. It may
+  // be asked about values that another constraint refuses.
   std::function<Result<bool>(const Expression::Lookup&)> holds;
   std::string text;  // For messages.
+  // What `holds` evaluates, if that is a text: then many values are checked at once.
+  std::optional<Expression> expression = std::nullopt;
 };
 Constraint ConstraintFrom(Expression expression);
 
@@ -39,9 +44,12 @@ class ConfigSpace {
   // The space with exactly one config that has no parameters.
   ConfigSpace();
 
-  // `constants` are names that constraints may read beside the parameters. Fails on a duplicate or
-  // unknown name, an empty value list, a constraint that cannot be evaluated (which one, at which
-  // config) or a space with no valid config (naming the constraint that removed the last ones).
+  // `constants` are names that constraints may read beside the parameters. Indices are in
+  // depth-first order: all configs with the first value of the first parameter, then those with
+  // its second. Fails on a duplicate or unknown name, an empty value list, a constraint that cannot
+  // be evaluated at a config that no other refuses (which one, at which config), a space with no
+  // valid config (naming the constraint that removed the last ones); kResourceExhausted at 2^63
+  // configs or more, or where constraints tie too many parameters together.
   static Result<ConfigSpace> Create(std::vector<Parameter> parameters,
                                     std::vector<Constraint> constraints, Config constants = {});
 
@@ -72,6 +80,13 @@ class ConfigSpace {
   // (`adjacent`) or by any amount.
   std::vector<uint64_t> Neighbours(uint64_t index, bool adjacent_only) const;
   uint64_t Sample(Random& random) const { return random.Below(size()); }
+
+  // `count` configs from index `first` on, as numbers, which is much quicker than At. For each
+  // config, and in it for each of parameters(): the position of its value in the parameter's list.
+  // REQUIRES: first + count <= size().
+  std::vector<uint32_t> Positions(uint64_t first, uint64_t count) const;
+  // The index of one config as Positions has it; nothing if it is not in the space.
+  std::optional<uint64_t> IndexOfPositions(std::span<const uint32_t> positions) const;
 
  private:
   struct Impl;

@@ -196,13 +196,77 @@ TEST(ConfigSpaceTest, IndependentComponentsMakeHugeSpacesCheap) {
   }
 }
 
+TEST(ConfigSpaceTest, ManyParametersUnderOneSumAreASpace) {
+  std::vector<Parameter> parameters;
+  std::string sum = "p0";
+  for (int i = 0; i < 20; ++i) parameters.push_back(Counted("p" + std::to_string(i), 10));
+  for (int i = 1; i < 20; ++i) sum += " + p" + std::to_string(i);
+
+  const auto space = ConfigSpace::Create(parameters, {Rule(sum + " == 5")});  // Of 10^20.
+
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ(space->size(), 42'504u);  // 24 over 5.
+  for (uint64_t index = 0; index < space->size(); index += 97) {
+    EXPECT_EQ(space->IndexOf(space->At(index)), index);
+  }
+}
+
+TEST(ConfigSpaceTest, AHugeSpaceIsAsUsableAsASmallOne) {
+  std::vector<Parameter> parameters;
+  std::vector<Constraint> constraints;
+  for (int i = 0; i < 16; ++i) parameters.push_back(Counted("p" + std::to_string(i), 16));
+  for (int i = 1; i < 16; ++i) {
+    constraints.push_back(Rule("p" + std::to_string(i) + " != p" + std::to_string(i - 1) + " + 1"));
+  }
+
+  const auto space = ConfigSpace::Create(parameters, constraints);  // Of 1.8e19, tied together.
+
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_GT(space->size(), uint64_t{1} << 62);
+  Random random(43);
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t index = space->Sample(random);
+    EXPECT_EQ(space->IndexOf(space->At(index)), index);
+    const std::vector<uint32_t> row = space->Positions(index, 1);
+    EXPECT_EQ(space->IndexOfPositions(row), index);
+    for (const uint64_t neighbour : space->Neighbours(index, true)) {
+      const std::vector<uint64_t> back = space->Neighbours(neighbour, true);
+      EXPECT_EQ(std::count(back.begin(), back.end(), index), 1);
+    }
+  }
+}
+
+TEST(ConfigSpaceTest, EveryConfigIsSampledAsOften) {
+  const auto space =
+      ConfigSpace::Create({Counted("a", 4), Counted("b", 4), Counted("c", 2)}, {Rule("a >= b")});
+  ASSERT_TRUE(space.ok());
+  ASSERT_EQ(space->size(), 20u);
+  constexpr int kSamples = 20'000;
+  std::vector<int> times(20, 0);
+  Random random(47);
+
+  for (int i = 0; i < kSamples; ++i) ++times[space->Sample(random)];
+
+  for (const int count : times) EXPECT_NEAR(count, kSamples / 20, 150);  // Five deviations.
+}
+
+TEST(ConfigSpaceTest, PositionsOutsideTheSpaceHaveNoIndex) {
+  const auto space = ConfigSpace::Create({Counted("a", 3), Counted("b", 3)}, {Rule("a != b")});
+  ASSERT_TRUE(space.ok());
+
+  EXPECT_EQ(space->IndexOfPositions(std::vector<uint32_t>{0, 1}), 0u);
+  EXPECT_EQ(space->IndexOfPositions(std::vector<uint32_t>{1, 1}), std::nullopt);
+  EXPECT_EQ(space->IndexOfPositions(std::vector<uint32_t>{0, 3}), std::nullopt);
+  EXPECT_EQ(space->IndexOfPositions(std::vector<uint32_t>{0}), std::nullopt);
+}
+
 TEST(ConfigSpaceTest, SpacesTooLargeToIndexAreRefused) {
   std::vector<Parameter> free;
   for (int i = 0; i < 20; ++i) free.push_back(Counted("p" + std::to_string(i), 10));
   EXPECT_NE(ErrorOf(free, {}).find("2^63"), std::string::npos);
   std::string sum = "p0";
   for (int i = 1; i < 20; ++i) sum += " + p" + std::to_string(i);
-  EXPECT_NE(ErrorOf(free, {Rule(sum + " > 0")}).find("2^64"), std::string::npos);
+  EXPECT_NE(ErrorOf(free, {Rule(sum + " > 0")}).find("2^63"), std::string::npos);
 }
 
 TEST(ConfigSpaceTest, DefinitionErrorsNameTheCulprit) {
@@ -227,6 +291,35 @@ TEST(ConfigSpaceTest, ConstraintsThatCannotBeEvaluatedSayWhere) {
   EXPECT_NE(message.find("'a // b > 0' cannot be evaluated at {a=4,b=0}"), std::string::npos)
       << message;
   EXPECT_NE(message.find("division by zero"), std::string::npos);
+}
+
+TEST(ConfigSpaceTest, AConstraintNeedNotBeEvaluatedWhereAnotherRefuses) {
+  const std::vector<Parameter> parameters = {Integers("a", {4, 2}), Integers("b", {0, 1, 2}),
+                                             Integers("c", {1, 0})};
+
+  for (const auto& rules :
+       {std::vector{Rule("a % b == 0"), Rule("b != 0")},
+        std::vector{Rule("b != 0"), Rule("a % b == 0")},
+        std::vector{Rule("a // (b * c) > 0"), Rule("b + c > 1"), Rule("c == 1 and b > 0")}}) {
+    const auto space = ConfigSpace::Create(parameters, rules);
+    ASSERT_TRUE(space.ok()) << space.status().message();
+  }
+  EXPECT_EQ(ErrorOf(parameters, {Rule("a // (b * c) > 0"), Rule("b + c > 1")}),
+            "Constraint 'a // (b * c) > 0' cannot be evaluated at {a=4,b=2,c=0}: Column 3 of "
+            "expression 'a // (b * c) > 0': division by zero.");
+}
+
+TEST(ConfigSpaceTest, AFunctionThatFailsSaysWhere) {
+  Constraint rule;
+  rule.names = {"a", "b"};
+  rule.text = "fits";
+  rule.holds = [](const Expression::Lookup& lookup) -> Result<bool> {
+    if (std::get<int64_t>(*lookup("a")) == 2) return Unavailable("No answer.");
+    return true;
+  };
+
+  EXPECT_EQ(ErrorOf({Integers("a", {1, 2}), Integers("b", {3, 4})}, {rule}),
+            "Constraint 'fits' cannot be evaluated at {a=2,b=3}: No answer.");
 }
 
 TEST(ConfigSpaceTest, EmptySpacesNameTheConstraintThatEmptiedThem) {

@@ -219,12 +219,12 @@ class Evaluator {
   Operand DivideIntegers(const ExpressionNode& node, int64_t a, int64_t b) {
     const bool python = dialect_ == ExpressionDialect::kPython;
     if (b == 0) return Fail(EvaluationError::kDivisionByZero, node);
+    if (python && node.op == Op::kDivide) return static_cast<double>(a) / static_cast<double>(b);
     if (a == std::numeric_limits<int64_t>::min() && b == -1) {
       return Fail(EvaluationError::kOverflow, node);
     }
     switch (node.op) {
       case Op::kDivide:
-        if (python) return static_cast<double>(a) / static_cast<double>(b);
         return a / b;
       case Op::kModulo:
         return python && a % b != 0 && ((a < 0) != (b < 0)) ? a % b + b : a % b;
@@ -322,6 +322,8 @@ Result<Expression> Expression::Parse(std::string_view text, ExpressionDialect di
 
 const std::vector<std::string>& Expression::names() const { return parsed_->names; }
 const std::string& Expression::text() const { return parsed_->text; }
+const ExpressionTree& Expression::tree() const { return parsed_->tree; }
+ExpressionDialect Expression::dialect() const { return parsed_->dialect; }
 
 Result<ParameterValue> Expression::Evaluate(const Lookup& lookup) const {
   Evaluator evaluator(parsed_->tree, parsed_->dialect, lookup);

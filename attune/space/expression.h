@@ -24,6 +24,8 @@
 
 namespace attune {
 
+struct ExpressionTree;
+
 enum class ExpressionDialect { kC, kPython };
 
 // A parsed expression. Immutable, cheap to copy, thread-safe.
@@ -39,6 +41,9 @@ class Expression {
   // Every name that appears, sorted, each once.
   const std::vector<std::string>& names() const;
   const std::string& text() const;
+  // What the text was parsed into (expression_tree.h): for this module.
+  const ExpressionTree& tree() const;
+  ExpressionDialect dialect() const;
 
   // `lookup` returns null for an unknown name, which is an error that names it; so are division by
   // zero, overflow of 64 bits and operands of the wrong kind.

@@ -65,6 +65,8 @@ TEST(ExpressionTest, DivisionDependsOnTheDialect) {
   EXPECT_EQ(Python("-7 // 2"), -4);
   EXPECT_EQ(Python("16 % (8 * 8 / 32) == 0"), 1);
   EXPECT_EQ(*Evaluate("-7.5 % 2", {}, ExpressionDialect::kPython), ParameterValue(0.5));
+  EXPECT_EQ(*Evaluate("-9223372036854775808 / -1", {}, ExpressionDialect::kPython),
+            ParameterValue(0x1p63));
 }
 
 TEST(ExpressionTest, ChainedComparisonsHoldInPythonAndAreRefusedInC) {

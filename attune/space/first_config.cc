@@ -38,20 +38,18 @@ class Search {
     size_t level = 0;
     while (level < parameters_.size()) {
       if (chosen_[level] == parameters_[level].values.size()) {
-        if (level == 0) return InvalidArgument("No config of the space is valid.");
+        if (level == 0) return NoneIsValid();
         chosen_[level--] = 0;
         ++chosen_[level];
         continue;
       }
-      ATTUNE_ASSIGN_OR_RETURN(const bool allowed, Allowed(level));
-      if (allowed) {
+      if (Allowed(level)) {
         ++level;
       } else {
         ++chosen_[level];
       }
     }
-    ATTUNE_ASSIGN_OR_RETURN(const bool allowed, Allowed(level));
-    if (!allowed) return InvalidArgument("No config of the space is valid.");
+    if (!Allowed(level)) return NoneIsValid();
     Config config;
     for (size_t i = 0; i < parameters_.size(); ++i) config.emplace(parameters_[i].name, ValueAt(i));
     return config;
@@ -60,7 +58,14 @@ class Search {
  private:
   const ParameterValue& ValueAt(size_t i) const { return parameters_[i].values[chosen_[i]]; }
 
-  Result<bool> Allowed(size_t level) const {
+  Status NoneIsValid() const {
+    if (!failure_.ok()) return failure_;
+    return InvalidArgument("No config of the space is valid.");
+  }
+
+  // A constraint that cannot be evaluated refuses: another one may refuse the same later, and
+  // then the space is valid nevertheless.
+  bool Allowed(size_t level) {
     const auto lookup = [this](std::string_view name) -> const ParameterValue* {
       for (size_t i = 0; i < parameters_.size(); ++i) {
         if (parameters_[i].name == name) return &ValueAt(i);
@@ -68,8 +73,9 @@ class Search {
       return nullptr;
     };
     for (const Constraint* constraint : decided_at_[level]) {
-      ATTUNE_ASSIGN_OR_RETURN(const bool holds, constraint->holds(lookup));
-      if (!holds) return false;
+      const Result<bool> holds = constraint->holds(lookup);
+      if (!holds.ok() && failure_.ok()) failure_ = holds.error();
+      if (!holds.ok() || !*holds) return false;
     }
     return true;
   }
@@ -77,6 +83,7 @@ class Search {
   const std::vector<Parameter>& parameters_;
   std::vector<size_t> chosen_;  // Positions of values.
   std::vector<std::vector<const Constraint*>> decided_at_;
+  Status failure_;  // The first one of a constraint.
 };
 
 }  // namespace

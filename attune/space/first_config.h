@@ -16,8 +16,8 @@ struct SpaceDescription {
 
 // Index 0 of the space that ConfigSpace::Create makes of `description`. Checks values in order and
 // each constraint as soon as what it reads has a value, so that a default of first values costs one
-// check of each. kInvalidArgument if no config is valid; kNotFound if a constraint reads what is no
-// parameter; or the failure of a constraint.
+// check of each. If no config is valid, kInvalidArgument or the first failure of a constraint;
+// kNotFound if a constraint reads what is no parameter.
 Result<Config> FirstConfig(const SpaceDescription& description);
 
 }  // namespace attune

@@ -50,6 +50,15 @@ TEST(FirstConfigTest, IsTheFirstOfTheListUnderRulesThatTieParameters) {
   }
 }
 
+TEST(FirstConfigTest, WhatCannotBeEvaluatedIsAnErrorOnlyIfNothingIsValid) {
+  const std::vector<Parameter> parameters = {Integers("a", {0, 2}), Integers("b", {4, 3})};
+
+  EXPECT_EQ(*FirstConfig({parameters, {Rule("b // a > 0"), Rule("a > 0")}}),
+            (Config{{"a", int64_t{2}}, {"b", int64_t{4}}}));
+  EXPECT_THAT(FirstConfig({parameters, {Rule("b // a > 5")}}).status().message(),
+              HasSubstr("division by zero"));
+}
+
 TEST(FirstConfigTest, ASpaceWithoutParametersHasOneConfig) {
   EXPECT_EQ(*FirstConfig({}), Config());
 }

@@ -1,40 +1,37 @@
 #include "attune/space/space_builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "attune/space/group_builder.h"
 
 namespace attune {
 namespace {
 
-// A constraint with its names resolved.
-struct BoundConstraint {
-  const Constraint* constraint = nullptr;
-  std::vector<size_t> parameters;  // That it reads and that have a choice, ascending.
-  Expression::Lookup lookup;
-};
-
-class Builder {
+class SpaceBuilder {
  public:
-  Builder(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
-          const Config& constants)
+  SpaceBuilder(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
+               const Config& constants)
       : parameters_(parameters), constraints_(constraints), constants_(constants) {}
-  Builder(const Builder&) = delete;
-  Builder& operator=(const Builder&) = delete;
+  SpaceBuilder(const SpaceBuilder&) = delete;
+  SpaceBuilder& operator=(const SpaceBuilder&) = delete;
 
-  Result<std::vector<Component>> Build() {
+  Result<std::vector<ParameterGroup>> Build() {
     ATTUNE_RETURN_IF_ERROR(CheckNames());
     // Complete before Bind takes addresses of its elements.
     for (const Parameter& parameter : parameters_) current_.push_back(&parameter.values.front());
     for (const Constraint& constraint : constraints_) ATTUNE_RETURN_IF_ERROR(Bind(constraint));
     ATTUNE_RETURN_IF_ERROR(CheckFixed());
-    std::vector<Component> components = Partition();
-    for (Component& component : components) ATTUNE_RETURN_IF_ERROR(Enumerate(component));
-    return components;
+    std::vector<ParameterGroup> groups = Partition();
+    for (ParameterGroup& group : groups) ATTUNE_RETURN_IF_ERROR(Fill(group));
+    return groups;
   }
 
  private:
@@ -138,102 +135,76 @@ class Builder {
     return i;
   }
 
-  std::vector<Component> Partition() const {
+  std::vector<ParameterGroup> Partition() const {
     std::vector<size_t> parents(parameters_.size());
     std::iota(parents.begin(), parents.end(), size_t{0});
     for (const BoundConstraint& bound : bound_) {
       for (const size_t parameter : bound.parameters) {
-        // The smaller index becomes the root, so components are ordered by their first parameter.
+        // The smaller index becomes the root, so groups are ordered by their first parameter.
         const size_t a = Root(parents, bound.parameters.front());
         const size_t b = Root(parents, parameter);
         parents[std::max(a, b)] = std::min(a, b);
       }
     }
-    std::map<size_t, Component> by_root;
+    std::map<size_t, ParameterGroup> by_root;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i].values.size() > 1) by_root[Root(parents, i)].parameters.push_back(i);
     }
-    std::vector<Component> components;
-    for (auto& [root, component] : by_root) components.push_back(std::move(component));
-    return components;
+    std::vector<ParameterGroup> groups;
+    for (auto& [root, group] : by_root) groups.push_back(std::move(group));
+    return groups;
   }
 
-  Status Enumerate(Component& component) {
-    ATTUNE_RETURN_IF_ERROR(Weigh(component));
-    const size_t depth = component.parameters.size();
-    decided_at_.assign(depth, {});
+  Status Fill(ParameterGroup& group) {
+    GroupProblem problem{&parameters_, group.parameters, {}, &current_};
     for (const BoundConstraint& bound : bound_) {
       if (bound.parameters.empty()) continue;
-      const auto last = std::find(component.parameters.begin(), component.parameters.end(),
-                                  bound.parameters.back());
-      if (last == component.parameters.end()) continue;
-      decided_at_[static_cast<size_t>(last - component.parameters.begin())].push_back(&bound);
-    }
-    deepest_ = 0;
-    refused_by_ = nullptr;
-    ATTUNE_RETURN_IF_ERROR(Descend(component, 0, 0));
-    for (const size_t parameter : component.parameters) {
-      current_[parameter] = &parameters_[parameter].values.front();
-    }
-    if (component.ranks.empty()) return Empty(refused_by_->constraint->text);
-    component.ranks.shrink_to_fit();
-    return Status::Ok();
-  }
-
-  Status Weigh(Component& component) const {
-    component.weights.assign(component.parameters.size(), 1);
-    unsigned __int128 weight = 1;
-    for (size_t i = component.parameters.size(); i-- > 0;) {
-      component.weights[i] = static_cast<uint64_t>(weight);
-      weight *= parameters_[component.parameters[i]].values.size();
-      if (weight > std::numeric_limits<uint64_t>::max()) {
-        return ResourceExhausted(fmt::format(
-            "The {} parameters that constraints tie to '{}' have more than 2^64 combinations.",
-            component.parameters.size(), parameters_[component.parameters.front()].name));
+      const auto& of_group = group.parameters;
+      if (std::binary_search(of_group.begin(), of_group.end(), bound.parameters.front())) {
+        problem.constraints.push_back(&bound);
       }
     }
+    ATTUNE_ASSIGN_OR_RETURN(BuiltGroup built, BuildGroup(problem, FailedCheck::kRefuses));
+    if (built.any_failed) ATTUNE_RETURN_IF_ERROR(CheckFailures(problem, built.graph));
+    if (!built.graph.has_value()) return Empty(built.refused_by->constraint->text);
+    group.graph = std::move(*built.graph);
     return Status::Ok();
   }
 
-  // Tries every value of the component's parameter number `level`.
-  Status Descend(Component& component, size_t level, uint64_t rank) {
-    if (level == component.parameters.size()) return Accept(component, rank);
-    const size_t parameter = component.parameters[level];
-    for (const ParameterValue& value : parameters_[parameter].values) {
-      if (++visits_ > kMaxVisits) {
-        return ResourceExhausted(fmt::format(
-            "The space needs more than {} checks; order parameters so that constraints apply "
-            "early.",
-            kMaxVisits));
+  // Makes the first combination of `all` current that `part` lacks. REQUIRES: there is one, and
+  // `all` has everything that `part` has.
+  void ChooseFirstUnlike(const GroupProblem& problem, const CountedGraph& all,
+                         const std::optional<CountedGraph>& part) {
+    CountedGraph::NodeId in_all = all.root();
+    bool is_in_part = part.has_value();
+    CountedGraph::NodeId in_part = is_in_part ? part->root() : CountedGraph::kEnd;
+    for (const size_t parameter : problem.order) {
+      const std::span<const uint32_t> values = all.Values(in_all);
+      for (size_t i = 0; i < values.size(); ++i) {
+        std::optional<CountedGraph::Step> step;
+        if (is_in_part) step = part->Follow(in_part, values[i]);
+        const CountedGraph::NodeId child = all.Child(in_all, i);
+        if (step.has_value() && part->Count(step->child) == all.Count(child)) continue;
+        current_[parameter] = &parameters_[parameter].values[values[i]];
+        in_all = child;
+        is_in_part = step.has_value();
+        if (is_in_part) in_part = step->child;
+        break;
       }
-      current_[parameter] = &value;
-      ATTUNE_ASSIGN_OR_RETURN(const bool allowed, Allowed(level));
-      if (allowed) ATTUNE_RETURN_IF_ERROR(Descend(component, level + 1, rank));
-      rank += component.weights[level];
     }
-    return Status::Ok();
   }
 
-  Result<bool> Allowed(size_t level) {
-    for (const BoundConstraint* const bound : decided_at_[level]) {
-      Result<bool> holds = Holds(*bound);
-      if (!holds.ok()) return holds;
-      if (*holds) continue;
-      if (level >= deepest_) refused_by_ = bound;
-      deepest_ = std::max(deepest_, level);
-      return false;
+  // A constraint could not be evaluated somewhere. That is an error only at a combination that no
+  // other constraint refuses: one that is there if failed checks allow, and not in `valid`.
+  Status CheckFailures(const GroupProblem& problem, const std::optional<CountedGraph>& valid) {
+    ATTUNE_ASSIGN_OR_RETURN(const BuiltGroup built, BuildGroup(problem, FailedCheck::kAllows));
+    if (!built.graph.has_value()) return Status::Ok();
+    if (valid.has_value() && valid->size() == built.graph->size()) return Status::Ok();
+    ChooseFirstUnlike(problem, *built.graph, valid);
+    for (const BoundConstraint* bound : problem.constraints) {
+      ATTUNE_RETURN_IF_ERROR(Holds(*bound).status());
     }
-    return true;
-  }
-
-  static Status Accept(Component& component, uint64_t rank) {
-    if (component.ranks.size() == kMaxComponentConfigs) {
-      return ResourceExhausted(fmt::format(
-          "More than {} combinations of parameters that constraints tie together are valid.",
-          kMaxComponentConfigs));
-    }
-    component.ranks.push_back(rank);
-    return Status::Ok();
+    return Internal("A constraint fails in one order of checks only.");
   }
 
   const std::vector<Parameter>& parameters_;
@@ -242,18 +213,14 @@ class Builder {
   std::map<std::string, size_t, std::less<>> index_of_;
   std::vector<const ParameterValue*> current_;  // The value of every parameter while enumerating.
   std::vector<BoundConstraint> bound_;
-  std::vector<std::vector<const BoundConstraint*>> decided_at_;  // By level of one component.
-  uint64_t visits_ = 0;
-  size_t deepest_ = 0;
-  const BoundConstraint* refused_by_ = nullptr;  // What stopped the deepest descent.
 };
 
 }  // namespace
 
-Result<std::vector<Component>> BuildComponents(const std::vector<Parameter>& parameters,
-                                               const std::vector<Constraint>& constraints,
-                                               const Config& constants) {
-  return Builder(parameters, constraints, constants).Build();
+Result<std::vector<ParameterGroup>> BuildGroups(const std::vector<Parameter>& parameters,
+                                                const std::vector<Constraint>& constraints,
+                                                const Config& constants) {
+  return SpaceBuilder(parameters, constraints, constants).Build();
 }
 
 }  // namespace attune

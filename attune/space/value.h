@@ -8,6 +8,7 @@
 
 namespace attune {
 
+// Truths are the integers 0 and 1, as they are in expressions.
 using ParameterValue = std::variant<int64_t, double, std::string>;
 
 // "16", "0.5", "any": the text inside a candidate. Doubles print shortest round-trip with a '.' or
