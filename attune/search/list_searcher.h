@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "attune/search/permutation.h"
@@ -15,7 +14,7 @@ class ExhaustiveSearcher final : public Searcher {
  public:
   explicit ExhaustiveSearcher(uint64_t size) : size_(size) {}
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t, std::optional<double>) override {}
+  void Tell(uint64_t, const Answer&) override {}
   bool Done() const override { return next_ == size_; }
 
  private:
@@ -28,7 +27,7 @@ class RandomSearcher final : public Searcher {
  public:
   RandomSearcher(uint64_t size, uint64_t seed, uint64_t head) : head_(head), order_(size, seed) {}
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t, std::optional<double>) override {}
+  void Tell(uint64_t, const Answer&) override {}
   bool Done() const override { return asked_ == order_.size(); }
 
  private:

@@ -32,11 +32,11 @@ std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
   return indices;
 }
 
-void LocalSearcher::Tell(uint64_t index, std::optional<double> time_ns) {
+void LocalSearcher::Tell(uint64_t index, const Answer& answer) {
   assert(pending_ > 0 && asked_.contains(index));
   --pending_;
-  if (!time_ns.has_value()) return;
-  const Point point{index, *time_ns};
+  if (!answer.time_ns.has_value()) return;
+  const Point point{index, *answer.time_ns};
   if (!candidate_.has_value() || point.time_ns < candidate_->time_ns) candidate_ = point;
   if (!best_.has_value() || point.time_ns < best_->time_ns) best_ = point;
 }

@@ -24,7 +24,7 @@ class LocalSearcher final : public Searcher {
   LocalSearcher(const ConfigSpace& space, uint64_t seed, uint64_t head);
 
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t index, std::optional<double> time_ns) override;
+  void Tell(uint64_t index, const Answer& answer) override;
   bool Done() const override { return asked_.size() == space_.size(); }
 
  private:

@@ -46,8 +46,9 @@ std::vector<uint64_t> Drive(Searcher& searcher, const ConfigSpace& space, size_t
     if (indices.empty()) break;
     for (const uint64_t index : indices) {
       asked.push_back(index);
-      searcher.Tell(index,
-                    index % 7 == 3 ? std::nullopt : std::optional(RippledBowl(space.At(index))));
+      Answer answer;
+      if (index % 7 != 3) answer.time_ns = RippledBowl(space.At(index));
+      searcher.Tell(index, answer);
     }
   }
   return asked;
@@ -66,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Names, EverySearcherTest, testing::ValuesIn(SearcherNam
 
 TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 42);
+  const auto searcher = *MakeSearcher(GetParam(), space, {42});
 
   const std::vector<uint64_t> asked = Drive(*searcher, space, 6, 10'000);
 
@@ -79,7 +80,7 @@ TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
 
 TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 42, 9);
+  const auto searcher = *MakeSearcher(GetParam(), space, {42, 9});
 
   const std::vector<uint64_t> asked = Drive(*searcher, space, 4, 10'000);
 
@@ -91,24 +92,24 @@ TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
 
 TEST_P(EverySearcherTest, EqualSeedsAndAnswersGiveEqualQuestions) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
-  const auto first = *MakeSearcher(GetParam(), space, 7);
-  const auto second = *MakeSearcher(GetParam(), space, 7);
+  const auto first = *MakeSearcher(GetParam(), space, {7});
+  const auto second = *MakeSearcher(GetParam(), space, {7});
 
   EXPECT_EQ(Drive(*first, space, 4, 200), Drive(*second, space, 4, 200));
 }
 
 TEST_P(EverySearcherTest, SpaceOfOneConfigIsDoneAfterTheDefault) {
   const ConfigSpace space;
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
 
   EXPECT_EQ(searcher->Ask(10), (std::vector<uint64_t>{0}));
-  searcher->Tell(0, 5.0);
+  searcher->Tell(0, {5.0});
   EXPECT_TRUE(searcher->Done());
 }
 
 TEST_P(EverySearcherTest, NeverAsksForMoreThanItMay) {
   const ConfigSpace space = Grid(6, {"a", "b"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
 
   EXPECT_TRUE(searcher->Ask(0).empty());
   EXPECT_LE(searcher->Ask(3).size(), 3u);
@@ -116,21 +117,21 @@ TEST_P(EverySearcherTest, NeverAsksForMoreThanItMay) {
 
 TEST_P(EverySearcherTest, GoesOnWhenEverythingFails) {
   const ConfigSpace space = Grid(4, {"a", "b"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
   size_t asked = 0;
 
   while (!searcher->Done()) {
     const std::vector<uint64_t> indices = searcher->Ask(3);
     ASSERT_FALSE(indices.empty());
     asked += indices.size();
-    for (const uint64_t index : indices) searcher->Tell(index, std::nullopt);
+    for (const uint64_t index : indices) searcher->Tell(index, {});
   }
 
   EXPECT_EQ(asked, space.size());
 }
 
 TEST(SearcherTest, UnknownNameFailsAndListsTheNames) {
-  const Status status = MakeSearcher("genetic", ConfigSpace(), 1).status();
+  const Status status = MakeSearcher("genetic", ConfigSpace(), {1}).status();
 
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("exhaustive, random, local"), std::string::npos);
@@ -140,15 +141,15 @@ TEST(SearcherTest, OtherSeedsGiveOtherOrders) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
 
   for (const std::string_view name : {"random", "local"}) {
-    const auto first = *MakeSearcher(name, space, 1);
-    const auto second = *MakeSearcher(name, space, 2);
+    const auto first = *MakeSearcher(name, space, {1});
+    const auto second = *MakeSearcher(name, space, {2});
     EXPECT_NE(Drive(*first, space, 4, 100), Drive(*second, space, 4, 100)) << name;
   }
 }
 
 TEST(LocalSearcherTest, WaitsForAnswersBeforeItMovesOn) {
   const ConfigSpace space = Grid(8, {"a", "b"});
-  const auto searcher = *MakeSearcher("local", space, 1);
+  const auto searcher = *MakeSearcher("local", space, {1});
 
   const std::vector<uint64_t> first = searcher->Ask(10);
 
@@ -164,8 +165,8 @@ TEST(LocalSearcherTest, FindsTheOptimumOfALargeSpaceMuchEarlierThanRandom) {
   double random_sum = 0;
 
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto local = *MakeSearcher("local", space, seed);
-    const auto random = *MakeSearcher("random", space, seed);
+    const auto local = *MakeSearcher("local", space, {seed});
+    const auto random = *MakeSearcher("random", space, {seed});
     local_sum += BestOf(Drive(*local, space, 8, kTries), space) - 1000;
     random_sum += BestOf(Drive(*random, space, 8, kTries), space) - 1000;
   }
