@@ -15,9 +15,12 @@ constexpr int kNearTries = 16;
 
 }  // namespace
 
-LocalSearcher::LocalSearcher(const ConfigSpace& space, uint64_t seed, uint64_t head)
-    : space_(space), random_(seed), order_(space.size(), seed) {
-  while (head > 0) queue_.push_back(--head);
+LocalSearcher::LocalSearcher(const ConfigSpace& space, const SearcherOptions& options)
+    : space_(space),
+      random_(options.seed),
+      order_(space.size(), options.seed),
+      queue_(StartOf(options)) {
+  std::reverse(queue_.begin(), queue_.end());
 }
 
 std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {

@@ -43,14 +43,25 @@ struct SearcherOptions {
   // It begins with the first so many indices, in order: the default alone, or what somebody else
   // thinks is good.
   uint64_t head = 1;
+  // Asked before all others, best guess first: what was good on another device, or for another size
+  // (see prior.h). Each once.
+  std::vector<uint64_t> first = {};
 };
+
+// What a searcher begins with: `first`, then the rest of the head.
+std::vector<uint64_t> StartOf(const SearcherOptions& options);
 
 // The searcher called `name` over `space` (copied; copies share their table). Names, and what they
 // do:
+//   adaptive    every config of a small space, else `surrogate`
 //   exhaustive  every config in index order
 //   random      every config in a random order, in constant memory
-//   local       greedy descent over neighbours with random restarts, for spaces too large to
-//   exhaust
+//   local       greedy descent over neighbours with random restarts
+//   annealing   simulated annealing
+//   genetic     crosses and changes the fastest
+//   evolution   differential evolution
+//   swarm       particle swarm
+//   surrogate   predicts times with trees and tries what may be fastest
 // REQUIRES: 1 <= options.head <= space.size(). kInvalidArgument lists the names if there is none
 // called `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,
