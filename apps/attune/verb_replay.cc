@@ -61,8 +61,8 @@ Json SpaceJson(const ReplayedSpace& space) {
           {"budget_s", result.basis.budget_ms / 1e3},
           {"random_evaluations", result.basis.evaluations},
           {"score", result.score},
-          {"run_score_mean", MeanOf(result.run_scores)},
-          {"run_score_median", MedianOf(result.run_scores)},
+          {"run_score_mean", MeanValue(result.run_scores)},
+          {"run_score_median", MedianValue(result.run_scores)},
           {"share_reaching_target", result.share_reaching_target}};
 }
 
@@ -79,7 +79,7 @@ ReplaySummary Summarise(const std::vector<ReplayedSpace>& spaces) {
     scores.push_back(space.result.score);
     shares.push_back(space.result.share_reaching_target);
   }
-  return {MeanOf(scores), MedianOf(scores), MeanOf(shares)};
+  return {MeanValue(scores), MedianValue(scores), MeanValue(shares)};
 }
 
 void PrintReplay(const std::vector<ReplayedSpace>& spaces, const ReplayOptions& options,
@@ -95,7 +95,7 @@ void PrintReplay(const std::vector<ReplayedSpace>& spaces, const ReplayOptions& 
     table.AddRow({Printable(space.name), std::to_string(space.configs),
                   fmt::format("{:.0f} s", space.result.basis.budget_ms / 1e3),
                   fmt::format("{:.3f}", space.result.score),
-                  fmt::format("{:.3f}", MedianOf(space.result.run_scores)),
+                  fmt::format("{:.3f}", MedianValue(space.result.run_scores)),
                   fmt::format("{:.0f} %", space.result.share_reaching_target * 100)});
   }
   out.Print(table.Render(out.screen(), out.width()));

@@ -51,12 +51,12 @@ Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const Searc
     ATTUNE_ASSIGN_OR_RETURN(ReplayLog log,
                             Replay(recorded, *searcher, result.basis.budget_ms * kBehindBudget));
     if (ReachesTarget(result.basis, log)) ++reached;
-    result.run_scores.push_back(MeanOf(ScoresOf(result.basis, CurveOf(result.basis, {log}))));
+    result.run_scores.push_back(MeanValue(ScoresOf(result.basis, CurveOf(result.basis, {log}))));
     result.logs.push_back(std::move(log));
   }
   result.curve_ms = CurveOf(result.basis, result.logs);
   result.scores = ScoresOf(result.basis, result.curve_ms);
-  result.score = MeanOf(result.scores);
+  result.score = MeanValue(result.scores);
   result.share_reaching_target = static_cast<double>(reached) / repeats;
   return result;
 }

@@ -19,7 +19,7 @@ constexpr double kMargin = 0.1;
 constexpr double kMarginForFew = 0.25;  // Times repeats over evaluations, in addition.
 
 double TargetOf(const std::vector<double>& times_ms, double share) {
-  return times_ms.front() + (MedianOf(times_ms) - times_ms.front()) * (1 - share);
+  return times_ms.front() + (MedianValue(times_ms) - times_ms.front()) * (1 - share);
 }
 
 // Evaluations that random search needs to reach a time, by the rank of what is as good.
@@ -49,7 +49,7 @@ double MeanCost(const RecordedSpace& recorded) {
 double MedianCost(const RecordedSpace& recorded) {
   std::vector<double> costs;
   for (const RecordedTrial& trial : recorded.trials) costs.push_back(trial.charged_ms());
-  return MedianOf(std::move(costs));
+  return MedianValue(std::move(costs));
 }
 
 // The time at the expected rank of the best of `draws`.
@@ -80,7 +80,7 @@ double StoppingTime(const ScoreBasis& basis, const std::vector<ReplayLog>& logs)
     if (!log.empty()) ends_ms.push_back(log.back().after_ms);
   }
   std::sort(ends_ms.begin(), ends_ms.end());
-  const auto next = std::upper_bound(ends_ms.begin(), ends_ms.end(), MedianOf(ends_ms));
+  const auto next = std::upper_bound(ends_ms.begin(), ends_ms.end(), MedianValue(ends_ms));
   return next == ends_ms.end() ? basis.grid_ms.back() : *next;
 }
 
@@ -106,11 +106,11 @@ std::vector<CurvePoint> RanksInGrid(const ScoreBasis& basis, const std::vector<R
 
 }  // namespace
 
-double MeanOf(const std::vector<double>& values) {
+double MeanValue(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double MedianOf(std::vector<double> values) {
+double MedianValue(std::vector<double> values) {
   assert(!values.empty());
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;

@@ -42,9 +42,9 @@ std::vector<double> CurveOf(const ScoreBasis& basis, const std::vector<ReplayLog
 
 // The score at each point of the grid, and the mean over them.
 std::vector<double> ScoresOf(const ScoreBasis& basis, const std::vector<double>& curve_ms);
-double MeanOf(const std::vector<double>& values);
+double MeanValue(const std::vector<double>& values);
 // REQUIRES: there is one at least.
-double MedianOf(std::vector<double> values);
+double MedianValue(std::vector<double> values);
 
 // Whether the run found a time up to the target within the budget.
 bool ReachesTarget(const ScoreBasis& basis, const ReplayLog& log);

@@ -44,7 +44,7 @@ TEST(ScoreTest, TheOptimumAtOnceScoresOne) {
   const ScoreBasis basis = BasisOf(Tiny());
   const ReplayLog log = {{4, 10, 1.0}, {0, 20, 1.0}};
 
-  EXPECT_EQ(MeanOf(ScoresOf(basis, CurveOf(basis, {log}))), 1);
+  EXPECT_EQ(MeanValue(ScoresOf(basis, CurveOf(basis, {log}))), 1);
   EXPECT_TRUE(ReachesTarget(basis, log));
 }
 
@@ -59,7 +59,7 @@ TEST(ScoreTest, ARunThatImprovesScoresInBetween) {
   EXPECT_EQ(scores.front(), -1);
   EXPECT_EQ(scores[500], 0);
   EXPECT_EQ(scores.back(), 1);
-  EXPECT_NEAR(MeanOf(scores), 0, 0.002);
+  EXPECT_NEAR(MeanValue(scores), 0, 0.002);
 }
 
 TEST(ScoreTest, WhatIsFoundAfterTheBudgetDoesNotReachTheTarget) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <variant>
 
 namespace attune {
@@ -68,7 +70,12 @@ bool RisesWith(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 ConfigFeatures::ConfigFeatures(const ConfigDigits& digits) {
-  for (size_t i = 0; i < digits.size(); ++i) AddChoice(digits, i);
+  std::vector<size_t> by_radix(digits.size());
+  std::iota(by_radix.begin(), by_radix.end(), size_t{0});
+  std::stable_sort(by_radix.begin(), by_radix.end(),
+                   [&](size_t a, size_t b) { return digits.radix(a) < digits.radix(b); });
+  logarithms_.resize(digits.size());
+  for (const size_t i : by_radix) AddChoice(digits, i);
   for (size_t i = 0; i < digits.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (!logarithms_[i].empty() && !logarithms_[j].empty() && size() < kMostFeatures) {
@@ -81,10 +88,9 @@ ConfigFeatures::ConfigFeatures(const ConfigDigits& digits) {
 void ConfigFeatures::AddChoice(const ConfigDigits& digits, size_t choice) {
   const std::vector<ParameterValue>& values = digits.values(choice);
   const std::vector<double> numbers = Numbers(values);
-  logarithms_.emplace_back();
   if (ArePositiveNumbers(values)) {
     for (const double number : numbers) {
-      logarithms_.back().push_back(static_cast<float>(std::log2(number)));
+      logarithms_[choice].push_back(static_cast<float>(std::log2(number)));
     }
   }
   AddSingle(choice, numbers);

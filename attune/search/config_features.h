@@ -15,6 +15,9 @@ namespace attune {
 //     of variants have no order;
 //   - for each pair of parameters with positive numbers, the product: tile sizes times block sizes
 //     are what occupancy and traffic depend on.
+// They are in this order of kinds within a parameter, and parameters of few values come first:
+// trees prefer earlier features of equal use, and a difference of variants explains more than one
+// of sizes.
 class ConfigFeatures {
  public:
   static constexpr size_t kMostFeatures = 256;

@@ -32,11 +32,11 @@ TEST(ConfigFeaturesTest, RanksPowersOfTwoSingleValuesAndProducts) {
   std::vector<uint8_t> row;
   features.Write({1, 2, 0}, row);
 
-  // tile: rank, one for each of three values; block: rank, power of two of 48 after those of 16, 32
-  // and 64 sorted; method: rank; tile times block.
+  // method: rank; tile: rank, and one for each of its three values; block: rank of 48, and of 2^4
+  // among the powers of two; tile times block.
   ASSERT_EQ(row.size(), 8u);
   EXPECT_EQ((std::vector<uint8_t>(row.begin(), row.begin() + 7)),
-            (std::vector<uint8_t>{1, 0, 1, 0, 2, 0, 0}));
+            (std::vector<uint8_t>{0, 1, 0, 1, 0, 2, 0}));
   EXPECT_GT(row[7], 100);
 }
 

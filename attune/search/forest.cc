@@ -140,10 +140,8 @@ ForestTree::Split ForestTree::ChooseSplit(const FeatureTable& table,
   Split best;
   float best_gain = -1;
   const float count = static_cast<float>(part.end - part.begin);
-  // Of equal gains, which are the rule where two points are left, the first from a random place
-  // wins.
-  size_t f = random.Below(width);
-  for (size_t i = 0; i < width; ++i, f = f + 1 == width ? 0 : f + 1) {
+  // Of equal gains, which are the rule where two points are left, the first wins.
+  for (size_t f = 0; f < width; ++f) {
     if (low_[f] == high_[f]) continue;
     // The deviations of both sides add up to nothing.
     const float gain = sums[f] * sums[f] * count / (counts[f] * (count - counts[f]));

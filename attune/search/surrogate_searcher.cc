@@ -106,7 +106,7 @@ double SurrogateSearcher::RandomShare() const {
 std::optional<uint64_t> SurrogateSearcher::Propose() {
   if (told_.size() < kFirstAnswers || best_.empty()) return std::nullopt;
   double draw = random().Uniform() - RandomShare();
-  if (draw < 0) return std::nullopt;
+  if (draw < 0) return SampleUnasked();
   GrowTrees();
   const double deviate = -std::log(1 - random().Uniform());
   Choice choice;
@@ -169,7 +169,7 @@ void SurrogateSearcher::Consider(const Candidates& candidates, const std::option
 }
 
 uint64_t SurrogateSearcher::SampleUnasked() {
-  // One that was asked for may stay in the pool: it is passed over there.
+  // One that was asked for is passed over by whoever gets it.
   uint64_t index = space().Sample(random());
   for (int attempt = 0; attempt < 3 && WasAsked(index); ++attempt) {
     index = space().Sample(random());
