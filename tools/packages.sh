@@ -5,7 +5,7 @@
 build_packages=(
   build-essential cmake ninja-build pkg-config
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev "libexpected-dev|libtl-expected-dev"
-  libsoci-dev libsqlite3-dev libssl-dev libbz2-dev
+  libsoci-dev libsqlite3-dev libssl-dev libbz2-dev zlib1g-dev
 )
 # What attune tunes. None is required; `attune devices` names what is missing.
 tuned_libraries=(

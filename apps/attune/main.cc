@@ -80,6 +80,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddRunVerb(program, invocation);
   AddExportVerb(program, invocation);
   AddReportVerb(program, invocation);
+  AddReplayVerb(program, invocation);
   AddBlasVerb(program, invocation);
   AddCublasVerb(program, invocation);
   AddPackageVerb(program, invocation);

@@ -31,6 +31,7 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation);
 void AddRunVerb(CLI::App& program, Invocation& invocation);
 void AddExportVerb(CLI::App& program, Invocation& invocation);
 void AddReportVerb(CLI::App& program, Invocation& invocation);
+void AddReplayVerb(CLI::App& program, Invocation& invocation);
 void AddBlasVerb(CLI::App& program, Invocation& invocation);
 void AddCublasVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);

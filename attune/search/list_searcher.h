@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "attune/search/permutation.h"
@@ -10,32 +10,40 @@
 
 namespace attune {
 
-// Every index in order.
+// The start, then every other index in order.
 class ExhaustiveSearcher final : public Searcher {
  public:
-  explicit ExhaustiveSearcher(uint64_t size) : size_(size) {}
+  ExhaustiveSearcher(uint64_t size, const SearcherOptions& options)
+      : size_(size), start_(StartOf(options)), in_start_(start_.begin(), start_.end()) {}
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t, std::optional<double>) override {}
-  bool Done() const override { return next_ == size_; }
+  void Tell(uint64_t, const Answer&) override {}
+  bool Done() const override { return asked_ == size_; }
 
  private:
-  uint64_t size_;
+  const uint64_t size_;
+  const std::vector<uint64_t> start_;
+  const std::unordered_set<uint64_t> in_start_;
+  uint64_t asked_ = 0;
   uint64_t next_ = 0;
 };
 
-// The first `head` indices, then every other one in a random order.
+// The start, then every other index in a random order.
 class RandomSearcher final : public Searcher {
  public:
-  RandomSearcher(uint64_t size, uint64_t seed, uint64_t head) : head_(head), order_(size, seed) {}
+  RandomSearcher(uint64_t size, const SearcherOptions& options)
+      : start_(StartOf(options)),
+        in_start_(start_.begin(), start_.end()),
+        order_(size, options.seed) {}
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t, std::optional<double>) override {}
+  void Tell(uint64_t, const Answer&) override {}
   bool Done() const override { return asked_ == order_.size(); }
 
  private:
-  const uint64_t head_;
+  const std::vector<uint64_t> start_;
+  const std::unordered_set<uint64_t> in_start_;
   Permutation order_;
-  uint64_t next_ = 0;   // Position in the order.
-  uint64_t asked_ = 0;  // The head comes out of its turn, so this runs ahead until then.
+  uint64_t asked_ = 0;
+  uint64_t next_ = 0;  // Position in the order.
 };
 
 }  // namespace attune

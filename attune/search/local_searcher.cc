@@ -15,9 +15,12 @@ constexpr int kNearTries = 16;
 
 }  // namespace
 
-LocalSearcher::LocalSearcher(const ConfigSpace& space, uint64_t seed, uint64_t head)
-    : space_(space), random_(seed), order_(space.size(), seed) {
-  while (head > 0) queue_.push_back(--head);
+LocalSearcher::LocalSearcher(const ConfigSpace& space, const SearcherOptions& options)
+    : space_(space),
+      random_(options.seed),
+      order_(space.size(), options.seed),
+      queue_(StartOf(options)) {
+  std::reverse(queue_.begin(), queue_.end());
 }
 
 std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
@@ -32,11 +35,11 @@ std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
   return indices;
 }
 
-void LocalSearcher::Tell(uint64_t index, std::optional<double> time_ns) {
+void LocalSearcher::Tell(uint64_t index, const Answer& answer) {
   assert(pending_ > 0 && asked_.contains(index));
   --pending_;
-  if (!time_ns.has_value()) return;
-  const Point point{index, *time_ns};
+  if (!answer.time_ns.has_value()) return;
+  const Point point{index, *answer.time_ns};
   if (!candidate_.has_value() || point.time_ns < candidate_->time_ns) candidate_ = point;
   if (!best_.has_value() || point.time_ns < best_->time_ns) best_ = point;
 }

@@ -13,18 +13,18 @@
 
 namespace attune {
 
-// Starts at the best of the first `head` configs. From where it stands it asks for all neighbours
-// by one step of one parameter, moves to the best of them if that is faster, and repeats; in a dead
-// end it tries every other value of each parameter, then restarts at the best of a few random
-// configs that were not asked for yet. Every second restart stays near the best config so far (some
-// parameters changed), because good configs cluster. Remembers what it asked for: 8 bytes or so for
-// each.
+// Starts at the best of what it is told to begin with. From where it stands it asks for all
+// neighbours by one step of one parameter, moves to the best of them if that is faster, and
+// repeats; in a dead end it tries every other value of each parameter, then restarts at the best of
+// a few random configs that were not asked for yet. Every second restart stays near the best config
+// so far (some parameters changed), because good configs cluster. Remembers what it asked for: 8
+// bytes or so for each.
 class LocalSearcher final : public Searcher {
  public:
-  LocalSearcher(const ConfigSpace& space, uint64_t seed, uint64_t head);
+  LocalSearcher(const ConfigSpace& space, const SearcherOptions& options);
 
   std::vector<uint64_t> Ask(size_t max_count) override;
-  void Tell(uint64_t index, std::optional<double> time_ns) override;
+  void Tell(uint64_t index, const Answer& answer) override;
   bool Done() const override { return asked_.size() == space_.size(); }
 
  private:

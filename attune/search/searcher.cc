@@ -1,23 +1,60 @@
 #include "attune/search/searcher.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/search/annealing_searcher.h"
+#include "attune/search/evolution_searcher.h"
+#include "attune/search/genetic_searcher.h"
 #include "attune/search/list_searcher.h"
 #include "attune/search/local_searcher.h"
+#include "attune/search/surrogate_searcher.h"
+#include "attune/search/swarm_searcher.h"
 
 namespace attune {
 
-std::vector<std::string_view> SearcherNames() { return {"exhaustive", "random", "local"}; }
+namespace {
+
+// So few are tried before a model of them is of any use.
+constexpr uint64_t kSmallSpace = 24;
+
+std::unique_ptr<Searcher> MakeIfThere(std::string_view name, const ConfigSpace& space,
+                                      const SearcherOptions& options) {
+  if (name == "adaptive") name = space.size() <= kSmallSpace ? "exhaustive" : "surrogate";
+  if (name == "exhaustive") return std::make_unique<ExhaustiveSearcher>(space.size(), options);
+  if (name == "random") return std::make_unique<RandomSearcher>(space.size(), options);
+  if (name == "local") return std::make_unique<LocalSearcher>(space, options);
+  if (name == "annealing") return std::make_unique<AnnealingSearcher>(space, options);
+  if (name == "genetic") return std::make_unique<GeneticSearcher>(space, options);
+  if (name == "evolution") return std::make_unique<EvolutionSearcher>(space, options);
+  if (name == "swarm") return std::make_unique<SwarmSearcher>(space, options);
+  if (name == "surrogate") return std::make_unique<SurrogateSearcher>(space, options);
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string_view> SearcherNames() {
+  return {"adaptive", "exhaustive", "random", "local",    "annealing",
+          "genetic",  "evolution",  "swarm",  "surrogate"};
+}
+
+std::vector<uint64_t> StartOf(const SearcherOptions& options) {
+  std::vector<uint64_t> start = options.first;
+  for (uint64_t index = 0; index < options.head; ++index) {
+    if (std::find(options.first.begin(), options.first.end(), index) == options.first.end()) {
+      start.push_back(index);
+    }
+  }
+  return start;
+}
 
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,
-                                               uint64_t seed, uint64_t head) {
-  std::unique_ptr<Searcher> searcher;
-  if (name == "exhaustive") searcher = std::make_unique<ExhaustiveSearcher>(space.size());
-  if (name == "random") searcher = std::make_unique<RandomSearcher>(space.size(), seed, head);
-  if (name == "local") searcher = std::make_unique<LocalSearcher>(space, seed, head);
+                                               const SearcherOptions& options) {
+  std::unique_ptr<Searcher> searcher = MakeIfThere(name, space, options);
   if (searcher == nullptr) {
     return InvalidArgument(fmt::format("There is no searcher '{}'; choose one of {}.", name,
                                        fmt::join(SearcherNames(), ", ")));

@@ -14,6 +14,12 @@
 
 namespace attune {
 
+// What came of a config.
+struct Answer {
+  std::optional<double> time_ns;  // Nothing if it failed.
+  double cost_ns = 0;             // What trying it took, all in all; 0 if nobody knows.
+};
+
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
 // what it is told to begin with (the default, index 0) first, asks for no index twice, and is
 // deterministic: the same space, seed and answers give the same questions. Not thread-safe.
@@ -25,24 +31,41 @@ class Searcher {
   // needed before anything sensible can be asked.
   virtual std::vector<uint64_t> Ask(size_t max_count) = 0;
 
-  // The time of a config that was asked for; nothing if it failed. In any order, each once.
-  virtual void Tell(uint64_t index, std::optional<double> time_ns) = 0;
+  // What came of a config that was asked for. In any order, each once.
+  virtual void Tell(uint64_t index, const Answer& answer) = 0;
 
   // Nothing is left to ask.
   virtual bool Done() const = 0;
 };
 
-// The searcher called `name` over `space` (copied; copies share their table). It begins with the
-// first `head` indices, in order: the default alone, or what somebody else thinks is good. Names,
-// and what they do:
+struct SearcherOptions {
+  uint64_t seed = 0;
+  // It begins with the first so many indices, in order: the default alone, or what somebody else
+  // thinks is good.
+  uint64_t head = 1;
+  // Asked before all others, best guess first: what was good on another device, or for another size
+  // (see prior.h). Each once.
+  std::vector<uint64_t> first = {};
+};
+
+// What a searcher begins with: `first`, then the rest of the head.
+std::vector<uint64_t> StartOf(const SearcherOptions& options);
+
+// The searcher called `name` over `space` (copied; copies share their table). Names, and what they
+// do:
+//   adaptive    every config of a small space, else `surrogate`
 //   exhaustive  every config in index order
 //   random      every config in a random order, in constant memory
-//   local       greedy descent over neighbours with random restarts, for spaces too large to
-//   exhaust
-// REQUIRES: 1 <= head <= space.size(). kInvalidArgument lists the names if there is none called
-// `name`.
+//   local       greedy descent over neighbours with random restarts
+//   annealing   simulated annealing
+//   genetic     crosses and changes the fastest
+//   evolution   differential evolution
+//   swarm       particle swarm
+//   surrogate   predicts times with trees and tries what may be fastest
+// REQUIRES: 1 <= options.head <= space.size(). kInvalidArgument lists the names if there is none
+// called `name`.
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,
-                                               uint64_t seed, uint64_t head = 1);
+                                               const SearcherOptions& options);
 
 // The names above, in that order.
 std::vector<std::string_view> SearcherNames();

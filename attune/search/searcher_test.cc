@@ -46,8 +46,9 @@ std::vector<uint64_t> Drive(Searcher& searcher, const ConfigSpace& space, size_t
     if (indices.empty()) break;
     for (const uint64_t index : indices) {
       asked.push_back(index);
-      searcher.Tell(index,
-                    index % 7 == 3 ? std::nullopt : std::optional(RippledBowl(space.At(index))));
+      Answer answer;
+      if (index % 7 != 3) answer.time_ns = RippledBowl(space.At(index));
+      searcher.Tell(index, answer);
     }
   }
   return asked;
@@ -66,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Names, EverySearcherTest, testing::ValuesIn(SearcherNam
 
 TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 42);
+  const auto searcher = *MakeSearcher(GetParam(), space, {42});
 
   const std::vector<uint64_t> asked = Drive(*searcher, space, 6, 10'000);
 
@@ -79,7 +80,7 @@ TEST_P(EverySearcherTest, AsksTheDefaultFirstAndEverythingExactlyOnce) {
 
 TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 42, 9);
+  const auto searcher = *MakeSearcher(GetParam(), space, {42, 9});
 
   const std::vector<uint64_t> asked = Drive(*searcher, space, 4, 10'000);
 
@@ -89,26 +90,73 @@ TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
   EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
 }
 
+TEST_P(EverySearcherTest, BeginsWithTheFirstGuessesThenWithTheHead) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher(GetParam(), space, {.seed = 42, .head = 2, .first = {77, 1}});
+
+  const std::vector<uint64_t> asked = Drive(*searcher, space, 1, 10'000);
+
+  ASSERT_EQ(asked.size(), space.size());
+  EXPECT_EQ(std::vector<uint64_t>(asked.begin(), asked.begin() + 3),
+            (std::vector<uint64_t>{77, 1, 0}));
+  EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
+}
+
+// What a run that was killed had told is told again: it goes on as it would have.
+TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
+  const ConfigSpace space = Grid(8, {"a", "b", "c"});
+  const auto first = *MakeSearcher(GetParam(), space, {7});
+  const std::vector<uint64_t> whole = Drive(*first, space, 1, 120);
+  const auto resumed = *MakeSearcher(GetParam(), space, {7});
+
+  std::vector<uint64_t> asked = Drive(*resumed, space, 1, 60);
+  const std::vector<uint64_t> rest = Drive(*resumed, space, 1, 60);
+
+  asked.insert(asked.end(), rest.begin(), rest.end());
+  EXPECT_EQ(asked, whole);
+}
+
+TEST_P(EverySearcherTest, AnswersMayComeLateAndInAnyOrder) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher(GetParam(), space, {3});
+  Random random(5);
+  std::vector<uint64_t> out;
+  std::set<uint64_t> asked;
+
+  while (!searcher->Done() || !out.empty()) {
+    for (const uint64_t index : searcher->Ask(4)) {
+      out.push_back(index);
+      EXPECT_TRUE(asked.insert(index).second);
+    }
+    ASSERT_FALSE(out.empty());
+    const size_t which = random.Below(out.size());
+    searcher->Tell(out[which], {RippledBowl(space.At(out[which]))});
+    out.erase(out.begin() + static_cast<ptrdiff_t>(which));
+  }
+
+  EXPECT_EQ(asked.size(), space.size());
+}
+
 TEST_P(EverySearcherTest, EqualSeedsAndAnswersGiveEqualQuestions) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
-  const auto first = *MakeSearcher(GetParam(), space, 7);
-  const auto second = *MakeSearcher(GetParam(), space, 7);
+  const auto first = *MakeSearcher(GetParam(), space, {7});
+  const auto second = *MakeSearcher(GetParam(), space, {7});
 
   EXPECT_EQ(Drive(*first, space, 4, 200), Drive(*second, space, 4, 200));
 }
 
 TEST_P(EverySearcherTest, SpaceOfOneConfigIsDoneAfterTheDefault) {
   const ConfigSpace space;
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
 
   EXPECT_EQ(searcher->Ask(10), (std::vector<uint64_t>{0}));
-  searcher->Tell(0, 5.0);
+  searcher->Tell(0, {5.0});
   EXPECT_TRUE(searcher->Done());
 }
 
 TEST_P(EverySearcherTest, NeverAsksForMoreThanItMay) {
   const ConfigSpace space = Grid(6, {"a", "b"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
 
   EXPECT_TRUE(searcher->Ask(0).empty());
   EXPECT_LE(searcher->Ask(3).size(), 3u);
@@ -116,39 +164,40 @@ TEST_P(EverySearcherTest, NeverAsksForMoreThanItMay) {
 
 TEST_P(EverySearcherTest, GoesOnWhenEverythingFails) {
   const ConfigSpace space = Grid(4, {"a", "b"});
-  const auto searcher = *MakeSearcher(GetParam(), space, 1);
+  const auto searcher = *MakeSearcher(GetParam(), space, {1});
   size_t asked = 0;
 
   while (!searcher->Done()) {
     const std::vector<uint64_t> indices = searcher->Ask(3);
     ASSERT_FALSE(indices.empty());
     asked += indices.size();
-    for (const uint64_t index : indices) searcher->Tell(index, std::nullopt);
+    for (const uint64_t index : indices) searcher->Tell(index, {});
   }
 
   EXPECT_EQ(asked, space.size());
 }
 
 TEST(SearcherTest, UnknownNameFailsAndListsTheNames) {
-  const Status status = MakeSearcher("genetic", ConfigSpace(), 1).status();
+  const Status status = MakeSearcher("gradient", ConfigSpace(), {1}).status();
 
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("exhaustive, random, local"), std::string::npos);
+  EXPECT_NE(status.message().find("adaptive, exhaustive, random, local"), std::string::npos);
 }
 
 TEST(SearcherTest, OtherSeedsGiveOtherOrders) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
 
-  for (const std::string_view name : {"random", "local"}) {
-    const auto first = *MakeSearcher(name, space, 1);
-    const auto second = *MakeSearcher(name, space, 2);
+  for (const std::string_view name :
+       {"random", "local", "annealing", "genetic", "evolution", "swarm", "surrogate"}) {
+    const auto first = *MakeSearcher(name, space, {1});
+    const auto second = *MakeSearcher(name, space, {2});
     EXPECT_NE(Drive(*first, space, 4, 100), Drive(*second, space, 4, 100)) << name;
   }
 }
 
 TEST(LocalSearcherTest, WaitsForAnswersBeforeItMovesOn) {
   const ConfigSpace space = Grid(8, {"a", "b"});
-  const auto searcher = *MakeSearcher("local", space, 1);
+  const auto searcher = *MakeSearcher("local", space, {1});
 
   const std::vector<uint64_t> first = searcher->Ask(10);
 
@@ -164,14 +213,33 @@ TEST(LocalSearcherTest, FindsTheOptimumOfALargeSpaceMuchEarlierThanRandom) {
   double random_sum = 0;
 
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto local = *MakeSearcher("local", space, seed);
-    const auto random = *MakeSearcher("random", space, seed);
+    const auto local = *MakeSearcher("local", space, {seed});
+    const auto random = *MakeSearcher("random", space, {seed});
     local_sum += BestOf(Drive(*local, space, 8, kTries), space) - 1000;
     random_sum += BestOf(Drive(*random, space, 8, kTries), space) - 1000;
   }
 
   // Excess over the best possible time, on average over the seeds.
   EXPECT_LT(local_sum, 0.3 * random_sum);
+}
+
+TEST(ProposingSearcherTest, LearningOnesFindABetterConfigThanRandom) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});
+  constexpr size_t kTries = 200;
+  double random_sum = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto random = *MakeSearcher("random", space, {seed});
+    random_sum += BestOf(Drive(*random, space, 1, kTries), space) - 1000;
+  }
+
+  for (const std::string_view name : {"annealing", "genetic", "evolution", "swarm", "surrogate"}) {
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto searcher = *MakeSearcher(name, space, {seed});
+      sum += BestOf(Drive(*searcher, space, 1, kTries), space) - 1000;
+    }
+    EXPECT_LT(sum, 0.7 * random_sum) << name;
+  }
 }
 
 TEST(PermutationTest, IsABijectionForEverySmallSize) {

@@ -57,7 +57,7 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
   if (space.size() > kExhaustiveSize) {
     // Each solver gets its own stream, so that adding one does not change what another tries.
     const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
-    ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, seed, head));
+    ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, {.seed = seed, .head = head}));
   }
   arms_.emplace_back(solver, std::move(space), std::move(searcher));
   return Status::Ok();
@@ -125,7 +125,7 @@ void CandidateSource::Tell(const Candidate& candidate, std::optional<double> tim
     if (time_ns.has_value() && (!arm.best_ns.has_value() || *time_ns < *arm.best_ns)) {
       arm.best_ns = time_ns;
     }
-    if (!arm.whole()) arm.searcher->Tell(*index, time_ns);
+    if (!arm.whole()) arm.searcher->Tell(*index, {time_ns});
     return;
   }
 }

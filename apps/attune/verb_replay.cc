@@ -1,0 +1,172 @@
+// attune replay: how good a searcher is on search spaces that were recorded.
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/report/replay_page.h"
+#include "apps/attune/table.h"
+#include "apps/attune/verbs.h"
+#include "attune/base/file.h"
+#include "attune/replay/gunzip.h"
+#include "attune/replay/replay.h"
+#include "attune/search/searcher.h"
+
+namespace attune {
+namespace {
+
+struct ReplayOptions {
+  std::vector<std::string> spaces;
+  std::string searcher = "adaptive";
+  int repeats = 100;
+  std::string report;  // Empty: none.
+  bool json = false;
+};
+
+Result<RecordedSpace> ReadSpace(const std::string& file) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(file));
+  if (IsGzip(content)) {
+    auto unpacked = Gunzip(content);
+    if (!unpacked.ok()) return unpacked.status().WithContext(file);
+    content = *std::move(unpacked);
+  }
+  auto recorded = ReadRecordedSpace(content);
+  if (!recorded.ok()) return recorded.status().WithContext(file);
+  return recorded;
+}
+
+Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const RecordedSpace recorded, ReadSpace(file));
+  ReplayedSpace replayed;
+  replayed.name = std::filesystem::path(file).filename().string();
+  replayed.configs = recorded.space.size();
+  const auto make = [&](uint64_t seed) {
+    return MakeSearcher(options.searcher, recorded.space, {.seed = seed});
+  };
+  ATTUNE_ASSIGN_OR_RETURN(replayed.result, ReplayRepeatedly(recorded, make, options.repeats));
+  return replayed;
+}
+
+Json SpaceJson(const ReplayedSpace& space) {
+  const ReplayResult& result = space.result;
+  return {{"space", space.name},
+          {"configs", space.configs},
+          {"worked", result.basis.times_ms.size()},
+          {"optimum_ms", result.basis.optimum_ms()},
+          {"target_ms", result.basis.target_ms},
+          {"budget_s", result.basis.budget_ms / 1e3},
+          {"random_evaluations", result.basis.evaluations},
+          {"score", result.score},
+          {"run_score_mean", MeanValue(result.run_scores)},
+          {"run_score_median", MedianValue(result.run_scores)},
+          {"share_reaching_target", result.share_reaching_target}};
+}
+
+struct ReplaySummary {
+  double score = 0;
+  double median = 0;
+  double share_reaching_target = 0;
+};
+
+ReplaySummary Summarise(const std::vector<ReplayedSpace>& spaces) {
+  std::vector<double> scores;
+  std::vector<double> shares;
+  for (const ReplayedSpace& space : spaces) {
+    scores.push_back(space.result.score);
+    shares.push_back(space.result.share_reaching_target);
+  }
+  return {MeanValue(scores), MedianValue(scores), MeanValue(shares)};
+}
+
+void PrintReplay(const std::vector<ReplayedSpace>& spaces, const ReplayOptions& options,
+                 Output& out) {
+  constexpr auto kRight = Column::Align::kRight;
+  Table table({{"space"},
+               {"configs", kRight},
+               {"budget", kRight},
+               {"score", kRight},
+               {"median run", kRight},
+               {"reach target", kRight}});
+  for (const ReplayedSpace& space : spaces) {
+    table.AddRow({Printable(space.name), std::to_string(space.configs),
+                  fmt::format("{:.0f} s", space.result.basis.budget_ms / 1e3),
+                  fmt::format("{:.3f}", space.result.score),
+                  fmt::format("{:.3f}", MedianValue(space.result.run_scores)),
+                  fmt::format("{:.0f} %", space.result.share_reaching_target * 100)});
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+  const ReplaySummary summary = Summarise(spaces);
+  out.Print(fmt::format(
+      "{} over {} and {} each: mean score {:.3f}, median {:.3f}, {:.0f} % of the runs reach the "
+      "target.\n",
+      options.searcher, spaces.size() == 1 ? "1 space" : fmt::format("{} spaces", spaces.size()),
+      options.repeats == 1 ? "1 run" : fmt::format("{} runs", options.repeats), summary.score,
+      summary.median, summary.share_reaching_target * 100));
+}
+
+Result<int> RunReplay(Application& application, const ReplayOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.report));
+  std::vector<ReplayedSpace> spaces;
+  for (const std::string& file : options.spaces) {
+    ATTUNE_ASSIGN_OR_RETURN(ReplayedSpace replayed, ReplaySpace(file, options));
+    spaces.push_back(std::move(replayed));
+  }
+  if (!options.report.empty()) {
+    ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.report,
+                                       ReplayPage(options.searcher, options.repeats, spaces)));
+  }
+  if (options.json) {
+    const ReplaySummary summary = Summarise(spaces);
+    Json json = {{"search", options.searcher}, {"repeats", options.repeats}};
+    for (const ReplayedSpace& space : spaces) json["spaces"].push_back(SpaceJson(space));
+    json["score_mean"] = summary.score;
+    json["score_median"] = summary.median;
+    json["share_reaching_target"] = summary.share_reaching_target;
+    application.out().Print(Dump(json));
+  } else if (options.report != "-") {
+    PrintReplay(spaces, options, application.out());
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddReplayVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* verb = AddVerb(
+      program, "replay", "Run a searcher on recorded search spaces, and score it",
+      "  attune replay --space tests/data/spaces/convolution_sample.csv.gz --repeats 10\n"
+      "  attune replay --space a.csv.gz --space b.csv.gz --search genetic -o replay.html\n"
+      "  attune replay --space a.csv.gz --search random --json\n\n"
+      "A score of 0 is that of random search, 1 the optimum at once. Everything that a searcher "
+      "asks for is\ncharged with the time that was recorded for it, failures too. The target is 95 "
+      "% of the way from the\nmedian to the optimum, the budget what random search needs to reach "
+      "it (docs/formats/recorded_space.md).");
+  verb->add_option("--space", options->spaces,
+                   "A recorded space, packed by gzip or not; repeatable")
+      ->required()
+      ->type_name("FILE");
+  std::vector<std::string> names;
+  for (const std::string_view name : SearcherNames()) names.emplace_back(name);
+  verb->add_option("--search", options->searcher, "What searches")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  verb->add_option("--repeats", options->repeats, "Runs, with the seeds from 1")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str()
+      ->type_name("N");
+  verb->add_option("-o", options->report, "Also write a page with a plot for each space")
+      ->type_name("FILE");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunReplay(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

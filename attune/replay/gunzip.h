@@ -1,0 +1,19 @@
+// Unpacks what gzip packed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+
+namespace attune {
+
+// Whether `bytes` begin as gzip's files do.
+bool IsGzip(std::string_view bytes);
+
+// The content of `bytes`, which may be several packed files one after the other. kDataLoss if they
+// are damaged or end too early; kResourceExhausted if more than `max_bytes` come out of them.
+Result<std::string> Gunzip(std::string_view bytes, size_t max_bytes = size_t{1} << 30);
+
+}  // namespace attune

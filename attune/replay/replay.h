@@ -1,0 +1,39 @@
+// Runs searchers on recorded spaces.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/replay/recorded_space.h"
+#include "attune/replay/score.h"
+#include "attune/search/searcher.h"
+
+namespace attune {
+
+// Asks `searcher` for one config at a time and tells it what was recorded, until `until_ms` were
+// charged or it is done. Every evaluation is in the log, failed ones too. kInternal if the searcher
+// asks for a config twice, or for nothing although it is not done.
+Result<ReplayLog> Replay(const RecordedSpace& recorded, Searcher& searcher, double until_ms);
+
+struct ReplayResult {
+  ScoreBasis basis;
+  std::vector<ReplayLog> logs;     // One for each repeat.
+  std::vector<double> curve_ms;    // See CurveOf.
+  std::vector<double> scores;      // At each point of the grid.
+  std::vector<double> run_scores;  // Of each repeat alone.
+  double score = 0;                // The mean of `scores`.
+  double share_reaching_target = 0;
+};
+
+// A new searcher for each repeat, so that no run learns from another.
+using SearcherForSeed = std::function<Result<std::unique_ptr<Searcher>>(uint64_t seed)>;
+
+// Repeats with the seeds 1 to `repeats`, each until a little after the budget. REQUIRES: repeats >
+// 0.
+Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForSeed& make,
+                                      int repeats);
+
+}  // namespace attune

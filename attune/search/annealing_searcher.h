@@ -1,0 +1,31 @@
+// Simulated annealing.
+#pragma once
+
+#include <optional>
+
+#include "attune/search/proposing_searcher.h"
+
+namespace attune {
+
+// Walks by one parameter at a time. It goes to what is faster, and to what is slower by a factor
+// with a probability that falls with the factor and with the number of answers, so that it leaves
+// local optima early and settles late.
+class AnnealingSearcher final : public ProposingSearcher {
+ public:
+  AnnealingSearcher(const ConfigSpace& space, const SearcherOptions& options)
+      : ProposingSearcher(space, options) {}
+  void Tell(uint64_t index, const Answer& answer) override;
+
+ protected:
+  std::optional<uint64_t> Propose() override;
+
+ private:
+  struct Place {
+    Digits digits;
+    double time_ns = 0;
+  };
+  std::optional<Place> standing_;
+  int answers_ = 0;
+};
+
+}  // namespace attune

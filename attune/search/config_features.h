@@ -1,0 +1,51 @@
+// What trees see of a config.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attune/search/config_digits.h"
+
+namespace attune {
+
+// Features of a config, one byte each, in which only the order counts:
+//   - the rank of each parameter's value: numbers by size, words in the order of the author;
+//   - for integers, which power of two divides the value, unless that tells what the rank tells;
+//   - for parameters of three or four values, whether it is this one, because words and the numbers
+//     of variants have no order;
+//   - for each pair of parameters with positive numbers, the product: tile sizes times block sizes
+//     are what occupancy and traffic depend on.
+// They are in this order of kinds within a parameter, and parameters of few values come first:
+// trees prefer earlier features of equal use, and a difference of variants explains more than one
+// of sizes.
+class ConfigFeatures {
+ public:
+  static constexpr size_t kMostFeatures = 256;
+
+  explicit ConfigFeatures(const ConfigDigits& digits);
+
+  size_t size() const { return singles_.size() + pairs_.size(); }
+  void Write(const Digits& digits, std::vector<uint8_t>& features) const;
+
+ private:
+  struct Single {
+    size_t choice = 0;
+    std::vector<uint8_t> of_digit;
+  };
+  struct Pair {
+    size_t first = 0;
+    size_t second = 0;
+    float low = 0;    // Of the sum of logarithms.
+    float scale = 0;  // Bytes for each unit of it.
+  };
+
+  void AddSingle(size_t choice, const std::vector<double>& of_digit);
+  void AddChoice(const ConfigDigits& digits, size_t choice);
+  void AddPair(size_t first, size_t second);
+
+  std::vector<Single> singles_;
+  std::vector<Pair> pairs_;
+  std::vector<std::vector<float>> logarithms_;  // Of each choice; empty where it has none.
+};
+
+}  // namespace attune

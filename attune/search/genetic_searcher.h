@@ -1,0 +1,25 @@
+// A genetic algorithm.
+#pragma once
+
+#include <optional>
+
+#include "attune/search/population.h"
+#include "attune/search/proposing_searcher.h"
+
+namespace attune {
+
+// Crosses two of the fastest configs parameter by parameter and now and then changes one. There are
+// no generations: each answer may replace the slowest at once, so nothing is waited for.
+class GeneticSearcher final : public ProposingSearcher {
+ public:
+  GeneticSearcher(const ConfigSpace& space, const SearcherOptions& options);
+  void Tell(uint64_t index, const Answer& answer) override;
+
+ protected:
+  std::optional<uint64_t> Propose() override;
+
+ private:
+  Population population_;
+};
+
+}  // namespace attune

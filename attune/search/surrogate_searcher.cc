@@ -1,0 +1,219 @@
+#include "attune/search/surrogate_searcher.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace attune {
+namespace {
+
+// Answers before the trees are asked: few, because each is charged as any other.
+constexpr size_t kFirstAnswers = 4;
+constexpr size_t kTrees = 20;
+// Trees that are grown anew when there are answers, once there are kAnswersForAll of them.
+constexpr size_t kRenewedTrees = 5;
+constexpr size_t kAnswersForAll = 40;
+constexpr size_t kMostRows = 800;
+constexpr size_t kPool = 400;
+// Candidates of the pool that others replace at each ask.
+constexpr size_t kRefreshed = 24;
+constexpr size_t kBest = 3;
+constexpr size_t kMostNeighbours = 512;
+constexpr size_t kMostNeighbourLists = 256;
+// An improvement by less is noise.
+constexpr float kImprovement = 0.005f;
+
+// Shares of proposals; the rest is from the pool.
+constexpr double kRandomShare = 0.03;
+constexpr double kRandomShareOfStagnation = 0.15;
+constexpr double kNearBestShare = 0.3;
+constexpr double kNicheShare = 0.15;
+// Standard deviations that a bound is below the mean: exponentially distributed with these means.
+constexpr double kMeanTrustOfPool = 0.7;
+constexpr double kMeanTrustNearBest = 0.3;
+
+}  // namespace
+
+SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options)
+    : ProposingSearcher(space, options),
+      features_(digits()),
+      told_table_(features_.size()),
+      trees_(kTrees),
+      pool_(NoCandidates()) {
+  for (size_t i = 0; i < digits().size(); ++i) best_with_.emplace_back(digits().radix(i));
+}
+
+void SurrogateSearcher::Tell(uint64_t index, const Answer& answer) {
+  const Digits told_digits = digits().At(index);
+  features_.Write(told_digits, row_);
+  told_table_.Append(row_);
+  Told told{index, std::nullopt};
+  if (answer.time_ns.has_value()) told.log_time = static_cast<float>(std::log(*answer.time_ns));
+  told_.push_back(told);
+  trees_are_old_ = true;
+  if (told.log_time.has_value()) Rank(told_.size() - 1, told_digits);
+}
+
+bool SurrogateSearcher::IsFaster(size_t told, std::optional<size_t> than) const {
+  return !than.has_value() || *told_[told].log_time < *told_[*than].log_time;
+}
+
+void SurrogateSearcher::Rank(size_t told, const Digits& told_digits) {
+  if (best_.empty() || *told_[told].log_time < *told_[best_[0]].log_time - kImprovement) {
+    last_improvement_ = told_.size();
+  }
+  const auto place =
+      std::find_if(best_.begin(), best_.end(), [&](size_t other) { return IsFaster(told, other); });
+  best_.insert(place, told);
+  if (best_.size() > kBest) best_.pop_back();
+  for (size_t i = 0; i < told_digits.size(); ++i) {
+    std::optional<size_t>& best = best_with_[i][told_digits[i]];
+    if (IsFaster(told, best)) best = told;
+  }
+}
+
+std::vector<ForestTarget> SurrogateSearcher::Targets() const {
+  std::vector<float> times;
+  for (const Told& told : told_) {
+    if (told.log_time.has_value()) times.push_back(*told.log_time);
+  }
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  std::vector<ForestTarget> targets;
+  for (const Told& told : told_) targets.push_back(told.log_time.value_or(*middle));
+  return targets;
+}
+
+void SurrogateSearcher::GrowTrees() {
+  if (!trees_are_old_) return;
+  trees_are_old_ = false;
+  const std::vector<ForestTarget> targets = Targets();
+  const size_t count = told_.size() < kAnswersForAll ? kTrees : kRenewedTrees;
+  for (size_t i = 0; i < count; ++i) {
+    trees_[next_tree_].Grow(told_table_, targets, kMostRows, random());
+    next_tree_ = (next_tree_ + 1) % kTrees;
+  }
+}
+
+double SurrogateSearcher::RandomShare() const {
+  const auto answers = static_cast<double>(told_.size());
+  const double still = answers - static_cast<double>(last_improvement_);
+  return kRandomShare + kRandomShareOfStagnation * std::min(3.0, still / (10 + 0.1 * answers));
+}
+
+std::optional<uint64_t> SurrogateSearcher::Propose() {
+  if (told_.size() < kFirstAnswers || best_.empty()) return std::nullopt;
+  double draw = random().Uniform() - RandomShare();
+  if (draw < 0) return SampleUnasked();
+  GrowTrees();
+  const double deviate = -std::log(1 - random().Uniform());
+  Choice choice;
+  if ((draw -= kNearBestShare) < 0) {
+    choice = NearTheBest(static_cast<float>(deviate * kMeanTrustNearBest));
+  } else if ((draw -= kNicheShare) < 0) {
+    choice = NearTheBestOfAValue(static_cast<float>(deviate * kMeanTrustNearBest));
+  }
+  if (!choice.index.has_value()) {
+    choice = FromPool(static_cast<float>(deviate * kMeanTrustOfPool));
+  }
+  return choice.index;
+}
+
+SurrogateSearcher::Choice SurrogateSearcher::FromPool(float trust) {
+  RefreshPool();
+  Choice choice = NearTheBest(trust);
+  Consider(pool_, std::nullopt, trust, choice);
+  return choice;
+}
+
+SurrogateSearcher::Choice SurrogateSearcher::NearTheBest(float trust) {
+  Choice choice;
+  for (const size_t told : best_) {
+    Consider(NeighboursOf(told_[told].index), std::nullopt, trust, choice);
+  }
+  return choice;
+}
+
+SurrogateSearcher::Choice SurrogateSearcher::NearTheBestOfAValue(float trust) {
+  Niche niche;
+  niche.parameter = random().Below(best_with_.size());
+  niche.digit = static_cast<uint32_t>(random().Below(best_with_[niche.parameter].size()));
+  const std::optional<size_t> best = best_with_[niche.parameter][niche.digit];
+  Choice choice;
+  if (best.has_value()) {
+    Consider(NeighboursOf(told_[*best].index), niche, trust, choice);
+  } else {
+    Consider(pool_, niche, trust, choice);
+  }
+  return choice;
+}
+
+void SurrogateSearcher::Consider(const Candidates& candidates, const std::optional<Niche>& niche,
+                                 float trust, Choice& choice) {
+  rows_.clear();
+  for (size_t i = 0; i < candidates.indices.size(); ++i) {
+    if (niche.has_value() && candidates.digits[i][niche->parameter] != niche->digit) continue;
+    if (!WasAsked(candidates.indices[i])) rows_.push_back(static_cast<uint32_t>(i));
+  }
+  predictions_.assign(rows_.size(), {});
+  for (const ForestTree& tree : trees_) tree.Predict(candidates.table, rows_, predictions_);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const float mean = predictions_[i].sum / kTrees;
+    const float variance = std::max(0.0f, predictions_[i].squares / kTrees - mean * mean);
+    const float bound = mean - trust * std::sqrt(variance);
+    if (choice.index.has_value() && bound >= choice.bound) continue;
+    choice = {candidates.indices[rows_[i]], bound};
+  }
+}
+
+uint64_t SurrogateSearcher::SampleUnasked() {
+  // One that was asked for is passed over by whoever gets it.
+  uint64_t index = space().Sample(random());
+  for (int attempt = 0; attempt < 3 && WasAsked(index); ++attempt) {
+    index = space().Sample(random());
+  }
+  return index;
+}
+
+void SurrogateSearcher::RefreshPool() {
+  const size_t old_size = pool_.indices.size();
+  const size_t count = old_size < kPool ? kPool : kRefreshed;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t index = SampleUnasked();
+    Digits sampled = digits().At(index);
+    features_.Write(sampled, row_);
+    if (old_size < kPool) {
+      pool_.indices.push_back(index);
+      pool_.digits.push_back(std::move(sampled));
+      pool_.table.Append(row_);
+    } else {
+      const size_t place = random().Below(kPool);
+      pool_.indices[place] = index;
+      pool_.digits[place] = std::move(sampled);
+      pool_.table.Replace(place, row_);
+    }
+  }
+}
+
+const SurrogateSearcher::Candidates& SurrogateSearcher::NeighboursOf(uint64_t index) {
+  const auto found = neighbours_.find(index);
+  if (found != neighbours_.end()) return found->second;
+  if (neighbours_.size() >= kMostNeighbourLists) neighbours_.clear();
+  std::vector<uint64_t> indices = space().Neighbours(index, false);
+  if (indices.size() > kMostNeighbours) {
+    random().Shuffle(std::span<uint64_t>(indices));
+    indices.resize(kMostNeighbours);
+  }
+  Candidates candidates = NoCandidates();
+  for (const uint64_t neighbour : indices) {
+    candidates.digits.push_back(digits().At(neighbour));
+    features_.Write(candidates.digits.back(), row_);
+    candidates.table.Append(row_);
+  }
+  candidates.indices = std::move(indices);
+  return neighbours_.emplace(index, std::move(candidates)).first->second;
+}
+
+}  // namespace attune

@@ -1,0 +1,89 @@
+// A searcher that predicts times with trees and asks for what may be fastest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attune/search/config_features.h"
+#include "attune/search/forest.h"
+#include "attune/search/proposing_searcher.h"
+
+namespace attune {
+
+// After a few random configs, each proposal is the candidate with the least lower confidence bound
+// of extremely randomised trees on the logarithm of the time. Failures count as the median, so that
+// they repel only where they crowd. Candidates are, by chance,
+//   - a random pool and all neighbours of the best configs,
+//   - the neighbours of the best configs alone, or
+//   - the neighbours of the best config that has a certain value of a certain parameter, and that
+//     value, which follows a second region before it is better than the first.
+// The longer nothing improves, the more proposals are random. How much a bound trusts the mean is
+// drawn anew for each proposal, so that a batch is not all alike. An ask costs the same on every
+// size of space.
+class SurrogateSearcher final : public ProposingSearcher {
+ public:
+  SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options);
+  void Tell(uint64_t index, const Answer& answer) override;
+
+ protected:
+  std::optional<uint64_t> Propose() override;
+
+ private:
+  // Configs with their features.
+  struct Candidates {
+    std::vector<uint64_t> indices;
+    std::vector<Digits> digits;
+    FeatureTable table;
+  };
+  struct Told {
+    uint64_t index = 0;
+    std::optional<float> log_time;
+  };
+  struct Choice {
+    std::optional<uint64_t> index;
+    float bound = 0;
+  };
+
+  // The best answer with each value of each parameter.
+  void Rank(size_t told, const Digits& digits);
+  bool IsFaster(size_t told, std::optional<size_t> than) const;
+  void GrowTrees();
+  std::vector<ForestTarget> Targets() const;
+  double RandomShare() const;
+
+  Choice FromPool(float trust);
+  Choice NearTheBest(float trust);
+  Choice NearTheBestOfAValue(float trust);
+  void RefreshPool();
+  uint64_t SampleUnasked();
+  const Candidates& NeighboursOf(uint64_t index);
+  // Takes the candidate with the least bound into `choice`; of those with digit `digit` of
+  // parameter `parameter`, if that is given.
+  struct Niche {
+    size_t parameter = 0;
+    uint32_t digit = 0;
+  };
+  void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
+                Choice& choice);
+  Candidates NoCandidates() const { return {{}, {}, FeatureTable(features_.size())}; }
+
+  ConfigFeatures features_;
+  // Working memory.
+  std::vector<uint8_t> row_;
+  std::vector<uint32_t> rows_;
+  std::vector<ForestPrediction> predictions_;
+  std::vector<Told> told_;
+  FeatureTable told_table_;
+  size_t last_improvement_ = 0;                                // Answers by then.
+  std::vector<size_t> best_;                                   // Of `told_`, fastest first.
+  std::vector<std::vector<std::optional<size_t>>> best_with_;  // By parameter and digit.
+  std::vector<ForestTree> trees_;
+  size_t next_tree_ = 0;
+  bool trees_are_old_ = true;
+  Candidates pool_;
+  std::unordered_map<uint64_t, Candidates> neighbours_;
+};
+
+}  // namespace attune
