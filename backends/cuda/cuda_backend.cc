@@ -11,6 +11,7 @@
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_solvers.h"
+#include "backends/cuda/cupti_report.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
@@ -66,8 +67,8 @@ class CudaBackendImpl final : public Backend {
   }
 
   std::vector<LibraryReport> Libraries() const override {
-    std::vector<LibraryReport> reports = {driver_.report, nvrtc_.Get().report, lt_.Get().report(),
-                                          cudnn_.report(), nvml_.Get().report()};
+    std::vector<LibraryReport> reports = {driver_.report,  nvrtc_.Get().report,  lt_.Get().report(),
+                                          cudnn_.report(), nvml_.Get().report(), CuptiReport()};
     reports.insert(reports.end(), kernel_reports_.begin(), kernel_reports_.end());
     return reports;
   }
