@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/attune/machine_lock.h"
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
 #include "attune/runtime/places.h"
@@ -99,9 +100,22 @@ Status TimeRounds(BlockTimer& timer, const std::vector<size_t>& places,
   return Status::Ok();
 }
 
+// Alone with the device, as whoever tunes there.
+Result<MachineTurns::Grant> TurnAt(const Place& place) {
+  const auto machine = MachineLock::Open(place);
+  if (!machine.ok() && machine.error().code() != StatusCode::kUnavailable) return machine.error();
+  MachineTurns::Grant grant{nullptr, machine.ok() ? "" : machine.error().message()};
+  if (machine.ok()) {
+    ATTUNE_ASSIGN_OR_RETURN(grant, (*machine)->Take(MachineUse::kTime, nullptr));
+  }
+  if (!grant.note.empty()) std::fprintf(stderr, "%s\n", grant.note.c_str());
+  return grant;
+}
+
 Result<RaceSamples> RaceHere(const RacePlan& plan) {
   const LoadedBackends backends = LoadBackends();
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlace(backends.list, plan.device));
+  ATTUNE_ASSIGN_OR_RETURN(const MachineTurns::Grant grant, TurnAt(place));
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
   const auto evaluator = MakeLocalEvaluator(place.backend->solvers(), *device);
   ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, {}, {}));

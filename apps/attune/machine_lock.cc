@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 // Seldom enough not to disturb who times.
 constexpr int kPollMs = 20;
+constexpr std::string_view kProcessors = "processor";
 
 class HeldLock final : public MachineTurns::Turn {
  public:
@@ -37,18 +38,18 @@ class HeldLock final : public MachineTurns::Turn {
 
 // Every processor disturbs every other one, whatever computes on it.
 std::string DeviceName(const Place& place) {
-  if (place.environment.contains(host::kWaitPolicyField)) return "processor";
+  if (place.environment.contains(host::kWaitPolicyField)) return std::string(kProcessors);
   return place.identity.empty() ? place.device_spec
                                 : fmt::format("{}-{}", place.target.backend, place.identity);
 }
 
-std::string FileName(std::string_view device) {
+std::string FileName(std::string_view device, std::string_view extension) {
   std::string name(device);
   std::replace_if(
       name.begin(), name.end(),
       [](unsigned char byte) { return std::isalnum(byte) == 0 && byte != '.' && byte != '_'; },
       '-');
-  return fmt::format("attune-measuring-{}", name);
+  return fmt::format("attune-measuring-{}{}", name, extension);
 }
 
 // Every user may make files there, and remove none of others.
@@ -134,8 +135,12 @@ Result<UniqueFd> Lock(const fs::path& path, int operation, const Wait& wait) {
 
 }  // namespace
 
-MachineLock::MachineLock(fs::path path, fs::path gate, std::chrono::nanoseconds patience)
-    : path_(std::move(path)), gate_(std::move(gate)), patience_(patience) {}
+MachineLock::MachineLock(const fs::path& folder, std::string_view device,
+                         std::chrono::nanoseconds patience)
+    : path_(folder / FileName(device, ".lock")),
+      gate_(folder / FileName(device, ".gate")),
+      patience_(patience),
+      is_shared_when_late_(device == kProcessors) {}
 
 Result<std::unique_ptr<MachineLock>> MachineLock::Open(const Place& place,
                                                        std::chrono::nanoseconds patience) {
@@ -146,9 +151,7 @@ Result<std::unique_ptr<MachineLock>> MachineLock::Open(const Place& place,
 Result<std::unique_ptr<MachineLock>> MachineLock::In(const fs::path& folder,
                                                      std::string_view device,
                                                      std::chrono::nanoseconds patience) {
-  const std::string name = FileName(device);
-  std::unique_ptr<MachineLock> lock(
-      new MachineLock(folder / (name + ".lock"), folder / (name + ".gate"), patience));
+  std::unique_ptr<MachineLock> lock(new MachineLock(folder, device, patience));
   for (const fs::path& path : {lock->path_, lock->gate_}) {
     const auto file = OpenLockFile(path);
     if (!file.ok()) return Unavailable(file.error().message());
@@ -166,12 +169,15 @@ Result<MachineTurns::Grant> MachineLock::Take(MachineUse use, const std::functio
   auto file = take();
   if (file.ok() && file->valid()) return Grant{std::make_unique<HeldLock>(std::move(*file)), ""};
   if (file.ok()) {
-    return Grant{nullptr, fmt::format("Another process has had the machine for {} s ('fuser {}' "
-                                      "tells which); this one measured beside it.",
-                                      std::chrono::floor<std::chrono::seconds>(patience_).count(),
-                                      path_.string())};
+    const std::string who =
+        fmt::format("Another process has had the machine for {} s ('fuser {}' tells which)",
+                    std::chrono::floor<std::chrono::seconds>(patience_).count(), path_.string());
+    if (is_shared_when_late_) return Grant{nullptr, who + "; this one measured beside it."};
+    return Unavailable(who +
+                       "; nothing is measured beside it. End that one if it hangs, or try later.");
   }
   if (file.error().code() == StatusCode::kDeadlineExceeded) return file.error();
+  // There is nothing to lock.
   return Grant{nullptr, fmt::format("{} Other processes may have measured beside this one.",
                                     file.error().message())};
 }

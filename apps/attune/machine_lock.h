@@ -20,7 +20,9 @@ inline constexpr const char* kLockFolderVariable = "ATTUNE_LOCK_FOLDER";
 // while waiting for the first, so that who lets go of a turn does not have the next one at once.
 // The kernel unlocks what a killed process held. Nobody writes to the files or needs to: they
 // belong to whoever came first, of whatever user, and locks are taken through read-only
-// descriptors.
+// descriptors. Who has waited for `patience` for the processors measures beside whoever has them,
+// and notes it: there is always something else that computes there. On any other device nobody
+// measures beside another: Take is kUnavailable then.
 class MachineLock final : public MachineTurns {
  public:
   // Longer than almost everybody measures: whoever holds the machine is stopped, or hangs.
@@ -42,12 +44,13 @@ class MachineLock final : public MachineTurns {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  MachineLock(std::filesystem::path path, std::filesystem::path gate,
+  MachineLock(const std::filesystem::path& folder, std::string_view device,
               std::chrono::nanoseconds patience);
 
   const std::filesystem::path path_;
   const std::filesystem::path gate_;
   const std::chrono::nanoseconds patience_;
+  const bool is_shared_when_late_;
 };
 
 }  // namespace attune

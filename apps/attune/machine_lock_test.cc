@@ -13,6 +13,7 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Every MachineLock locks for itself, whatever process it is in.
@@ -100,7 +101,7 @@ TEST_F(MachineLockTest, WhoIsToldToStopSaysHowToFindTheOther) {
               HasSubstr("'fuser " + (folder_ / "attune-measuring-processor.lock").string()));
 }
 
-TEST_F(MachineLockTest, WhoHasNoPatienceLeftGoesWithoutAndSaysSo) {
+TEST_F(MachineLockTest, WhoHasNoPatienceLeftMeasuresBesideOthersOnAProcessorAndSaysSo) {
   const auto a = Open();
   const auto b = Open(std::chrono::nanoseconds(0));
   const auto turn = TryTake(*a, MachineUse::kTime);
@@ -110,6 +111,48 @@ TEST_F(MachineLockTest, WhoHasNoPatienceLeftGoesWithoutAndSaysSo) {
   ASSERT_TRUE(grant.ok()) << grant.status().message();
   EXPECT_EQ(grant->turn, nullptr);
   EXPECT_THAT(grant->note, HasSubstr("this one measured beside it"));
+}
+
+TEST_F(MachineLockTest, OnAnyOtherDeviceNobodyMeasuresBesideAnother) {
+  const auto a = Open(std::chrono::minutes(1), "cuda:0");
+  const auto b = Open(std::chrono::nanoseconds(0), "cuda:0");
+  auto turn = TryTake(*a, MachineUse::kTime);
+
+  for (const MachineUse use : {MachineUse::kPrepare, MachineUse::kTime}) {
+    const auto grant = b->Take(use, nullptr);
+    EXPECT_EQ(grant.status().code(), StatusCode::kUnavailable);
+    EXPECT_THAT(grant.status().message(),
+                AllOf(HasSubstr("'fuser "), HasSubstr("nothing is measured beside it")));
+  }
+
+  turn.reset();
+  EXPECT_NE(TryTake(*b, MachineUse::kTime), nullptr);
+}
+
+// Processes number GPUs each in its own way (CUDA_VISIBLE_DEVICES), and plug-ins call them by their
+// own names.
+TEST_F(MachineLockTest, TwoNumbersOfOnePieceOfHardwareAreOneDevice) {
+  ::setenv(kLockFolderVariable, folder_.c_str(), 1);
+  Place first;
+  first.target.backend = "cuda";
+  first.device_spec = "cuda:0";
+  first.identity = "0000:1B:00.0";
+  Place same = first;
+  same.device_spec = "cuda:3";
+  Place other = first;
+  other.identity = "0000:1C:00.0";
+
+  const auto a = MachineLock::Open(first);
+  const auto b = MachineLock::Open(same);
+  const auto c = MachineLock::Open(other);
+
+  ::unsetenv(kLockFolderVariable);
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  EXPECT_EQ((*a)->path(), folder_ / "attune-measuring-cuda-0000-1B-00.0.lock");
+  const auto turn = TryTake(**a, MachineUse::kTime);
+  ASSERT_NE(turn, nullptr);
+  EXPECT_EQ(TryTake(**b, MachineUse::kTime), nullptr);
+  EXPECT_NE(TryTake(**c, MachineUse::kTime), nullptr);
 }
 
 TEST_F(MachineLockTest, DevicesDoNotWaitForEachOther) {

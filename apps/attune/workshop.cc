@@ -62,8 +62,9 @@ Result<MachineTurns::Grant> Workshop::TakeTurn(MachineUse use, const std::functi
 }
 
 Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns) {
-  // Peaks beside others are too low and better than none: they are raised when they prove to be.
-  const auto turn = TakeTurn(MachineUse::kTime, go_on);
+  // Without a turn, but not where that is refused: peaks beside others are too low and better than
+  // none, and they are raised when they prove to be.
+  ATTUNE_ASSIGN_OR_RETURN(const auto grant, TakeTurn(MachineUse::kTime, go_on));
   return MeasurePeaksInChild(children_, end_ns);
 }
 

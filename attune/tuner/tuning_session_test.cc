@@ -197,6 +197,24 @@ TEST_F(RetuningTest, ABusyMachineIsNoted) {
   EXPECT_NE(notes.find("wider than the ±25 % of an idle machine"), std::string::npos) << notes;
 }
 
+class MachineOfAnother final : public MachineTurns {
+ public:
+  Result<Grant> Take(MachineUse, const std::function<bool()>&) override {
+    return Unavailable("Nothing is measured beside it.");
+  }
+};
+
+// And no more than that: kUnavailable would end the run, as a lost store does.
+TEST_F(RetuningTest, WhereNobodyMayMeasureBesideAnotherTheProblemHasFailed) {
+  MachineOfAnother machine;
+  parts_.machine = &machine;
+
+  const auto report = Tuner(parts_, {}).Tune(problem_);
+
+  EXPECT_EQ(report.status().code(), StatusCode::kInternal);
+  EXPECT_EQ(report.status().message(), "Nothing is measured beside it.");
+}
+
 TEST_F(RetuningTest, AClockThatIsHeldBackIsRecordedAndNoted) {
   DeviceConditions before;
   before.compute_clock_mhz = 1980;

@@ -10,12 +10,8 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cuda_device.h"
-#include "backends/cuda/cudnn.h"
-#include "backends/cuda/cudnn_conv.h"
-#include "backends/cuda/cudnn_graph_conv.h"
-#include "backends/cuda/cudnn_instant_conv.h"
-#include "backends/cuda/cudnn_layout_conv.h"
-#include "backends/cuda/cudnn_split_conv.h"
+#include "backends/cuda/cudnn_solvers.h"
+#include "backends/cuda/cupti_report.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
@@ -46,12 +42,7 @@ class CudaBackendImpl final : public Backend {
     solvers_.push_back(MakeFoldedGemm(lt_));
     solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
     solvers_.push_back(MakeTransposedGemm(lt_, nvrtc_));
-    solvers_.push_back(MakeCudnnConv(cudnn_));
-    solvers_.push_back(MakeCudnnInstantConv(cudnn_));
-    solvers_.push_back(MakeCudnnImplicitConv(cudnn_));
-    solvers_.push_back(MakeCudnnGraphConv(cudnn_));
-    solvers_.push_back(MakeCudnnLayoutConv(cudnn_, nvrtc_));
-    solvers_.push_back(MakeCudnnSplitConv(cudnn_, nvrtc_));
+    cudnn_.AddTo(solvers_, nvrtc_);
     solvers_.push_back(MakePointwiseConv(lt_));
     solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
     solvers_.push_back(MakeUnfoldedConv(lt_, nvrtc_));
@@ -76,8 +67,8 @@ class CudaBackendImpl final : public Backend {
   }
 
   std::vector<LibraryReport> Libraries() const override {
-    std::vector<LibraryReport> reports = {driver_.report, nvrtc_.Get().report, lt_.Get().report(),
-                                          cudnn_.Get().report(), nvml_.Get().report()};
+    std::vector<LibraryReport> reports = {driver_.report,  nvrtc_.Get().report,  lt_.Get().report(),
+                                          cudnn_.report(), nvml_.Get().report(), CuptiReport()};
     reports.insert(reports.end(), kernel_reports_.begin(), kernel_reports_.end());
     return reports;
   }
@@ -87,8 +78,7 @@ class CudaBackendImpl final : public Backend {
     // Where nothing can run, the libraries say nothing about any measurement.
     if (inventory_.Devices().empty()) return environment;
     environment["driver.cuda"] = driver_.report.version;
-    for (const LibraryReport& report :
-         {nvrtc_.Get().report, lt_.Get().report(), cudnn_.Get().report()}) {
+    for (const LibraryReport& report : {nvrtc_.Get().report, lt_.Get().report(), cudnn_.report()}) {
       if (!report.available) continue;
       environment["library." + report.name] = report.version;
       environment["library." + report.name + ".build_id"] = report.build_id;
@@ -120,7 +110,7 @@ class CudaBackendImpl final : public Backend {
   const Lazy<Nvrtc> nvrtc_;
   const Lazy<Nvml> nvml_;
   const Lazy<CublasLt> lt_;  // Solvers borrow it, and the next.
-  const Lazy<Cudnn> cudnn_;
+  const CudnnSolvers cudnn_;
   const std::vector<LibraryReport> kernel_reports_;
   std::map<std::string, std::string> kernel_contents_;  // Hash of each file in use, by name.
   SolverList solvers_;

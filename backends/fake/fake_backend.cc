@@ -34,6 +34,7 @@ class FakeBackend final : public Backend {
       reports.push_back({.spec = SpecOf(number),
                          .target = FakeTarget(),
                          .reason = "",
+                         .identity = script_.identity(),
                          .cache_bytes = kCacheBytes});
     }
     return reports;

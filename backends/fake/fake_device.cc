@@ -1,6 +1,7 @@
 #include "backends/fake/fake_device.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cassert>
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
 #include "backends/fake/fake_faults.h"
 
 namespace attune {
@@ -48,6 +50,7 @@ FakeDevice::FakeDevice(const FakeScript& script)
       conditions_(script.conditions()),
       asking_kills_(script.asking_kills()),
       gone_if_(script.gone_if()),
+      spans_(script.spans()),
       random_(script.seed()) {}
 
 std::optional<DeviceConditions> FakeDevice::Conditions() {
@@ -90,11 +93,20 @@ Result<double> FakeDevice::TimeNs(Executable& executable, const Arguments& argum
   assert(request.launches >= 1);
   ATTUNE_RETURN_IF_ERROR(CheckPresence());
   auto& fake = static_cast<FakeExecutable&>(executable.launched());
+  const int64_t begin_ns = SteadyNowNs();
   ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
+  NoteSpan(begin_ns);
   double time_ns = fake.true_time_ns() * NoiseFactor(fake.behaviour());
   if (request.cache == CacheState::kCold) time_ns *= fake.behaviour().cold_factor;
   now_ns_ += time_ns * request.launches;
   return time_ns;
+}
+
+// One write for each line, behind whatever others have written meanwhile.
+void FakeDevice::NoteSpan(int64_t begin_ns) const {
+  if (spans_.empty()) return;
+  std::ofstream(spans_, std::ios::app)
+      << fmt::format("{} {} {}\n", ::getpid(), begin_ns, SteadyNowNs()) << std::flush;
 }
 
 double FakeDevice::NoiseFactor(const FakeBehaviour& behaviour) {

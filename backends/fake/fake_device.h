@@ -44,12 +44,14 @@ class FakeDevice final : public Device {
   double NoiseFactor(const FakeBehaviour& behaviour);
   // Whether it is lost, which others are told, too.
   Status CheckPresence() const;
+  void NoteSpan(int64_t begin_ns) const;
 
   Target target_;
   double drift_;
   DeviceConditions conditions_;
   bool asking_kills_;
   std::string gone_if_;
+  std::string spans_;
   Random random_;
   double now_ns_ = 0;
 };

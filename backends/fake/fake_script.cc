@@ -141,16 +141,14 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   if (key == "count") return ParseNumber(key, value, 1, 64, count_);
   if (key == "broken") return ParseNumber(key, value, 0, 63, broken_);
   if (key == "costly") return ParseNumber(key, value, 0, 1, costly_);
-  if (key == "tiled_version") {
-    tiled_version_ = value;
-    return Status::Ok();
-  }
-  if (key == "library_version") {
-    library_version_ = value;
-    return Status::Ok();
-  }
-  if (key == "gone_if") {
-    gone_if_ = value;
+  const std::pair<std::string_view, std::string*> texts[] = {{"tiled_version", &tiled_version_},
+                                                             {"library_version", &library_version_},
+                                                             {"gone_if", &gone_if_},
+                                                             {"identity", &identity_},
+                                                             {"spans", &spans_}};
+  for (const auto& [name, text] : texts) {
+    if (key != name) continue;
+    *text = value;
     return Status::Ok();
   }
   ATTUNE_ASSIGN_OR_RETURN(const bool is_condition, ApplyToConditions(setting));
@@ -158,7 +156,8 @@ Status FakeScript::ApplyToDevice(const Setting& setting) {
   return InvalidArgument(fmt::format(
       "The device has no setting '{}'; it has seed, drift, listed, count, broken, costly, "
       "compute_clock_mhz, memory_clock_mhz, power_w, power_limit_w, temperature_c, "
-      "clock_reasons, conditions, tiled_version, library_version, gone_if.",
+      "clock_reasons, conditions, tiled_version, library_version, gone_if, "
+      "identity, spans.",
       key));
 }
 

@@ -73,7 +73,9 @@ struct FakeBehaviour {
 // commas or `none`, or conditions=crash for a device that kills whoever asks; tiled_version is that
 // of code which fake.tiled runs, unknown unless it is set; library_version that of the library; and
 // gone_if names a file that is made when a candidate loses the device, which no process can open as
-// long as it is there.
+// long as it is there; identity is DeviceReport::identity of all of them, so that they are names of
+// one device; and spans names a file to which every timed block is appended as a line `process
+// begin end`, the last two in nanoseconds of the machine's steady clock.
 class FakeScript {
  public:
   FakeScript() = default;
@@ -93,6 +95,8 @@ class FakeScript {
   const std::string& tiled_version() const { return tiled_version_; }
   const std::string& library_version() const { return library_version_; }
   const std::string& gone_if() const { return gone_if_; }
+  const std::string& identity() const { return identity_; }
+  const std::string& spans() const { return spans_; }
 
  private:
   struct Setting {
@@ -124,6 +128,8 @@ class FakeScript {
   std::string tiled_version_;
   std::string library_version_ = "1.0";
   std::string gone_if_;
+  std::string identity_;
+  std::string spans_;
 };
 
 // The environment variable through which a process gets its script.

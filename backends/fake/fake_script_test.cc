@@ -50,6 +50,8 @@ TEST(FakeScriptTest, DeviceLineSaysWhatTheDeviceSaysOfItself) {
   EXPECT_EQ(FakeScript::Parse("device tiled_version=2.0 gone_if=/x")->tiled_version(), "2.0");
   EXPECT_EQ(FakeScript::Parse("device tiled_version=2.0 gone_if=/x")->gone_if(), "/x");
   EXPECT_EQ(FakeScript::Parse("device library_version=3")->library_version(), "3");
+  EXPECT_EQ(FakeScript::Parse("device identity=0000:1B:00.0")->identity(), "0000:1B:00.0");
+  EXPECT_EQ(FakeScript::Parse("device spans=/x")->spans(), "/x");
   EXPECT_EQ(FakeScript::Parse("")->library_version(), "1.0");
 }
 

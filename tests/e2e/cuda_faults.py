@@ -120,7 +120,10 @@ def check_another_version_ends_records(attune, folder, settings):
     source.write_text(source.read_text() + "// Edited.\n")
     after = attune.json("best", "--problem", PROBLEM, "--device", DEVICE, **settings)[0]
     if kind_of(before["candidate"]) is None:
-        print("the default won: its records do not rest on the kernel file")
+        # The default won: its records do not rest on the kernel file, and go on to decide.
+        program.check(after["set_id"] == before["set_id"] and
+                      after["candidate"] == before["candidate"],
+                      f"an edit of a kernel file changed what another solver won: {after}")
         return
     program.check(after["set_id"] != before["set_id"], "the records of the old file still decide")
     program.check(any("library.faulty-gemm" in note or "library.endless-gemm" in note

@@ -12,6 +12,9 @@ import time
 import program
 
 TUNE = ("tune", "--tag", "t", "--device", "fake", "--json")
+PCI_ADDRESS = "0000:1B:00.0"
+PCI_NAME = "0000-1B-00.0"
+MOST_LOOKS = 10
 WAITS = "wait: another process measures on this machine"
 
 
@@ -68,6 +71,54 @@ def test_two_lists(attune):
             program.check(problem["busy_ns"] + problem["waited_ns"] <= problem["wall_ns"], problem)
     # A turn that is free takes microseconds, and one that is not some milliseconds at least.
     program.check(sum(summary["waited_ns"] for summary in summaries) > 15e6, summaries)
+
+
+def spans_of(path):
+    """[(begin, end, is timing)] of each process that has timed blocks. Who times candidates times
+    them round by round; who verifies one only looks how long it takes."""
+    blocks = {}
+    for line in path.read_text().splitlines():
+        process, begin, end = map(int, line.split())
+        blocks.setdefault(process, []).append((begin, end))
+    return [(min(begin for begin, _ in times), max(end for _, end in times), len(times) > MOST_LOOKS)
+            for times in blocks.values()]
+
+
+def overlaps(some, others):
+    """How often somebody of the one run was busy while one of the other timed."""
+    return sum(begin < other_end and other_begin < end
+               for begin, end, is_timing in some for other_begin, other_end, other_is_timing in others
+               if is_timing or other_is_timing)
+
+
+def spans_of_two_runs(attune, devices, folders):
+    runs = []
+    for name, device, folder in zip("ab", devices, folders):
+        script = f"device count=2 identity={PCI_ADDRESS} spans={name}.spans"
+        (attune.folder / f"{name}.spans").unlink(missing_ok=True)
+        runs.append(attune.start(
+            "tune", "--tag", "t", "--device", device, "--json", "--retune", "--per-problem", "400ms",
+            "--db", f"{name}.db", ATTUNE_FAKE_SCRIPT=script, ATTUNE_LOCK_FOLDER=str(folder)))
+    for run in runs:
+        finish(run, 0)
+    spans = [spans_of(attune.folder / f"{name}.spans") for name in "ab"]
+    for run in spans:
+        program.check(sum(is_timing for _, _, is_timing in run) >= 3, run)
+    return spans
+
+
+def test_no_two_measurements_at_a_time(attune):
+    """What was measured when, written down by the device itself: two runs on one device, then on
+    two names of one device, as of a GPU that processes number each in its own way."""
+    for devices in (("fake", "fake"), ("fake", "fake:1")):
+        both = spans_of_two_runs(attune, devices, (attune.folder, attune.folder))
+        program.check(overlaps(*both) == 0, both)
+    program.check((attune.folder / f"attune-measuring-fake-{PCI_NAME}.lock").exists(), "no such lock")
+    # Whether it would be seen: without a common folder they do not know of each other.
+    other = attune.folder / "elsewhere"
+    other.mkdir()
+    both = spans_of_two_runs(attune, ("fake", "fake"), (attune.folder, other))
+    program.check(overlaps(*both) > 0, both)
 
 
 def test_budget_bounds_waiting(attune):
@@ -131,6 +182,7 @@ def test(attune):
     for name in "abcdefg":
         attune.run("import", problems, "--tag", "t", "--db", f"{name}.db")
     test_two_lists(attune)
+    test_no_two_measurements_at_a_time(attune)
     test_budget_bounds_waiting(attune)
     test_interrupt_ends_waiting(attune)
     test_killed_process_lets_go(attune)
