@@ -31,6 +31,9 @@ constexpr const char* kProgramName = "attune-evaluator";
 constexpr size_t kTimingChildren = 2;
 // With shared children, who lists and qualifies, and those.
 constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
+// Of operands and their copies: with up to so many, a child has room on every device beside one
+// that was killed and still has what it had.
+constexpr int64_t kMostBytesBesideDying = int64_t{256} << 20;
 
 ChildOptions WithDefaults(ChildOptions options) {
   if (options.jobs <= 0) options.jobs = options.share_children ? 1 : UsableCores();
@@ -96,9 +99,9 @@ class ChildEvaluator final : public Evaluator {
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                const ReferenceTerms& reference) override {
     baseline_.reset();
-    timed_before_.reset();
-    kept_.Clear();
     quick_ns_.clear();
+    kept_.LeaveTo(dying_);
+    MakeRoomFor(std::max(BytesOfChild(), OperandBytes(problem) + terms.rotation_bytes));
     // They open the device while the reference is made, and do not wait for each other.
     if (KeepsChild()) {
       opened_.WarmUpFor(Text(problem));
@@ -139,6 +142,7 @@ class ChildEvaluator final : public Evaluator {
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          const QualifyTime& time) override {
     if (candidates.empty()) return std::vector<Qualified>();
+    dying_.AwaitAll();
     // On this thread: the system kills children with the thread that started them.
     if (KeepsChild()) return QualifyInTurn(candidates, time);
     return QualifySideBySide(candidates, time);
@@ -148,15 +152,15 @@ class ChildEvaluator final : public Evaluator {
   size_t batch_size() const override { return KeepsChild() ? 64 : Evaluator::batch_size(); }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
-    timed_before_.reset();
-    kept_.Clear();
+    kept_.LeaveTo(dying_);
+    MakeRoomFor(BytesOfChild());
     SpareChildren& spares = SparesWithDevice();
     spares.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
         spares, WithRoomForCopies(assignment_, operand_bytes_),
         Pace{options_.run_deadline_ns, quick_ns_},
         std::vector<Candidate>(candidates.begin(), candidates.end()),
-        TimerRemains{busy_, timed_before_, asking_harms_});
+        TimerRemains{busy_, dying_, asking_harms_});
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
@@ -174,11 +178,22 @@ class ChildEvaluator final : public Evaluator {
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
     int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
 
-    void Clear() {
+    // Kills who is there.
+    void LeaveTo(DyingChildren& dying) {
+      if (before.has_value()) dying.Add(std::move(*before));
+      if (child.has_value()) dying.Add(child->End());
       before.reset();
       child.reset();
     }
   };
+
+  // What a child of this problem has on its device, beside workspaces.
+  int64_t BytesOfChild() const { return operand_bytes_ + assignment_.terms.rotation_bytes; }
+
+  // So that nobody is short of memory for a moment, and a candidate fails for it.
+  void MakeRoomFor(int64_t size_bytes) {
+    if (size_bytes > kMostBytesBesideDying) dying_.AwaitAll();
+  }
 
   // In children that each thread has for itself.
   Result<std::vector<Qualified>> QualifySideBySide(std::span<const Candidate> candidates,
@@ -402,10 +417,10 @@ class ChildEvaluator final : public Evaluator {
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
-  std::map<Candidate, double> quick_ns_;    // Of those that qualified.
-  std::optional<Candidate> baseline_;       // Who outputs are compared with.
-  Bench kept_;                              // If KeepsChild().
-  std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
+  std::map<Candidate, double> quick_ns_;  // Of those that qualified.
+  std::optional<Candidate> baseline_;     // Who outputs are compared with.
+  Bench kept_;                            // If KeepsChild().
+  DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
   std::vector<BusyInterval> busy_;
   bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
 };

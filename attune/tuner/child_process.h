@@ -45,6 +45,18 @@ class DyingChild {
   pid_t pid_ = -1;
 };
 
+// Children that were killed while nobody had to wait for their end. Until it has come they hold
+// memory, also of the device, and the system takes back what they had beside whatever else runs: it
+// is waited for before anything is run that is timed. Ends with all of them. Not thread-safe.
+class DyingChildren {
+ public:
+  void Add(DyingChild child) { children_.push_back(std::move(child)); }
+  void AwaitAll() { children_.clear(); }
+
+ private:
+  std::vector<DyingChild> children_;
+};
+
 // Move-only; the destructor kills the whole process group of the child and reaps it. Used by one
 // thread at a time. The system kills the child when the thread that started it ends.
 class ChildProcess {

@@ -151,8 +151,41 @@ TEST_F(SharedChildrenTest, TheNextProblemHasAsManyChildren) {
 
   ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
 
-  EXPECT_EQ(ChildProcesses().size(), 1u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf(kFive).empty());
+  EXPECT_EQ(ChildProcesses().size(), 1u + kOpenedForTiming);
+}
+
+// Whoever ended without being waited for is a zombie, a child of this process all the same.
+TEST_F(SharedChildrenTest, WhoQualifiedAndWhoWasTimedAreGoneBeforeOthersAreTimed) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  const std::set<pid_t> at_start = ChildProcesses();
+  ASSERT_EQ(at_start.size(), 1u + kOpenedForTiming);
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+
+  auto race = evaluator_->StartTiming(timed);
+  ASSERT_TRUE(race.ok());
+  EXPECT_EQ(ChildProcesses().size(), kOpenedForTiming);
+  race->reset();
+  const auto final = evaluator_->StartTiming(timed);
+  ASSERT_TRUE(final.ok());
+
+  EXPECT_EQ(ChildProcesses().size(), kOpenedForTiming - 1);
+}
+
+TEST_F(SharedChildrenTest, WhoWasTimedIsGoneBeforeTheNextProblemIsTried) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  const std::set<pid_t> before = ChildProcesses();
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(evaluator_->StartTiming(timed).ok());
+
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+
+  const std::set<pid_t> after = ChildProcesses();
+  EXPECT_EQ(after.size(), 1u + kOpenedForTiming);
+  for (const pid_t child : before) EXPECT_FALSE(after.contains(child));
 }
 
 TEST_F(SharedChildrenTest, ADeviceThatDoesNotOpenIsSaidToWhoeverIsGreeted) {
