@@ -71,6 +71,9 @@ Result<std::vector<Config>> AskForList(ChildProcess& child, const SolverId& solv
   }
 }
 
+// Those that have the device open for the next problem.
+size_t OpenedAhead(const ChildOptions& options) { return options.opens_ahead ? 1 : 0; }
+
 size_t JobsOf(const ChildOptions& options) { return static_cast<size_t>(options.jobs); }
 
 int64_t OperandBytes(const Problem& problem) {
@@ -92,7 +95,7 @@ class ChildEvaluator final : public Evaluator {
   explicit ChildEvaluator(ChildOptions options)
       : options_(WithDefaults(std::move(options))),
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
-        opened_(options_, 0, kChildrenOfProblem),
+        opened_(options_, 0, kChildrenOfProblem + OpenedAhead(options_)),
         build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)),
         references_(opened_, options_) {}
 
@@ -102,10 +105,12 @@ class ChildEvaluator final : public Evaluator {
     quick_ns_.clear();
     kept_.LeaveTo(dying_);
     MakeRoomFor(std::max(BytesOfChild(), OperandBytes(problem) + terms.rotation_bytes));
-    // They open the device while the reference is made, and do not wait for each other.
+    // They open the device while the reference is made, and do not wait for each other. With one
+    // for the next problem there is one that was left by the problem before.
     if (KeepsChild()) {
+      opened_.DropEnded();
       opened_.WarmUpFor(Text(problem));
-      opened_.Supply(kChildrenOfProblem, std::stop_token());
+      opened_.Supply(kChildrenOfProblem + OpenedAhead(options_), std::stop_token());
     }
     const int64_t begin_ns = SteadyNowNs();
     ReferenceTerms reference_terms = reference;
@@ -122,7 +127,7 @@ class ChildEvaluator final : public Evaluator {
     if (opened.has_value() && opened->Greet(assignment_).ok()) {
       kept_.child.emplace(std::move(*opened));
     } else if (KeepsChild()) {
-      opened_.Supply(kChildrenOfProblem, std::stop_token());
+      opened_.Supply(kChildrenOfProblem + OpenedAhead(options_), std::stop_token());
     }
     return Status::Ok();
   }
@@ -237,7 +242,7 @@ class ChildEvaluator final : public Evaluator {
     Results results(candidates.size());
     Status first_error;
     // In place of those that failed candidates have used up.
-    opened_.Supply(kTimingChildren, std::stop_token());
+    opened_.Supply(kTimingChildren + OpenedAhead(options_), std::stop_token());
     // The first one always runs, so that a tight budget still makes progress.
     bool has_begun = false;
     const auto qualify = [&](size_t i, const BuiltAhead& built) {
