@@ -25,6 +25,9 @@ constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
 // Whatever was asked for: the phase has a deadline.
 constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
+// Of all blocks that are ready at once: with some two KiB for each launch, host and device, a
+// hundred megabytes or so. A race of 48 candidates of 3 us needs half of it.
+constexpr int64_t kMostReadyLaunches = 65'536;
 // The share of the memory that copies of the operands may take, as a divisor.
 constexpr size_t kMostMemoryForCopies = 4;
 
@@ -49,7 +52,9 @@ Result<CandidateRunner> CandidateRunner::Create(RunnerParts parts) {
 }
 
 CandidateRunner::CandidateRunner(RunnerParts parts, BoundOperands operands)
-    : parts_(std::move(parts)), operands_(std::move(operands)) {}
+    : parts_(std::move(parts)),
+      operands_(std::move(operands)),
+      repeating_(dynamic_cast<RepeatingDevice*>(parts_.device)) {}
 
 tl::expected<std::vector<Config>, Failure> CandidateRunner::List(const SolverId& id) {
   const Solver* solver = FindSolver(*parts_.solvers, id);
@@ -94,6 +99,8 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
     return fail(FailureKind::kLoadFailed, Phase::kLoad, done.message());
   }
   qualification.load_ns = SteadyNowNs() - begin_ns;
+  // The workspace may move.
+  for (Loaded& other : loaded_) ForgetBlock(other);
   qualification.workspace_bytes = static_cast<int64_t>((*executable)->workspace_bytes());
   if (const Status reserved = operands_.ReserveWorkspace((*executable)->workspace_bytes());
       !reserved.ok()) {
@@ -193,7 +200,7 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
     return tl::unexpected(
         FailedCandidate{{FailureKind::kLoadFailed, Phase::kLoad, asleep.message()}, qualification});
   }
-  loaded_.push_back({std::move(*executable), 0});
+  loaded_.emplace_back().executable = std::move(*executable);
   return loaded_.size() - 1;
 }
 
@@ -234,6 +241,37 @@ Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
   return Status::Ok();
 }
 
+void CandidateRunner::ForgetBlock(Loaded& candidate) {
+  if (candidate.block != nullptr) ready_launches_ -= candidate.of_block.launches;
+  candidate.block.reset();
+  candidate.of_block.launches = 0;
+}
+
+Result<TimedBlock*> CandidateRunner::ReadyBlock(Loaded& candidate, const TimingRequest& request) {
+  const TimingRequest& ready = candidate.of_block;
+  if (ready.launches == request.launches && ready.cache == request.cache) {
+    return candidate.block.get();
+  }
+  ForgetBlock(candidate);
+  if (ready_launches_ + request.launches > kMostReadyLaunches) return nullptr;
+  ATTUNE_ASSIGN_OR_RETURN(candidate.block, repeating_->MakeBlock(*candidate.executable,
+                                                                 operands_.arguments(), request));
+  candidate.of_block = request;
+  if (candidate.block != nullptr) ready_launches_ += request.launches;
+  return candidate.block.get();
+}
+
+Result<double> CandidateRunner::TimeBlock(Loaded& candidate, Executable& timed,
+                                          const TimingRequest& request) {
+  // Who steps through copies launches on others each time.
+  const bool repeats = repeating_ != nullptr && &timed == candidate.executable.get();
+  if (repeats) {
+    ATTUNE_ASSIGN_OR_RETURN(TimedBlock * block, ReadyBlock(candidate, request));
+    if (block != nullptr) return block->TimeNs();
+  }
+  return parts_.device->TimeNs(timed, operands_.arguments(), request);
+}
+
 tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRequest& request) {
   assert(index < loaded_.size());
   Loaded& candidate = loaded_[index];
@@ -259,7 +297,7 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
     if (const Status ran = WarmUp(timed, first); !ran.ok()) return fail(ran);
   }
-  const auto time_ns = parts_.device->TimeNs(timed, operands_.arguments(), of_device);
+  const auto time_ns = TimeBlock(candidate, timed, of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.

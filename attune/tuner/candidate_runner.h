@@ -10,7 +10,7 @@
 
 #include "attune/base/status.h"
 #include "attune/compile/builder.h"
-#include "attune/device/device.h"
+#include "attune/device/repeating_device.h"
 #include "attune/solver/solver.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/child_protocol.h"
@@ -70,6 +70,9 @@ class CandidateRunner {
   struct Loaded {
     std::unique_ptr<Executable> executable;
     double last_ns = 0;  // Of one launch; 0 before the first block.
+    // What it was asked for last, ready to be asked for again; null where that cannot be.
+    std::unique_ptr<TimedBlock> block;
+    TimingRequest of_block = {.launches = 0};  // Without launches: nothing was made ready.
   };
 
   CandidateRunner(RunnerParts parts, BoundOperands operands);
@@ -83,14 +86,22 @@ class CandidateRunner {
   // Untimed launches before a block.
   Status WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
+  // One block, made ready once for all that are like it if the device and the sum of what is ready
+  // allow.
+  Result<double> TimeBlock(Loaded& candidate, Executable& timed, const TimingRequest& request);
+  // Null if nothing can be ready.
+  Result<TimedBlock*> ReadyBlock(Loaded& candidate, const TimingRequest& request);
+  void ForgetBlock(Loaded& candidate);
   // Waits until no thread runtime spins any more.
   Status FallAsleep();
 
   const RunnerParts parts_;
   BoundOperands operands_;
   std::optional<RotatingOperands> copies_;
+  RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
-  bool is_asleep_ = false;  // Nothing ran since every thread runtime fell asleep.
+  int64_t ready_launches_ = 0;  // Of all blocks that are ready.
+  bool is_asleep_ = false;      // Nothing ran since every thread runtime fell asleep.
 };
 
 }  // namespace attune
