@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -28,6 +29,8 @@ constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
 // Of all blocks that are ready at once: with some two KiB for each launch, host and device, a
 // hundred megabytes or so. A race of 48 candidates of 3 us needs half of it.
 constexpr int64_t kMostReadyLaunches = 65'536;
+// More than a phase may take, of any time that can be believed.
+constexpr double kMostDeviceNs = 1e18;
 // The share of the memory that copies of the operands may take, as a divisor.
 constexpr size_t kMostMemoryForCopies = 4;
 
@@ -134,6 +137,7 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
   const auto quick_ns = QuickTime(**executable);
   if (!quick_ns) return tl::unexpected(FailedCandidate{quick_ns.error(), qualification});
   qualification.quick_ns = *quick_ns;
+  device_ns_ += *quick_ns;  // The launch that was verified.
   return qualification;
 }
 
@@ -185,6 +189,7 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
       return tl::unexpected(
           Failure{FailureKind::kRunFailed, Phase::kMeasure, time_ns.error().message()});
     }
+    device_ns_ += request.launches * *time_ns;
     best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
     // Far above the noise: not repeated.
     if (*time_ns > kLongLaunchNs) break;
@@ -224,7 +229,7 @@ Status CandidateRunner::MakeCopies() {
   return Status::Ok();
 }
 
-Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
+Status CandidateRunner::WarmUp(Executable& executable, bool is_first, int64_t& launches) {
   const bool is_asked = parts_.terms.warm_up_launches > 0 || parts_.terms.warm_up_ns > 0;
   const int64_t most = !is_first || !is_asked              ? 1
                        : parts_.terms.warm_up_launches > 0 ? parts_.terms.warm_up_launches
@@ -233,9 +238,10 @@ Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
                                  ? std::min(parts_.terms.warm_up_ns, kLongestWarmUpNs)
                                  : kLongestWarmUpNs;
   const int64_t begin_ns = SteadyNowNs();
-  for (int64_t launch = 0; launch < most; ++launch) {
+  for (launches = 0; launches < most;) {
     ATTUNE_RETURN_IF_ERROR(executable.Run(operands_.arguments()));
     ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
+    ++launches;
     if (SteadyNowNs() - begin_ns >= longest_ns) break;
   }
   return Status::Ok();
@@ -272,6 +278,12 @@ Result<double> CandidateRunner::TimeBlock(Loaded& candidate, Executable& timed,
   return parts_.device->TimeNs(timed, operands_.arguments(), request);
 }
 
+int64_t CandidateRunner::TakeDeviceNs() {
+  // A clock that went wrong says nothing.
+  const double device_ns = std::exchange(device_ns_, 0);
+  return device_ns > 0 && device_ns < kMostDeviceNs ? std::llround(device_ns) : 0;
+}
+
 tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRequest& request) {
   assert(index < loaded_.size());
   Loaded& candidate = loaded_[index];
@@ -294,11 +306,13 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   Executable& timed = rotating ? static_cast<Executable&>(*rotating) : *candidate.executable;
   // Somebody else ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
+  int64_t warm_ups = 0;
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
-    if (const Status ran = WarmUp(timed, first); !ran.ok()) return fail(ran);
+    if (const Status ran = WarmUp(timed, first, warm_ups); !ran.ok()) return fail(ran);
   }
   const auto time_ns = TimeBlock(candidate, timed, of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
+  device_ns_ += static_cast<double>(warm_ups + request.launches) * *time_ns;
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.
   if (const Status asleep = FallAsleep(); !asleep.ok()) return fail(asleep);

@@ -66,6 +66,12 @@ class CandidateRunner {
   // returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
+  // What the device has worked since the last call, by its own clock: all launches of timed blocks,
+  // as they were measured, and those that were verified or warmed up, each as long as one that was
+  // timed behind it. Not what nobody timed: launches of those that failed, filling and comparing of
+  // memory, displacing of caches.
+  int64_t TakeDeviceNs();
+
  private:
   struct Loaded {
     std::unique_ptr<Executable> executable;
@@ -83,8 +89,8 @@ class CandidateRunner {
   // Nothing if the output that `executable` has just left agrees.
   std::optional<Failure> CheckAgreement(const Agreement& agreement);
   Result<std::vector<std::byte>> OutputOf(const Candidate& candidate);
-  // Untimed launches before a block.
-  Status WarmUp(Executable& executable, bool is_first);
+  // Untimed launches before a block; counts them.
+  Status WarmUp(Executable& executable, bool is_first, int64_t& launches);
   Status MakeCopies();
   // One block, made ready once for all that are like it if the device and the sum of what is ready
   // allow.
@@ -101,6 +107,7 @@ class CandidateRunner {
   RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
   int64_t ready_launches_ = 0;  // Of all blocks that are ready.
+  double device_ns_ = 0;        // Since TakeDeviceNs.
   bool is_asleep_ = false;      // Nothing ran since every thread runtime fell asleep.
 };
 

@@ -283,6 +283,30 @@ TEST_F(CandidateRunnerTest, WhoStepsThroughCopiesIsNeverMadeReady) {
   EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "time", "asleep"));
 }
 
+TEST_F(CandidateRunnerTest, WhatTheDeviceWorkedIsCountedWithTheLaunchesThatNobodyTimed) {
+  constexpr int64_t kLaunchNs = 1000;  // What the device says of each.
+  ASSERT_TRUE(runner_->Qualify(candidate_).has_value());
+  // One verified, and blocks of at least one launch.
+  EXPECT_GE(runner_->TakeDeviceNs(), 4 * kLaunchNs);
+  EXPECT_EQ(runner_->TakeDeviceNs(), 0);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+
+  ASSERT_TRUE(runner_->Time(0, {.launches = 5}).has_value());
+  ASSERT_TRUE(runner_->Time(0, {.launches = 3, .cache = CacheState::kCold}).has_value());
+
+  // The first block was warmed up, and a cold one never is.
+  EXPECT_EQ(runner_->TakeDeviceNs(), (1 + 5 + 3) * kLaunchNs);
+}
+
+TEST_F(CandidateRunnerTest, ABlockThatFailedIsNoWorkOfTheDevice) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.RefuseTimes(1);
+
+  ASSERT_FALSE(runner_->Time(0, {.launches = 5}).has_value());
+
+  EXPECT_EQ(runner_->TakeDeviceNs(), 0);
+}
+
 TEST_F(CandidateRunnerTest, WhomItsOutputWasComparedWithSleepsBeforeItIsTimedBriefly) {
   const auto qualified = runner_->Qualify(other_, Agreement{candidate_, {1e-6, 1e-6}});
 

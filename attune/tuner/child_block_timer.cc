@@ -114,9 +114,7 @@ Result<std::optional<DeviceConditions>> ChildBlockTimer::Conditions() {
 }
 
 void ChildBlockTimer::CollectBusy() {
-  if (!child_.has_value()) return;
-  const std::vector<BusyInterval> busy = child_->TakeBusyIntervals();
-  remains_.busy.insert(remains_.busy.end(), busy.begin(), busy.end());
+  if (child_.has_value()) Append(remains_.busy, child_->TakeBusyTime());
 }
 
 }  // namespace attune

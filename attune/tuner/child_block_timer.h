@@ -36,7 +36,7 @@ struct Pace {
 
 // What a timer leaves behind, for who made it.
 struct TimerRemains {
-  std::vector<BusyInterval>& busy;
+  BusyTime& busy;
   DyingChildren& dying;  // Who is added is killed, and not waited for.
   bool& asking_harms;    // The question for its conditions ended a child: the device is not asked.
 };

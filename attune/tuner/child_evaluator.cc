@@ -45,10 +45,6 @@ ChildOptions WithDefaults(ChildOptions options) {
   return options;
 }
 
-void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 // Page by page: a library may list more than one message holds.
 Result<std::vector<Config>> AskForList(ChildProcess& child, const SolverId& solver) {
   std::vector<Config> configs;
@@ -121,7 +117,7 @@ class ChildEvaluator final : public Evaluator {
     data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
-    busy_.push_back({begin_ns, SteadyNowNs()});
+    busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
     // takes its place.
     if (opened.has_value() && opened->Greet(assignment_).ok()) {
@@ -139,7 +135,7 @@ class ChildEvaluator final : public Evaluator {
     Bench& bench = KeepsChild() ? kept_ : own;
     ATTUNE_RETURN_IF_ERROR(Occupy(bench));
     auto configs = AskForList(*bench.child, solver);
-    Append(busy_, bench.child->TakeBusyIntervals());
+    Append(busy_, bench.child->TakeBusyTime());
     if (!configs.ok()) bench.child.reset();
     return configs;
   }
@@ -170,7 +166,7 @@ class ChildEvaluator final : public Evaluator {
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
 
-  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+  BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
  private:
   using Results = std::vector<std::optional<Qualified>>;  // Of those that were begun.
@@ -213,7 +209,7 @@ class ChildEvaluator final : public Evaluator {
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
         if (i > 0 && SteadyNowNs() >= time.begin_by_ns) break;
-        std::vector<BusyInterval> busy;
+        BusyTime busy;
         bench.ready_by_ns = i == 0 ? time.first_ready_by_ns : time.ready_by_ns;
         auto outcome = QualifyOn(bench, candidates[i], busy);
         const std::lock_guard lock(mutex);
@@ -270,7 +266,7 @@ class ChildEvaluator final : public Evaluator {
       qualify(compiled[built->index], *built);
     }
     build_ahead_.End();
-    Append(busy_, build_ahead_.TakeBusyIntervals());
+    Append(busy_, build_ahead_.TakeBusyTime());
     return Finished(std::move(results), first_error);
   }
 
@@ -296,7 +292,7 @@ class ChildEvaluator final : public Evaluator {
       result.trial.role = TrialRole::kQualify;
       result.trial.outcome = *built.failure;
     } else {
-      std::vector<BusyInterval> busy;
+      BusyTime busy;
       auto outcome = QualifyOn(kept_, candidate, busy);
       Append(busy_, std::move(busy));
       if (!outcome.ok() || !outcome->has_value()) return outcome;
@@ -338,7 +334,7 @@ class ChildEvaluator final : public Evaluator {
 
   // Nothing if it was given up.
   Result<std::optional<Qualified>> QualifyOn(Bench& bench, const Candidate& candidate,
-                                             std::vector<BusyInterval>& busy) {
+                                             BusyTime& busy) {
     const bool is_shared = bench.child.has_value();
     ATTUNE_ASSIGN_OR_RETURN(auto result, QualifyOnce(bench, candidate, busy));
     const Failure* failure = result.has_value() ? result->trial.failure() : nullptr;
@@ -372,7 +368,7 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::optional<Qualified>> QualifyOnce(Bench& bench, const Candidate& candidate,
-                                               std::vector<BusyInterval>& busy) {
+                                               BusyTime& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
@@ -386,7 +382,7 @@ class ChildEvaluator final : public Evaluator {
     }
     child.SetReadyBy(bench.ready_by_ns);
     auto reply = child.Ask(request);
-    Append(busy, child.TakeBusyIntervals());
+    Append(busy, child.TakeBusyTime());
     const bool was_given_up = child.was_given_up();
     if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
       bench.before.emplace(child.End());
@@ -426,7 +422,7 @@ class ChildEvaluator final : public Evaluator {
   std::optional<Candidate> baseline_;     // Who outputs are compared with.
   Bench kept_;                            // If KeepsChild().
   DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
-  std::vector<BusyInterval> busy_;
+  BusyTime busy_;
   bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
 };
 

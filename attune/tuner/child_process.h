@@ -109,8 +109,8 @@ class ChildProcess {
   // The most memory that it had resident at any moment so far; 0 if the system does not say.
   int64_t PeakResidentBytes() const;
 
-  // When phases ran, since the last call.
-  std::vector<BusyInterval> TakeBusyIntervals();
+  // When phases ran, and what of it the device worked, since the last call.
+  BusyTime TakeBusyTime();
 
  private:
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
@@ -125,6 +125,7 @@ class ChildProcess {
   Arrival ReadAvailable(int timeout_ms);
   void ReadOutput();
   void NotePhase(const Reply& reply);
+  void NoteDeviceTime(const Reply& reply);
   // Nothing while it keeps to its memory limit.
   std::optional<Failure> BuryIfTooLarge();
   // Nothing while there is time.
@@ -151,7 +152,8 @@ class ChildProcess {
   int64_t ready_by_ns_ = std::numeric_limits<int64_t>::max();
   bool was_given_up_ = false;
   std::function<bool()> go_on_;
-  std::vector<BusyInterval> busy_;
+  int64_t heard_at_ns_ = 0;  // When it was asked, or said anything, last.
+  BusyTime busy_;
 };
 
 }  // namespace attune

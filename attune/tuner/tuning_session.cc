@@ -522,7 +522,9 @@ Status TuningSession::Conclude() {
   report_.considered = progress_.considered;
   report_.qualified = progress_.qualified;
   report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
-  report_.busy_ns = UnionLengthNs(parts_.evaluator->TakeBusyIntervals());
+  BusyTime busy = parts_.evaluator->TakeBusyTime();
+  report_.device_busy_ns = UnionLengthNs(std::move(busy.of_device));
+  report_.busy_ns = UnionLengthNs(std::move(busy.intervals));
   return Status::Ok();
 }
 

@@ -170,6 +170,25 @@ TEST_F(FaultTest, WithoutFaultsTheFastestCandidateWins) {
   EXPECT_TRUE(RecordedFailures().empty());
 }
 
+TEST_F(FaultTest, WhatTheDeviceWorkedIsPartOfWhatWasUseful) {
+  Script("");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->device_busy_ns, 0);
+  EXPECT_LE(report->device_busy_ns, report->busy_ns);
+}
+
+TEST_F(FaultTest, ADeviceThatSaysItWorkedForYearsIsBelievedForAsLongAsItWasAsked) {
+  Script("* time_ns=1e15");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_LE(report->device_busy_ns, report->busy_ns);
+}
+
 TEST_F(FaultTest, BuildFailureCostsOneTrial) {
   EXPECT_EQ(FailureOf("build_fails").kind, FailureKind::kBuildFailed);
 }
