@@ -229,7 +229,7 @@ Status CandidateRunner::MakeCopies() {
   return Status::Ok();
 }
 
-Status CandidateRunner::WarmUp(Executable& executable, bool is_first, int64_t& launches) {
+Result<int64_t> CandidateRunner::WarmUp(Executable& executable, bool is_first) {
   const bool is_asked = parts_.terms.warm_up_launches > 0 || parts_.terms.warm_up_ns > 0;
   const int64_t most = !is_first || !is_asked              ? 1
                        : parts_.terms.warm_up_launches > 0 ? parts_.terms.warm_up_launches
@@ -238,13 +238,14 @@ Status CandidateRunner::WarmUp(Executable& executable, bool is_first, int64_t& l
                                  ? std::min(parts_.terms.warm_up_ns, kLongestWarmUpNs)
                                  : kLongestWarmUpNs;
   const int64_t begin_ns = SteadyNowNs();
-  for (launches = 0; launches < most;) {
+  int64_t launches = 0;
+  while (launches < most) {
     ATTUNE_RETURN_IF_ERROR(executable.Run(operands_.arguments()));
     ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
     ++launches;
     if (SteadyNowNs() - begin_ns >= longest_ns) break;
   }
-  return Status::Ok();
+  return launches;
 }
 
 void CandidateRunner::ForgetBlock(Loaded& candidate) {
@@ -308,7 +309,9 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   const bool first = candidate.last_ns == 0;
   int64_t warm_ups = 0;
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
-    if (const Status ran = WarmUp(timed, first, warm_ups); !ran.ok()) return fail(ran);
+    const auto launches = WarmUp(timed, first);
+    if (!launches.ok()) return fail(launches.error());
+    warm_ups = *launches;
   }
   const auto time_ns = TimeBlock(candidate, timed, of_device);
   if (!time_ns.ok()) return fail(time_ns.error());

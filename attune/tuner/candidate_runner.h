@@ -89,8 +89,8 @@ class CandidateRunner {
   // Nothing if the output that `executable` has just left agrees.
   std::optional<Failure> CheckAgreement(const Agreement& agreement);
   Result<std::vector<std::byte>> OutputOf(const Candidate& candidate);
-  // Untimed launches before a block; counts them.
-  Status WarmUp(Executable& executable, bool is_first, int64_t& launches);
+  // Untimed launches before a block, and how many.
+  Result<int64_t> WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
   // One block, made ready once for all that are like it if the device and the sum of what is ready
   // allow.
