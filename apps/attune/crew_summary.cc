@@ -88,6 +88,7 @@ CrewSummary Summarize(std::span<const CrewMember> members) {
       device.tuned = summary.value("tuned", int64_t{0});
       device.wall_ns = summary.value("wall_ns", int64_t{0});
       device.busy_ns = summary.value("busy_ns", int64_t{0});
+      device.device_busy_ns = summary.value("device_busy_ns", int64_t{0});
       Merge(summary["problems"], member.device, all.problems);
     }
     all.wall_ns = std::max(all.wall_ns, device.wall_ns);
@@ -107,6 +108,7 @@ Json ToJson(const CrewSummary& summary) {
                                {"tuned", device.tuned},
                                {"wall_ns", device.wall_ns},
                                {"busy_ns", device.busy_ns},
+                               {"device_busy_ns", device.device_busy_ns},
                                {"trouble", device.trouble}});
   }
   json["problems"] = summary.problems;
@@ -120,13 +122,16 @@ std::string SummaryText(const CrewSummary& summary, const Screen& screen, int wi
                {"tuned", Column::Align::kRight},
                {"time", Column::Align::kRight},
                {"busy", Column::Align::kRight},
+               {"in launches", Column::Align::kRight},
                {"trouble", Column::Align::kLeft, Column::Fit::kCut}});
   for (const bool in_trouble : {false, true}) {
     for (const CrewSummary::Device& device : summary.devices) {
       if (device.trouble.empty() == in_trouble) continue;
-      const double share = BusyShare(device.busy_ns, device.wall_ns);
+      const auto share = [&](int64_t busy_ns) {
+        return fmt::format("{:.0f}%", 100 * BusyShare(busy_ns, device.wall_ns));
+      };
       table.AddRow({device.name, std::to_string(device.tuned), FormatWait(device.wall_ns),
-                    fmt::format("{:.0f}%", 100 * share), Printable(device.trouble)},
+                    share(device.busy_ns), share(device.device_busy_ns), Printable(device.trouble)},
                    in_trouble ? Colour::kYellow : Colour::kPlain);
     }
   }

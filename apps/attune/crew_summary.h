@@ -18,8 +18,9 @@ struct CrewSummary {
     std::string name;
     int64_t tuned = 0;
     int64_t wall_ns = 0;
-    int64_t busy_ns = 0;  // Building, verifying or measuring.
-    std::string trouble;  // Why it did not go on to the end of the list; empty if it did.
+    int64_t busy_ns = 0;         // Building, verifying or measuring.
+    int64_t device_busy_ns = 0;  // Launches of candidates.
+    std::string trouble;         // Why it did not go on to the end of the list; empty if it did.
   };
   std::vector<Device> devices;
   // As those of `attune tune --json`, in the order of the list: of each problem what the device

@@ -13,7 +13,11 @@ using testing::HasSubstr;
 
 // What `attune tune --json` prints of problems a, b, ... with these outcomes.
 CrewMember MemberOf(const std::string& device, const std::vector<std::string>& outcomes) {
-  Json summary = {{"tuned", 0}, {"not_reached", 0}, {"wall_ns", 1000}, {"busy_ns", 900}};
+  Json summary = {{"tuned", 0},
+                  {"not_reached", 0},
+                  {"wall_ns", 1000},
+                  {"busy_ns", 900},
+                  {"device_busy_ns", 700}};
   summary["problems"] = Json::array();
   char name = 'a';
   for (const std::string& outcome : outcomes) {
@@ -63,6 +67,10 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
   const std::string text = SummaryText(summary, Screen(), 80);
   EXPECT_THAT(text, HasSubstr("4 tuned"));
   EXPECT_THAT(text, HasSubstr("on 4 devices"));
+  // Of whoever said so.
+  EXPECT_THAT(text, HasSubstr("90%          70%"));
+  EXPECT_EQ(ToJson(summary)["devices"][0]["device_busy_ns"], 700);
+  EXPECT_EQ(ToJson(summary)["devices"][2]["device_busy_ns"], 0);
   EXPECT_LT(text.find("x:0"), text.find("x:1"));
 }
 

@@ -42,6 +42,7 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   }
   json["wall_ns"] = report.wall_ns;
   json["busy_ns"] = report.busy_ns;
+  json["device_busy_ns"] = report.device_busy_ns;
   json["waited_ns"] = report.waited_ns;
   json["is_steady"] = report.is_steady;
   json["throttled"] = report.held_back_by;
@@ -103,8 +104,10 @@ Json SummaryJson(const RunSummary& summary, const Peaks& peaks) {
   for (const Kind kind : OutcomeCounts::kKinds) json[std::string(Name(kind))] = counts.Of(kind);
   json["wall_ns"] = summary.wall_ns;
   json["busy_ns"] = summary.busy_ns;
+  json["device_busy_ns"] = summary.device_busy_ns;
   json["waited_ns"] = WaitedNs(summary);
   json["useful_share"] = BusyShare(summary.busy_ns, summary.wall_ns);
+  json["device_busy_share"] = BusyShare(summary.device_busy_ns, summary.wall_ns);
   json["problems"] = Json::array();
   for (const ProblemOutcome& outcome : summary.outcomes) {
     json["problems"].push_back(OutcomeJson(outcome, peaks));
@@ -142,8 +145,10 @@ std::string SummaryLines(const RunSummary& summary) {
   const OutcomeCounts counts = CountOutcomes(summary);
   std::string text = fmt::format("\n{} in {}", Text(counts), FormatWait(summary.wall_ns));
   if (counts.Of(Kind::kTuned) > 0) {
-    text += fmt::format(", {:.0f}% of it building, verifying or measuring candidates",
-                        100 * BusyShare(summary.busy_ns, summary.wall_ns));
+    text += fmt::format(
+        ", {:.0f}% of it building, verifying or measuring candidates, {:.0f}% in launches of these",
+        100 * BusyShare(summary.busy_ns, summary.wall_ns),
+        100 * BusyShare(summary.device_busy_ns, summary.wall_ns));
   }
   if (const int64_t waited_ns = WaitedNs(summary); waited_ns >= kWorthSayingNs) {
     text += fmt::format(", {} of it waiting for others to measure", FormatWait(waited_ns));

@@ -189,8 +189,9 @@ void PrintIfThereAreNoTurns(const Workshop& workshop, Output& err) {
 // So long the peaks may take however small the budget is.
 constexpr int64_t kShortPeaksNs = 1'000'000'000;
 
+// `opens_ahead`: see ChildOptions.
 Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const Place& place,
-                                               const TuneVerbOptions& options) {
+                                               const TuneVerbOptions& options, bool opens_ahead) {
   WaitNotice notice(application.err(), "tune");
   // The rest is for the problems.
   const int64_t wait_end_ns = EndOf(application, options, 0.1);
@@ -200,7 +201,9 @@ Result<std::unique_ptr<Workshop>> OpenWorkshop(Application& application, const P
     notice.StillWaiting();
     return SteadyNowNs() < wait_end_ns;
   };
-  return Workshop::Open(place, options.limits, go_on, peaks_end_ns);
+  WorkshopLimits limits = options.limits;
+  limits.opens_ahead = opens_ahead;
+  return Workshop::Open(place, limits, go_on, peaks_end_ns);
 }
 
 // A table of winners for each kind of device.
@@ -316,7 +319,7 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
   opened.place = SessionPlaceAt(place);
   ATTUNE_RETURN_IF_ERROR(EnterSession(application, opened.place));
-  ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options));
+  ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options, true));
   PrintIfThereAreNoPeaks(*opened.workshop, application.err());
   PrintIfThereAreNoTurns(*opened.workshop, application.err());
   return opened;
@@ -436,7 +439,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
     ATTUNE_RETURN_IF_ERROR(
         SurveySolvers(application, *application.session(), measured, problems).status());
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto workshop, OpenWorkshop(application, place, options));
+  ATTUNE_ASSIGN_OR_RETURN(const auto workshop,
+                          OpenWorkshop(application, place, options, problems.size() > 1));
   PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfThereAreNoTurns(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());

@@ -38,6 +38,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   ShareIfCostly(*place.backend, children);
   children.jobs = limits.jobs;
   children.compile_jobs = limits.compile_jobs;
+  children.opens_ahead = limits.opens_ahead;
   children.memory_limit_bytes = limits.memory_limit_bytes;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
   if (auto machine = MachineLock::Open(place); machine.ok()) {

@@ -22,6 +22,7 @@ struct WorkshopLimits {
   int jobs = 0;                    // 0: one child for each core.
   int compile_jobs = 0;            // On GPUs, where one child has the device. 0: as many as cores.
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
+  bool opens_ahead = false;        // ChildOptions::opens_ahead.
 };
 
 // --jobs and --memory-limit.

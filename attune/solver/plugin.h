@@ -10,6 +10,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/device/repeating_device.h"
 #include "attune/problem/target.h"
 #include "attune/solver/backend.h"
 #include "attune/solver/fit_checker.h"

@@ -113,12 +113,9 @@ void BuildAhead::End() {
     next_ = candidates_.size();
   }
   workers_.clear();  // Joins.
-  for (ChildProcess& child : children_) {
-    const std::vector<BusyInterval> busy = child.TakeBusyIntervals();
-    busy_.insert(busy_.end(), busy.begin(), busy.end());
-  }
+  for (ChildProcess& child : children_) Append(busy_, child.TakeBusyTime());
 }
 
-std::vector<BusyInterval> BuildAhead::TakeBusyIntervals() { return std::exchange(busy_, {}); }
+BusyTime BuildAhead::TakeBusyTime() { return std::exchange(busy_, {}); }
 
 }  // namespace attune

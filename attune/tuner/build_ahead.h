@@ -52,7 +52,7 @@ class BuildAhead {
   void End();
 
   // When children compiled, since the last call.
-  std::vector<BusyInterval> TakeBusyIntervals();
+  BusyTime TakeBusyTime();
 
  private:
   // Whether there are candidates that nobody has begun.
@@ -77,7 +77,7 @@ class BuildAhead {
   size_t taken_ = 0;
   bool given_up_ = false;  // What is not built now will not be.
   std::deque<BuiltAhead> built_;
-  std::vector<BusyInterval> busy_;
+  BusyTime busy_;
 };
 
 }  // namespace attune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -25,6 +26,11 @@ constexpr double kQuickBlockNs = 500e3;
 constexpr double kMostQuickLaunches = 1000;
 // Whatever was asked for: the phase has a deadline.
 constexpr int64_t kLongestWarmUpNs = 5'000'000'000;
+// Of all blocks that are ready at once: with some two KiB for each launch, host and device, a
+// hundred megabytes or so. A race of 48 candidates of 3 us needs half of it.
+constexpr int64_t kMostReadyLaunches = 65'536;
+// More than a phase may take, of any time that can be believed.
+constexpr double kMostDeviceNs = 1e18;
 // The share of the memory that copies of the operands may take, as a divisor.
 constexpr size_t kMostMemoryForCopies = 4;
 
@@ -49,7 +55,9 @@ Result<CandidateRunner> CandidateRunner::Create(RunnerParts parts) {
 }
 
 CandidateRunner::CandidateRunner(RunnerParts parts, BoundOperands operands)
-    : parts_(std::move(parts)), operands_(std::move(operands)) {}
+    : parts_(std::move(parts)),
+      operands_(std::move(operands)),
+      repeating_(dynamic_cast<RepeatingDevice*>(parts_.device)) {}
 
 tl::expected<std::vector<Config>, Failure> CandidateRunner::List(const SolverId& id) {
   const Solver* solver = FindSolver(*parts_.solvers, id);
@@ -94,6 +102,8 @@ tl::expected<std::unique_ptr<Executable>, FailedCandidate> CandidateRunner::Make
     return fail(FailureKind::kLoadFailed, Phase::kLoad, done.message());
   }
   qualification.load_ns = SteadyNowNs() - begin_ns;
+  // The workspace may move.
+  for (Loaded& other : loaded_) ForgetBlock(other);
   qualification.workspace_bytes = static_cast<int64_t>(executable->workspace_bytes());
   if (const Status reserved = operands_.ReserveWorkspace(executable->workspace_bytes());
       !reserved.ok()) {
@@ -127,6 +137,7 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
   const auto quick_ns = QuickTime(**executable);
   if (!quick_ns) return tl::unexpected(FailedCandidate{quick_ns.error(), qualification});
   qualification.quick_ns = *quick_ns;
+  device_ns_ += *quick_ns;  // The launch that was verified.
   return qualification;
 }
 
@@ -178,6 +189,7 @@ tl::expected<double, Failure> CandidateRunner::QuickTime(Executable& executable)
       return tl::unexpected(
           Failure{FailureKind::kRunFailed, Phase::kMeasure, time_ns.error().message()});
     }
+    device_ns_ += request.launches * *time_ns;
     best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
     // Far above the noise: not repeated.
     if (*time_ns > kLongLaunchNs) break;
@@ -193,7 +205,7 @@ tl::expected<size_t, FailedCandidate> CandidateRunner::Load(const Candidate& can
     return tl::unexpected(
         FailedCandidate{{FailureKind::kLoadFailed, Phase::kLoad, asleep.message()}, qualification});
   }
-  loaded_.push_back({std::move(*executable), 0});
+  loaded_.emplace_back().executable = std::move(*executable);
   return loaded_.size() - 1;
 }
 
@@ -217,7 +229,7 @@ Status CandidateRunner::MakeCopies() {
   return Status::Ok();
 }
 
-Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
+Result<int64_t> CandidateRunner::WarmUp(Executable& executable, bool is_first) {
   const bool is_asked = parts_.terms.warm_up_launches > 0 || parts_.terms.warm_up_ns > 0;
   const int64_t most = !is_first || !is_asked              ? 1
                        : parts_.terms.warm_up_launches > 0 ? parts_.terms.warm_up_launches
@@ -226,12 +238,51 @@ Status CandidateRunner::WarmUp(Executable& executable, bool is_first) {
                                  ? std::min(parts_.terms.warm_up_ns, kLongestWarmUpNs)
                                  : kLongestWarmUpNs;
   const int64_t begin_ns = SteadyNowNs();
-  for (int64_t launch = 0; launch < most; ++launch) {
+  int64_t launches = 0;
+  while (launches < most) {
     ATTUNE_RETURN_IF_ERROR(executable.Run(operands_.arguments()));
     ATTUNE_RETURN_IF_ERROR(parts_.device->Synchronize());
+    ++launches;
     if (SteadyNowNs() - begin_ns >= longest_ns) break;
   }
-  return Status::Ok();
+  return launches;
+}
+
+void CandidateRunner::ForgetBlock(Loaded& candidate) {
+  if (candidate.block != nullptr) ready_launches_ -= candidate.of_block.launches;
+  candidate.block.reset();
+  candidate.of_block.launches = 0;
+}
+
+Result<TimedBlock*> CandidateRunner::ReadyBlock(Loaded& candidate, const TimingRequest& request) {
+  const TimingRequest& ready = candidate.of_block;
+  if (ready.launches == request.launches && ready.cache == request.cache) {
+    return candidate.block.get();
+  }
+  ForgetBlock(candidate);
+  if (ready_launches_ + request.launches > kMostReadyLaunches) return nullptr;
+  ATTUNE_ASSIGN_OR_RETURN(candidate.block, repeating_->MakeBlock(*candidate.executable,
+                                                                 operands_.arguments(), request));
+  candidate.of_block = request;
+  if (candidate.block != nullptr) ready_launches_ += request.launches;
+  return candidate.block.get();
+}
+
+Result<double> CandidateRunner::TimeBlock(Loaded& candidate, Executable& timed,
+                                          const TimingRequest& request) {
+  // Who steps through copies launches on others each time.
+  const bool repeats = repeating_ != nullptr && &timed == candidate.executable.get();
+  if (repeats) {
+    ATTUNE_ASSIGN_OR_RETURN(TimedBlock * block, ReadyBlock(candidate, request));
+    if (block != nullptr) return block->TimeNs();
+  }
+  return parts_.device->TimeNs(timed, operands_.arguments(), request);
+}
+
+int64_t CandidateRunner::TakeDeviceNs() {
+  // A clock that went wrong says nothing.
+  const double device_ns = std::exchange(device_ns_, 0);
+  return device_ns > 0 && device_ns < kMostDeviceNs ? std::llround(device_ns) : 0;
 }
 
 tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRequest& request) {
@@ -256,11 +307,15 @@ tl::expected<double, Failure> CandidateRunner::Time(size_t index, const TimingRe
   Executable& timed = rotating ? static_cast<Executable&>(*rotating) : *candidate.executable;
   // Somebody else ran before: one launch brings code, operands and threads back.
   const bool first = candidate.last_ns == 0;
+  int64_t warm_ups = 0;
   if (first || (request.cache != CacheState::kCold && candidate.last_ns < kLongLaunchNs)) {
-    if (const Status ran = WarmUp(timed, first); !ran.ok()) return fail(ran);
+    const auto launches = WarmUp(timed, first);
+    if (!launches.ok()) return fail(launches.error());
+    warm_ups = *launches;
   }
-  const auto time_ns = parts_.device->TimeNs(timed, operands_.arguments(), of_device);
+  const auto time_ns = TimeBlock(candidate, timed, of_device);
   if (!time_ns.ok()) return fail(time_ns.error());
+  device_ns_ += static_cast<double>(warm_ups + request.launches) * *time_ns;
   // Before the next block everything is asleep again; whoever keeps a processor busy is the one to
   // blame.
   if (const Status asleep = FallAsleep(); !asleep.ok()) return fail(asleep);

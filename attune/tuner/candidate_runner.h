@@ -10,7 +10,7 @@
 
 #include "attune/base/status.h"
 #include "attune/compile/builder.h"
-#include "attune/device/device.h"
+#include "attune/device/repeating_device.h"
 #include "attune/solver/solver.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/child_protocol.h"
@@ -66,10 +66,19 @@ class CandidateRunner {
   // returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
+  // What the device has worked since the last call, by its own clock: all launches of timed blocks,
+  // as they were measured, and those that were verified or warmed up, each as long as one that was
+  // timed behind it. Not what nobody timed: launches of those that failed, filling and comparing of
+  // memory, displacing of caches.
+  int64_t TakeDeviceNs();
+
  private:
   struct Loaded {
     std::unique_ptr<Executable> executable;
     double last_ns = 0;  // Of one launch; 0 before the first block.
+    // What it was asked for last, ready to be asked for again; null where that cannot be.
+    std::unique_ptr<TimedBlock> block;
+    TimingRequest of_block = {.launches = 0};  // Without launches: nothing was made ready.
   };
 
   CandidateRunner(RunnerParts parts, BoundOperands operands);
@@ -80,17 +89,26 @@ class CandidateRunner {
   // Nothing if the output that `executable` has just left agrees.
   std::optional<Failure> CheckAgreement(const Agreement& agreement);
   Result<std::vector<std::byte>> OutputOf(const Candidate& candidate);
-  // Untimed launches before a block.
-  Status WarmUp(Executable& executable, bool is_first);
+  // Untimed launches before a block, and how many.
+  Result<int64_t> WarmUp(Executable& executable, bool is_first);
   Status MakeCopies();
+  // One block, made ready once for all that are like it if the device and the sum of what is ready
+  // allow.
+  Result<double> TimeBlock(Loaded& candidate, Executable& timed, const TimingRequest& request);
+  // Null if nothing can be ready.
+  Result<TimedBlock*> ReadyBlock(Loaded& candidate, const TimingRequest& request);
+  void ForgetBlock(Loaded& candidate);
   // Waits until no thread runtime spins any more.
   Status FallAsleep();
 
   const RunnerParts parts_;
   BoundOperands operands_;
   std::optional<RotatingOperands> copies_;
+  RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
-  bool is_asleep_ = false;  // Nothing ran since every thread runtime fell asleep.
+  int64_t ready_launches_ = 0;  // Of all blocks that are ready.
+  double device_ns_ = 0;        // Since TakeDeviceNs.
+  bool is_asleep_ = false;      // Nothing ran since every thread runtime fell asleep.
 };
 
 }  // namespace attune

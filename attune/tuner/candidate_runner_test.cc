@@ -21,7 +21,19 @@ namespace {
 using testing::ElementsAre;
 
 // A device that writes down what it is asked for, and refuses what it is told to.
-class WatchedDevice final : public Device {
+class WatchedDevice final : public RepeatingDevice {
+  class Block final : public TimedBlock {
+   public:
+    explicit Block(std::vector<std::string>& steps) : steps_(steps) {}
+    Result<double> TimeNs() override {
+      steps_.emplace_back("replay");
+      return 1e3;
+    }
+
+   private:
+    std::vector<std::string>& steps_;
+  };
+
  public:
   const Target& target() const override { return memory_.target(); }
   Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) override {
@@ -39,6 +51,13 @@ class WatchedDevice final : public Device {
     if (times_refused_ > 0 && times_refused_-- > 0) return Internal("The clock stands still.");
     return 1e3;
   }
+  Result<std::unique_ptr<TimedBlock>> MakeBlock(Executable&, const Arguments&,
+                                                const TimingRequest&) override {
+    if (!makes_blocks_.has_value()) return std::unique_ptr<TimedBlock>();
+    steps_.emplace_back("make");
+    if (!*makes_blocks_) return std::unique_ptr<TimedBlock>();
+    return std::unique_ptr<TimedBlock>(std::make_unique<Block>(steps_));
+  }
   Status AwaitQuiescence(int64_t limit_ns) override {
     steps_.emplace_back("asleep");
     EXPECT_GT(limit_ns, 0);
@@ -51,12 +70,15 @@ class WatchedDevice final : public Device {
   std::vector<std::string>& steps() { return steps_; }
   void set_restless(bool is_restless) { is_restless_ = is_restless; }
   void RefuseTimes(int count) { times_refused_ = count; }
+  // Whether what it is asked to make ready can be.
+  void MakeBlocks(bool can) { makes_blocks_ = can; }
 
  private:
   HeapDevice memory_;
   std::vector<std::string> steps_;
   bool is_restless_ = false;
   int times_refused_ = 0;
+  std::optional<bool> makes_blocks_;  // Nothing: it cannot, and it is no step.
 };
 
 // Computes the product of one element by one. Every launch is a step of the device.
@@ -101,7 +123,12 @@ class CandidateRunnerTest : public testing::Test {
     auto data = ProblemData::Create(problem_, 1);
     ASSERT_TRUE(data.ok()) << data.status().message();
     data_.emplace(*std::move(data));
+    Start({});
+  }
+
+  void Start(const EvaluationTerms& terms) {
     RunnerParts parts;
+    parts.terms = terms;
     parts.solvers = &solvers_;
     parts.device = &device_;
     parts.problem = &problem_;
@@ -182,6 +209,102 @@ TEST_F(CandidateRunnerTest, WhoDoesNotFallAsleepAfterItsBlockIsToBlame) {
   ASSERT_FALSE(time_ns.has_value());
   EXPECT_EQ(time_ns.error(), (Failure{FailureKind::kRunFailed, Phase::kMeasure,
                                       "Thread 7 of libspin does not fall asleep."}));
+}
+
+TEST_F(CandidateRunnerTest, WhatIsTimedAgainIsMadeReadyOnce) {
+  device_.MakeBlocks(true);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.TakeSteps();
+  const TimingRequest five = {.launches = 5};
+
+  ASSERT_TRUE(runner_->Time(0, five).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "make", "replay", "asleep"));
+  ASSERT_TRUE(runner_->Time(0, five).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "replay", "asleep"));
+
+  // Other launches, or other caches, are another block.
+  ASSERT_TRUE(runner_->Time(0, {.launches = 6}).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "make", "replay", "asleep"));
+  ASSERT_TRUE(runner_->Time(0, {.launches = 6, .cache = CacheState::kCold}).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("make", "replay", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhoIsLoadedLaterMayMoveTheWorkspaceSoThatNothingStaysReady) {
+  device_.MakeBlocks(true);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+  ASSERT_TRUE(runner_->Load(other_).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "make", "replay", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhatCannotBeMadeReadyIsTimedAsEverAndTriedOnce) {
+  device_.MakeBlocks(false);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "make", "time", "asleep"));
+  ASSERT_TRUE(runner_->Time(0, {}).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "time", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhatIsReadyIsBounded) {
+  device_.MakeBlocks(true);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  ASSERT_TRUE(runner_->Load(other_).has_value());
+  constexpr int kMost = 65'536;
+  ASSERT_TRUE(runner_->Time(0, {.launches = kMost}).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(1, {.launches = 1}).has_value());
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "time", "asleep"));
+
+  // There is room again behind the one that took it all.
+  ASSERT_TRUE(runner_->Time(0, {.launches = kMost - 1}).has_value());
+  ASSERT_TRUE(runner_->Time(1, {.launches = 1}).has_value());
+  EXPECT_THAT(device_.TakeSteps(),
+              ElementsAre("run", "make", "replay", "asleep", "run", "make", "replay", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhoStepsThroughCopiesIsNeverMadeReady) {
+  EvaluationTerms terms;
+  terms.rotation_bytes = 4096;
+  Start(terms);
+  device_.MakeBlocks(true);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.TakeSteps();
+
+  ASSERT_TRUE(runner_->Time(0, {.cache = CacheState::kRotating}).has_value());
+
+  EXPECT_THAT(device_.TakeSteps(), ElementsAre("run", "time", "asleep"));
+}
+
+TEST_F(CandidateRunnerTest, WhatTheDeviceWorkedIsCountedWithTheLaunchesThatNobodyTimed) {
+  constexpr int64_t kLaunchNs = 1000;  // What the device says of each.
+  ASSERT_TRUE(runner_->Qualify(candidate_).has_value());
+  // One verified, and blocks of at least one launch.
+  EXPECT_GE(runner_->TakeDeviceNs(), 4 * kLaunchNs);
+  EXPECT_EQ(runner_->TakeDeviceNs(), 0);
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+
+  ASSERT_TRUE(runner_->Time(0, {.launches = 5}).has_value());
+  ASSERT_TRUE(runner_->Time(0, {.launches = 3, .cache = CacheState::kCold}).has_value());
+
+  // The first block was warmed up, and a cold one never is.
+  EXPECT_EQ(runner_->TakeDeviceNs(), (1 + 5 + 3) * kLaunchNs);
+}
+
+TEST_F(CandidateRunnerTest, ABlockThatFailedIsNoWorkOfTheDevice) {
+  ASSERT_TRUE(runner_->Load(candidate_).has_value());
+  device_.RefuseTimes(1);
+
+  ASSERT_FALSE(runner_->Time(0, {.launches = 5}).has_value());
+
+  EXPECT_EQ(runner_->TakeDeviceNs(), 0);
 }
 
 TEST_F(CandidateRunnerTest, WhomItsOutputWasComparedWithSleepsBeforeItIsTimedBriefly) {

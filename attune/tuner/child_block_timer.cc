@@ -28,7 +28,7 @@ ChildBlockTimer::ChildBlockTimer(SpareChildren& spares, Assignment assignment, P
 
 ChildBlockTimer::~ChildBlockTimer() {
   CollectBusy();
-  if (child_.has_value()) remains_.ended.emplace(child_->End());
+  if (child_.has_value()) remains_.dying.Add(child_->End());
 }
 
 Status ChildBlockTimer::Restart() {
@@ -50,6 +50,8 @@ Status ChildBlockTimer::Restart() {
     if (failed->device_lost) return BanAndRestart(i, std::move(failed->failure));
     banned_.emplace(i, std::move(failed->failure));
   }
+  // While it loaded, who was timed or qualified before went. Nobody is timed beside that.
+  remains_.dying.AwaitAll();
   return Status::Ok();
 }
 
@@ -112,9 +114,7 @@ Result<std::optional<DeviceConditions>> ChildBlockTimer::Conditions() {
 }
 
 void ChildBlockTimer::CollectBusy() {
-  if (!child_.has_value()) return;
-  const std::vector<BusyInterval> busy = child_->TakeBusyIntervals();
-  remains_.busy.insert(remains_.busy.end(), busy.begin(), busy.end());
+  if (child_.has_value()) Append(remains_.busy, child_->TakeBusyTime());
 }
 
 }  // namespace attune

@@ -36,9 +36,9 @@ struct Pace {
 
 // What a timer leaves behind, for who made it.
 struct TimerRemains {
-  std::vector<BusyInterval>& busy;
-  std::optional<DyingChild>& ended;
-  bool& asking_harms;  // The question for its conditions ended a child: the device is not asked.
+  BusyTime& busy;
+  DyingChildren& dying;  // Who is added is killed, and not waited for.
+  bool& asking_harms;    // The question for its conditions ended a child: the device is not asked.
 };
 
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
@@ -50,7 +50,8 @@ class ChildBlockTimer final : public BlockTimer {
                   std::vector<Candidate> candidates, const TimerRemains& remains);
   ~ChildBlockTimer() override;
 
-  // Starts a child and loads into it everything that is not banned.
+  // Starts a child and loads into it everything that is not banned. When it returns, nobody dies
+  // any more.
   Status Restart();
 
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override;

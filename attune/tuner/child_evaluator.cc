@@ -31,6 +31,9 @@ constexpr const char* kProgramName = "attune-evaluator";
 constexpr size_t kTimingChildren = 2;
 // With shared children, who lists and qualifies, and those.
 constexpr size_t kChildrenOfProblem = 1 + kTimingChildren;
+// Of operands and their copies: with up to so many, a child has room on every device beside one
+// that was killed and still has what it had.
+constexpr int64_t kMostBytesBesideDying = int64_t{256} << 20;
 
 ChildOptions WithDefaults(ChildOptions options) {
   if (options.jobs <= 0) options.jobs = options.share_children ? 1 : UsableCores();
@@ -40,10 +43,6 @@ ChildOptions WithDefaults(ChildOptions options) {
     options.memory_limit_bytes = static_cast<int64_t>(MemoryLimitBytes()) / (options.jobs + 2);
   }
   return options;
-}
-
-void Append(std::vector<BusyInterval>& to, std::vector<BusyInterval> from) {
-  to.insert(to.end(), from.begin(), from.end());
 }
 
 // Page by page: a library may list more than one message holds.
@@ -68,6 +67,9 @@ Result<std::vector<Config>> AskForList(ChildProcess& child, const SolverId& solv
   }
 }
 
+// Those that have the device open for the next problem.
+size_t OpenedAhead(const ChildOptions& options) { return options.opens_ahead ? 1 : 0; }
+
 size_t JobsOf(const ChildOptions& options) { return static_cast<size_t>(options.jobs); }
 
 int64_t OperandBytes(const Problem& problem) {
@@ -89,20 +91,22 @@ class ChildEvaluator final : public Evaluator {
   explicit ChildEvaluator(ChildOptions options)
       : options_(WithDefaults(std::move(options))),
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
-        opened_(options_, 0, kChildrenOfProblem),
+        opened_(options_, 0, kChildrenOfProblem + OpenedAhead(options_)),
         build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)),
         references_(opened_, options_) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                const ReferenceTerms& reference) override {
     baseline_.reset();
-    timed_before_.reset();
-    kept_.Clear();
     quick_ns_.clear();
-    // They open the device while the reference is made, and do not wait for each other.
+    kept_.LeaveTo(dying_);
+    MakeRoomFor(std::max(BytesOfChild(), OperandBytes(problem) + terms.rotation_bytes));
+    // They open the device while the reference is made, and do not wait for each other. With one
+    // for the next problem there is one that was left by the problem before.
     if (KeepsChild()) {
+      opened_.DropEnded();
       opened_.WarmUpFor(Text(problem));
-      opened_.Supply(kChildrenOfProblem, std::stop_token());
+      opened_.Supply(kChildrenOfProblem + OpenedAhead(options_), std::stop_token());
     }
     const int64_t begin_ns = SteadyNowNs();
     ReferenceTerms reference_terms = reference;
@@ -113,13 +117,13 @@ class ChildEvaluator final : public Evaluator {
     data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
     operand_bytes_ = OperandBytes(problem);
-    busy_.push_back({begin_ns, SteadyNowNs()});
+    busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     // Whoever has computed the reference goes on to list and qualify; if it cannot, another one
     // takes its place.
     if (opened.has_value() && opened->Greet(assignment_).ok()) {
       kept_.child.emplace(std::move(*opened));
     } else if (KeepsChild()) {
-      opened_.Supply(kChildrenOfProblem, std::stop_token());
+      opened_.Supply(kChildrenOfProblem + OpenedAhead(options_), std::stop_token());
     }
     return Status::Ok();
   }
@@ -131,7 +135,7 @@ class ChildEvaluator final : public Evaluator {
     Bench& bench = KeepsChild() ? kept_ : own;
     ATTUNE_RETURN_IF_ERROR(Occupy(bench));
     auto configs = AskForList(*bench.child, solver);
-    Append(busy_, bench.child->TakeBusyIntervals());
+    Append(busy_, bench.child->TakeBusyTime());
     if (!configs.ok()) bench.child.reset();
     return configs;
   }
@@ -139,6 +143,7 @@ class ChildEvaluator final : public Evaluator {
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                          const QualifyTime& time) override {
     if (candidates.empty()) return std::vector<Qualified>();
+    dying_.AwaitAll();
     // On this thread: the system kills children with the thread that started them.
     if (KeepsChild()) return QualifyInTurn(candidates, time);
     return QualifySideBySide(candidates, time);
@@ -148,20 +153,20 @@ class ChildEvaluator final : public Evaluator {
   size_t batch_size() const override { return KeepsChild() ? 64 : Evaluator::batch_size(); }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
-    timed_before_.reset();
-    kept_.Clear();
+    kept_.LeaveTo(dying_);
+    MakeRoomFor(BytesOfChild());
     SpareChildren& spares = SparesWithDevice();
     spares.Settle();
     auto timer = std::make_unique<ChildBlockTimer>(
         spares, WithRoomForCopies(assignment_, operand_bytes_),
         Pace{options_.run_deadline_ns, quick_ns_},
         std::vector<Candidate>(candidates.begin(), candidates.end()),
-        TimerRemains{busy_, timed_before_, asking_harms_});
+        TimerRemains{busy_, dying_, asking_harms_});
     ATTUNE_RETURN_IF_ERROR(timer->Restart());
     return std::unique_ptr<BlockTimer>(std::move(timer));
   }
 
-  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+  BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
  private:
   using Results = std::vector<std::optional<Qualified>>;  // Of those that were begun.
@@ -174,11 +179,22 @@ class ChildEvaluator final : public Evaluator {
     std::optional<ChildProcess> child;  // Nothing that it was asked so far left anything behind.
     int64_t ready_by_ns = QualifyTime::kForever;  // Of the candidate that comes next.
 
-    void Clear() {
+    // Kills who is there.
+    void LeaveTo(DyingChildren& dying) {
+      if (before.has_value()) dying.Add(std::move(*before));
+      if (child.has_value()) dying.Add(child->End());
       before.reset();
       child.reset();
     }
   };
+
+  // What a child of this problem has on its device, beside workspaces.
+  int64_t BytesOfChild() const { return operand_bytes_ + assignment_.terms.rotation_bytes; }
+
+  // So that nobody is short of memory for a moment, and a candidate fails for it.
+  void MakeRoomFor(int64_t size_bytes) {
+    if (size_bytes > kMostBytesBesideDying) dying_.AwaitAll();
+  }
 
   // In children that each thread has for itself.
   Result<std::vector<Qualified>> QualifySideBySide(std::span<const Candidate> candidates,
@@ -193,7 +209,7 @@ class ChildEvaluator final : public Evaluator {
       for (size_t i; (i = next.fetch_add(1)) < candidates.size();) {
         // The first one always runs, so that a tight budget still makes progress.
         if (i > 0 && SteadyNowNs() >= time.begin_by_ns) break;
-        std::vector<BusyInterval> busy;
+        BusyTime busy;
         bench.ready_by_ns = i == 0 ? time.first_ready_by_ns : time.ready_by_ns;
         auto outcome = QualifyOn(bench, candidates[i], busy);
         const std::lock_guard lock(mutex);
@@ -222,7 +238,7 @@ class ChildEvaluator final : public Evaluator {
     Results results(candidates.size());
     Status first_error;
     // In place of those that failed candidates have used up.
-    opened_.Supply(kTimingChildren, std::stop_token());
+    opened_.Supply(kTimingChildren + OpenedAhead(options_), std::stop_token());
     // The first one always runs, so that a tight budget still makes progress.
     bool has_begun = false;
     const auto qualify = [&](size_t i, const BuiltAhead& built) {
@@ -250,7 +266,7 @@ class ChildEvaluator final : public Evaluator {
       qualify(compiled[built->index], *built);
     }
     build_ahead_.End();
-    Append(busy_, build_ahead_.TakeBusyIntervals());
+    Append(busy_, build_ahead_.TakeBusyTime());
     return Finished(std::move(results), first_error);
   }
 
@@ -276,7 +292,7 @@ class ChildEvaluator final : public Evaluator {
       result.trial.role = TrialRole::kQualify;
       result.trial.outcome = *built.failure;
     } else {
-      std::vector<BusyInterval> busy;
+      BusyTime busy;
       auto outcome = QualifyOn(kept_, candidate, busy);
       Append(busy_, std::move(busy));
       if (!outcome.ok() || !outcome->has_value()) return outcome;
@@ -318,7 +334,7 @@ class ChildEvaluator final : public Evaluator {
 
   // Nothing if it was given up.
   Result<std::optional<Qualified>> QualifyOn(Bench& bench, const Candidate& candidate,
-                                             std::vector<BusyInterval>& busy) {
+                                             BusyTime& busy) {
     const bool is_shared = bench.child.has_value();
     ATTUNE_ASSIGN_OR_RETURN(auto result, QualifyOnce(bench, candidate, busy));
     const Failure* failure = result.has_value() ? result->trial.failure() : nullptr;
@@ -352,7 +368,7 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::optional<Qualified>> QualifyOnce(Bench& bench, const Candidate& candidate,
-                                               std::vector<BusyInterval>& busy) {
+                                               BusyTime& busy) {
     Qualified result;
     result.trial.candidate = candidate;
     result.trial.role = TrialRole::kQualify;
@@ -366,7 +382,7 @@ class ChildEvaluator final : public Evaluator {
     }
     child.SetReadyBy(bench.ready_by_ns);
     auto reply = child.Ask(request);
-    Append(busy, child.TakeBusyIntervals());
+    Append(busy, child.TakeBusyTime());
     const bool was_given_up = child.was_given_up();
     if (!options_.share_children || !reply || !LeftNothingBehind(*reply)) {
       bench.before.emplace(child.End());
@@ -402,11 +418,11 @@ class ChildEvaluator final : public Evaluator {
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;
-  std::map<Candidate, double> quick_ns_;    // Of those that qualified.
-  std::optional<Candidate> baseline_;       // Who outputs are compared with.
-  Bench kept_;                              // If KeepsChild().
-  std::optional<DyingChild> timed_before_;  // Of the last timer: gone before others are timed.
-  std::vector<BusyInterval> busy_;
+  std::map<Candidate, double> quick_ns_;  // Of those that qualified.
+  std::optional<Candidate> baseline_;     // Who outputs are compared with.
+  Bench kept_;                            // If KeepsChild().
+  DyingChildren dying_;                   // Gone before candidates run. Outlives all that kill.
+  BusyTime busy_;
   bool asking_harms_ = false;  // Of problem after problem: a hang costs 20 s.
 };
 

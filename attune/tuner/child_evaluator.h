@@ -27,6 +27,9 @@ struct ChildOptions {
   // again in a child of its own, unless it hung. With one job it lists, too, and lives until others
   // are timed. Backend::IsCostlyToOpen.
   bool share_children = false;
+  // Another problem usually follows: with shared children, one more opens the device with those of
+  // this problem, and waits for the next one. It is gone with the evaluator.
+  bool opens_ahead = false;
   // Solvers that compile. With shared children, others compile their candidates ahead of the one
   // that has the device.
   std::vector<SolverId> compiling;

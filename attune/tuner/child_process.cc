@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -113,7 +114,7 @@ Status ChildProcess::Greet(const Assignment& assignment) {
   if (const auto* refused = std::get_if<RefusedReply>(&reply->content)) {
     return Unavailable(fmt::format("The evaluator refuses to work: {}", refused->message));
   }
-  TakeBusyIntervals();
+  TakeBusyTime();
   return Status::Ok();
 }
 
@@ -145,6 +146,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       ready_by_ns_(other.ready_by_ns_),
       was_given_up_(other.was_given_up_),
       go_on_(std::move(other.go_on_)),
+      heard_at_ns_(other.heard_at_ns_),
       busy_(std::move(other.busy_)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
@@ -163,6 +165,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   ready_by_ns_ = other.ready_by_ns_;
   was_given_up_ = other.was_given_up_;
   go_on_ = std::move(other.go_on_);
+  heard_at_ns_ = other.heard_at_ns_;
   busy_ = std::move(other.busy_);
   return *this;
 }
@@ -181,7 +184,8 @@ tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request) { return 
 tl::expected<Reply, Failure> ChildProcess::Ask(const Request& request, int passed_fd) {
   phase_ = std::holds_alternative<TimeRequest>(request) ? Phase::kMeasure : Phase::kLoad;
   phase_begin_ns_ = 0;
-  deadline_ns_ = SteadyNowNs() + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
+  heard_at_ns_ = SteadyNowNs();
+  deadline_ns_ = heard_at_ns_ + std::max(kHelloDeadlineNs, DeadlineNs(phase_));
   if (const Status sent = WriteFrame(socket_.get(), Encode(request), passed_fd); !sent.ok()) {
     return tl::unexpected(Bury(FailureKind::kCrashed, sent.message()));
   }
@@ -208,6 +212,7 @@ tl::expected<Reply, Failure> ChildProcess::AwaitMessage() {
     if (frame->has_value()) {
       auto reply = DecodeReply(**frame);
       if (!reply.ok()) return tl::unexpected(Bury(FailureKind::kCrashed, reply.error().message()));
+      NoteDeviceTime(*reply);
       NotePhase(*reply);
       is_listening_ |= std::holds_alternative<ListeningReply>(reply->content);
       return std::move(*reply);
@@ -249,8 +254,15 @@ void ChildProcess::ReadOutput() {
   }
 }
 
+void ChildProcess::NoteDeviceTime(const Reply& reply) {
+  // No device works longer than it is asked to; a script of the fake one says so all the same.
+  const int64_t device_ns = std::min(reply.device_ns, reply.at_ns - heard_at_ns_);
+  if (device_ns > 0) busy_.of_device.push_back({reply.at_ns - device_ns, reply.at_ns});
+  heard_at_ns_ = reply.at_ns;
+}
+
 void ChildProcess::NotePhase(const Reply& reply) {
-  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, reply.at_ns});
+  if (phase_begin_ns_ != 0) busy_.intervals.push_back({phase_begin_ns_, reply.at_ns});
   phase_begin_ns_ = 0;
   if (const auto* phase = std::get_if<PhaseReply>(&reply.content)) {
     phase_ = phase->phase;
@@ -316,7 +328,7 @@ std::optional<Failure> ChildProcess::BuryIfTooLarge() {
 }
 
 Failure ChildProcess::Bury(FailureKind kind, std::string message) {
-  if (phase_begin_ns_ != 0) busy_.push_back({phase_begin_ns_, SteadyNowNs()});
+  if (phase_begin_ns_ != 0) busy_.intervals.push_back({phase_begin_ns_, SteadyNowNs()});
   phase_begin_ns_ = 0;
   const bool was_dying = kind == FailureKind::kCrashed && AwaitExit();
   ReadAvailable(0);
@@ -361,6 +373,6 @@ int DyingChild::AwaitEnd() {
   return status;
 }
 
-std::vector<BusyInterval> ChildProcess::TakeBusyIntervals() { return std::exchange(busy_, {}); }
+BusyTime ChildProcess::TakeBusyTime() { return std::exchange(busy_, {}); }
 
 }  // namespace attune

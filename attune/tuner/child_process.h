@@ -45,6 +45,18 @@ class DyingChild {
   pid_t pid_ = -1;
 };
 
+// Children that were killed while nobody had to wait for their end. Until it has come they hold
+// memory, also of the device, and the system takes back what they had beside whatever else runs: it
+// is waited for before anything is run that is timed. Ends with all of them. Not thread-safe.
+class DyingChildren {
+ public:
+  void Add(DyingChild child) { children_.push_back(std::move(child)); }
+  void AwaitAll() { children_.clear(); }
+
+ private:
+  std::vector<DyingChild> children_;
+};
+
 // Move-only; the destructor kills the whole process group of the child and reaps it. Used by one
 // thread at a time. The system kills the child when the thread that started it ends.
 class ChildProcess {
@@ -97,8 +109,8 @@ class ChildProcess {
   // The most memory that it had resident at any moment so far; 0 if the system does not say.
   int64_t PeakResidentBytes() const;
 
-  // When phases ran, since the last call.
-  std::vector<BusyInterval> TakeBusyIntervals();
+  // When phases ran, and what of it the device worked, since the last call.
+  BusyTime TakeBusyTime();
 
  private:
   ChildProcess(const ChildOptions& options, pid_t pid, UniqueFd socket, UniqueFd output);
@@ -113,6 +125,7 @@ class ChildProcess {
   Arrival ReadAvailable(int timeout_ms);
   void ReadOutput();
   void NotePhase(const Reply& reply);
+  void NoteDeviceTime(const Reply& reply);
   // Nothing while it keeps to its memory limit.
   std::optional<Failure> BuryIfTooLarge();
   // Nothing while there is time.
@@ -139,7 +152,8 @@ class ChildProcess {
   int64_t ready_by_ns_ = std::numeric_limits<int64_t>::max();
   bool was_given_up_ = false;
   std::function<bool()> go_on_;
-  std::vector<BusyInterval> busy_;
+  int64_t heard_at_ns_ = 0;  // When it was asked, or said anything, last.
+  BusyTime busy_;
 };
 
 }  // namespace attune

@@ -281,6 +281,7 @@ std::string Encode(const Request& request) {
 std::string Encode(const Reply& reply) {
   Json json;
   json["at_ns"] = reply.at_ns;
+  PutUnlessZero(json, "device_ns", reply.device_ns);
   std::visit(Overloaded{
                  [&](const ListeningReply&) { json["type"] = "listening"; },
                  [&](const ReadyReply&) { json["type"] = "ready"; },
@@ -393,6 +394,7 @@ Result<Reply> DecodeReply(std::string_view text) {
   const std::string type = reader.String("type");
   Reply reply;
   reply.at_ns = reader.Integer("at_ns");
+  reply.device_ns = reader.CountOrZero("device_ns");
   if (type == "listening") {
     reply.content = ListeningReply{};
   } else if (type == "ready") {

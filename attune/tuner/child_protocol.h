@@ -18,7 +18,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 7;
+inline constexpr int kChildProtocolVersion = 8;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -132,6 +132,8 @@ struct Reply {
                TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, ReferencedReply,
                FailedReply>
       content;
+  // What the device has worked for candidates since the last one, by its own clock; never negative.
+  int64_t device_ns = 0;
 };
 
 std::string Encode(const Request& request);

@@ -48,6 +48,18 @@ TEST(ChildProtocolTest, EveryRequestRoundTrips) {
   EXPECT_EQ(decoded.cache, CacheState::kCold);
 }
 
+TEST(ChildProtocolTest, WhatTheDeviceWorkedArrivesAndIsNeverNegative) {
+  const Reply sent{5, TimedReply{2.5}, 1234};
+
+  const auto received = DecodeReply(Encode(sent));
+
+  ASSERT_TRUE(received.ok()) << received.status().message();
+  EXPECT_EQ(received->device_ns, 1234);
+  EXPECT_EQ(DecodeReply(Encode(Reply{5, TimedReply{2.5}}))->device_ns, 0);
+  EXPECT_EQ(DecodeReply(R"({"type":"ready","at_ns":1,"device_ns":-1})").status().code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(ChildProtocolTest, TermsOfAnEvaluationArriveAndImpossibleOnesAreRefused) {
   HelloRequest hello;
   hello.rotation_bytes = 1 << 20;

@@ -78,7 +78,8 @@ class EvaluationServer {
 
   template <class Content>
   Status Send(Content content) {
-    return WriteFrame(socket_fd_, Encode(Reply{SteadyNowNs(), std::move(content)}));
+    const int64_t device_ns = runner_.has_value() ? runner_->TakeDeviceNs() : 0;
+    return WriteFrame(socket_fd_, Encode(Reply{SteadyNowNs(), std::move(content), device_ns}));
   }
 
   Status Answer(const HelloRequest& hello) {

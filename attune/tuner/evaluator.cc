@@ -4,6 +4,11 @@
 
 namespace attune {
 
+void Append(BusyTime& to, BusyTime from) {
+  to.intervals.insert(to.intervals.end(), from.intervals.begin(), from.intervals.end());
+  to.of_device.insert(to.of_device.end(), from.of_device.begin(), from.of_device.end());
+}
+
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals) {
   std::sort(intervals.begin(), intervals.end(),
             [](const BusyInterval& a, const BusyInterval& b) { return a.begin_ns < b.begin_ns; });

@@ -46,6 +46,15 @@ struct BusyInterval {
   int64_t end_ns = 0;
 };
 
+// What ran, and what of it the device itself was busy for.
+struct BusyTime {
+  std::vector<BusyInterval> intervals;
+  // As long as launches of candidates took by the clock of the device, each of them no later than
+  // it was heard of: see CandidateRunner::TakeDeviceNs.
+  std::vector<BusyInterval> of_device;
+};
+void Append(BusyTime& to, BusyTime from);
+
 // Total length of the union of `intervals`, in nanoseconds: overlapping work counts once.
 int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
 
@@ -84,8 +93,8 @@ class Evaluator {
   virtual Result<std::unique_ptr<BlockTimer>> StartTiming(
       std::span<const Candidate> candidates) = 0;
 
-  // Phases that ran since Begin, for the share of useful time.
-  virtual std::vector<BusyInterval> TakeBusyIntervals() = 0;
+  // What ran since Begin, for the shares of useful time.
+  virtual BusyTime TakeBusyTime() = 0;
 };
 
 }  // namespace attune

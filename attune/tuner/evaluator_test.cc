@@ -17,6 +17,15 @@ TEST(UnionLengthTest, EmptyAndReversedIntervalsCountNothing) {
   EXPECT_EQ(UnionLengthNs({{5, 5}, {9, 3}}), 0);
 }
 
+TEST(BusyTimeTest, WhatIsAppendedAddsUp) {
+  BusyTime all{{{0, 10}}, {{3, 10}}};
+
+  Append(all, {{{5, 15}, {20, 30}}, {{22, 30}}});
+
+  EXPECT_EQ(UnionLengthNs(all.intervals), 25);
+  EXPECT_EQ(UnionLengthNs(all.of_device), 15);
+}
+
 TEST(BlockDeadlineTest, LongLaunchesMayTakeTenTimesWhatQualifyingSaw) {
   constexpr int64_t kSecondNs = 1'000'000'000;
 

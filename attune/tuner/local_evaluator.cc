@@ -45,7 +45,7 @@ class LocalEvaluator final : public Evaluator {
     const int64_t begin_ns = SteadyNowNs();
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference));
     data_.emplace(std::move(data));
-    busy_.push_back({begin_ns, SteadyNowNs()});
+    busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner, CandidateRunner::Create({.solvers = &solvers_,
                                                                              .device = &device_,
                                                                              .problem = &problem_,
@@ -73,7 +73,7 @@ class LocalEvaluator final : public Evaluator {
       if (SteadyNowNs() >= time.begin_by_ns && !results.empty()) break;
       const int64_t begin_ns = SteadyNowNs();
       results.push_back(QualifyOne(candidate, agreement));
-      busy_.push_back({begin_ns, SteadyNowNs()});
+      busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     }
     if (!baseline_.has_value()) baseline_ = FirstPassed(results);
     return results;
@@ -93,7 +93,11 @@ class LocalEvaluator final : public Evaluator {
         std::make_unique<LocalBlockTimer>(*runner_, device_, std::move(indices)));
   }
 
-  std::vector<BusyInterval> TakeBusyIntervals() override { return std::exchange(busy_, {}); }
+  BusyTime TakeBusyTime() override {
+    const int64_t now_ns = SteadyNowNs();
+    if (runner_.has_value()) busy_.of_device.push_back({now_ns - runner_->TakeDeviceNs(), now_ns});
+    return std::exchange(busy_, {});
+  }
 
  private:
   Qualified QualifyOne(const Candidate& candidate, const std::optional<Agreement>& agreement) {
@@ -120,7 +124,7 @@ class LocalEvaluator final : public Evaluator {
   std::optional<Candidate> baseline_;  // Who outputs are compared with.
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
-  std::vector<BusyInterval> busy_;
+  BusyTime busy_;
 };
 
 }  // namespace

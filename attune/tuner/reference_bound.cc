@@ -1,5 +1,9 @@
 #include "attune/tuner/reference_bound.h"
 
+#include <cmath>
+
+#include <fmt/format.h>
+
 namespace attune {
 
 bool ReferenceBound::Admits(double done, int64_t now_ns) {
@@ -16,6 +20,13 @@ bool ReferenceBound::Admits(double done, int64_t now_ns) {
     expected_ns_ += static_cast<int64_t>((1 - done) * static_cast<double>(since_ns) / since);
   }
   return expected_ns_ <= allowed_ns_;
+}
+
+Status ReferenceBound::Exceeded() const {
+  return DeadlineExceeded(fmt::format(
+      "The reference that candidates are compared with takes about {:.0f} s or more, and {:.0f} s "
+      "are left for it. A larger budget lets the problem be tuned, as does none.",
+      std::ceil(static_cast<double>(expected_ns_) / 1e9), static_cast<double>(allowed_ns_) / 1e9));
 }
 
 }  // namespace attune

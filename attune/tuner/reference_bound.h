@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "attune/base/status.h"
+
 namespace attune {
 
 // What is expected follows from the pace so far. Not thread-safe.
@@ -19,6 +21,9 @@ class ReferenceBound {
 
   // What making inputs and reference takes in all; as of the last call of Admits.
   int64_t expected_ns() const { return expected_ns_; }
+
+  // Why it was given up: kDeadlineExceeded.
+  Status Exceeded() const;
 
   static constexpr int64_t kProbeNs = 200'000'000;
 

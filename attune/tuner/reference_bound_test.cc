@@ -33,6 +33,17 @@ TEST(ReferenceBoundTest, InputsThatAloneTakeLongerEndItToo) {
   EXPECT_FALSE(bound.Admits(0, kSecondNs + 1));
 }
 
+TEST(ReferenceBoundTest, WhyItEndedIsSaidInSeconds) {
+  ReferenceBound bound(0, 2 * kSecondNs);
+  ASSERT_FALSE(bound.Admits(0, 3 * kSecondNs + 1));
+
+  const Status exceeded = bound.Exceeded();
+
+  EXPECT_EQ(exceeded.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_NE(exceeded.message().find("takes about 4 s or more, and 2 s are left"), std::string::npos)
+      << exceeded.message();
+}
+
 TEST(ReferenceBoundTest, WithoutABoundEverythingIsAdmitted) {
   ReferenceBound bound(0, 0);
 

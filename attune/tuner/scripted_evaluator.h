@@ -88,7 +88,9 @@ class ScriptedEvaluator final : public Evaluator {
     for (const Candidate& candidate : candidates) {
       if (!results.empty() && clock_.NowNs() >= time.begin_by_ns) break;
       const double time_ns = TimeOf(candidate);
+      const int64_t begin_ns = clock_.NowNs();
       clock_.Advance(std::llround(2 * time_ns / 2));
+      busy_.of_device.push_back({begin_ns, clock_.NowNs()});
       Qualified& result = results.emplace_back();
       result.trial.candidate = candidate;
       result.trial.role = TrialRole::kQualify;
@@ -107,7 +109,7 @@ class ScriptedEvaluator final : public Evaluator {
     return std::unique_ptr<BlockTimer>(
         std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_, told_));
   }
-  std::vector<BusyInterval> TakeBusyIntervals() override { return {}; }
+  BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
   // From now on config `p` takes so long to create, while the others are qualified beside it.
   void CreateSlowly(int64_t p, int64_t load_ns) { load_ns_[p] = load_ns; }
@@ -148,6 +150,7 @@ class ScriptedEvaluator final : public Evaluator {
   int reference_steps_ = 0;
   double sigma_ = 0.02;
   std::vector<size_t> batches_;
+  BusyTime busy_;
   uint64_t seed_;
   Random random_;
   FakeClock& clock_;

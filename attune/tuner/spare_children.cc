@@ -78,6 +78,11 @@ void SpareChildren::Supply(size_t needed, const std::stop_token& stop) {
   }
 }
 
+void SpareChildren::DropEnded() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(spares_, [](const ChildProcess& spare) { return spare.HasEnded(); });
+}
+
 void SpareChildren::Settle() {
   const std::lock_guard lock(mutex_);
   std::erase_if(spares_,

@@ -42,10 +42,14 @@ class SpareChildren {
   // One that has said that it is ready for `assignment`; another one if need be.
   Result<ChildProcess> TakeReady(const Assignment& assignment);
 
-  // Starts what is missing while `needed` of them are taken, until a stop is requested or none can
-  // be started: whoever needs one then is told why. Does not wait until they listen; the last ones
-  // are started before the last ones are taken, so that Settle after that rarely waits.
+  // Starts what is missing while `needed` of them are taken,
+  // until a stop is requested or none can be started: whoever needs one then is told why. Does not
+  // wait until they listen; the last ones are started before the last ones are taken, so that
+  // Settle after that rarely waits.
   void Supply(size_t needed, const std::stop_token& stop);
+
+  // Forgets those that have ended, so that they are missing.
+  void DropEnded();
 
   // Waits until every spare sleeps, so that it disturbs nobody who is timed.
   void Settle();

@@ -113,6 +113,7 @@ class Run {
                                       static_cast<double>(past.most_time_ns) / 1e9);
       }
       busy_ns_ += outcome.report.busy_ns;
+      device_busy_ns_ += outcome.report.device_busy_ns;
       patience_.NoteSuccess();
     } else if (EndsTheRun(report.error())) {
       return report.error();
@@ -141,6 +142,7 @@ class Run {
 
   int64_t ElapsedNs() const { return tuner_.parts().clock->NowNs() - begin_ns_; }
   int64_t busy_ns() const { return busy_ns_; }
+  int64_t device_busy_ns() const { return device_busy_ns_; }
 
  private:
   static bool WasMeasured(const PastTuning& past) { return past.newest_unix_ns > 0; }
@@ -171,6 +173,7 @@ class Run {
   const int64_t begin_ns_;
   RunProgress progress_;
   int64_t busy_ns_ = 0;
+  int64_t device_busy_ns_ = 0;
   Patience patience_;
 };
 
@@ -278,6 +281,7 @@ Result<RunSummary> TuneAll(Tuner& tuner, std::span<const TaggedProblem> problems
   }
   summary.wall_ns = run.ElapsedNs();
   summary.busy_ns = run.busy_ns();
+  summary.device_busy_ns = run.device_busy_ns();
   return summary;
 }
 

@@ -48,6 +48,7 @@ struct RunSummary {
   std::vector<ProblemOutcome> outcomes;  // In the order of the list.
   int64_t wall_ns = 0;
   int64_t busy_ns = 0;
+  int64_t device_busy_ns = 0;
 };
 
 struct RunProgress {

@@ -74,10 +74,11 @@ struct TuneReport {
   std::map<FailureKind, int64_t> failures;
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
   int64_t wall_ns = 0;
-  int64_t busy_ns = 0;      // Of it, building, verifying or measuring a candidate.
-  int64_t waited_ns = 0;    // Of it, for the turn of this process (TunerParts::machine).
-  std::string stop_reason;  // Why the race ended.
-  bool is_steady = true;    // The default's and the new choice's final times are: IsSteady.
+  int64_t busy_ns = 0;         // Of it, building, verifying or measuring a candidate.
+  int64_t device_busy_ns = 0;  // Of it, launches of candidates by the clock of the device.
+  int64_t waited_ns = 0;       // Of it, for the turn of this process (TunerParts::machine).
+  std::string stop_reason;     // Why the race ended.
+  bool is_steady = true;       // The default's and the new choice's final times are: IsSteady.
   std::vector<std::string> held_back_by;  // What throttled the device around the final: HeldBackBy.
   std::vector<std::string> notes;         // What was left out on the way, and why.
 };

@@ -1,11 +1,8 @@
 #include "attune/tuner/tuning_session.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "attune/base/fingerprint.h"
 #include "attune/tuner/device_listing.h"
@@ -147,12 +144,7 @@ Status TuningSession::MakeReference(const TuneBounds& bounds) {
   for (std::string& note : parts_.evaluator->TakeNotes()) {
     report_.notes.push_back(std::move(note));
   }
-  if (fits || made.code() != StatusCode::kDeadlineExceeded) return made;
-  return DeadlineExceeded(fmt::format(
-      "The reference that candidates are compared with takes about {:.0f} s or more, and {:.0f} s "
-      "are left for it. A larger budget lets the problem be tuned, as does none.",
-      std::ceil(static_cast<double>(bound.expected_ns()) / 1e9),
-      static_cast<double>(allowed_ns) / 1e9));
+  return fits || made.code() != StatusCode::kDeadlineExceeded ? made : bound.Exceeded();
 }
 
 uint64_t TuningSession::DataSeed() const {
@@ -428,7 +420,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   Report(Stage::kScreen);
   std::vector<Candidate> candidates;
   for (const Runner& runner : entrants) candidates.push_back(runner.candidate);
-  const auto timer = parts_.evaluator->StartTiming(candidates);
+  auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
   RaceOptions race_options;
   race_options.seed = options_.seed;
@@ -440,6 +432,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
   race_options.finalists = kFinalists;
   const Entrants everybody{entrants.size(), 0};
   const RaceResult race = Race(**timer, everybody, race_options, *parts_.clock);
+  timer->reset();  // What it leaves ends while the trials are stored.
   report_.stop_reason = std::string(Name(race.reason));
   std::vector<Trial> trials;
   const auto as_seen = [&](size_t i) {
@@ -484,7 +477,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   Report(Stage::kFinal);
   std::vector<Candidate> candidates;
   for (const Runner& runner : finalists) candidates.push_back(runner.candidate);
-  const auto timer = parts_.evaluator->StartTiming(candidates);
+  auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
   SetConditions conditions;
   conditions.before = AskConditions(**timer);
@@ -500,6 +493,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   const FinalResult result =
       RunFinal(**timer, {0, finalists[0].launches}, challengers, final_options, *parts_.clock);
   conditions.after = AskConditions(**timer);
+  timer->reset();
   std::vector<Trial> trials = {
       TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
   for (size_t i = 1; i < finalists.size(); ++i) {
@@ -528,7 +522,9 @@ Status TuningSession::Conclude() {
   report_.considered = progress_.considered;
   report_.qualified = progress_.qualified;
   report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
-  report_.busy_ns = UnionLengthNs(parts_.evaluator->TakeBusyIntervals());
+  BusyTime busy = parts_.evaluator->TakeBusyTime();
+  report_.device_busy_ns = UnionLengthNs(std::move(busy.of_device));
+  report_.busy_ns = UnionLengthNs(std::move(busy.intervals));
   return Status::Ok();
 }
 

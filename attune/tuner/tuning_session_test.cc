@@ -73,6 +73,13 @@ TEST(TuningSessionTest, LongLaunchesLeaveTheFinalEnoughTimeToDecide) {
   EXPECT_GE(won, kRuns * 9 / 10);
 }
 
+TEST(TuningSessionTest, WhatTheDeviceWorkedIsReported) {
+  // One candidate, which the scripted device verifies and times by one launch each, two at once.
+  const Outcome outcome = Tune(1, 2000 * kMillisecondNs, 1, [](int64_t) { return 40e6; });
+
+  EXPECT_EQ(outcome.report.device_busy_ns, 40 * kMillisecondNs);
+}
+
 TEST(TuningSessionTest, EqualCandidatesWithLongLaunchesLeaveTheDefault) {
   int others = 0;
   for (uint64_t seed = 1; seed <= 50; ++seed) {

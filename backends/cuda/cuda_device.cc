@@ -158,13 +158,12 @@ Status CudaDevice::EnsureDisplacer() {
   return Status::Ok();
 }
 
-Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& arguments,
-                                  const TimingRequest& request) {
+Result<SamplePlan> CudaDevice::PlanOf(Executable& executable, const Arguments& arguments,
+                                      const TimingRequest& request) {
   assert(request.launches >= 1);
-  ATTUNE_RETURN_IF_ERROR(Synchronize());
   SamplePlan plan;
   plan.launches = request.launches;
-  plan.launch = [&] { return executable.Run(arguments); };
+  plan.launch = [&executable, &arguments] { return executable.Run(arguments); };
   if (request.cache == CacheState::kCold) {
     ATTUNE_RETURN_IF_ERROR(EnsureDisplacer());
     plan.displace = [this] {
@@ -174,7 +173,22 @@ Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& argum
                    "Cannot displace the caches");
     };
   }
+  return plan;
+}
+
+Result<double> CudaDevice::TimeNs(Executable& executable, const Arguments& arguments,
+                                  const TimingRequest& request) {
+  ATTUNE_RETURN_IF_ERROR(Synchronize());
+  ATTUNE_ASSIGN_OR_RETURN(const SamplePlan plan, PlanOf(executable, arguments, request));
   return TakeSampleNs(driver_, stream_, plan);
+}
+
+Result<std::unique_ptr<TimedBlock>> CudaDevice::MakeBlock(Executable& executable,
+                                                          const Arguments& arguments,
+                                                          const TimingRequest& request) {
+  ATTUNE_RETURN_IF_ERROR(Synchronize());
+  ATTUNE_ASSIGN_OR_RETURN(const SamplePlan plan, PlanOf(executable, arguments, request));
+  return RecordSample(driver_, stream_, plan);
 }
 
 Status CudaDevice::AwaitQuiescence(int64_t) {

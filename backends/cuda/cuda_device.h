@@ -10,7 +10,7 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
-#include "attune/device/device.h"
+#include "attune/device/repeating_device.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
@@ -20,6 +20,7 @@
 namespace attune::cuda {
 
 class Module;
+struct SamplePlan;
 
 // What a device has of code, as long as somebody has it.
 struct LoadedModules {
@@ -33,7 +34,7 @@ struct LoadedModules {
 // Time is the device's: the launches of a sample are captured into a graph, and events around its
 // replay are compared, so that what the host needs to launch is not measured. An executable that
 // cannot be captured (it allocates or synchronises) is launched directly between the events.
-class CudaDevice final : public Device {
+class CudaDevice final : public RepeatingDevice {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
@@ -50,6 +51,8 @@ class CudaDevice final : public Device {
   MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
+  Result<std::unique_ptr<TimedBlock>> MakeBlock(Executable& executable, const Arguments& arguments,
+                                                const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
   // By NVML.
   std::optional<DeviceConditions> Conditions() override;
@@ -74,6 +77,9 @@ class CudaDevice final : public Device {
 
   Status Check(CUresult code, std::string_view what) const;
   Status EnsureDisplacer();
+  // Borrows executable and arguments.
+  Result<SamplePlan> PlanOf(Executable& executable, const Arguments& arguments,
+                            const TimingRequest& request);
 
   const Driver& driver_;
   const DeviceEntry& entry_;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace attune::cuda {
 namespace {
@@ -100,9 +101,13 @@ class Graph {
            driver_.cuGraphInstantiate(&executable_, graph_, 0) == CUDA_SUCCESS;
   }
 
+  // Brings it to the device, so that a replay does not wait for that.
+  Status Upload(CUstream stream) const {
+    return CudaStatus(driver_, driver_.cuGraphUpload(executable_, stream),
+                      "Cannot upload the graph of a sample");
+  }
+
   Status Replay(CUstream stream) const {
-    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, driver_.cuGraphUpload(executable_, stream),
-                                      "Cannot upload the graph of a sample"));
     return CudaStatus(driver_, driver_.cuGraphLaunch(executable_, stream),
                       "Cannot replay the graph of a sample");
   }
@@ -113,16 +118,9 @@ class Graph {
   CUgraphExec executable_ = nullptr;
 };
 
-}  // namespace
-
-Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
-  Graph graph(driver);
-  if (graph.Capture(stream, plan, spans)) {
-    ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
-  } else {
-    ATTUNE_RETURN_IF_ERROR(Enqueue(stream, plan, spans, CU_EVENT_RECORD_DEFAULT));
-  }
+// Waits for the launches of `spans`, of which there are `launches` in all.
+Result<double> AwaitLaunchNs(const Driver& driver, CUstream stream, const std::vector<Span>& spans,
+                             int launches) {
   ATTUNE_RETURN_IF_ERROR(
       CudaStatus(driver, driver.cuStreamSynchronize(stream), "A timed launch did not complete"));
   double total_ns = 0;
@@ -130,7 +128,55 @@ Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SampleP
     ATTUNE_ASSIGN_OR_RETURN(const double ns, span.LengthNs());
     total_ns += ns;
   }
-  return total_ns / plan.launches;
+  return total_ns / launches;
+}
+
+class RecordedSample final : public TimedBlock {
+ public:
+  RecordedSample(const Driver& driver, CUstream stream, int launches, std::vector<Span> spans)
+      : driver_(driver),
+        stream_(stream),
+        launches_(launches),
+        spans_(std::move(spans)),
+        graph_(driver) {}
+
+  bool Capture(const SamplePlan& plan) { return graph_.Capture(stream_, plan, spans_); }
+  Status Upload() const { return graph_.Upload(stream_); }
+
+  Result<double> TimeNs() override {
+    ATTUNE_RETURN_IF_ERROR(graph_.Replay(stream_));
+    return AwaitLaunchNs(driver_, stream_, spans_, launches_);
+  }
+
+ private:
+  const Driver& driver_;
+  const CUstream stream_;
+  const int launches_;
+  const std::vector<Span> spans_;  // The graph records their events.
+  Graph graph_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream stream,
+                                                 const SamplePlan& plan) {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Span> spans, MakeSpans(driver, plan));
+  auto sample = std::make_unique<RecordedSample>(driver, stream, plan.launches, std::move(spans));
+  if (!sample->Capture(plan)) return std::unique_ptr<TimedBlock>();
+  ATTUNE_RETURN_IF_ERROR(sample->Upload());
+  return std::unique_ptr<TimedBlock>(std::move(sample));
+}
+
+Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
+  Graph graph(driver);
+  if (graph.Capture(stream, plan, spans)) {
+    ATTUNE_RETURN_IF_ERROR(graph.Upload(stream));
+    ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
+  } else {
+    ATTUNE_RETURN_IF_ERROR(Enqueue(stream, plan, spans, CU_EVENT_RECORD_DEFAULT));
+  }
+  return AwaitLaunchNs(driver, stream, spans, plan.launches);
 }
 
 }  // namespace attune::cuda

@@ -4,9 +4,11 @@
 #include <cuda.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/device/repeating_device.h"
 #include "backends/cuda/driver.h"
 
 namespace attune::cuda {
@@ -22,5 +24,10 @@ struct SamplePlan {
 // Nanoseconds of one launch, averaged. The stream must be idle, and is idle again afterwards.
 // What cannot be captured into a graph is launched directly instead.
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan);
+
+// The same sample as a graph that is replayed each time; null if it cannot be captured. The stream
+// must be idle whenever one is taken. Borrows driver and stream, and nothing of the plan.
+Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream stream,
+                                                 const SamplePlan& plan);
 
 }  // namespace attune::cuda

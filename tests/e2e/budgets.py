@@ -16,6 +16,9 @@ def test_share_is_of_the_whole_run(attune):
     program.check(summary["wall_ns"] < 1e9 * outside_s, (outside_s, summary["wall_ns"]))
     share = summary["busy_ns"] / summary["wall_ns"]
     program.check(abs(summary["useful_share"] - share) < 1e-6, summary["useful_share"])
+    device_share = summary["device_busy_ns"] / summary["wall_ns"]
+    program.check(abs(summary["device_busy_share"] - device_share) < 1e-6, summary["device_busy_share"])
+    program.check(0 < summary["device_busy_ns"] <= summary["busy_ns"], summary["device_busy_ns"])
 
 
 def test_budget_ends_what_is_not_ready(attune):

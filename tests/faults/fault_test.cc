@@ -170,6 +170,25 @@ TEST_F(FaultTest, WithoutFaultsTheFastestCandidateWins) {
   EXPECT_TRUE(RecordedFailures().empty());
 }
 
+TEST_F(FaultTest, WhatTheDeviceWorkedIsPartOfWhatWasUseful) {
+  Script("");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->device_busy_ns, 0);
+  EXPECT_LE(report->device_busy_ns, report->busy_ns);
+}
+
+TEST_F(FaultTest, ADeviceThatSaysItWorkedForYearsIsBelievedForAsLongAsItWasAsked) {
+  Script("* time_ns=1e15");
+
+  const auto report = Tune();
+
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_LE(report->device_busy_ns, report->busy_ns);
+}
+
 TEST_F(FaultTest, BuildFailureCostsOneTrial) {
   EXPECT_EQ(FailureOf("build_fails").kind, FailureKind::kBuildFailed);
 }
@@ -259,6 +278,8 @@ TEST_F(FaultTest, MemoryHogIsStoppedAtTheLimit) {
 
 TEST_F(FaultTest, WhoWasTooLargeForAMomentOnlyIsFoundWhenItAnswers) {
   // Above the limit for a moment: the allocation ends there and is given back before the answer.
+  // The pages take a busy machine seconds.
+  run_deadline_ns_ = 30'000'000'000;
   const Failure failure = FailureOf("memory_hog hog_limit_mib=520");
 
   EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);

@@ -1,9 +1,12 @@
 // Candidates that share a child, as on a device that is costly to open, and what a device lists.
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -36,6 +39,7 @@ class SharedChildrenTest : public testing::Test {
     options.compile_jobs = compile_jobs_;
     options.memory_limit_bytes = int64_t{512} << 20;
     options.run_deadline_ns = 1'500'000'000;
+    options.opens_ahead = opens_ahead_;
     evaluator_ = MakeChildEvaluator(options);
     ASSERT_TRUE(evaluator_->Begin(problem_, 1, {}, {}).ok());
   }
@@ -61,6 +65,7 @@ class SharedChildrenTest : public testing::Test {
 
   const Problem problem_ = Normalized(PackedGemm(16, 16, 16));
   int compile_jobs_ = 2;
+  bool opens_ahead_ = false;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -151,8 +156,129 @@ TEST_F(SharedChildrenTest, TheNextProblemHasAsManyChildren) {
 
   ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
 
-  EXPECT_EQ(ChildProcesses().size(), 1u + kOpenedForTiming);
   EXPECT_TRUE(FailuresOf(kFive).empty());
+  EXPECT_EQ(ChildProcesses().size(), 1u + kOpenedForTiming);
+}
+
+class OpenedAheadTest : public SharedChildrenTest {
+ protected:
+  OpenedAheadTest() { opens_ahead_ = true; }
+
+  // Race and final of a problem.
+  void TimeTwice() {
+    const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+    for (int i = 0; i < 2; ++i) {
+      const auto timer = evaluator_->StartTiming(timed);
+      ASSERT_TRUE(timer.ok()) << timer.status().message();
+      ASSERT_TRUE((*timer)->TimeBlock(0, {.launches = 1}).has_value());
+    }
+  }
+
+  // Who lives, as soon as no more than `most` do: whoever was killed takes a moment to end.
+  static std::set<pid_t> Living(size_t most) {
+    const int64_t deadline_ns = SteadyNowNs() + 20'000'000'000;
+    for (;;) {
+      std::set<pid_t> living = ChildProcesses();
+      std::erase_if(living, [](pid_t child) {
+        siginfo_t info{};
+        const int asked =
+            ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+        return asked != 0 || info.si_pid == child;
+      });
+      if (living.size() <= most || SteadyNowNs() > deadline_ns) return living;
+      ::sched_yield();
+    }
+  }
+};
+
+TEST_F(OpenedAheadTest, OneOpensTheDeviceForTheNextProblemWhichBeginsWithIt) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0], kFive[2]}).empty());
+  // Who qualifies, those that are to time, and one more, however much is qualified.
+  EXPECT_EQ(ChildProcesses().size(), 2u + kOpenedForTiming);
+  EXPECT_TRUE(FailuresOf({kFive[1], kFive[3]}).empty());
+  EXPECT_EQ(ChildProcesses().size(), 2u + kOpenedForTiming);
+  ASSERT_NO_FATAL_FAILURE(TimeTwice());
+  const std::set<pid_t> waiting = Living(1);
+  ASSERT_EQ(waiting.size(), 1u);
+
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+  ASSERT_TRUE(evaluator_->Qualify(std::vector<Candidate>{*ParseCandidate(kFive[0])}, {}).ok());
+
+  // It qualifies: no other one is added to it but those that time, and the next one.
+  const std::set<pid_t> children = ChildProcesses();
+  EXPECT_EQ(children.size(), 2u + kOpenedForTiming);
+  EXPECT_TRUE(children.contains(*waiting.begin()));
+  const auto timer = evaluator_->StartTiming(std::vector<Candidate>{*ParseCandidate(kFive[0])});
+  ASSERT_TRUE(timer.ok());
+  EXPECT_FALSE(ChildProcesses().contains(*waiting.begin()));
+}
+
+TEST_F(OpenedAheadTest, OneThatDiedInWaitIsReplaced) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  ASSERT_NO_FATAL_FAILURE(TimeTwice());
+  for (const pid_t child : ChildProcesses()) ::kill(child, SIGKILL);
+  ASSERT_TRUE(Living(0).empty());
+
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+
+  EXPECT_TRUE(FailuresOf(kFive).empty());
+  ASSERT_NO_FATAL_FAILURE(TimeTwice());
+  EXPECT_EQ(Living(1).size(), 1u);
+}
+
+TEST_F(OpenedAheadTest, ACrashOfTheNextProblemIsItsOwn) {
+  ASSERT_NO_FATAL_FAILURE(Begin("fake.tiled{threads=2,tile=16,unroll=4} fault=crash"));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  ASSERT_NO_FATAL_FAILURE(TimeTwice());
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+
+  EXPECT_EQ(FailuresOf(kFive),
+            (std::map<std::string, FailureKind>{{kFive[2], FailureKind::kCrashed}}));
+}
+
+TEST_F(OpenedAheadTest, NobodyIsLeftOfAnEvaluator) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  ASSERT_NO_FATAL_FAILURE(TimeTwice());
+
+  evaluator_.reset();
+
+  EXPECT_TRUE(ChildProcesses().empty());
+}
+
+// Whoever ended without being waited for is a zombie, a child of this process all the same.
+TEST_F(SharedChildrenTest, WhoQualifiedAndWhoWasTimedAreGoneBeforeOthersAreTimed) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  const std::set<pid_t> at_start = ChildProcesses();
+  ASSERT_EQ(at_start.size(), 1u + kOpenedForTiming);
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+
+  auto race = evaluator_->StartTiming(timed);
+  ASSERT_TRUE(race.ok());
+  EXPECT_EQ(ChildProcesses().size(), kOpenedForTiming);
+  race->reset();
+  const auto final = evaluator_->StartTiming(timed);
+  ASSERT_TRUE(final.ok());
+
+  EXPECT_EQ(ChildProcesses().size(), kOpenedForTiming - 1);
+}
+
+TEST_F(SharedChildrenTest, WhoWasTimedIsGoneBeforeTheNextProblemIsTried) {
+  ASSERT_NO_FATAL_FAILURE(Begin(""));
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+  const std::set<pid_t> before = ChildProcesses();
+  const std::vector<Candidate> timed = {*ParseCandidate(kFive[0])};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(evaluator_->StartTiming(timed).ok());
+
+  ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
+  EXPECT_TRUE(FailuresOf({kFive[0]}).empty());
+
+  const std::set<pid_t> after = ChildProcesses();
+  EXPECT_EQ(after.size(), 1u + kOpenedForTiming);
+  for (const pid_t child : before) EXPECT_FALSE(after.contains(child));
 }
 
 TEST_F(SharedChildrenTest, ADeviceThatDoesNotOpenIsSaidToWhoeverIsGreeted) {

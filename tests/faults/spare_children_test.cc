@@ -176,6 +176,20 @@ TEST_F(SpareChildrenTest, OneThatDiedBeforeItsUseIsPassedOver) {
   EXPECT_EQ(ChildrenOfThis().size(), 1u);
 }
 
+TEST_F(SpareChildrenTest, DeadOnesThatAreDroppedAreSuppliedAnew) {
+  SpareChildren spares(options_, kKept, 1);
+  Fill(spares);
+  const pid_t victim = *ChildrenOfThis().begin();
+  ::kill(victim, SIGKILL);
+  ASSERT_TRUE(Eventually([&] { return StateOf(std::to_string(victim)).letter == 'Z'; }));
+
+  spares.DropEnded();
+
+  EXPECT_EQ(ChildrenOfThis().size(), kKept - 1);
+  Fill(spares);
+  EXPECT_EQ(ChildrenOfThis().size(), kKept);
+}
+
 TEST_F(SpareChildrenTest, DeadOnesAreReapedWhenTheOthersSettle) {
   SpareChildren spares(options_, kKept, 1);
   Fill(spares);
