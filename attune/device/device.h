@@ -101,6 +101,12 @@ class Device {
     return Unsupported("This device takes no queue of its caller: 'queue' has to be null.");
   }
 
+  // Whether a launch can become part of a graph of a queue that is captured: Ok, also where queues
+  // cannot be captured at all, or why not. Nothing of it is executed or kept.
+  virtual Status TryCapture(Executable& /*executable*/, const Arguments& /*arguments*/) {
+    return Status::Ok();
+  }
+
   // What the device does with its own memory; null where it has no such thing, or where the host
   // reads its memory as quickly. Lives as long as the device. May compile when first asked.
   virtual MemoryOperations* memory_operations() { return nullptr; }

@@ -39,6 +39,7 @@ class WatchedDevice final : public Device {
     if (times_refused_ > 0 && times_refused_-- > 0) return Internal("The clock stands still.");
     return 1e3;
   }
+  Status TryCapture(Executable&, const Arguments&) override { return capture_failure_; }
   Status AwaitQuiescence(int64_t limit_ns) override {
     steps_.emplace_back("asleep");
     EXPECT_GT(limit_ns, 0);
@@ -51,12 +52,14 @@ class WatchedDevice final : public Device {
   std::vector<std::string>& steps() { return steps_; }
   void set_restless(bool is_restless) { is_restless_ = is_restless; }
   void RefuseTimes(int count) { times_refused_ = count; }
+  void RefuseCaptures(Status failure) { capture_failure_ = std::move(failure); }
 
  private:
   HeapDevice memory_;
   std::vector<std::string> steps_;
   bool is_restless_ = false;
   int times_refused_ = 0;
+  Status capture_failure_;
 };
 
 // Computes the product of one element by one. Every launch is a step of the device.
@@ -124,6 +127,16 @@ class CandidateRunnerTest : public testing::Test {
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
 };
+
+TEST_F(CandidateRunnerTest, WhoCannotBeCapturedQualifiesAndSaysWhyNot) {
+  const auto captured = runner_->Qualify(candidate_);
+  device_.RefuseCaptures(Internal("It allocates."));
+  const auto uncaptured = runner_->Qualify(candidate_);
+
+  ASSERT_TRUE(captured.has_value() && uncaptured.has_value());
+  EXPECT_EQ(captured->capture_failure, "");
+  EXPECT_EQ(uncaptured->capture_failure, "It allocates.");
+}
 
 TEST_F(CandidateRunnerTest, EveryTimedBlockFindsTheOtherThreadsAsleep) {
   ASSERT_TRUE(runner_->Load(candidate_).has_value());

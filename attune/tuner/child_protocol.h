@@ -18,7 +18,7 @@
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 7;
+inline constexpr int kChildProtocolVersion = 8;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -86,6 +86,7 @@ struct Qualification {
   int64_t workspace_bytes = 0;
   double max_error = 0;
   double quick_ns = 0;
+  std::string capture_failure;  // As Trial::capture_failure.
 };
 
 // The first message of every child, unasked: it is started, and sleeps until a request comes.

@@ -142,6 +142,11 @@ Result<QueueState> CudaDevice::StateOf(void* queue) {
   return state;
 }
 
+Status CudaDevice::TryCapture(Executable& executable, const Arguments& arguments) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  return cuda::TryCapture(driver_, StreamOf(arguments), [&] { return executable.Run(arguments); });
+}
+
 MemoryOperations* CudaDevice::memory_operations() {
   if (!has_tried_memory_) {
     has_tried_memory_ = true;

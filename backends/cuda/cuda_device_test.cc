@@ -116,6 +116,20 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsTimedDirectly) {
   EXPECT_EQ(spin.runs(), 4);
 }
 
+TEST_F(CudaDeviceTest, WhatCannotBeCapturedSaysWhyAndTheStreamIsAsItWas) {
+  const auto module = Compile(kSpin);
+  Spin refused(*device_, *module, 200'000, false);
+  Spin captured(*device_, *module, 200'000);
+
+  const Status why = device_->TryCapture(refused, {});
+
+  EXPECT_THAT(why.message(), HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"));
+  EXPECT_EQ(device_->TryCapture(captured, {}), Status::Ok());
+  EXPECT_EQ(refused.runs(), 1);
+  EXPECT_EQ(captured.runs(), 1);
+  EXPECT_EQ(device_->Synchronize(), Status::Ok());
+}
+
 TEST_F(CudaDeviceTest, TheSameCodeIsLoadedOnceWhileSomebodyHasIt) {
   const std::shared_ptr<Module> first = Compile(kSpin);
   const std::shared_ptr<Module> again = Compile(kSpin);

@@ -88,16 +88,19 @@ class Graph {
     if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
   }
 
-  // Whether everything that `plan` enqueues could be captured. False leaves the stream as it was.
-  bool Capture(CUstream stream, const SamplePlan& plan, const std::vector<Span>& spans) {
+  // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
+  // first. Leaves the stream as it was.
+  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
     // Of this thread only: others may allocate meanwhile.
-    if (driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS) {
-      return false;
-    }
-    const bool enqueued = Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL).ok();
-    const bool ended = driver_.cuStreamEndCapture(stream, &graph_) == CUDA_SUCCESS;
-    return enqueued && ended && graph_ != nullptr &&
-           driver_.cuGraphInstantiate(&executable_, graph_, 0) == CUDA_SUCCESS;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "Cannot begin to capture a stream"));
+    const Status enqueued = enqueue();
+    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
+    if (!enqueued.ok()) return enqueued;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, ended, "The capture of a launch is void"));
+    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, graph_, 0),
+                      "A captured launch makes no graph that can be replayed");
   }
 
   Status Replay(CUstream stream) const {
@@ -118,7 +121,9 @@ class Graph {
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
   Graph graph(driver);
-  if (graph.Capture(stream, plan, spans)) {
+  const Status captured =
+      graph.Capture(stream, [&] { return Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL); });
+  if (captured.ok()) {
     ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
   } else {
     ATTUNE_RETURN_IF_ERROR(Enqueue(stream, plan, spans, CU_EVENT_RECORD_DEFAULT));
@@ -131,6 +136,11 @@ Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SampleP
     total_ns += ns;
   }
   return total_ns / plan.launches;
+}
+
+Status TryCapture(const Driver& driver, CUstream stream, const std::function<Status()>& launch) {
+  Graph graph(driver);
+  return graph.Capture(stream, launch);
 }
 
 }  // namespace attune::cuda
