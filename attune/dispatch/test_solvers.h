@@ -173,8 +173,14 @@ class TestDevice final : public Device {
     return Unsupported("A test of dispatch measures nothing.");
   }
   Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+  // The handle of a queue points to the state that it is in.
+  Result<QueueState> StateOf(void* queue) override {
+    ATTUNE_RETURN_IF_ERROR(state_failure);
+    return *static_cast<QueueState*>(queue);
+  }
 
   mutable StepCount allocations;
+  Status state_failure;
 
  private:
   const Target target_ = TestTarget();
