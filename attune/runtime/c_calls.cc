@@ -103,13 +103,14 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
       serving = server.FindOrMakeCaptured(plan.problem(), limit);
       ATTUNE_RETURN_IF_ERROR(serving->failure());
     }
-    server.queue_memory().Keep(serving->shared_from_this());
+    server.queue_memory().Keep(arguments.queue, queue, serving->shared_from_this());
   }
   if (call.workspace != nullptr) {
     arguments.workspace = {call.workspace, 0};
   } else if (serving->workspace_bytes() > 0) {
-    ATTUNE_ASSIGN_OR_RETURN(arguments.workspace,
-                            server.queue_memory().Workspace(queue, serving->workspace_bytes()));
+    ATTUNE_ASSIGN_OR_RETURN(
+        arguments.workspace,
+        server.queue_memory().Workspace(arguments.queue, queue, serving->workspace_bytes()));
   }
   return serving->Run(arguments);
 }

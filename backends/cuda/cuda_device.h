@@ -47,6 +47,8 @@ class CudaDevice final : public Device {
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
   Result<QueueState> StateOf(void* queue) override;
+  // By a user object of the graph.
+  Status TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
   // Null where there is no compiler for them.
   MemoryOperations* memory_operations() override;

@@ -236,6 +236,28 @@ TEST_F(CudaServing, DeferredQueuesNoTuningForAFirstCallUnderCapture) {
   EXPECT_EQ(TuningsOf(runtime.get()), 1U);
 }
 
+TEST_F(CudaServing, AGraphThatIsCapturedAgainAndAgainIsRightWhateverBecameOfThoseBefore) {
+  const RuntimeHandle runtime = MakeRuntime("cuda.padded-cublaslt-gemm");
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const Product product = Ones();
+
+  for (int round = 0; round < 50; ++round) {
+    CUgraph graph = nullptr;
+    ASSERT_EQ(driver_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    ASSERT_EQ(Multiply(runtime.get(), product, stream_), ATTUNE_OK) << attune_last_message();
+    ASSERT_EQ(driver_.cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+    CUgraphExec executable = nullptr;
+    ASSERT_EQ(driver_.cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver_.cuGraphDestroy(graph), CUDA_SUCCESS);
+    Fill(product.c, -1);
+    ASSERT_EQ(driver_.cuGraphLaunch(executable, stream_), CUDA_SUCCESS);
+    // Gone while it may still be executed.
+    ASSERT_EQ(driver_.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+
+    ASSERT_THAT(Read(product.c), Each(float{Product::kSize})) << round;
+  }
+}
+
 TEST_F(CudaServing, WhatNobodyMeasuredIsLeftToACallerWithAnImplementationOfItsOwn) {
   const RuntimeHandle runtime = MakeRuntime("", true);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
