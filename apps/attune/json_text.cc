@@ -71,6 +71,7 @@ Json ToJson(const Trial& trial) {
                {"load_ns", trial.load_ns},
                {"workspace_bytes", trial.workspace_bytes},
                {"max_error", Number(trial.max_error)}};
+  if (!trial.capture_failure.empty()) json["capture_failure"] = trial.capture_failure;
   if (trial.failure() != nullptr) json["failure"] = ToJson(*trial.failure());
   if (trial.measurement() != nullptr) json["measurement"] = ToJson(*trial.measurement());
   return json;

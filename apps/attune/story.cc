@@ -22,6 +22,7 @@ void Add(const Trial& trial, HeatDefault& heat, Story& story) {
   story.load_ns = std::max(story.load_ns, trial.load_ns);
   story.workspace_bytes = std::max(story.workspace_bytes, trial.workspace_bytes);
   story.max_error = std::max(story.max_error, trial.max_error);
+  if (!trial.capture_failure.empty()) story.capture_failure = trial.capture_failure;
   if (trial.failure() != nullptr) story.failure = *trial.failure();
   if (trial.measurement() == nullptr) return;
   auto& measured = trial.role == TrialRole::kFinal ? story.final : story.screen;

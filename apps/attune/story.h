@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attune/record/record.h"
@@ -22,6 +23,7 @@ struct Story {
   int64_t load_ns = 0;
   int64_t workspace_bytes = 0;
   double max_error = 0;
+  std::string capture_failure;  // As Trial::capture_failure.
 
   // Built and verified; the time ran out, or it was seen to be too slow to be timed.
   bool only_qualified() const { return !final && !screen && !failure; }

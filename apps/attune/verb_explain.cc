@@ -247,6 +247,20 @@ void PrintUntimed(const std::vector<Story>& stories, Output& out) {
   }
 }
 
+void PrintUncapturable(const std::vector<Story>& stories, Output& out) {
+  std::string text;
+  for (const Story& story : stories) {
+    if (story.capture_failure.empty() || story.failure) continue;
+    text += fmt::format("  {}\n    {}\n", Text(story.candidate), Printable(story.capture_failure));
+  }
+  if (text.empty()) return;
+  out.Print(
+      "\nCannot be captured into a graph, so their times hold what the host needs between "
+      "launches, "
+      "and calls on a\nstream that is captured get others:\n" +
+      text);
+}
+
 // Those that the set has not tried, because an earlier one did.
 void PrintQuarantined(const Evidence& evidence, const std::vector<Story>& stories, Output& out) {
   std::string text;
@@ -291,6 +305,7 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
         evidence.choice ? FindStory(stories, evidence.choice->candidate) : nullptr;
     PrintTimed(stories, winner, out);
     PrintUntimed(stories, out);
+    PrintUncapturable(stories, out);
     PrintQuarantined(evidence, stories, out);
     PrintOtherSets(evidence, *shown, out);
   }

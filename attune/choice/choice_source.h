@@ -23,6 +23,7 @@ struct RankedCandidate {
   int64_t workspace_bytes = 0;
   int64_t build_ns = 0;  // As Trial::build_ns and Trial::load_ns.
   int64_t load_ns = 0;
+  bool fails_capture = false;  // Whether Trial::capture_failure says so.
 
   friend bool operator==(const RankedCandidate&, const RankedCandidate&) = default;
 };

@@ -1,6 +1,7 @@
 // A machine that runs kernels: as little of it as measuring and verifying need.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -99,6 +100,18 @@ class Device {
   // Thread-safe. kUnsupported where launches go to the device's own queue only.
   virtual Result<QueueState> StateOf(void* /*queue*/) {
     return Unsupported("This device takes no queue of its caller: 'queue' has to be null.");
+  }
+
+  // Sets `over` once no graph of what `queue` is captured into now can be executed any more, from
+  // any thread. kUnsupported where the device does not tell; `over` then says nothing.
+  virtual Status TellWhenOver(void* /*queue*/, std::shared_ptr<std::atomic<bool>> /*over*/) {
+    return Unsupported("This device does not tell when a graph is gone.");
+  }
+
+  // Whether a launch can become part of a graph of a queue that is captured: Ok, also where queues
+  // cannot be captured at all, or why not. Nothing of it is executed or kept.
+  virtual Status TryCapture(Executable& /*executable*/, const Arguments& /*arguments*/) {
+    return Status::Ok();
   }
 
   // What the device does with its own memory; null where it has no such thing, or where the host

@@ -47,6 +47,8 @@ std::string PrometheusText(const ServerCounters& counters) {
   AppendMetric(text, "tuning_failures", "Tunings that failed.", counters.tuning_failures);
   AppendMetric(text, "tunings_dropped", "Tunings that found the queue full.",
                counters.tunings_dropped);
+  AppendMetric(text, "tunings_put_off", "Tunings left to a later call, outside of a capture.",
+               counters.tunings_put_off);
   AppendMetric(text, "recorded", "Problems noted to be tuned later.", counters.recorded);
   AppendMetric(text, "swaps", "Plans replaced by better ones.", counters.swaps);
   AppendMetric(text, "evictions", "Plans given up for want of room.", counters.evictions);

@@ -35,6 +35,7 @@ struct ServerCounters {
   uint64_t tunings = 0;
   uint64_t tuning_failures = 0;
   uint64_t tunings_dropped = 0;  // The queue was full.
+  uint64_t tunings_put_off = 0;  // The stream of the call was captured.
   uint64_t recorded = 0;
   uint64_t swaps = 0;
   uint64_t evictions = 0;

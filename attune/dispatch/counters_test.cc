@@ -17,6 +17,7 @@ ServerCounters SampleCounters() {
   counters.tunings = 7;
   counters.tuning_failures = 8;
   counters.tunings_dropped = 9;
+  counters.tunings_put_off = 17;
   counters.recorded = 10;
   counters.swaps = 11;
   counters.evictions = 13;
@@ -63,6 +64,9 @@ attune_tuning_failures_total 8
 # HELP attune_tunings_dropped_total Tunings that found the queue full.
 # TYPE attune_tunings_dropped_total counter
 attune_tunings_dropped_total 9
+# HELP attune_tunings_put_off_total Tunings left to a later call, outside of a capture.
+# TYPE attune_tunings_put_off_total counter
+attune_tunings_put_off_total 17
 # HELP attune_recorded_total Problems noted to be tuned later.
 # TYPE attune_recorded_total counter
 attune_recorded_total 10

@@ -30,10 +30,16 @@ struct Dispatcher::Draft {
   const ChoiceSource& choices;
   uint64_t workspace_limit_bytes;
   Breadth breadth;
-  Decision decision;
-  std::vector<std::string> refused;  // Why solvers of its operator do not apply.
-  bool has_applicable;               // Whether one does.
-  Shortage shortage;
+  Launches launches;
+  Decision decision = {};
+  std::vector<std::string> refused = {};  // Why solvers of its operator do not apply.
+  bool has_applicable = false;            // Whether one does.
+  Shortage shortage = {};
+  std::vector<Candidate> uncapturable = {};  // Left out for that alone.
+
+  bool LeavesOut(const Candidate& candidate) const {
+    return std::find(uncapturable.begin(), uncapturable.end(), candidate) != uncapturable.end();
+  }
 };
 
 namespace {
@@ -41,6 +47,11 @@ namespace {
 std::string WhyNotAfterFork(const std::string& what) {
   return fmt::format(
       "{} waits for threads that stayed in the process that this one was forked from.", what);
+}
+
+std::string WhyNotCaptured(const Candidate& candidate) {
+  return fmt::format("{} cannot be captured: where it was measured, no graph could hold it.",
+                     Text(candidate));
 }
 
 }  // namespace
@@ -79,6 +90,13 @@ bool Dispatcher::Add(Draft& draft, Option option) const {
   if (option.workspace_bytes >= 0 &&
       static_cast<uint64_t>(option.workspace_bytes) > draft.workspace_limit_bytes) {
     draft.shortage.Note(option.candidate, static_cast<uint64_t>(option.workspace_bytes));
+    return false;
+  }
+  // A default may be what a record says that of.
+  if (draft.launches == Launches::kCaptured && draft.LeavesOut(option.candidate)) return false;
+  if (draft.launches == Launches::kCaptured && option.fails_capture) {
+    draft.decision.skipped.push_back(WhyNotCaptured(option.candidate));
+    draft.uncapturable.push_back(std::move(option.candidate));
     return false;
   }
   auto& options = draft.decision.options;
@@ -142,8 +160,9 @@ bool Dispatcher::InScope(const Problem& problem, const Option& option) const {
 }
 
 Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& choices,
-                                    uint64_t workspace_limit_bytes, Breadth breadth) const {
-  Draft draft{problem, choices, workspace_limit_bytes, breadth, {}, {}, false, {}};
+                                    uint64_t workspace_limit_bytes, Breadth breadth,
+                                    Launches launches) const {
+  Draft draft{problem, choices, workspace_limit_bytes, breadth, launches};
   ATTUNE_RETURN_IF_ERROR(AddForced(draft));
   if (draft.decision.is_tuned) return std::move(draft.decision);
   AddRecords(draft);
@@ -160,6 +179,12 @@ Result<Decision> Dispatcher::Decide(const Problem& problem, const ChoiceSource& 
     return NotFound(fmt::format(
         "Nobody has measured anything better than the default for {} on {}, and this run time "
         "serves only what is known. {}",
+        Text(problem), Text(parts_.target), fmt::join(draft.decision.skipped, " ")));
+  }
+  if (!draft.uncapturable.empty()) {
+    return FailedPrecondition(fmt::format(
+        "Nothing that computes {} on {} can become part of a graph. {} Call it outside of the "
+        "capture.",
         Text(problem), Text(parts_.target), fmt::join(draft.decision.skipped, " ")));
   }
   if (draft.refused.empty() && draft.has_applicable) {
@@ -230,8 +255,9 @@ void Dispatcher::AddRecords(Draft& draft) const {
     if (judgement.validity == Validity::kHolds) {
       AddRanking(draft, choice, choice.is_override ? Origin::kForced : Origin::kMeasured,
                  choice.because.empty() ? "A record of this machine chose it." : choice.because);
-      draft.decision.is_tuned =
-          !draft.decision.options.empty() || !RunsHere(choice.best().candidate);
+      draft.decision.is_tuned = !draft.decision.options.empty() ||
+                                !RunsHere(choice.best().candidate) ||
+                                draft.LeavesOut(choice.best().candidate);
       if (draft.decision.is_tuned) return;
       continue;
     }
@@ -268,6 +294,7 @@ void Dispatcher::AddRanking(Draft& draft, const IndexedChoice& choice, Origin or
     option.workspace_bytes = ranked.workspace_bytes;
     option.load_ns = ranked.load_ns;
     option.is_override = choice.is_override;
+    option.fails_capture = ranked.fails_capture;
     Add(draft, std::move(option));
     // Only a record has measured the others.
     if (!choice.because.empty()) return;
@@ -306,6 +333,7 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
                                      Text(neighbour.problem), neighbour.distance);
         option.expected_ns = ranked.median_ns * scale;
         option.load_ns = ranked.load_ns;
+        option.fails_capture = ranked.fails_capture;
         Add(draft, std::move(option));
       }
       break;  // The newest choice of this neighbour is enough.

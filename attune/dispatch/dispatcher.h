@@ -60,7 +60,7 @@ struct Decision {
   // By Breadth::kReady alone: the default may be a solver that was not asked, because it is slow.
   bool is_provisional = false;
   // The first one is forced or rests on a record of this target, or such a record is left out after
-  // a fork alone.
+  // a fork, or from a capture, alone.
   bool is_tuned = false;
   std::vector<std::string> skipped;  // Records that cannot be used here, and why.
 };
@@ -124,9 +124,11 @@ class Dispatcher {
   // with the reason of each; a forced choice that cannot serve is an error and nothing else is
   // tried. With known_only, kNotFound if no record is better than the default. Whether the
   // parameters of a record are still valid is seen when it is loaded, because some libraries take
-  // longer to list theirs than a caller may wait.
+  // longer to list theirs than a caller may wait. kFailedPrecondition if something applies and
+  // nothing of it can be captured.
   Result<Decision> Decide(const Problem& problem, const ChoiceSource& choices,
-                          uint64_t workspace_limit_bytes, Breadth breadth) const;
+                          uint64_t workspace_limit_bytes, Breadth breadth,
+                          Launches launches = Launches::kExecuted) const;
 
   // Decide by Breadth::kEverything with the workspace of every option that is ready looked up,
   // which creates it; those that need more than the limit are left out. kResourceExhausted names
@@ -136,7 +138,8 @@ class Dispatcher {
 
   // A plan by the first option that can be made ready in the given haste.
   Result<Serving> Serve(const Problem& problem, const ChoiceSource& choices,
-                        uint64_t workspace_limit_bytes, Haste haste) const;
+                        uint64_t workspace_limit_bytes, Haste haste,
+                        Launches launches = Launches::kExecuted) const;
 
   // Makes one option ready, whatever that takes; compiles if it has to, and says so in `outcome`.
   // kResourceExhausted if it needs more workspace than the limit.
@@ -170,7 +173,7 @@ class Dispatcher {
   void AddPredicted(Draft& draft) const;
   void AddDefaults(Draft& draft) const;
   bool AddDefault(Draft& draft, const Solver& solver) const;
-  // False if it is out of scope, above the limit, of no use after a fork, or known.
+  // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
   bool Add(Draft& draft, Option option) const;
   bool RunsHere(const Candidate& candidate) const;
   // The default of `solver`; after a fork the first config that runs then, or kFailedPrecondition

@@ -29,6 +29,12 @@ enum class Origin {
 inline constexpr int kOriginCount = 6;
 std::string_view Name(Origin origin);  // "forced", "measured", ...
 
+// What becomes of the launches of a call.
+enum class Launches {
+  kExecuted,
+  kCaptured,  // They become part of a graph, so what cannot be captured is left out.
+};
+
 // One way to serve a problem.
 struct Option {
   Candidate candidate;
@@ -40,6 +46,8 @@ struct Option {
   int64_t load_ns = -1;          // What creating it took where it was measured; -1: unknown.
   // A line of a results file forces it: where it cannot serve, others do, as after a bad record.
   bool is_override = false;
+  // Where it was measured, a launch of it could not become part of a graph.
+  bool fails_capture = false;
 
   // Nothing else may serve.
   bool fails_closed() const { return origin == Origin::kForced && !is_override; }

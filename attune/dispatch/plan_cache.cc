@@ -199,6 +199,12 @@ std::shared_ptr<PlanSlot> PlanCache::FindOrAddPinned(const PlanKey& key, Slots* 
   return slot;
 }
 
+std::shared_ptr<PlanSlot> PlanCache::Peek(const PlanKey& key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = slots_.find(&key);
+  return found == slots_.end() ? nullptr : found->second;
+}
+
 const std::shared_ptr<PlanSlot>& PlanCache::FindOrAddLocked(const PlanKey& key, Slots& evicted) {
   const auto found = slots_.find(&key);
   if (found != slots_.end()) {

@@ -45,6 +45,9 @@ class PlanCache {
   // The same, pinned before anybody could evict it. To be given back with PlanSlot::Unpin.
   std::shared_ptr<PlanSlot> FindOrAddPinned(const PlanKey& key, Slots* evicted = nullptr);
 
+  // The slot of `key` if there is one, whoever made it; else null. Nothing is remembered of it.
+  std::shared_ptr<PlanSlot> Peek(const PlanKey& key) const;
+
   // A plan was at hand, though Find did not know it.
   void CountHit();
 

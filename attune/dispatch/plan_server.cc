@@ -29,6 +29,24 @@ MissReason ReasonOf(const Serving& serving, const Option& option) {
   return has_records ? MissReason::kStale : MissReason::kUnrecorded;
 }
 
+// Calls that are captured have plans of their own. No call has such words for a key: those of
+// structs are more, and those of a problem's text end in 0.
+PlanKey KeyOfCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
+  const Fingerprint fingerprint = KeyOf(problem);
+  PlanKey key;
+  key.Append(fingerprint.high);
+  key.Append(fingerprint.low);
+  key.Append(workspace_limit_bytes);
+  key.Append(uint64_t{1});
+  return key;
+}
+
+Launches LaunchesOf(const PlanSlot& slot, const Plan& plan) {
+  const bool is_captured =
+      slot.key() == KeyOfCaptured(plan.problem(), plan.workspace_limit_bytes());
+  return is_captured ? Launches::kCaptured : Launches::kExecuted;
+}
+
 }  // namespace
 
 struct PlanServer::Totals {
@@ -41,6 +59,7 @@ struct PlanServer::Totals {
   std::atomic<uint64_t> tunings{0};
   std::atomic<uint64_t> tuning_failures{0};
   std::atomic<uint64_t> tunings_dropped{0};
+  std::atomic<uint64_t> tunings_put_off{0};
   std::atomic<uint64_t> recorded{0};
   std::atomic<uint64_t> swaps{0};
   std::atomic<uint64_t> builds_in_caller{0};
@@ -67,12 +86,42 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
 PlanServer::~PlanServer() = default;
 
 Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
-                             uint64_t workspace_limit_bytes) {
+                             uint64_t workspace_limit_bytes, void* queue) {
+  const Launches launches = LaunchesOn(queue);
+  // Under the key of the call, what the graph gets would keep later calls from being tuned.
+  // The choice of a deterministic run time never changes, so there it is one for all calls.
+  const bool is_apart =
+      launches == Launches::kCaptured && !options_.deterministic && !HasCapturable(key);
+  if (is_apart) return FindOrMakeCaptured(problem, workspace_limit_bytes);
+  return FindOrMake(key, problem, workspace_limit_bytes, launches);
+}
+
+Plan* PlanServer::FindOrMakeCaptured(const Problem& problem, uint64_t workspace_limit_bytes) {
+  return FindOrMake(KeyOfCaptured(problem, workspace_limit_bytes), problem, workspace_limit_bytes,
+                    Launches::kCaptured);
+}
+
+Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
+                             uint64_t workspace_limit_bytes, Launches launches) {
   PlanCache::Slots evicted;
   const std::shared_ptr<PlanSlot> slot = cache_.FindOrAdd(key, &evicted);
   TellEvicted(evicted);
-  Make(slot, problem, workspace_limit_bytes);
+  Make(slot, problem, workspace_limit_bytes, launches);
   return slot->current();
+}
+
+// A call on a queue that does not tell fails, and is worth no tuning: a capture may be void.
+Launches PlanServer::LaunchesOn(void* queue) const {
+  if (queue == nullptr) return Launches::kExecuted;
+  const auto state = StateOf(queue);
+  const bool is_executed = state.ok() && state->recording == 0;
+  return is_executed ? Launches::kExecuted : Launches::kCaptured;
+}
+
+bool PlanServer::HasCapturable(const PlanKey& key) const {
+  const std::shared_ptr<PlanSlot> slot = cache_.Peek(key);
+  const Plan* plan = slot == nullptr ? nullptr : slot->current();
+  return plan != nullptr && plan->failure().ok() && !plan->option().fails_capture;
 }
 
 std::shared_ptr<PlanSlot> PlanServer::Pin(const PlanKey& key, const Problem& problem,
@@ -80,7 +129,7 @@ std::shared_ptr<PlanSlot> PlanServer::Pin(const PlanKey& key, const Problem& pro
   PlanCache::Slots evicted;
   std::shared_ptr<PlanSlot> slot = cache_.FindOrAddPinned(key, &evicted);
   TellEvicted(evicted);
-  Make(slot, problem, workspace_limit_bytes);
+  Make(slot, problem, workspace_limit_bytes, Launches::kExecuted);
   return slot;
 }
 
@@ -94,11 +143,11 @@ void PlanServer::TellEvicted(const PlanCache::Slots& evicted) const {
 }
 
 void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                      uint64_t workspace_limit_bytes) {
+                      uint64_t workspace_limit_bytes, Launches launches) {
   if (slot->current() == nullptr) {
     const std::lock_guard<std::mutex> making(slot->making_mutex());
     if (slot->current() == nullptr) {
-      MakeFirst(slot, problem, workspace_limit_bytes);
+      MakeFirst(slot, problem, workspace_limit_bytes, launches);
       return;
     }
   }
@@ -107,23 +156,25 @@ void PlanServer::Make(const std::shared_ptr<PlanSlot>& slot, const Problem& prob
 }
 
 void PlanServer::MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                           uint64_t workspace_limit_bytes) {
+                           uint64_t workspace_limit_bytes, Launches launches) {
   const int64_t begin_ns = options_.now_ns();
   last_miss_ns_.store(begin_ns, std::memory_order_relaxed);
-  const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr;
+  const bool tunes_first = options_.policy == MissPolicy::kInline && hooks_.tune != nullptr &&
+                           launches == Launches::kExecuted;
   const bool was_told = tunes_first && TuneFirst(problem, workspace_limit_bytes);
   auto serving = [&] {
     const ForkGate gate;
-    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste());
+    return dispatcher_.Serve(problem, *hooks_.choices(), workspace_limit_bytes, haste(), launches);
   }();
   if (!serving.ok()) {
     slot->Publish(std::make_unique<Plan>(problem, workspace_limit_bytes, serving.error()));
-    AfterFailure(problem, serving.error(), was_told);
+    AfterFailure(problem, serving.error(), launches, was_told);
   } else {
     slot->Publish(std::move(serving->plan));
     if (hooks_.made != nullptr) hooks_.made();
     Note(*slot, problem, *serving);
-    const bool should_tune = !was_told && TellMissed(problem, serving->is_tuned);
+    const bool should_tune =
+        MayTune(problem, launches, !was_told && TellMissed(problem, serving->is_tuned));
     Later(slot, problem, *serving, should_tune);
   }
   const int64_t end_ns = options_.now_ns();
@@ -155,6 +206,19 @@ bool PlanServer::TellMissed(const Problem& problem, bool is_tuned) const {
   return hooks_.missed == nullptr ? !is_tuned : hooks_.missed(problem, is_tuned);
 }
 
+bool PlanServer::MayTune(const Problem& problem, Launches launches, bool should_tune) {
+  if (!should_tune || launches == Launches::kExecuted) return should_tune;
+  const bool tunes =
+      options_.policy == MissPolicy::kInline || options_.policy == MissPolicy::kDeferred;
+  if (!tunes || hooks_.tune == nullptr || options_.deterministic) return false;
+  totals_->tunings_put_off.fetch_add(1, std::memory_order_relaxed);
+  Tell(
+      ServerEvent::kSkipped, problem, nullptr,
+      "It is not tuned while the queue of the call is captured; the next call outside of a capture "
+      "is a miss again.");
+  return false;
+}
+
 void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Serving& serving) {
   totals_->skipped_records.fetch_add(serving.skipped.size(), std::memory_order_relaxed);
   if (serving.has_built) totals_->builds_in_caller.fetch_add(1, std::memory_order_relaxed);
@@ -178,13 +242,14 @@ void PlanServer::Note(const PlanSlot& slot, const Problem& problem, const Servin
   Tell(ServerEvent::kMiss, problem, &option.candidate, option.because);
 }
 
-void PlanServer::AfterFailure(const Problem& problem, const Status& failure, bool was_told) {
+void PlanServer::AfterFailure(const Problem& problem, const Status& failure, Launches launches,
+                              bool was_told) {
   Tell(ServerEvent::kMiss, problem, nullptr, failure.message());
   // The caller has an implementation of its own, and is served once there is a record.
   const bool is_unknown = failure.code() == StatusCode::kNotFound;
   CountReason(is_unknown ? MissReason::kUnrecorded : MissReason::kFailed);
   if (!is_unknown) return;
-  LearnLater(problem, !was_told && TellMissed(problem, false));
+  LearnLater(problem, MayTune(problem, launches, !was_told && TellMissed(problem, false)));
 }
 
 void PlanServer::CountReason(MissReason reason) {
@@ -284,11 +349,12 @@ bool PlanServer::RefreshSlot(PlanSlot& slot) {
   if (plan == nullptr || slot.is_retired()) return false;
   // Where the preferred ones cannot be made ready, any other is better than a plan that is of none
   // of them: a fallback, or a failure.
+  const Launches launches = LaunchesOf(slot, *plan);
   std::vector<Candidate> failed;
   Status failure;
   for (const Breadth breadth : {Breadth::kEnough, Breadth::kEverything}) {
     const auto decision = dispatcher_.Decide(plan->problem(), *hooks_.choices(),
-                                             plan->workspace_limit_bytes(), breadth);
+                                             plan->workspace_limit_bytes(), breadth, launches);
     if (!decision.ok()) return false;
     for (const Option& option : decision->options) {
       const bool serves = plan->failure().ok() && plan->option().candidate == option.candidate &&
@@ -316,7 +382,9 @@ Status PlanServer::Swap(PlanSlot& slot, const Plan& plan, const Option& option) 
     Tell(ServerEvent::kSkipped, plan.problem(), &option.candidate, better.error().message());
     if (Refutes(better.error(), option)) {
       totals_->skipped_records.fetch_add(1, std::memory_order_relaxed);
-      if (options_.policy == MissPolicy::kDeferred) TuneLater(plan.problem());
+      const bool tunes =
+          options_.policy == MissPolicy::kDeferred && LaunchesOf(slot, plan) == Launches::kExecuted;
+      if (tunes) TuneLater(plan.problem());
     }
     return better.error();
   }
@@ -403,6 +471,7 @@ ServerCounters PlanServer::counters() const {
   counters.tunings = value(totals_->tunings);
   counters.tuning_failures = value(totals_->tuning_failures);
   counters.tunings_dropped = value(totals_->tunings_dropped);
+  counters.tunings_put_off = value(totals_->tunings_put_off);
   counters.recorded = value(totals_->recorded);
   counters.swaps = value(totals_->swaps);
   counters.builds_in_caller = value(totals_->builds_in_caller);

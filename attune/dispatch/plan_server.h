@@ -77,8 +77,13 @@ class PlanServer {
   }
 
   // The plan of `key`, which stands for `problem` under the limit; made if it must be. Valid as
-  // Find's. The status of the plan says if nothing can serve the problem.
-  Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes);
+  // Find's. The status of the plan says if nothing can serve the problem. `queue` is that of the
+  // call (null: the device's own): while it is captured nothing is tuned, neither now nor later,
+  // and the next call outside of a capture misses again, unless the run time is deterministic.
+  Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
+                   void* queue = nullptr);
+  // The plan for calls that are captured, where what serves others cannot be.
+  Plan* FindOrMakeCaptured(const Problem& problem, uint64_t workspace_limit_bytes);
 
   // The same as a slot that is never evicted; to be given back with Unpin.
   std::shared_ptr<PlanSlot> Pin(const PlanKey& key, const Problem& problem,
@@ -127,9 +132,17 @@ class PlanServer {
   bool HasPlanFor(const Problem& problem, uint64_t workspace_limit_bytes) const;
   void TellEvicted(const PlanCache::Slots& evicted) const;
   void Make(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-            uint64_t workspace_limit_bytes);
+            uint64_t workspace_limit_bytes, Launches launches);
   void MakeFirst(const std::shared_ptr<PlanSlot>& slot, const Problem& problem,
-                 uint64_t workspace_limit_bytes);
+                 uint64_t workspace_limit_bytes, Launches launches);
+  Plan* FindOrMake(const PlanKey& key, const Problem& problem, uint64_t workspace_limit_bytes,
+                   Launches launches);
+  Launches LaunchesOn(void* queue) const;
+  // Whether some thread has made a plan that may become part of a graph.
+  bool HasCapturable(const PlanKey& key) const;
+  // `should_tune`, but for calls that are captured: tuning would wait in the capture, or compute
+  // beside it.
+  bool MayTune(const Problem& problem, Launches launches, bool should_tune);
   // Tells of the miss; whether the problem should be tuned.
   bool TellMissed(const Problem& problem, bool is_tuned) const;
   // False if it was told of no miss, because nothing can serve the problem.
@@ -137,7 +150,8 @@ class PlanServer {
   void Note(const PlanSlot& slot, const Problem& problem, const Serving& serving);
   void CountReason(MissReason reason);
   // What a failure to serve leaves to the background.
-  void AfterFailure(const Problem& problem, const Status& failure, bool was_told);
+  void AfterFailure(const Problem& problem, const Status& failure, Launches launches,
+                    bool was_told);
   void Later(const std::shared_ptr<PlanSlot>& slot, const Problem& problem, const Serving& serving,
              bool should_tune);
   // Records or tunes it, if that is the policy.

@@ -1,12 +1,14 @@
 #include "attune/dispatch/queue_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attune {
 
-Result<BufferView> QueueMemory::Workspace(const QueueState& queue, size_t size_bytes) {
+Result<BufferView> QueueMemory::Workspace(void* queue, const QueueState& state, size_t size_bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Buffers& buffers = workspaces_[{queue.id, queue.recording}];
+  Buffers& buffers =
+      state.recording == 0 ? workspaces_[state.id] : recordings_[state.recording].workspaces[queue];
   const size_t largest = buffers.empty() ? 0 : buffers.back()->size_bytes();
   if (largest < size_bytes) {
     const size_t wanted = std::max({size_bytes, 2 * largest, kLeastBytes});
@@ -16,9 +18,19 @@ Result<BufferView> QueueMemory::Workspace(const QueueState& queue, size_t size_b
   return buffers.back()->View(0);
 }
 
-void QueueMemory::Keep(std::shared_ptr<const Plan> plan) {
+void QueueMemory::Keep(void* queue, const QueueState& state, std::shared_ptr<const Plan> plan) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  kept_.insert(std::move(plan));
+  std::erase_if(recordings_, [](const auto& each) {
+    const Recording& recording = each.second;
+    return recording.is_over != nullptr && recording.is_over->load(std::memory_order_acquire);
+  });
+  const auto [found, is_new] = recordings_.try_emplace(state.recording);
+  Recording& recording = found->second;
+  if (is_new) {
+    auto over = std::make_shared<std::atomic<bool>>(false);
+    if (device_.TellWhenOver(queue, over).ok()) recording.is_over = std::move(over);
+  }
+  recording.plans.insert(std::move(plan));
 }
 
 }  // namespace attune

@@ -1,13 +1,13 @@
 // What launches on queues of the caller need longer than the call that enqueues them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
@@ -16,8 +16,10 @@
 
 namespace attune {
 
-// A call returns before its launches are executed, and a graph that was captured of it may be
-// replayed at any time, so nothing is given back before the end of the run time. Thread-safe.
+// A call returns before its launches are executed, so what a queue has is not given back before the
+// end of the run time. A graph that was captured of it may be replayed at any time: what it uses is
+// given back at a later capture, where the device tells that the graph is gone, else at the end,
+// too. Thread-safe.
 class QueueMemory {
  public:
   // A wish for more doubles at least, so that all of what a queue has is at most twice as much as
@@ -27,22 +29,30 @@ class QueueMemory {
   // `device` is borrowed.
   explicit QueueMemory(Device& device) : device_(device) {}
 
-  // At least `size_bytes` for what is enqueued next. The launches of a queue follow each other, so
-  // they share it; those of a recording have memory of their own, because they are replayed beside
-  // what the queue has later.
-  Result<BufferView> Workspace(const QueueState& queue, size_t size_bytes);
+  // At least `size_bytes` for what is enqueued on `queue` next, which is in `state`. The launches
+  // of a queue follow each other, so they share it; those of a recording have memory of their own,
+  // because they are replayed beside what the queue has later.
+  Result<BufferView> Workspace(void* queue, const QueueState& state, size_t size_bytes);
 
-  // For the graph that is being recorded of it.
-  void Keep(std::shared_ptr<const Plan> plan);
+  // For the graph that `queue` records. Gives back what graphs used that are gone.
+  void Keep(void* queue, const QueueState& state, std::shared_ptr<const Plan> plan);
 
  private:
   using Buffers = std::vector<std::unique_ptr<Buffer>>;  // Each larger than the one before.
 
+  // What a graph uses.
+  struct Recording {
+    // By queue: several may be captured into one graph, and their launches meet in it.
+    std::map<void*, Buffers> workspaces;
+    std::set<std::shared_ptr<const Plan>> plans;
+    // Shared with the driver, which may outlive this object. Null: nobody tells.
+    std::shared_ptr<std::atomic<bool>> is_over;
+  };
+
   Device& device_;
-  std::mutex mutex_;  // Guards everything below.
-  // By queue and recording.
-  std::map<std::pair<uint64_t, uint64_t>, Buffers> workspaces_;
-  std::set<std::shared_ptr<const Plan>> kept_;
+  std::mutex mutex_;                        // Guards everything below.
+  std::map<uint64_t, Buffers> workspaces_;  // By queue.
+  std::map<uint64_t, Recording> recordings_;
 };
 
 }  // namespace attune

@@ -11,10 +11,23 @@ namespace {
 
 class QueueMemoryTest : public ::testing::Test {
  protected:
-  void* WorkspaceOf(QueueState queue, size_t size_bytes) {
-    const auto view = memory_.Workspace(queue, size_bytes);
+  void* WorkspaceOf(QueueState state, size_t size_bytes) {
+    return WorkspaceOn(queue_, state, size_bytes);
+  }
+  void* WorkspaceOn(int& queue, QueueState state, size_t size_bytes) {
+    const auto view = memory_.Workspace(&queue, state, size_bytes);
     return view.ok() ? view->handle : nullptr;
   }
+  // A plan that nobody has but the memory, for a graph that is being recorded.
+  std::weak_ptr<Plan> KeptFor(uint64_t recording) {
+    auto plan = std::make_shared<Plan>(ProductOf(4, 4, 4), 0, Internal("None."));
+    memory_.Keep(&queue_, {0, recording}, plan);
+    return plan;
+  }
+
+  // Only their addresses count.
+  int queue_ = 0;
+  int other_queue_ = 0;
 
   TestDevice device_;
   QueueMemory memory_{device_};
@@ -55,15 +68,42 @@ TEST_F(QueueMemoryTest, AWishForMoreDoublesAndTheOldOneStaysForWhatRunsInIt) {
   EXPECT_EQ(WorkspaceOf({1, 0}, 2 * QueueMemory::kLeastBytes), larger);
 }
 
+TEST_F(QueueMemoryTest, QueuesThatAreRecordedIntoOneGraphShareNothing) {
+  EXPECT_NE(WorkspaceOn(queue_, {0, 7}, 1000), WorkspaceOn(other_queue_, {0, 7}, 1000));
+}
+
 TEST_F(QueueMemoryTest, APlanThatIsRecordedOutlivesItsSlot) {
-  auto plan = std::make_shared<Plan>(ProductOf(4, 4, 4), 0, Internal("None."));
-  const std::weak_ptr<Plan> watched = plan;
-  memory_.Keep(plan);
-  memory_.Keep(plan);
+  const std::weak_ptr<Plan> kept = KeptFor(7);
+  const std::weak_ptr<Plan> kept_next = KeptFor(8);
 
-  plan.reset();
+  EXPECT_FALSE(kept.expired());
+  EXPECT_FALSE(kept_next.expired());
+}
 
-  EXPECT_FALSE(watched.expired());
+TEST_F(QueueMemoryTest, WhatAGraphUsedIsGivenBackAtTheNextCaptureOnceTheGraphIsGone) {
+  device_.tells_when_over = true;
+  const std::weak_ptr<Plan> kept = KeptFor(7);
+  const std::weak_ptr<Plan> kept_beside = KeptFor(8);
+  ASSERT_EQ(device_.graphs.size(), 2u);
+  void* workspace = WorkspaceOf({0, 8}, 1000);
+
+  device_.graphs.front()->store(true);
+  const bool was_kept_until_then = !kept.expired();
+  const std::weak_ptr<Plan> kept_next = KeptFor(9);
+
+  EXPECT_TRUE(was_kept_until_then);
+  EXPECT_TRUE(kept.expired());
+  EXPECT_FALSE(kept_beside.expired());
+  EXPECT_EQ(WorkspaceOf({0, 8}, 1000), workspace);
+}
+
+TEST_F(QueueMemoryTest, AGraphIsAskedAboutOnce) {
+  device_.tells_when_over = true;
+
+  (void)KeptFor(7);
+  (void)KeptFor(7);
+
+  EXPECT_EQ(device_.graphs.size(), 1u);
 }
 
 }  // namespace

@@ -87,19 +87,21 @@ struct Dispatcher::Attempt {
   const Problem& problem;
   const uint64_t workspace_limit_bytes;
   const Haste haste;
-  Serving serving;
-  Status failure;                 // Of the option that was tried last.
-  Shortage shortage;              // Of those that were tried.
-  std::vector<Candidate> failed;  // Each is tried once.
-  std::vector<Option> slow;       // Of the last decision: not tried, because they take long.
+  const Launches launches;
+  Serving serving = {};
+  Status failure = {};                 // Of the option that was tried last.
+  Shortage shortage = {};              // Of those that were tried.
+  std::vector<Candidate> failed = {};  // Each is tried once.
+  std::vector<Option> slow = {};       // Of the last decision: not tried, because they take long.
 };
 
 Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& choices,
-                                  uint64_t workspace_limit_bytes, Haste haste) const {
+                                  uint64_t workspace_limit_bytes, Haste haste,
+                                  Launches launches) const {
   const Breadth breadth = haste == Haste::kPatient ? Breadth::kEnough : Breadth::kReady;
   ATTUNE_ASSIGN_OR_RETURN(const Decision first,
-                          Decide(problem, choices, workspace_limit_bytes, breadth));
-  Attempt attempt{problem, workspace_limit_bytes, haste, {}, {}, {}, {}, {}};
+                          Decide(problem, choices, workspace_limit_bytes, breadth, launches));
+  Attempt attempt{problem, workspace_limit_bytes, haste, launches};
   attempt.serving.is_tuned = first.is_tuned;
   attempt.serving.skipped = first.skipped;
   if (TryReady(first, attempt)) return std::move(attempt.serving);
@@ -107,8 +109,9 @@ Result<Serving> Dispatcher::Serve(const Problem& problem, const ChoiceSource& ch
   const bool is_forced = !first.options.empty() && first.options.front().fails_closed();
   if (!is_forced) {
     // What was at hand needs more workspace, say, or its library is broken.
-    ATTUNE_ASSIGN_OR_RETURN(const Decision everything,
-                            Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything));
+    ATTUNE_ASSIGN_OR_RETURN(
+        const Decision everything,
+        Decide(problem, choices, workspace_limit_bytes, Breadth::kEverything, launches));
     if (TryReady(everything, attempt)) return std::move(attempt.serving);
   }
   const bool may_leave_it = options_.known_only && !is_forced && haste == Haste::kAtOnce;
@@ -154,10 +157,12 @@ std::optional<Option> Dispatcher::FallbackFor(const Problem& problem) const {
   Option option;
   option.candidate = *candidate;
   option.because = parts_.fallback->because();
+  option.fails_capture = true;  // It computes when it is called, and nothing again at a replay.
   return option;
 }
 
 bool Dispatcher::TryFallback(Attempt& attempt) const {
+  if (attempt.launches == Launches::kCaptured) return false;
   const std::optional<Option> option = FallbackFor(attempt.problem);
   if (!option.has_value()) return false;
   auto executable = parts_.fallback->Load(attempt.problem, option->candidate);

@@ -50,6 +50,10 @@ class TestServer {
     Plan* plan = server_->Find(key);
     return plan != nullptr ? plan : server_->FindOrMake(key, problem, kNoWorkspaceLimit);
   }
+  // What a first call without a limit does on a queue in `state`.
+  Plan* CallOn(QueueState state, const Problem& problem) {
+    return server_->FindOrMake(KeyOfTest(problem), problem, kNoWorkspaceLimit, &state);
+  }
   std::string SolverOfCall(const Problem& problem) {
     return Call(problem)->option().candidate.solver.name;
   }

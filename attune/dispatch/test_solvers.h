@@ -173,8 +173,21 @@ class TestDevice final : public Device {
     return Unsupported("A test of dispatch measures nothing.");
   }
   Status AwaitQuiescence(int64_t) override { return Status::Ok(); }
+  // The handle of a queue points to the state that it is in.
+  Result<QueueState> StateOf(void* queue) override {
+    ATTUNE_RETURN_IF_ERROR(state_failure);
+    return *static_cast<QueueState*>(queue);
+  }
+  Status TellWhenOver(void*, std::shared_ptr<std::atomic<bool>> over) override {
+    if (!tells_when_over) return Unsupported("This test has graphs that stay.");
+    graphs.push_back(std::move(over));
+    return Status::Ok();
+  }
 
   mutable StepCount allocations;
+  Status state_failure;
+  bool tells_when_over = false;
+  std::vector<std::shared_ptr<std::atomic<bool>>> graphs;  // Those that it was asked about.
 
  private:
   const Target target_ = TestTarget();

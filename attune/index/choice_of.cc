@@ -37,7 +37,7 @@ std::map<Candidate, LastTrials> LastTrialsOf(const RecordedSet& set) {
 
 RankedCandidate Ranked(const Trial& trial) {
   return {trial.candidate, trial.measurement()->median_ns, trial.workspace_bytes, trial.build_ns,
-          trial.load_ns};
+          trial.load_ns,   !trial.capture_failure.empty()};
 }
 
 // Times of different roles are never compared, so every final stands before every screening.

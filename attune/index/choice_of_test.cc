@@ -69,10 +69,12 @@ TEST(ChoiceOfTest, TimesAndNeedsOfEachCandidateComeAlong) {
   winner.workspace_bytes = 4096;
   winner.build_ns = 7;
   winner.load_ns = 8;
+  winner.capture_failure = "It allocates.";
 
   const IndexedChoice choice = ChoiceOf(SetOf({DefaultTrial(1000), winner}), {}).value();
 
-  EXPECT_EQ(choice.best(), (RankedCandidate{CandidateNumber(1), 500, 4096, 7, 8}));
+  EXPECT_EQ(choice.best(), (RankedCandidate{CandidateNumber(1), 500, 4096, 7, 8, true}));
+  EXPECT_FALSE(choice.ranking.back().fails_capture);
 }
 
 TEST(ChoiceOfTest, TheDefaultIsNeverCutOff) {

@@ -116,7 +116,8 @@ Status IndexBuilder::Add(const Problem& problem, const IndexedChoice& choice) {
   packed.row.speedup_high = choice.speedup_high;
   packed.row.confidence = choice.confidence;
   for (const RankedCandidate& ranked : choice.ranking) {
-    packed.ranks.push_back({candidates_.NumberOf(Text(ranked.candidate)), 0, ranked.median_ns,
+    const uint32_t flags = ranked.fails_capture ? RankRow::kFailsCapture : 0;
+    packed.ranks.push_back({candidates_.NumberOf(Text(ranked.candidate)), flags, ranked.median_ns,
                             ranked.workspace_bytes, ranked.build_ns, ranked.load_ns, 0});
   }
   AddChoice(*entry, std::move(packed));

@@ -94,8 +94,11 @@ static_assert(sizeof(ChoiceRow) == 80);
 
 struct RankRow {
   static constexpr Section kSection = Section::kRanks;
+  // Of `flags`; others are left alone. Readers that know none of them take all for 0.
+  static constexpr uint32_t kFailsCapture = 1;
+
   uint32_t candidate = 0;
-  uint32_t reserved = 0;
+  uint32_t flags = 0;
   double median_ns = 0;
   int64_t workspace_bytes = 0;
   int64_t build_ns = 0;

@@ -56,6 +56,12 @@ Status CheckTrial(const Trial& trial) {
                                          Text(trial.candidate), value));
     }
   }
+  if (trial.failure() != nullptr && !trial.capture_failure.empty()) {
+    return InvalidArgument(fmt::format(
+        "The trial of {} failed, and says that it cannot be captured ({}); what fails is "
+        "captured by nobody.",
+        Text(trial.candidate), trial.capture_failure));
+  }
   const Measurement* measurement = trial.measurement();
   return measurement == nullptr ? Status::Ok() : CheckMeasurement(*measurement, trial);
 }

@@ -92,18 +92,27 @@ bool Fits(const Plan& plan, const attune_arguments& call) {
   return call.workspace == nullptr || plan.workspace_bytes() <= call.workspace_bytes;
 }
 
-// Makes what the call needs beside its operands for a queue of the caller.
-Status PlaceOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
-                    Arguments& arguments) {
+// Runs it on a queue of the caller, with what it needs there beside its operands.
+Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
+                  Arguments& arguments) {
   ATTUNE_ASSIGN_OR_RETURN(const QueueState queue, server.StateOf(arguments.queue));
-  if (queue.recording != 0) server.queue_memory().Keep(plan.shared_from_this());
+  Plan* serving = &plan;
+  if (queue.recording != 0) {
+    if (plan.option().fails_capture) {
+      const uint64_t limit = call.workspace == nullptr ? kNoWorkspaceLimit : call.workspace_bytes;
+      serving = server.FindOrMakeCaptured(plan.problem(), limit);
+      ATTUNE_RETURN_IF_ERROR(serving->failure());
+    }
+    server.queue_memory().Keep(arguments.queue, queue, serving->shared_from_this());
+  }
   if (call.workspace != nullptr) {
     arguments.workspace = {call.workspace, 0};
-  } else if (plan.workspace_bytes() > 0) {
-    ATTUNE_ASSIGN_OR_RETURN(arguments.workspace,
-                            server.queue_memory().Workspace(queue, plan.workspace_bytes()));
+  } else if (serving->workspace_bytes() > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        arguments.workspace,
+        server.queue_memory().Workspace(arguments.queue, queue, serving->workspace_bytes()));
   }
-  return Status::Ok();
+  return serving->Run(arguments);
 }
 
 // Inlined whatever the compiler thinks of it: of a small product, a call more is felt.
@@ -123,9 +132,10 @@ Status PlaceOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call
   arguments.queue = QueueOf(call);
   const size_t needed = plan.workspace_bytes();
   if (arguments.queue != nullptr) [[unlikely]] {
-    const Status placed = PlaceOnQueue(server, plan, call, arguments);
-    if (!placed.ok()) return Fail(placed);
-  } else if (needed > 0 && call.workspace != nullptr) {
+    const Status ran = RunOnQueue(server, plan, call, arguments);
+    return ran.ok() ? ATTUNE_OK : Fail(ran);
+  }
+  if (needed > 0 && call.workspace != nullptr) {
     arguments.workspace = {call.workspace, 0};
   } else if (needed > 0) {
     auto workspace = server.Workspace(needed);
@@ -157,7 +167,7 @@ attune_code RunWithin(attune_runtime& owner, const PlanKey& key, Problem problem
   if (plan != nullptr) return RunPlan(runtime->server(), *plan, call);
   const attune_code code = Guarded([&]() -> Status {
     ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
-    plan = runtime->server().FindOrMake(key, problem, call.workspace_bytes);
+    plan = runtime->server().FindOrMake(key, problem, call.workspace_bytes, QueueOf(call));
     return Status::Ok();
   });
   return code != ATTUNE_OK ? code : RunPlan(runtime->server(), *plan, call);
@@ -189,7 +199,7 @@ template <class Call>
     ATTUNE_ASSIGN_OR_RETURN(runtime, owner.here());
     runtime->NoteDynamic(problem, CurrentDynamicDims());
     const PlanKey key = KeyOfCall(call, classes, kNoWorkspaceLimit);
-    plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit);
+    plan = runtime->server().FindOrMake(key, problem, kNoWorkspaceLimit, QueueOf(arguments));
     return Status::Ok();
   });
   if (code != ATTUNE_OK) return code;

@@ -14,7 +14,8 @@ nlohmann::json ToJson(const Dispatcher& dispatcher, const Problem& problem, cons
   nlohmann::json json = {{"candidate", Text(option.candidate)},
                          {"provenance", Name(option.origin)},
                          {"because", option.because},
-                         {"is_ready", dispatcher.IsReady(problem, option)}};
+                         {"is_ready", dispatcher.IsReady(problem, option)},
+                         {"fails_capture", option.fails_capture}};
   const auto add_if_known = [&](const char* key, double value) {
     json[key] = value > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
   };
@@ -87,6 +88,7 @@ Result<std::string> ImportExplanationJson(const Runtime& runtime, std::string_vi
                                {"provenance", kImported},
                                {"because", choice->because},
                                {"is_ready", false},
+                               {"fails_capture", false},
                                {"median_ns", each.median_ns},
                                {"expected_ns", nullptr},
                                {"workspace_bytes", each.workspace_bytes},

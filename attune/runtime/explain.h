@@ -29,8 +29,8 @@ Result<Explanation> Explain(const Runtime& runtime, const Problem& problem,
 
 // A JSON object: `problem`, `target`, `is_tuned`, `serves` (null for nothing), `options` (best
 // first: candidate, provenance, because, median_ns, expected_ns, workspace_bytes, is_ready,
-// slower_by), `skipped` (records that cannot be used here, and why) and `notes`. `better` names
-// what is known to be quicker than what serves, if something is.
+// slower_by, fails_capture), `skipped` (records that cannot be used here, and why) and `notes`.
+// `better` names what is known to be quicker than what serves, if something is.
 std::string ExplanationJson(const Runtime& runtime, const Explanation& explanation);
 
 // What imported databases say of a problem for another GPU, `target` ("gfx906_60"), in the same

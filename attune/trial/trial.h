@@ -83,6 +83,9 @@ struct Trial {
   int64_t load_ns = 0;   // Creating: primitive creation, loading a binary, packing tables, first launch excluded.
   int64_t workspace_bytes = 0;
   double max_error = 0;  // Largest error found by verification, as a fraction of what is tolerated.
+  // Why a launch cannot become part of a graph (stream capture); its times then hold what the host needs
+  // between launches. Any bytes. Empty: it can, the device has no graphs, nobody has asked, or it failed.
+  std::string capture_failure;
 
   const Failure* failure() const { return std::get_if<Failure>(&outcome); }
   const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }

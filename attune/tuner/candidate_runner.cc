@@ -134,10 +134,12 @@ tl::expected<Qualification, FailedCandidate> CandidateRunner::Qualify(
     }
   }
   parts_.on_phase(Phase::kMeasure);
+  const Status captured = parts_.device->TryCapture(**executable, operands_.arguments());
   const auto quick_ns = QuickTime(**executable);
   if (!quick_ns) return tl::unexpected(FailedCandidate{quick_ns.error(), qualification});
   qualification.quick_ns = *quick_ns;
   device_ns_ += *quick_ns;  // The launch that was verified.
+  if (!captured.ok()) qualification.capture_failure = captured.message();
   return qualification;
 }
 

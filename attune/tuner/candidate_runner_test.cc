@@ -58,6 +58,7 @@ class WatchedDevice final : public RepeatingDevice {
     if (!*makes_blocks_) return std::unique_ptr<TimedBlock>();
     return std::unique_ptr<TimedBlock>(std::make_unique<Block>(steps_));
   }
+  Status TryCapture(Executable&, const Arguments&) override { return capture_failure_; }
   Status AwaitQuiescence(int64_t limit_ns) override {
     steps_.emplace_back("asleep");
     EXPECT_GT(limit_ns, 0);
@@ -72,6 +73,7 @@ class WatchedDevice final : public RepeatingDevice {
   void RefuseTimes(int count) { times_refused_ = count; }
   // Whether what it is asked to make ready can be.
   void MakeBlocks(bool can) { makes_blocks_ = can; }
+  void RefuseCaptures(Status failure) { capture_failure_ = std::move(failure); }
 
  private:
   HeapDevice memory_;
@@ -79,6 +81,7 @@ class WatchedDevice final : public RepeatingDevice {
   bool is_restless_ = false;
   int times_refused_ = 0;
   std::optional<bool> makes_blocks_;  // Nothing: it cannot, and it is no step.
+  Status capture_failure_;
 };
 
 // Computes the product of one element by one. Every launch is a step of the device.
@@ -151,6 +154,16 @@ class CandidateRunnerTest : public testing::Test {
   std::optional<ProblemData> data_;
   std::optional<CandidateRunner> runner_;
 };
+
+TEST_F(CandidateRunnerTest, WhoCannotBeCapturedQualifiesAndSaysWhyNot) {
+  const auto captured = runner_->Qualify(candidate_);
+  device_.RefuseCaptures(Internal("It allocates."));
+  const auto uncaptured = runner_->Qualify(candidate_);
+
+  ASSERT_TRUE(captured.has_value() && uncaptured.has_value());
+  EXPECT_EQ(captured->capture_failure, "");
+  EXPECT_EQ(uncaptured->capture_failure, "It allocates.");
+}
 
 TEST_F(CandidateRunnerTest, EveryTimedBlockFindsTheOtherThreadsAsleep) {
   ASSERT_TRUE(runner_->Load(candidate_).has_value());

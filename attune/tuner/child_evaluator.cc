@@ -407,6 +407,7 @@ class ChildEvaluator final : public Evaluator {
     result.trial.load_ns = known.load_ns;
     result.trial.workspace_bytes = known.workspace_bytes;
     result.trial.max_error = known.max_error;
+    result.trial.capture_failure = std::move(known.capture_failure);
     return std::optional<Qualified>(std::move(result));
   }
 

@@ -50,6 +50,9 @@ void Put(Json& json, const Qualification& qualification) {
   json["workspace_bytes"] = qualification.workspace_bytes;
   json["max_error"] = qualification.max_error;
   json["quick_ns"] = qualification.quick_ns;
+  if (!qualification.capture_failure.empty()) {
+    json["capture_failure"] = qualification.capture_failure;
+  }
 }
 
 // Reads typed fields of one message and remembers the first that is missing or of another kind.
@@ -151,6 +154,9 @@ Qualification ReadQualification(FieldReader& reader) {
   qualification.workspace_bytes = reader.Integer("workspace_bytes");
   qualification.max_error = reader.Number("max_error");
   qualification.quick_ns = reader.Number("quick_ns");
+  if (reader.Has("capture_failure")) {
+    qualification.capture_failure = reader.String("capture_failure");
+  }
   return qualification;
 }
 

@@ -112,6 +112,22 @@ TEST(ChildProtocolTest, ALostDeviceIsToldAndNothingElseIsTakenForIt) {
   EXPECT_NE(DecodeReply(wrong).status().message().find("'device_lost'"), std::string::npos);
 }
 
+TEST(ChildProtocolTest, WhyACandidateCannotBeCapturedArrivesAndNothingElseIsTakenForIt) {
+  QualifiedReply refused;
+  refused.qualification.capture_failure = "It allocates.";
+  const std::string text = Encode(Reply{5, refused});
+  std::string wrong = text;
+  wrong.replace(wrong.find("\"It allocates.\""), 15, "1");
+
+  const auto reply = DecodeReply(text);
+  const auto silent = DecodeReply(Encode(Reply{5, QualifiedReply{}}));
+
+  EXPECT_EQ(std::get<QualifiedReply>(reply->content).qualification.capture_failure,
+            "It allocates.");
+  EXPECT_EQ(std::get<QualifiedReply>(silent->content).qualification.capture_failure, "");
+  EXPECT_NE(DecodeReply(wrong).status().message().find("'capture_failure'"), std::string::npos);
+}
+
 TEST(ChildProtocolTest, MissingOrMistypedFieldsAreNamed) {
   EXPECT_NE(DecodeReply(R"({"type":"timed","at_ns":1})").status().message().find("'ns'"),
             std::string::npos);

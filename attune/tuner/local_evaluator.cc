@@ -111,6 +111,7 @@ class LocalEvaluator final : public Evaluator {
     result.trial.load_ns = known.load_ns;
     result.trial.workspace_bytes = known.workspace_bytes;
     result.trial.max_error = known.max_error;
+    result.trial.capture_failure = known.capture_failure;
     result.quick_ns = outcome ? known.quick_ns : 0;
     return result;
   }

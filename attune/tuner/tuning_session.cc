@@ -275,6 +275,7 @@ TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const 
   runner.load_ns = trial.load_ns;
   runner.workspace_bytes = trial.workspace_bytes;
   runner.max_error = trial.max_error;
+  runner.capture_failure = trial.capture_failure;
   return runner;
 }
 
@@ -579,6 +580,7 @@ Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_defau
   trial.max_error = runner.max_error;
   if (const Failure* failure = entry.failure()) trial.outcome = *failure;
   if (const Measurement* measurement = entry.measurement()) trial.outcome = *measurement;
+  if (trial.failure() == nullptr) trial.capture_failure = runner.capture_failure;
   return trial;
 }
 

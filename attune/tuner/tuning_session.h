@@ -46,6 +46,7 @@ class TuningSession {
     int64_t load_ns = 0;
     int64_t workspace_bytes = 0;
     double max_error = 0;
+    std::string capture_failure;
   };
 
   // The machine, for what the name says. Waiting for it takes nothing of the time of the problem.

@@ -42,6 +42,13 @@ class CudaBuffer final : public Buffer {
   const size_t size_bytes_;
 };
 
+// Called by a thread of the driver, which must not be asked anything meanwhile.
+void CUDA_CB SetOver(void* held) {
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+  const std::unique_ptr<Flag> over(static_cast<Flag*>(held));
+  (*over)->store(true, std::memory_order_release);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Driver& driver, const DeviceEntry& entry,
@@ -140,6 +147,38 @@ Result<QueueState> CudaDevice::StateOf(void* queue) {
   ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetId(stream, &id), "Cannot identify a stream"));
   state.id = id;
   return state;
+}
+
+Status CudaDevice::TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) {
+  if (driver_.cuUserObjectCreate == nullptr || driver_.cuUserObjectRelease == nullptr ||
+      driver_.cuGraphRetainUserObject == nullptr) {
+    return Unsupported("The driver has no user objects, which tell when a graph is gone.");
+  }
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUgraph graph = nullptr;
+  ATTUNE_RETURN_IF_ERROR(
+      Check(driver_.cuStreamGetCaptureInfo(static_cast<CUstream>(queue), &status, nullptr, &graph,
+                                           nullptr, nullptr, nullptr),
+            "Cannot tell into which graph a stream is captured"));
+  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    return FailedPrecondition("This stream is not captured, so there is no graph of it.");
+  }
+  auto held = std::make_unique<std::shared_ptr<std::atomic<bool>>>(std::move(over));
+  CUuserObject object = nullptr;
+  ATTUNE_RETURN_IF_ERROR(Check(driver_.cuUserObjectCreate(&object, held.get(), SetOver, 1,
+                                                          CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                               "Cannot create a user object"));
+  (void)held.release();  // SetOver's.
+  const CUresult retained =
+      driver_.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  if (retained != CUDA_SUCCESS) (void)driver_.cuUserObjectRelease(object, 1);
+  return Check(retained, "Cannot give a user object to a graph");
+}
+
+Status CudaDevice::TryCapture(Executable& executable, const Arguments& arguments) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  return cuda::TryCapture(driver_, StreamOf(arguments), [&] { return executable.Run(arguments); });
 }
 
 MemoryOperations* CudaDevice::memory_operations() {

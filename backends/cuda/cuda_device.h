@@ -33,7 +33,8 @@ struct LoadedModules {
 //
 // Time is the device's: the launches of a sample are captured into a graph, and events around its
 // replay are compared, so that what the host needs to launch is not measured. An executable that
-// cannot be captured (it allocates or synchronises) is launched directly between the events.
+// cannot be captured (it allocates or synchronises) is launched directly between the events, which
+// then hold host time: TryCapture says so of it.
 class CudaDevice final : public RepeatingDevice {
  public:
   // Borrows all; they outlive the device.
@@ -47,6 +48,9 @@ class CudaDevice final : public RepeatingDevice {
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
   Result<QueueState> StateOf(void* queue) override;
+  // By a user object of the graph.
+  Status TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) override;
+  Status TryCapture(Executable& executable, const Arguments& arguments) override;
   // Null where there is no compiler for them.
   MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,

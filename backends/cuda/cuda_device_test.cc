@@ -1,10 +1,13 @@
 // What needs a GPU: label `gpu`.
 #include "backends/cuda/cuda_device_test.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -175,6 +178,56 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedIsTimedDirectly) {
   EXPECT_THAT(*time_ns, Gt(50e3));
   // One launch ended the attempt to capture.
   EXPECT_EQ(spin.runs(), 4);
+}
+
+TEST_F(CudaDeviceTest, WhatCannotBeCapturedSaysWhyAndTheStreamIsAsItWas) {
+  const auto module = Compile(kSpin);
+  Spin refused(*device_, *module, 200'000, false);
+  Spin captured(*device_, *module, 200'000);
+
+  const Status why = device_->TryCapture(refused, {});
+
+  EXPECT_THAT(why.message(), HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"));
+  EXPECT_EQ(device_->TryCapture(captured, {}), Status::Ok());
+  EXPECT_EQ(refused.runs(), 1);
+  EXPECT_EQ(captured.runs(), 1);
+  EXPECT_EQ(device_->Synchronize(), Status::Ok());
+}
+
+// Whether `over` is set within the time that a driver may need to notice.
+bool IsSoon(const std::atomic<bool>& over) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!over && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return over;
+}
+
+TEST_F(CudaDeviceTest, AGraphIsOverWhenNothingCanExecuteItAnyMore) {
+  const auto module = Compile(kSpin);
+  Spin spin(*device_, *module, 200'000);
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  CUstream stream = device_->stream();
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+
+  ASSERT_EQ(driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(device_->TellWhenOver(stream, over), Status::Ok());
+  ASSERT_EQ(spin.Run({}), Status::Ok());
+  ASSERT_EQ(driver_.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  ASSERT_EQ(driver_.cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver_.cuGraphDestroy(graph), CUDA_SUCCESS);
+  ASSERT_EQ(driver_.cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  ASSERT_EQ(device_->Synchronize(), Status::Ok());
+  const bool was_over_before = *over;
+  ASSERT_EQ(driver_.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+
+  EXPECT_FALSE(was_over_before);
+  EXPECT_TRUE(IsSoon(*over));
+}
+
+TEST_F(CudaDeviceTest, AStreamThatIsNotCapturedHasNoGraphThatCouldEnd) {
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+
+  EXPECT_EQ(device_->TellWhenOver(device_->stream(), over).code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(CudaDeviceTest, TheSameCodeIsLoadedOnceWhileSomebodyHasIt) {

@@ -63,7 +63,10 @@ namespace attune::cuda {
 #define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X) \
   X(cuFuncGetAttribute)                       \
   X(cuFuncGetParamInfo)                       \
-  X(cuOccupancyMaxActiveClusters)
+  X(cuGraphRetainUserObject)                  \
+  X(cuOccupancyMaxActiveClusters)             \
+  X(cuUserObjectCreate)                       \
+  X(cuUserObjectRelease)
 
 // Loaded once by whoever creates it; the library stays for the life of the process. Immutable and
 // thread-safe afterwards.

@@ -89,16 +89,19 @@ class Graph {
     if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
   }
 
-  // Whether everything that `plan` enqueues could be captured. False leaves the stream as it was.
-  bool Capture(CUstream stream, const SamplePlan& plan, const std::vector<Span>& spans) {
+  // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
+  // first. Leaves the stream as it was.
+  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
     // Of this thread only: others may allocate meanwhile.
-    if (driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS) {
-      return false;
-    }
-    const bool enqueued = Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL).ok();
-    const bool ended = driver_.cuStreamEndCapture(stream, &graph_) == CUDA_SUCCESS;
-    return enqueued && ended && graph_ != nullptr &&
-           driver_.cuGraphInstantiate(&executable_, graph_, 0) == CUDA_SUCCESS;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "Cannot begin to capture a stream"));
+    const Status enqueued = enqueue();
+    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
+    if (!enqueued.ok()) return enqueued;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, ended, "The capture of a launch is void"));
+    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, graph_, 0),
+                      "A captured launch makes no graph that can be replayed");
   }
 
   // Brings it to the device, so that a replay does not wait for that.
@@ -140,7 +143,10 @@ class RecordedSample final : public TimedBlock {
         spans_(std::move(spans)),
         graph_(driver) {}
 
-  bool Capture(const SamplePlan& plan) { return graph_.Capture(stream_, plan, spans_); }
+  Status Capture(const SamplePlan& plan) {
+    return graph_.Capture(
+        stream_, [&] { return Enqueue(stream_, plan, spans_, CU_EVENT_RECORD_EXTERNAL); });
+  }
   Status Upload() const { return graph_.Upload(stream_); }
 
   Result<double> TimeNs() override {
@@ -162,7 +168,7 @@ Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream 
                                                  const SamplePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Span> spans, MakeSpans(driver, plan));
   auto sample = std::make_unique<RecordedSample>(driver, stream, plan.launches, std::move(spans));
-  if (!sample->Capture(plan)) return std::unique_ptr<TimedBlock>();
+  if (!sample->Capture(plan).ok()) return std::unique_ptr<TimedBlock>();
   ATTUNE_RETURN_IF_ERROR(sample->Upload());
   return std::unique_ptr<TimedBlock>(std::move(sample));
 }
@@ -170,13 +176,20 @@ Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream 
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Span> spans, MakeSpans(driver, plan));
   Graph graph(driver);
-  if (graph.Capture(stream, plan, spans)) {
+  const Status captured =
+      graph.Capture(stream, [&] { return Enqueue(stream, plan, spans, CU_EVENT_RECORD_EXTERNAL); });
+  if (captured.ok()) {
     ATTUNE_RETURN_IF_ERROR(graph.Upload(stream));
     ATTUNE_RETURN_IF_ERROR(graph.Replay(stream));
   } else {
     ATTUNE_RETURN_IF_ERROR(Enqueue(stream, plan, spans, CU_EVENT_RECORD_DEFAULT));
   }
   return AwaitLaunchNs(driver, stream, spans, plan.launches);
+}
+
+Status TryCapture(const Driver& driver, CUstream stream, const std::function<Status()>& launch) {
+  Graph graph(driver);
+  return graph.Capture(stream, launch);
 }
 
 }  // namespace attune::cuda

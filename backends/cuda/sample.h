@@ -22,12 +22,17 @@ struct SamplePlan {
 };
 
 // Nanoseconds of one launch, averaged. The stream must be idle, and is idle again afterwards.
-// What cannot be captured into a graph is launched directly instead.
+// What cannot be captured into a graph is launched directly instead, and its time holds what the
+// host needs between launches: TryCapture tells such a launch from others.
 Result<double> TakeSampleNs(const Driver& driver, CUstream stream, const SamplePlan& plan);
 
 // The same sample as a graph that is replayed each time; null if it cannot be captured. The stream
 // must be idle whenever one is taken. Borrows driver and stream, and nothing of the plan.
 Result<std::unique_ptr<TimedBlock>> RecordSample(const Driver& driver, CUstream stream,
                                                  const SamplePlan& plan);
+
+// Whether what `launch` enqueues on the stream becomes a graph that could be replayed, or why not.
+// Nothing is executed; the stream is as it was.
+Status TryCapture(const Driver& driver, CUstream stream, const std::function<Status()>& launch);
 
 }  // namespace attune::cuda

@@ -76,6 +76,15 @@ TEST_F(FakeBackendTest, EveryWrongDoingIsFoundByVerification) {
   EXPECT_EQ(VerifiedAs("* fault=memory_hog hog_limit_mib=16"), FailureKind::kOutOfMemory);
 }
 
+TEST_F(FakeBackendTest, WhatCannotBeCapturedIsRightAndSaysWhy) {
+  EXPECT_EQ(VerifiedAs("* fault=capture_fails"), std::nullopt);
+  EXPECT_EQ(device_->TryCapture(*executable_, operands_->arguments()).code(),
+            StatusCode::kFailedPrecondition);
+
+  Use("");
+  EXPECT_EQ(device_->TryCapture(*executable_, operands_->arguments()), Status::Ok());
+}
+
 TEST_F(FakeBackendTest, FaultShowsOnlyFromItsLaunchOn) {
   EXPECT_EQ(VerifiedAs("* fault=wrong_result at_launch=2"), std::nullopt);
   EXPECT_EQ(Verify(*executable_, *device_, *operands_, *data_, problem_).failure->kind,

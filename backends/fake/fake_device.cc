@@ -109,6 +109,13 @@ void FakeDevice::NoteSpan(int64_t begin_ns) const {
       << fmt::format("{} {} {}\n", ::getpid(), begin_ns, SteadyNowNs()) << std::flush;
 }
 
+Status FakeDevice::TryCapture(Executable& executable, const Arguments&) {
+  ATTUNE_RETURN_IF_ERROR(CheckPresence());
+  const auto& fake = static_cast<FakeExecutable&>(executable.launched());
+  if (fake.behaviour().fault != FakeFault::kCaptureFails) return Status::Ok();
+  return FailedPrecondition("The fake launch allocates, which no graph can hold.");
+}
+
 double FakeDevice::NoiseFactor(const FakeBehaviour& behaviour) {
   // Box-Muller.
   const double radius = std::sqrt(-2 * std::log(1 - random_.Uniform()));

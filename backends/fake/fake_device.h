@@ -35,6 +35,7 @@ class FakeDevice final : public Device {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
+  Status TryCapture(Executable& executable, const Arguments& arguments) override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t) override { return Synchronize(); }

@@ -11,13 +11,14 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::pair<FakeFault, std::string_view>, 24> kFaults = {{
+constexpr std::array<std::pair<FakeFault, std::string_view>, 25> kFaults = {{
     {FakeFault::kNone, "none"},
     {FakeFault::kBuildFails, "build_fails"},
     {FakeFault::kSlowBuild, "slow_build"},
     {FakeFault::kLoadFails, "load_fails"},
     {FakeFault::kSlowLoad, "slow_load"},
     {FakeFault::kLaunchFails, "launch_fails"},
+    {FakeFault::kCaptureFails, "capture_fails"},
     {FakeFault::kCrash, "crash"},
     {FakeFault::kCrashBehindOthers, "crash_behind_others"},
     {FakeFault::kAbort, "abort"},

@@ -22,6 +22,7 @@ enum class FakeFault {
   kSlowLoad,           // "slow_load": loading takes delay_ms of real time.
   kSlowLaunch,         // "slow_launch": every launch takes delay_ms of real time.
   kLaunchFails,        // "launch_fails": Run returns an error.
+  kCaptureFails,       // "capture_fails": right, but for a graph that it cannot become part of.
   kCrash,              // "crash": SIGSEGV
   kCrashBehindOthers,  // "crash_behind_others": SIGSEGV if this process has loaded others before.
   kAbort,              // "abort": SIGABRT

@@ -209,8 +209,9 @@ typedef struct attune_arguments {
   void* workspace;
   size_t workspace_bytes;
   /* CUDA: the CUstream to enqueue on; the legacy default stream is CU_STREAM_LEGACY. While it is
-   * captured, the call becomes part of the graph, and what the graph uses stays until the run time
-   * ends. Null: a queue of the run time. Other devices take only null. */
+   * captured, the call becomes part of the graph, nothing is tuned for it, and what the graph uses
+   * stays as long as the graph, or the run time. Null: a queue of the run time. Other devices take
+   * only null. */
   void* queue;
 } attune_arguments;
 #define ATTUNE_ARGUMENTS_INIT \

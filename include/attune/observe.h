@@ -50,7 +50,8 @@ typedef enum attune_event {
   ATTUNE_EVENT_TUNED = 2,
   ATTUNE_EVENT_TUNING_FAILED = 3,
   ATTUNE_EVENT_EVICTED = 4,
-  ATTUNE_EVENT_SKIPPED = 5 /* A record that cannot be used here; the message says why. */
+  ATTUNE_EVENT_SKIPPED = 5 /* A record that cannot be used, or a tuning that is put off while a
+                              stream is captured; the message says why. */
 } attune_event;
 typedef void (*attune_listener)(void* context, attune_event event, const char* problem,
                                 const char* candidate, const char* message);

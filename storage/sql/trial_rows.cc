@@ -37,9 +37,16 @@ enum TrialColumn : size_t {
   kSamples,
 };
 
-void WriteFailure(const Failure* failure, RowWriter& writer) {
+// Without a kind the message is why a launch cannot be captured.
+void WriteFailure(const Trial& trial, RowWriter& writer) {
+  const Failure* failure = trial.failure();
   if (failure == nullptr) {
-    writer.Null().Null().Null();
+    writer.Null().Null();
+    if (trial.capture_failure.empty()) {
+      writer.Null();
+    } else {
+      writer.Text(FreeText(trial.capture_failure));
+    }
     return;
   }
   writer.Text(Name(failure->kind)).Text(Name(failure->phase)).Text(FreeText(failure->message));
@@ -61,14 +68,20 @@ Status Damaged(std::span<const Cell> row, size_t column, std::string_view why) {
   return DamagedCell(TrialTable(), row, column, why);
 }
 
+Result<std::string> ParseMessage(std::span<const Cell> row) {
+  if (row[kFailureMessage].is_null) return std::string();
+  auto message = FromFreeText(row[kFailureMessage].text);
+  if (!message.has_value()) return Damaged(row, kFailureMessage, "which is no escaped text");
+  return std::move(*message);
+}
+
 Result<Failure> ParseFailure(std::span<const Cell> row) {
   const auto kind = ParseFailureKind(row[kFailureKind].text);
   if (!kind.has_value()) return Damaged(row, kFailureKind, "which is no kind of failure");
   const auto phase = ParsePhase(row[kFailurePhase].text);
   if (!phase.has_value()) return Damaged(row, kFailurePhase, "which is no phase");
-  auto message = FromFreeText(row[kFailureMessage].text);
-  if (!message.has_value()) return Damaged(row, kFailureMessage, "which is no escaped text");
-  return Failure{*kind, *phase, std::move(*message)};
+  ATTUNE_ASSIGN_OR_RETURN(std::string message, ParseMessage(row));
+  return Failure{*kind, *phase, std::move(message)};
 }
 
 Result<Measurement> ParseMeasurement(std::span<const Cell> row) {
@@ -117,7 +130,7 @@ Row TrialRow(const TrialPlace& place, const Trial& trial) {
       .Integer(place.candidate_id)
       .Text(Name(trial.role))
       .Integer(trial.is_default ? 1 : 0);
-  WriteFailure(trial.failure(), writer);
+  WriteFailure(trial, writer);
   WriteMeasurement(measurement, writer);
   writer.Integer(trial.build_ns).Integer(trial.load_ns).Integer(trial.workspace_bytes);
   if (std::isfinite(trial.max_error)) {
@@ -167,7 +180,10 @@ Result<Record> TrialReader::Parse(Connection& connection, std::span<const Cell> 
   trial.is_default = row[kIsDefault].integer != 0;
   if (!row[kFailureKind].is_null) {
     ATTUNE_ASSIGN_OR_RETURN(trial.outcome, ParseFailure(row));
-  } else if (!row[kMedianNs].is_null) {
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(trial.capture_failure, ParseMessage(row));
+  }
+  if (trial.failure() == nullptr && !row[kMedianNs].is_null) {
     ATTUNE_ASSIGN_OR_RETURN(Measurement measurement, ParseMeasurement(row));
     ATTUNE_ASSIGN_OR_RETURN(measurement.samples_ns, ParseSamples(row));
     trial.outcome = std::move(measurement);

@@ -62,6 +62,10 @@ std::string TrialText(const Trial& trial) {
                         HexText(failure->message));
     text.pop_back();
   }
+  if (!trial.capture_failure.empty()) {
+    text += fmt::format(" uncaptured: {}", HexText(trial.capture_failure));
+    text.pop_back();
+  }
   if (const Measurement* measurement = trial.measurement()) {
     text += fmt::format(" {} [{}, {}] at {} {}: {}", measurement->median_ns, measurement->low_ns,
                         measurement->high_ns, measurement->confidence, Name(measurement->cache),

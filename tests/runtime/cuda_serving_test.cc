@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/attune.h"
+#include "attune/observe.h"
 #include "backends/cuda/driver.h"
+#include "tests/runtime/runtime_world.h"
 
 namespace attune::cuda {
 namespace {
@@ -54,6 +57,33 @@ class CudaServing : public testing::Test {
     attune_runtime* runtime = nullptr;
     (void)attune_runtime_create(&options, &runtime);
     return RuntimeHandle(runtime);
+  }
+
+  // Tunes into a database of its own, which is not there yet.
+  RuntimeHandle MakeTuningRuntime(attune_policy policy) {
+    world_.emplace();
+    world_->Set("ATTUNE_PLUGINS", std::nullopt);
+    const std::string path = world_->database();
+    attune_options options = ATTUNE_OPTIONS_INIT;
+    options.device = "cuda:0";
+    options.database = path.c_str();
+    options.policy = policy;
+    options.per_problem_ms = 4000;
+    attune_runtime* runtime = nullptr;
+    (void)attune_runtime_create(&options, &runtime);
+    return RuntimeHandle(runtime);
+  }
+  static uint64_t TuningsOf(attune_runtime* runtime) {
+    attune_counters counters = ATTUNE_COUNTERS_INIT;
+    (void)attune_get_counters(runtime, &counters);
+    return counters.tunings + counters.tuning_failures;
+  }
+  static std::string MetricsOf(attune_runtime* runtime) {
+    char* text = nullptr;
+    if (attune_metrics(runtime, &text) != ATTUNE_OK) return "";
+    const std::string metrics = text;
+    attune_free(text);
+    return metrics;
   }
 
   CUdeviceptr Filled(float value) const {
@@ -100,6 +130,7 @@ class CudaServing : public testing::Test {
   const Driver driver_ = LoadDriver();
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  std::optional<RuntimeWorld> world_;  // Of those that tune.
 };
 
 TEST_F(CudaServing, AProductOnTheProgramsStreamIsDoneWhenTheStreamIs) {
@@ -167,6 +198,64 @@ TEST_F(CudaServing, WhatAGraphUsesIsItsOwnWhateverTheStreamDoesNext) {
 
   EXPECT_THAT(Read(twos.c), Each(4.0F * Product::kSize));
   EXPECT_THAT(Read(recorded.c), Each(float{Product::kSize}));
+}
+
+TEST_F(CudaServing, InlineServesAFirstCallUnderCaptureUntunedAndTunesTheNextOneOutsideOfIt) {
+  const RuntimeHandle runtime = MakeTuningRuntime(ATTUNE_INLINE);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const Product product = Ones();
+
+  CUgraphExec graph = Captured(runtime.get(), product);
+  ASSERT_NE(graph, nullptr);
+  const uint64_t tunings_in_capture = TuningsOf(runtime.get());
+  const std::string metrics = MetricsOf(runtime.get());
+  ASSERT_EQ(driver_.cuGraphLaunch(graph, stream_), CUDA_SUCCESS);
+  const std::vector<float> replayed = Read(product.c);
+  ASSERT_EQ(Multiply(runtime.get(), product, stream_), ATTUNE_OK) << attune_last_message();
+
+  EXPECT_EQ(tunings_in_capture, 0U);
+  EXPECT_THAT(metrics, HasSubstr("\nattune_tunings_put_off_total 1\n"));
+  EXPECT_THAT(replayed, Each(float{Product::kSize}));
+  EXPECT_EQ(TuningsOf(runtime.get()), 1U);
+  EXPECT_THAT(Read(product.c), Each(float{Product::kSize}));
+}
+
+TEST_F(CudaServing, DeferredQueuesNoTuningForAFirstCallUnderCapture) {
+  const RuntimeHandle runtime = MakeTuningRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const Product product = Ones();
+
+  CUgraphExec graph = Captured(runtime.get(), product);
+  ASSERT_NE(graph, nullptr);
+  ASSERT_EQ(attune_wait_idle(runtime.get(), 60'000), ATTUNE_OK) << attune_last_message();
+  const uint64_t tunings_of_capture = TuningsOf(runtime.get());
+  ASSERT_EQ(Multiply(runtime.get(), product, stream_), ATTUNE_OK) << attune_last_message();
+  ASSERT_EQ(attune_wait_idle(runtime.get(), 60'000), ATTUNE_OK) << attune_last_message();
+
+  EXPECT_EQ(tunings_of_capture, 0U);
+  EXPECT_EQ(TuningsOf(runtime.get()), 1U);
+}
+
+TEST_F(CudaServing, AGraphThatIsCapturedAgainAndAgainIsRightWhateverBecameOfThoseBefore) {
+  const RuntimeHandle runtime = MakeRuntime("cuda.padded-cublaslt-gemm");
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+  const Product product = Ones();
+
+  for (int round = 0; round < 50; ++round) {
+    CUgraph graph = nullptr;
+    ASSERT_EQ(driver_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    ASSERT_EQ(Multiply(runtime.get(), product, stream_), ATTUNE_OK) << attune_last_message();
+    ASSERT_EQ(driver_.cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+    CUgraphExec executable = nullptr;
+    ASSERT_EQ(driver_.cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver_.cuGraphDestroy(graph), CUDA_SUCCESS);
+    Fill(product.c, -1);
+    ASSERT_EQ(driver_.cuGraphLaunch(executable, stream_), CUDA_SUCCESS);
+    // Gone while it may still be executed.
+    ASSERT_EQ(driver_.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+
+    ASSERT_THAT(Read(product.c), Each(float{Product::kSize})) << round;
+  }
 }
 
 TEST_F(CudaServing, WhatNobodyMeasuredIsLeftToACallerWithAnImplementationOfItsOwn) {

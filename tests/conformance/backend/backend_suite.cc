@@ -142,6 +142,18 @@ class Bench {
     return device_->TimeNs(*executable, operands_->arguments(), {.launches = 2, .cache = cache});
   }
 
+  // Whether it can be captured, and the time of one launch after that was asked.
+  Result<double> TimeNsAfterCapture(const Solver& solver, const Config& config, Status& captured) {
+    ATTUNE_ASSIGN_OR_RETURN(const Artifact artifact, Build(solver, config));
+    ATTUNE_ASSIGN_OR_RETURN(auto executable, solver.Load(artifact, problem_, config, *device_));
+    ATTUNE_RETURN_IF_ERROR(operands_->ReserveWorkspace(executable->workspace_bytes()));
+    // As a candidate that qualifies: it has run before.
+    ATTUNE_RETURN_IF_ERROR(executable->Run(operands_->arguments()));
+    ATTUNE_RETURN_IF_ERROR(device_->Synchronize());
+    captured = device_->TryCapture(*executable, operands_->arguments());
+    return device_->TimeNs(*executable, operands_->arguments(), {});
+  }
+
   const Problem& problem() const { return problem_; }
   const Target& target() const { return device_->target(); }
 
@@ -366,6 +378,27 @@ TEST_P(BackendTest, EverySolverIsTimedWarmAndCold) {
       ASSERT_TRUE(time_ns.ok()) << Text(solver->id()) << ": " << time_ns.status().ToString();
       EXPECT_GT(*time_ns, 0) << Text(solver->id());
     }
+  }
+}
+
+TEST_P(BackendTest, EverySolverCanBeCapturedOrSaysWhyNotAndRunsOnAfterIt) {
+  std::map<const Solver*, ConformanceCase> first;
+  for (ConformanceCase& tried : CasesOf(GetParam())) first.emplace(tried.solver, std::move(tried));
+
+  for (const auto& [solver, tried] : first) {
+    auto bench = Bench::Create(GetParam(), tried.problem);
+    ASSERT_TRUE(bench.ok()) << bench.status().ToString();
+    const auto space = solver->Space((*bench)->problem(), (*bench)->target());
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+    Status captured;
+
+    const auto time_ns = (*bench)->TimeNsAfterCapture(*solver, space->At(0), captured);
+
+    ASSERT_TRUE(time_ns.ok()) << Text(solver->id()) << ": " << time_ns.status().ToString();
+    EXPECT_GT(*time_ns, 0) << Text(solver->id());
+    if (!captured.ok()) EXPECT_GT(captured.message().size(), 10u) << Text(solver->id());
+    // For who reads the log of a GPU: which candidates are left out of graphs.
+    if (!captured.ok()) RecordProperty(solver->id().name, captured.message());
   }
 }
 

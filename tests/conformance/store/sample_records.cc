@@ -26,6 +26,8 @@ Trial SampleTrial(TrialRole role, Random& random) {
   trial.load_ns = static_cast<int64_t>(random.Below(1'000'000));
   trial.workspace_bytes = static_cast<int64_t>(random.Below(1 << 20));
   trial.max_error = random.Uniform();
+  // Any bytes, and no random number, so that the others stay what they were.
+  if (trial.load_ns % 3 == 0) trial.capture_failure = std::string("It \0 'allocates'\xff", 17);
   return trial;
 }
 
@@ -89,6 +91,7 @@ Trial SampleFailed(Random& random) {
   failure.phase = Phase::kVerify;
   for (int byte = 0; byte < 256; ++byte) failure.message += static_cast<char>(byte);
   trial.outcome = std::move(failure);
+  trial.capture_failure.clear();
   trial.max_error = std::numeric_limits<double>::infinity();
   return trial;
 }
