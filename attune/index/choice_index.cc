@@ -63,9 +63,9 @@ Result<RankedCandidate> ReadRanked(const IndexFile& file, uint64_t number) {
   if (!candidate.ok()) {
     return file.Damaged(Section::kCandidates, row.candidate, candidate.error().message());
   }
-  return RankedCandidate{std::move(*candidate), row.median_ns,
-                         row.workspace_bytes,   row.build_ns,
-                         row.load_ns,           (row.flags & RankRow::kFailsCapture) != 0};
+  const bool fails_capture = (row.flags & RankRow::kFailsCapture) != 0;
+  return RankedCandidate{std::move(*candidate), row.median_ns, row.workspace_bytes,
+                         row.build_ns,          row.load_ns,   fails_capture};
 }
 
 Result<std::optional<ProblemRow>> FindRow(const IndexFile& file, const Problem& problem) {

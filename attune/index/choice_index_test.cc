@@ -78,6 +78,25 @@ TEST(ChoiceIndexTest, WhatWasAddedIsFound) {
   }
 }
 
+TEST(ChoiceIndexTest, WhatFailsACaptureIsToldOfThatCandidateAloneInACopyToo) {
+  Random random(4);
+  const Problem problem = RandomProblem(random);
+  IndexedChoice choice = RandomChoice(3, random);
+  choice.ranking.resize(1);
+  choice.ranking.push_back({CandidateNumber(999), 7, 0, 0, 0, true});
+  choice.default_position = 0;
+  Twins twins;
+  twins.Add(problem, choice);
+  IndexBuilder copy;
+  ASSERT_EQ(copy.AddAll(twins.Index()->file()), Status::Ok());
+
+  const auto index = std::move(*ChoiceIndex::Over(copy.Bytes(kIdentity).value()));
+
+  const std::vector<IndexedChoice> found = index->Find(problem).value();
+  EXPECT_FALSE(found.front().ranking[0].fails_capture);
+  EXPECT_TRUE(found.front().ranking[1].fails_capture);
+}
+
 TEST(ChoiceIndexTest, ProblemsThatWereNotAddedAreNotFound) {
   Twins twins;
   AddRandom(twins, 100, 2);

@@ -79,7 +79,7 @@ inline IndexedChoice RandomChoice(int64_t revision, Random& random) {
     choice.ranking.push_back({CandidateNumber(i * 7 + random.Below(7)), 1 + random.Uniform(),
                               static_cast<int64_t>(random.Below(1000)),
                               static_cast<int64_t>(random.Below(1000)),
-                              static_cast<int64_t>(random.Below(1000)), i % 4 == 3});
+                              static_cast<int64_t>(random.Below(1000))});
   }
   choice.default_position = random.Below(count);
   choice.speedup = 1 + random.Uniform();

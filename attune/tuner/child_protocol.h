@@ -86,7 +86,7 @@ struct Qualification {
   int64_t workspace_bytes = 0;
   double max_error = 0;
   double quick_ns = 0;
-  std::string capture_failure;  // As Trial::capture_failure.
+  std::string capture_failure = {};  // As Trial::capture_failure.
 };
 
 // The first message of every child, unasked: it is started, and sleeps until a request comes.

@@ -109,6 +109,8 @@ void FakeDevice::NoteSpan(int64_t begin_ns) const {
       << fmt::format("{} {} {}\n", ::getpid(), begin_ns, SteadyNowNs()) << std::flush;
 }
 
+Result<QueueState> FakeDevice::StateOf(void* queue) { return *static_cast<QueueState*>(queue); }
+
 Status FakeDevice::TryCapture(Executable& executable, const Arguments&) {
   ATTUNE_RETURN_IF_ERROR(CheckPresence());
   const auto& fake = static_cast<FakeExecutable&>(executable.launched());

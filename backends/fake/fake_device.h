@@ -35,6 +35,9 @@ class FakeDevice final : public Device {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
+  // A queue is one of a test: its handle points to the QueueState that it is to be in. What is
+  // enqueued is executed at once, captured or not.
+  Result<QueueState> StateOf(void* queue) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;

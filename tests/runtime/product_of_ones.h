@@ -8,9 +8,10 @@
 
 namespace attune {
 
-// Multiplies matrices of ones, `size` x `size`, through `runtime` into `product`.
-inline attune_code MultiplyOnes(attune_runtime* runtime, int64_t size,
-                                std::vector<float>& product) {
+// Multiplies matrices of ones, `size` x `size`, through `runtime` into `product`, on the caller's
+// `queue` if there is one.
+inline attune_code MultiplyOnes(attune_runtime* runtime, int64_t size, std::vector<float>& product,
+                                void* queue = nullptr) {
   const std::vector<float> ones(static_cast<size_t>(size * size), 1);
   product.assign(ones.size(), -1);
   attune_gemm gemm{};
@@ -21,6 +22,7 @@ inline attune_code MultiplyOnes(attune_runtime* runtime, int64_t size,
   arguments.a = ones.data();
   arguments.b = ones.data();
   arguments.c = product.data();
+  arguments.queue = queue;
   return attune_run_gemm(runtime, &gemm, &arguments);
 }
 
