@@ -83,6 +83,9 @@ Status CudaDevice::Check(CUresult code, std::string_view what) const {
 }
 
 Status CudaDevice::Enter() const {
+  // Most threads are there already, and asking is quicker than entering again.
+  CUcontext current = nullptr;
+  if (driver_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context_) return Status::Ok();
   return Check(driver_.cuCtxSetCurrent(context_), "Cannot enter the context");
 }
 

@@ -27,6 +27,7 @@ namespace attune::cuda {
   X(cuDeviceTotalMem)                   \
   X(cuDevicePrimaryCtxRetain)           \
   X(cuDevicePrimaryCtxRelease)          \
+  X(cuCtxGetCurrent)                    \
   X(cuCtxSetCurrent)                    \
   X(cuMemAlloc)                         \
   X(cuMemFree)                          \
