@@ -144,7 +144,10 @@ TEST(StructSize, OfArgumentsIsLookedAtBeforeTheyAreRead) {
 
 TEST(StructSize, AQueueIsReadOnlyWhereTheStructHasOne) {
   RuntimeWorld world;
-  const RuntimeHandle runtime = MakeRuntime(ATTUNE_NEVER);
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  options.device = "cpu";  // Which takes no queues.
+  options.policy = ATTUNE_NEVER;
+  const RuntimeHandle runtime = MakeRuntime(options);
   ASSERT_NE(runtime, nullptr) << attune_last_message();
   ProductOfOnes product;
   product.arguments.queue = &product;
