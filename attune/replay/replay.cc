@@ -35,7 +35,6 @@ Result<ReplayLog> Replay(const RecordedSpace& recorded, Searcher& searcher, doub
     log.push_back(now);
     Answer answer;
     if (trial.time_ms) answer.time_ns = *trial.time_ms * 1e6;
-    answer.cost_ns = trial.charged_ms() * 1e6;
     searcher.Tell(now.index, answer);
   }
   return log;

@@ -17,7 +17,6 @@ namespace attune {
 // What came of a config.
 struct Answer {
   std::optional<double> time_ns;  // Nothing if it failed.
-  double cost_ns = 0;             // What trying it took, all in all; 0 if nobody knows.
 };
 
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
