@@ -136,7 +136,7 @@ ConfigSpace AMillion() {
   std::vector<Parameter> parameters;
   for (int i = 0; i < 6; ++i) {
     Parameter parameter{fmt::format("p{}", i), {}};
-    for (int64_t value = 1; value <= 10; ++value) parameter.values.push_back(value * 8);
+    for (int64_t value = 1; value <= 10; ++value) parameter.values.emplace_back(value * 8);
     parameters.push_back(std::move(parameter));
   }
   auto space = ConfigSpace::Create(std::move(parameters), {});
