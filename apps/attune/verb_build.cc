@@ -16,6 +16,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/problem_argument.h"
+#include "apps/attune/session/solver_survey.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
@@ -250,13 +251,16 @@ Result<std::vector<TaggedProblem>> ProblemsOf(Application& application,
   return problems;
 }
 
-// Ok, or why what is compiled for `target` is nothing of the session that was named.
-Status CheckIsOfSession(Application& application, const Target& target) {
+// Ok, or why what is compiled at `place` is nothing of the session that was named.
+Status CheckIsOfSession(Application& application, const CompilePlace& place) {
   if (!application.names_session()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const Session& session = *application.session();
   const SessionTerms& terms = session.terms;
-  if (terms.backend == target.backend && terms.arch == target.arch) return Status::Ok();
+  const Target& target = place.target;
+  if (terms.backend == target.backend && terms.arch == target.arch) {
+    return CheckToolchain(session, place.toolchain);
+  }
   return FailedPrecondition(fmt::format(
       "Session '{}' is for {} of {}, and --target names {} of {}, so nothing that is built for it "
       "is the session's. Name the session's architecture, or leave --session out.",
@@ -336,7 +340,7 @@ Status OpenToReaders(const std::filesystem::path& folder) {
 
 Result<int> RunBuild(Application& application, const BuildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const CompilePlace place, FindCompilePlace(options.target));
-  ATTUNE_RETURN_IF_ERROR(CheckIsOfSession(application, place.target));
+  ATTUNE_RETURN_IF_ERROR(CheckIsOfSession(application, place));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<TaggedProblem> problems,
                           ProblemsOf(application, options));
   ATTUNE_ASSIGN_OR_RETURN(const OpenedKernelCache cache, CacheOf(options));

@@ -7,6 +7,17 @@
 #include "attune/solver/plugin.h"
 
 namespace attune {
+namespace {
+
+CompilePlace PlaceOf(const PluginDescription& plugin, Target target) {
+  CompilePlace place{plugin.make_backend(), std::move(target), {}};
+  for (LibraryReport& report : place.backend->Libraries()) {
+    if (report.name == plugin.toolchain) place.toolchain = std::move(report);
+  }
+  return place;
+}
+
+}  // namespace
 
 Result<CompilePlace> FindCompilePlace(const std::string& arch) {
   std::string reasons;
@@ -18,7 +29,7 @@ Result<CompilePlace> FindCompilePlace(const std::string& arch) {
     }
     if ((*plugin)->target_of == nullptr) continue;
     Result<Target> target = (*plugin)->target_of(arch);
-    if (target.ok()) return CompilePlace{(*plugin)->make_backend(), *std::move(target)};
+    if (target.ok()) return PlaceOf(**plugin, *std::move(target));
     reasons += " " + target.error().message();
   }
   return NotFound(fmt::format("No kernels can be built for '{}'.{}", arch, reasons));

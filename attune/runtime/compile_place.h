@@ -13,6 +13,7 @@ namespace attune {
 struct CompilePlace {
   std::unique_ptr<const Backend> backend;  // Whose solvers compile for `target`.
   Target target;
+  LibraryReport toolchain;  // What compiles.
 };
 
 // The place for the GPU that compilers call `arch`: "sm_90", "gfx90a". kNotFound says which there

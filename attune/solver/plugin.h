@@ -1,8 +1,10 @@
-// Shared objects that bring solvers or a whole backend, loaded only where what they link is installed.
+// Shared objects that bring solvers or a whole backend, loaded only where what they link is
+// installed.
 //
-// A plug-in is a CMake MODULE library that defines `attune_plugin` below. It is built from the same tree as
-// its host, so C++ types cross the boundary: one that was built from other headers of this interface is
-// refused by their hash. Plug-ins of others carry their vendor's prefix in every solver name.
+// A plug-in is a CMake MODULE library that defines `attune_plugin` below. It is built from the same
+// tree as its host, so C++ types cross the boundary: one that was built from other headers of this
+// interface is refused by their hash. Plug-ins of others carry their vendor's prefix in every
+// solver name.
 #pragma once
 
 #include <filesystem>
@@ -38,6 +40,9 @@ struct PluginDescription {
   // The target of a GPU that need not be here, for which the solvers of that backend compile, by
   // what compilers call it ("sm_90"). kNotFound lists those that are known.
   Result<Target> (*target_of)(const std::string& arch) = nullptr;
+  // Which of Backend::Libraries() compiles for it: what is compiled by another version or build of
+  // it is another kernel.
+  const char* toolchain = "";
 };
 
 // Loads the plug-in `name` (file attune_NAME.so) from ATTUNE_PLUGIN_PATH if set, else from where an

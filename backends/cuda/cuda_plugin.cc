@@ -9,8 +9,10 @@ std::unique_ptr<const attune::Backend> MakeBackend() {
   return attune::cuda::CudaBackend(attune::kernel::KernelFolders());
 }
 
-constexpr attune::PluginDescription kDescription = {
-    .name = "cuda", .make_backend = MakeBackend, .target_of = attune::cuda::TargetOf};
+constexpr attune::PluginDescription kDescription = {.name = "cuda",
+                                                    .make_backend = MakeBackend,
+                                                    .target_of = attune::cuda::TargetOf,
+                                                    .toolchain = "nvrtc"};
 
 }  // namespace
 

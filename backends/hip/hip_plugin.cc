@@ -9,8 +9,10 @@ std::unique_ptr<const attune::Backend> MakeBackend() {
   return attune::hip::HipBackend(attune::kernel::KernelFolders());
 }
 
-constexpr attune::PluginDescription kDescription = {
-    .name = "hip", .make_backend = MakeBackend, .target_of = attune::hip::TargetOf};
+constexpr attune::PluginDescription kDescription = {.name = "hip",
+                                                    .make_backend = MakeBackend,
+                                                    .target_of = attune::hip::TargetOf,
+                                                    .toolchain = "hipcc"};
 
 }  // namespace
 

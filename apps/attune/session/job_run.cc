@@ -171,6 +171,9 @@ Result<std::vector<JobStep>> JobRunner::PossibleSteps() const {
 
 Status JobRunner::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(steps_, PossibleSteps());
+  if (!place_.has_device()) {
+    ATTUNE_RETURN_IF_ERROR(CheckToolchain(*application_.session(), place_.toolchain));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, application_.sessions()->Problems(session_id_));
   ATTUNE_ASSIGN_OR_RETURN(SolverSurvey survey,
                           SurveySolvers(application_, *application_.session(), place_, problems));

@@ -112,7 +112,7 @@ bool AreThoseOf(const SolverTable& table, std::vector<SolverEntry> entries) {
 }  // namespace
 
 SessionPlace SessionPlaceAt(const Place& place) {
-  return {place.backend, nullptr, place.device_spec, place.target, place.environment};
+  return {place.backend, nullptr, place.device_spec, place.target, place.environment, {}};
 }
 
 Result<std::optional<Place>> FindDeviceFor(Application& application, const SessionTerms& terms) {
@@ -148,6 +148,7 @@ Result<SessionPlace> FindPlaceFor(Application& application, const std::string& a
   place.backend = place.owned.get();
   place.target = terms.target.value_or(compile_place->target);
   place.environment = place.backend->DescribeEnvironment();
+  place.toolchain = std::move(compile_place->toolchain);
   return place;
 }
 
@@ -169,6 +170,23 @@ Environment FixedHere(const Backend& backend, const Environment& environment) {
   }
   return FixedPart(environment,
                    [&](std::string_view library) { return !libraries.contains(library); });
+}
+
+Status CheckToolchain(const Session& session, const LibraryReport& toolchain) {
+  if (!session.terms.target.has_value()) return Status::Ok();
+  const std::string field = "library." + toolchain.name;
+  SessionTerms terms = session.terms;
+  std::erase_if(terms.fixed, [&](const auto& fixed) {
+    return fixed.first != field && !fixed.first.starts_with(field + ".");
+  });
+  const auto differences =
+      DifferencesOf(terms, *terms.target,
+                    {{field, toolchain.version}, {field + ".build_id", toolchain.build_id}});
+  if (differences.empty()) return Status::Ok();
+  return FailedPrecondition(fmt::format(
+      "What is compiled here would not be used in session '{}', whose device compiles with "
+      "another {}: {}. Restore what the session was made for, or compile where that is.",
+      session.name, toolchain.name, fmt::join(differences, "; ")));
 }
 
 Status EnterSession(Application& application, const SessionPlace& place) {

@@ -22,6 +22,7 @@ struct SessionPlace {
   std::string device_spec;               // Empty for a place that only compiles.
   Target target;
   Environment environment;
+  LibraryReport toolchain;  // Of a place that only compiles: what compiles there.
 
   bool has_device() const { return !device_spec.empty(); }
 };
@@ -42,6 +43,10 @@ Result<SessionPlace> FindTargetPlace(Application& application, const std::string
 // What a session fixes of the environment of `backend` (FixedPart): code of solvers is what
 // Backend::Libraries() does not report as somebody's library.
 Environment FixedHere(const Backend& backend, const Environment& environment);
+
+// Ok if what `toolchain` compiles is what the session's device would run: a session that fixed its
+// libraries fixed the one that compiles, too. kFailedPrecondition names both versions or builds.
+Status CheckToolchain(const Session& session, const LibraryReport& toolchain);
 
 // Lets the session of the application measure at `place`: binds one that was made for an
 // architecture alone, and says so. kFailedPrecondition names everything that differs.

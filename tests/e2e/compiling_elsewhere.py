@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""A session that was made for a GPU and is compiled for where that is not: by the same compiler its
+jobs are done, by another one they are refused by name, and left. STAND_IN_DRIVER is the folder of a
+libcuda.so.1 whose device is only listed, OTHER_NVRTC that of an NVRTC of another version."""
+
+import os
+
+import program
+
+DB = ("--db", "moved.db")
+SESSION = ("--session", "bound")
+COMPILE = ("tune", *SESSION, "--step", "perf:compile", *DB)
+
+
+def jobs(attune):
+    """{(step, solver): state}."""
+    return {(job["step"], job["solver"]): job["state"]
+            for job in attune.json("jobs", "list", *SESSION, *DB)}
+
+
+def made_where_the_device_is(attune):
+    """As far as its driver tells, which opens no platform of OpenCL beside it."""
+    settings = {"LD_LIBRARY_PATH": os.environ["STAND_IN_DRIVER"],
+                "OCL_ICD_VENDORS": str(attune.folder)}
+    out, _ = attune.run("session", "new", "bound", "--device", "cuda:0", *DB, **settings)
+    program.check("NVIDIA H200" in out, out)
+
+
+def it_can_be_prepared_elsewhere(attune):
+    _, err = attune.run("tune", "--problem", "gemm@1{m=64,n=64,k=64}", "--device", "cuda:0", *DB,
+                        status=1)
+    program.check("no device 'cuda:0'" in err, err)
+    survey = attune.json("applicability", *SESSION, "--problem", "gemm@1{m=64,n=64,k=64}", *DB)
+    program.check("cuda.gemm-tiled" in str(survey), survey)
+    added = attune.json("jobs", "load", *SESSION, "--problem", "gemm@1{m=64,n=64,k=64}", "--solvers",
+                        "cuda.gemm-tiled", "--steps", "perf:compile,perf:measure", *DB)
+    program.check(added["added"] == 2, added)
+
+
+def another_compiler_is_refused(attune):
+    other = {"LD_LIBRARY_PATH": os.environ["OTHER_NVRTC"]}
+    before = jobs(attune)
+    for words in (COMPILE, ("tune", *SESSION, "--stale", *DB),
+                  ("build", *SESSION, "--target", "sm_90", "--problem", "gemm@1{m=64,n=64,k=64}",
+                   *DB)):
+        _, err = attune.run(*words, status=1, **other)
+        for part in ("'bound'", "library.nvrtc is ", " in the session and 13.99 here"):
+            program.check(part in err, f"'{part}' is not in: {err}")
+    program.check(jobs(attune) == before, jobs(attune))
+    program.check(not list((attune.folder / "cache").rglob("*.kernel")), "something was compiled")
+
+
+def the_same_compiler_does_the_jobs(attune):
+    done = attune.json(*COMPILE)
+    program.check((done["done"], done["failed"], done["left"]) == (1, 0, 0), done)
+    program.check(jobs(attune) == {("perf:compile", "cuda.gemm-tiled"): "done",
+                                   ("perf:measure", "cuda.gemm-tiled"): "queued"}, jobs(attune))
+    program.check(list((attune.folder / "cache").rglob("*.kernel")), "nothing was compiled")
+    _, err = attune.run("tune", *SESSION, "--step", "perf:measure", *DB, status=1)
+    program.check("has to be measured on it" in err, err)
+
+
+def test(attune):
+    attune.environment["ATTUNE_PLUGINS"] = "cuda"
+    made_where_the_device_is(attune)
+    it_can_be_prepared_elsewhere(attune)
+    another_compiler_is_refused(attune)
+    the_same_compiler_does_the_jobs(attune)
+
+
+program.main(test)
