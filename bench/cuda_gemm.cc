@@ -1,12 +1,15 @@
 // How much faster attune's choice is than cuBLASLt's first answer, on an NVIDIA GPU.
 //
-//   cuda_gemm [--set misaligned|random|mixed] [--db FILE] [--device cuda:0] [--per-problem 4s]
+//   cuda_gemm [--set misaligned|random|mixed|kinds] [--db FILE] [--device cuda:0] [--per-problem
+//   4s]
 //   [--rounds 25] [--only TEXT] [--json]
 #include <cstdint>
 #include <vector>
 
 #include "attune/base/random.h"
 #include "attune/problem/gemm.h"
+#include "attune/problem/problem.h"
+#include "bench/figures.h"
 #include "bench/vendor_choice.h"
 
 namespace attune {
@@ -40,6 +43,26 @@ constexpr Shape kMixed[] = {
     {4096, 4096, 64, "NT"},   {128, 128, 65536, "TN"},  {192, 192, 200000, "TN"},
     {1111, 1237, 3331, "NN"}, {333, 777, 4099, "TN"}};
 
+// Of every type, in batches, of few rows or columns, and with epilogues: what the other sets lack.
+constexpr const char* kKinds[] = {
+    "gemm@1{m=1023,n=65,k=1023,batch=64,sa=0,type=bf16,ctype=bf16}",
+    "gemm@1{m=128,n=8,k=512,batch=96,sa=0,type=f16,ctype=f16}",
+    "gemm@1{m=257,n=255,k=129,batch=96,type=f16,ctype=f16}",
+    "gemm@1{m=64,n=64,k=64,batch=512,type=bf16,ctype=bf16}",
+    "gemm@1{m=1,n=4097,k=4095,type=bf16,ctype=bf16}",
+    "gemm@1{m=4095,n=3,k=4097,ta=t,type=f16,ctype=f16}",
+    "gemm@1{m=3,n=4097,k=4095}",
+    "gemm@1{m=4096,n=7,k=1024}",
+    "gemm@1{m=333,n=1111,k=777}",
+    "gemm@1{m=2048,n=2048,k=2048}",
+    "gemm@1{m=2047,n=2047,k=2047,math=tf32}",
+    "gemm@1{m=1024,n=1024,k=1024,type=f64}",
+    "gemm@1{m=77,n=99,k=2001,type=f64}",
+    "gemm@1{m=2048,n=2048,k=2048,ta=t,type=i8,ctype=i32}",
+    "gemm@1{m=1536,n=1536,k=1536,ta=t,type=f8e4m3,ctype=bf16}",
+    "gemm@1{m=1023,n=333,k=1023,type=bf16,ctype=bf16,bias=row,act=relu}",
+    "gemm@1{m=4095,n=333,k=1023,type=f16,ctype=f16,bias=row,act=gelu}"};
+
 Problem ProblemOf(const Shape& shape) {
   Gemm gemm;
   gemm.m = shape.m;
@@ -55,6 +78,16 @@ template <size_t kCount>
 ProblemSet SetOf(const char* name, const Shape (&shapes)[kCount]) {
   ProblemSet set{name, {}};
   for (const Shape& shape : shapes) set.problems.push_back(ProblemOf(shape));
+  return set;
+}
+
+ProblemSet KindsSet() {
+  ProblemSet set{"kinds", {}};
+  for (const char* text : kKinds) {
+    const auto problem = ParseProblem(text);
+    Require(problem.status());
+    set.problems.push_back(*problem);
+  }
   return set;
 }
 
@@ -82,8 +115,9 @@ ProblemSet RandomSet() {
 
 int main(int argc, char** argv) {
   using namespace attune;
-  return VendorBenchMain(argc, argv,
-                         {"cuda_gemm",
-                          "cuda.cublaslt-gemm",
-                          {SetOf("misaligned", kMisaligned), RandomSet(), SetOf("mixed", kMixed)}});
+  return VendorBenchMain(
+      argc, argv,
+      {"cuda_gemm",
+       "cuda.cublaslt-gemm",
+       {SetOf("misaligned", kMisaligned), RandomSet(), SetOf("mixed", kMixed), KindsSet()}});
 }
