@@ -21,6 +21,19 @@ constexpr int kMatrixRounds = 5;
 // Each operand in a high and a low part; the product of the low parts is too small to matter.
 constexpr double kProductsOfSplitF32 = 3;
 
+// What the library writes products of such inputs as.
+DataType ResultType(DataType type) {
+  switch (type) {
+    case DataType::kI8:
+      return DataType::kI32;
+    case DataType::kF8E4M3:
+    case DataType::kF8E5M2:
+      return DataType::kBf16;
+    default:
+      return type;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<std::optional<Candidate>>> ServedUnseen(const std::string& device,
@@ -46,7 +59,8 @@ Result<double> Roofline::MatrixFlops(DataType type, MathMode math) {
   Gemm gemm;
   gemm.m = gemm.n = gemm.k = kMatrixSide;
   gemm.trans_a = Transpose::kYes;
-  gemm.type = gemm.c_type = type;
+  gemm.type = type;
+  gemm.c_type = ResultType(type);
   gemm.math = math;
   const Problem problem = Normalized(gemm);
   const RacePlan plan{.device = device_,
