@@ -254,6 +254,13 @@ Result<std::vector<Config>> CudnnGraph::Recommendations() const {
 
 namespace {
 
+bool CompilesAtRunTime(const CudnnDescriptor& engine) {
+  const auto notes = engine.GetAll<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                               CUDNN_TYPE_BEHAVIOR_NOTE);
+  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         notes.end();
+}
+
 Result<std::vector<KnobRange>> KnobsOf(const CudnnDescriptor& engine) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<CudnnDescriptor> infos,
                           engine.GetDescriptors(CUDNN_ATTR_ENGINE_KNOB_INFO,
@@ -303,7 +310,13 @@ Status CudnnGraph::AddVariants(int64_t index, uint64_t seed, std::vector<Config>
   const Result<CudnnDescriptor> engine = Engine(index);
   // It does not compute this convolution, which is what was asked.
   if (!engine.ok() || !Allows(*engine)) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<KnobRange> knobs, KnobsOf(*engine));
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<KnobRange> knobs, KnobsOf(*engine));
+  if (CompilesAtRunTime(*engine)) {
+    // More slices than there are steps make kernels whose blocks wait for others that are not
+    // there, for ever: engine 77 of cuDNN 9.14 with 19 slices of 2x24x9x11 by 3x3.
+    std::erase_if(knobs,
+                  [](const KnobRange& knob) { return knob.type == CUDNN_KNOB_TYPE_SPLIT_K_SLC; });
+  }
   for (const KnobValues& chosen : VariantsOf(knobs, seed)) {
     if (!WithKnobs(descriptors_->cudnn, *engine, chosen).ok()) continue;
     configs.push_back(ConfigWith(index, chosen));
@@ -321,17 +334,6 @@ Result<std::vector<Config>> CudnnGraph::Enumeration() const {
   }
   return configs;
 }
-
-namespace {
-
-bool CompilesAtRunTime(const CudnnDescriptor& engine) {
-  const auto notes = engine.GetAll<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
-                                                               CUDNN_TYPE_BEHAVIOR_NOTE);
-  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
-         notes.end();
-}
-
-}  // namespace
 
 Result<std::vector<Config>> CudnnGraph::AllConfigs() const {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Config> configs, Recommendations());
