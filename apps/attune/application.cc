@@ -32,12 +32,6 @@ FileIdentity IdentityOf(const std::filesystem::path& path) {
   return {info.st_dev, info.st_ino};
 }
 
-// What a session is for, as text: the kind of device, or the architecture alone.
-std::string SubjectOf(const SessionTerms& terms) {
-  return terms.target.has_value() ? Text(*terms.target)
-                                  : fmt::format("{}:{}", terms.backend, terms.arch);
-}
-
 // What `wanted` leaves empty may be anything.
 bool IsMeant(const Network& network, const Network& wanted) {
   const auto is = [](const std::string& value, const std::string& asked) {
@@ -136,9 +130,9 @@ Result<RecordStore*> Application::StoreToRead() {
   if (opened.error().code() != StatusCode::kNotFound) return opened.error();
   if (!database_.empty()) {
     return NotFound(
-        fmt::format("{} Check the name after --db or in ATTUNE_DB; 'attune import FILE --tag TAG "
-                    "--db {}' makes it.",
-                    opened.error().message(), database_));
+        fmt::format("{} Check the name after --db or in ATTUNE_DB. 'attune import', 'attune session "
+                    "new' and 'attune miopen import' with --db {} make it.",
+                    opened.error().message(), ShellWord(database_)));
   }
   if (!session_name_.empty()) {
     return NotFound(fmt::format(
@@ -170,9 +164,9 @@ Result<std::string> Application::DeviceOf(const std::string& named) {
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Place> place, FindDeviceFor(*this, terms));
   if (place.has_value()) return place->device_spec;
   return Unavailable(fmt::format(
-      "Session '{}' is measured on {}, which is not here. 'attune devices' says what is missing; "
+      "Session '{}' is measured on {}, which is not here.{} 'attune devices' says what is missing; "
       "run this where the device is.",
-      session_->name, SubjectOf(terms)));
+      session_->name, SubjectOf(terms), OtherDevicesHere(*this, terms)));
 }
 
 Status Application::CheckDeviceOfSession(const std::string& named) {

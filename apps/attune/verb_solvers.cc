@@ -161,8 +161,10 @@ Result<int> RunOfSession(Application& application, const SolversOptions& options
   ATTUNE_ASSIGN_OR_RETURN(const SolverTable kept, application.sessions()->Solvers(session.id));
   if (kept.generation == 0) {
     return NotFound(fmt::format(
-        "The solvers of session '{}' were never asked. 'attune applicability --session {}' does.",
-        Printable(session.name), ShellWord(session.name)));
+        "The solvers of session '{}' were never asked{}", Printable(session.name),
+        session.is_closed() ? ", and it is closed."
+                            : fmt::format(". 'attune applicability --session {}' does.",
+                                          ShellWord(session.name))));
   }
   Json list = Json::array();
   Table table({{"solver"},

@@ -168,9 +168,12 @@ Result<ImportIndexRefresh> RefreshImportIndex(ImportStore& imports, const Import
     if (!Matters(*file, key.target) || file->kind != miopen::kPerfDbKind) continue;
     ATTUNE_RETURN_IF_ERROR(reader.ReadParameters(*file));
   }
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    if (!Matters(*file, key.target) || file->kind != miopen::kFindDbKind) continue;
-    ATTUNE_RETURN_IF_ERROR(reader.ReadRecords(*file));
+  for (const bool second : {false, true}) {
+    for (auto file = files.rbegin(); file != files.rend(); ++file) {
+      if (!Matters(*file, key.target) || file->kind != miopen::kFindDbKind) continue;
+      if (miopen::IsSecond(*file) != second) continue;
+      ATTUNE_RETURN_IF_ERROR(reader.ReadRecords(*file));
+    }
   }
   refresh.problems = reader.builder().problem_count();
   ATTUNE_ASSIGN_OR_RETURN(const std::string bytes, reader.builder().Bytes(refresh.identity));

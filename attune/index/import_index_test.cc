@@ -58,6 +58,7 @@ class MemoryImports final : public ImportStore {
   Result<int64_t> Begin(const ImportedFile&) override { return Refuse(); }
   Status Append(int64_t, std::span<const ImportedLine>) override { return Refuse(); }
   Result<ImportEnd> Finish(int64_t) override { return Refuse(); }
+  Result<bool> Renew(int64_t) override { return Refuse(); }
   Status RemoveAbandoned() override { return Refuse(); }
   Result<std::vector<ImportedFile>> Files() override { return files_; }
   Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {
@@ -198,6 +199,20 @@ TEST_F(ImportIndexTest, TheNewestFileHasTheWordAlsoWhereItHasNoAnswer) {
   EXPECT_EQ(ImportedFileOf(choices.front()), "new.HIP.fdb.txt");
   EXPECT_EQ(choices.front().best().median_ns, 2'000'000);
   EXPECT_THAT(Choices(ProblemFor(other)), IsEmpty()) << "MIOpen does not have the solver any more.";
+}
+
+TEST_F(ImportIndexTest, TimesOfOpenClAnswerWhereNoOthersDo) {
+  const std::string other = "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F";
+  imports_.AddFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
+  imports_.AddFindDb("gfx906_60", "a.OpenCL.fdb.txt",
+                     fmt::format("{}=GemmFwdRest:0.01,0,miopenConvolutionFwdAlgoGEMM\n"
+                                 "{}=GemmFwdRest:0.02,0,miopenConvolutionFwdAlgoGEMM\n",
+                                 kKey, other));
+
+  EXPECT_EQ(Refresh().problems, 2);
+
+  EXPECT_EQ(ImportedFileOf(Choices(ProblemFor(kKey)).front()), "a.HIP.fdb.txt");
+  EXPECT_EQ(ImportedFileOf(Choices(ProblemFor(other)).front()), "a.OpenCL.fdb.txt");
 }
 
 TEST_F(ImportIndexTest, AnotherTargetIsNotInIt) {

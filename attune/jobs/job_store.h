@@ -119,9 +119,9 @@ class JobStore {
   virtual Status ExpireLeasesOf(int64_t session_id, const std::string& owner) = 0;
   // Puts off the deadlines of those that are still held; the number of them.
   virtual Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) = 0;
-  // One transaction. Reports of leases that are no longer held change nothing; the number of those
-  // that did.
-  virtual Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
+  // One transaction. Reports of leases that are no longer held change nothing; for each, whether
+  // it did.
+  virtual Result<std::vector<bool>> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
 
   // Of queued and leased ones; how many are cancelled by that. kFailedPrecondition if the session
   // is closed.

@@ -23,7 +23,9 @@ class CountingJobs final : public JobStore {
     if (++renewals == 2) twice.set_value(static_cast<int64_t>(claims.size()));
     return static_cast<int64_t>(claims.size());
   }
-  Result<int64_t> Report(std::span<const JobReport>, int64_t) override { return Refuse(); }
+  Result<std::vector<bool>> Report(std::span<const JobReport>, int64_t) override {
+    return Refuse();
+  }
   Result<int64_t> Cancel(int64_t, const JobFilter&, const JobError&) override { return Refuse(); }
   Result<int64_t> Requeue(int64_t, const JobFilter&) override { return Refuse(); }
   Result<std::vector<Job>> List(int64_t, const JobFilter&) override { return Refuse(); }

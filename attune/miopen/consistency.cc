@@ -72,17 +72,6 @@ void FindUntuned(const FindRecord& record, std::vector<PerfLookup>& lookups, Fin
   }
 }
 
-// What MIOpen would take: the quickest item whose solver it still has. Null if there is none.
-const FindItem* QuickestOf(const FindRecord& record) {
-  const FindItem* quickest = nullptr;
-  for (const FindItem& item : record.items) {
-    const SolverFacts* const solver = FindSolver(item.solver);
-    if (solver == nullptr || solver->is_removed) continue;
-    if (quickest == nullptr || item.time_ms < quickest->time_ms) quickest = &item;
-  }
-  return quickest;
-}
-
 // "conv3x3.s" of "conv3x3.s.o".
 std::string_view SourceOf(std::string_view kernel) {
   if (kernel.ends_with(".o")) kernel.remove_suffix(2);
@@ -120,7 +109,7 @@ void CheckKernels(std::span<const CheckedFindDb> find_dbs, std::span<const Named
   for (const CheckedFindDb& each : find_dbs) {
     for (const FindRecord& record : each.db.records) {
       for (const FindItem& item : record.items) used.insert(KernelSourceOf(item.solver));
-      const FindItem* const quickest = QuickestOf(record);
+      const FindItem* const quickest = QuickestAnswer(record);
       if (quickest == nullptr) continue;
       const std::string_view source = KernelSourceOf(quickest->solver);
       if (source.empty() || sources.contains(source)) continue;

@@ -8,7 +8,10 @@
 namespace attune::miopen {
 namespace {
 
+// Of what MIOpen passes over as of everything else, where there is nothing else.
 const FindItem& Quickest(const FindRecord& record) {
+  if (const FindItem* const answer = QuickestAnswer(record)) return *answer;
+
   return *std::min_element(
       record.items.begin(), record.items.end(),
       [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
@@ -49,6 +52,12 @@ FindDifference Difference(const FindDb& before, const FindDb& after) {
     const auto found = earlier.find(record.key);
     if (found == earlier.end()) {
       difference.added.push_back(record.key);
+      continue;
+    }
+    const bool had_answer = QuickestAnswer(*found->second) != nullptr;
+    const bool has_answer = QuickestAnswer(record) != nullptr;
+    if (had_answer != has_answer) {
+      (has_answer ? difference.added : difference.removed).push_back(record.key);
       continue;
     }
     const FindItem& old_best = Quickest(*found->second);

@@ -19,7 +19,8 @@ struct FindChange {
 };
 
 struct FindDifference {
-  std::vector<std::string> added;  // Keys, in order of appearance.
+  // Keys, in order of appearance. What MIOpen passes over all items of is no record.
+  std::vector<std::string> added;
   std::vector<std::string> removed;
   std::vector<FindChange> faster;  // Largest factor first.
   std::vector<FindChange> slower;

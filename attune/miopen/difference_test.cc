@@ -57,6 +57,33 @@ TEST(DifferenceTest, RecordsAreComparedByTheirQuickestSolver) {
   EXPECT_NEAR(difference.speedup, std::pow(2 * 0.5 * 1 * 1 * 3, 1 / 5.0), 1e-12);
 }
 
+// One item of each solver that is named, in `ms`, as MIOpen's databases have them.
+FindRecord Living(int batch, const std::vector<std::pair<std::string, double>>& items) {
+  FindRecord record = Record(batch, items);
+  for (FindItem& item : record.items) item.algorithm = "miopenConvolutionFwdAlgoGEMM";
+  return record;
+}
+
+TEST(DifferenceTest, WhatMiopenPassesOverIsNoQuickest) {
+  // The first is a solver that MIOpen has no more.
+  const FindDb before = {{Living(1, {{"ConvHipImplicitGemmV4Fwd", 0.1}, {"GemmFwdRest", 1}}),
+                          Living(2, {{"ConvHipImplicitGemmV4Fwd", 0.1}}),
+                          Living(3, {{"GemmFwdRest", 1}}),
+                          Living(4, {{"ConvHipImplicitGemmV4Fwd", 1}})}};
+  FindDb after = {{Living(1, {{"GemmFwdRest", 0.5}}), Living(2, {{"GemmFwdRest", 9}}),
+                   Living(3, {{"GemmFwdRest", 0.2}}),
+                   Living(4, {{"ConvHipImplicitGemmV4Fwd", 2}})}};
+  after.records[2].items[0].algorithm = "0,miopenConvolutionFwdAlgoGEMM";
+
+  const FindDifference difference = Difference(before, after);
+
+  EXPECT_THAT(KeysOf(difference.faster), ElementsAre(Key(1)));
+  EXPECT_EQ(difference.faster[0].solver_before, "GemmFwdRest");
+  EXPECT_THAT(difference.added, ElementsAre(Key(2)));
+  EXPECT_THAT(difference.removed, ElementsAre(Key(3)));
+  EXPECT_THAT(KeysOf(difference.slower), ElementsAre(Key(4)));
+}
+
 TEST(DifferenceTest, TheSameOrNothingInCommonIsNoSpeedup) {
   const FindDb db = {{Record(1, {{"a", 4}})}};
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMostDecimalUnits = 64;
 constexpr std::string_view kKinds[] = {"find-db", "perf-db", "kernel-db"};
+constexpr std::string_view kBackends[] = {"HIP", "OpenCL"};
 constexpr std::string_view kFeatures[] = {"_sramecc", "_nosramecc", "_xnack"};
 
 struct Ending {
@@ -96,6 +97,10 @@ void ReadStem(std::string_view stem, FileName& name) {
   const bool is_arch = name.kind == DatabaseKind::kKernelDb && ArchOf(base) == base;
   if (is_arch || ParseTargetName(base).ok()) name.target = base;
   if (BeginsAsGpu(base)) name.claimed_gpu = base;
+  if (name.kind != DatabaseKind::kFindDb || dot == stem.size()) return;
+  const std::string_view rest = stem.substr(dot + 1);
+  const std::string_view word = rest.substr(0, rest.find('.'));
+  if (std::ranges::find(kBackends, word) != std::end(kBackends)) name.backend = word;
 }
 
 }  // namespace
@@ -119,7 +124,7 @@ Result<FileName> ParseFileName(const std::filesystem::path& path) {
         "read.",
         Quoted(text)));
   }
-  FileName name{ending->kind, ending->storage, {}, {}, ending->text.starts_with(".cd.")};
+  FileName name{ending->kind, ending->storage, {}, {}, {}, ending->text.starts_with(".cd.")};
   ReadStem(stem, name);
   return name;
 }

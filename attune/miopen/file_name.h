@@ -24,6 +24,9 @@ struct FileName {
   // What stands where the GPU does, if it begins as one, in letters of any case: `target`, or what
   // is mistyped or no name of a GPU ("gfx906_6O"). Empty where the name tells of none.
   std::string claimed_gpu;
+  // "HIP" or "OpenCL": of which MIOpen the times of a find-db are, whose kernels are others. Empty
+  // where the name does not tell.
+  std::string backend;
   // A perf-db under the keys of a find-db, as text until 2020.
   bool has_find_keys = false;
 };

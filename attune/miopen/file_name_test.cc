@@ -43,6 +43,21 @@ TEST(FileNameTest, TheOldestTextsOfPerfDbsHaveTheKeysOfAFindDb) {
   EXPECT_FALSE(ParseFileName("gfx900_64.db")->has_find_keys);
 }
 
+TEST(FileNameTest, OfAFindDbTheNameTellsTheBackend) {
+  const auto backend = [](const char* path) { return ParseFileName(path)->backend; };
+
+  EXPECT_EQ(backend("gfx906_60.HIP.fdb.txt"), "HIP");
+  EXPECT_EQ(backend("gfx803_36.OpenCL.fdb.txt.bz2"), "OpenCL");
+  EXPECT_EQ(backend("gfx906_60.HIP.2_11_0_993628deb.ufdb.txt"), "HIP");
+  EXPECT_EQ(backend("mine.OpenCL.fdb.txt"), "OpenCL");
+  EXPECT_EQ(backend("gfx906_60.hip.fdb.txt"), "");
+  EXPECT_EQ(backend("gfx906_60.fdb.txt"), "");
+  EXPECT_EQ(backend("HIP.fdb.txt"), "");
+  // Parameters and kernels are of both.
+  EXPECT_EQ(backend("gfx90a68.HIP.3_3_0_abc.udb.txt"), "");
+  EXPECT_EQ(backend("gfx906_60.HIP.kdb"), "");
+}
+
 TEST(FileNameTest, WhatBeginsAsAGpuClaimsToBeOne) {
   const auto claimed = [](const char* path) { return ParseFileName(path)->claimed_gpu; };
 

@@ -193,6 +193,15 @@ void SortByTime(std::vector<FindItem>& items) {
                    [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
 }
 
+// What MIOpen passes over goes behind what it may take, each in its order.
+void AnswersFirst(const std::string& key, std::vector<FindItem>& items) {
+  const auto read = ReadFindKey(key);
+  if (!read) return;
+  std::stable_partition(items.begin(), items.end(), [&](const FindItem& item) {
+    return WhyPassedOver(item, read->direction).empty();
+  });
+}
+
 void AppendItem(const FindItem& item, std::string& text) {
   if (item.generation == Generation::kSolvers) {
     fmt::format_to(std::back_inserter(text), "{}:{},{},{}", item.solver, item.time,
@@ -229,10 +238,31 @@ FindDb ReadFindDb(std::string_view content, Findings& findings) {
   return reader.Finish();
 }
 
+std::string WhyPassedOver(const FindItem& item, Direction direction) {
+  const SolverFacts* const solver = FindSolver(item.solver);
+  if (solver == nullptr) return "MIOpen never had it for convolutions";
+  if (solver->is_removed) return "MIOpen has it no more";
+  const auto algorithm = ParseAlgorithm(item.algorithm);
+  if (algorithm.has_value() && algorithm->direction == direction) return "";
+  return fmt::format("{} is no algorithm of this direction", Quoted(item.algorithm));
+}
+
+const FindItem* QuickestAnswer(const FindRecord& record) {
+  const auto key = ReadFindKey(record.key);
+  if (!key) return nullptr;
+  const FindItem* quickest = nullptr;
+  for (const FindItem& item : record.items) {
+    const bool is_quicker = quickest == nullptr || item.time_ms < quickest->time_ms;
+    if (is_quicker && WhyPassedOver(item, key->direction).empty()) quickest = &item;
+  }
+  return quickest;
+}
+
 FindRecord Converted(const FindRecord& record, Generation generation) {
   FindRecord converted{record.key, {}, record.line};
   std::vector<FindItem> items = record.items;
   SortByTime(items);
+  if (generation == Generation::kAlgorithms) AnswersFirst(record.key, items);
   for (FindItem& item : items) {
     const bool is_beaten =
         std::any_of(converted.items.begin(), converted.items.end(), [&](const FindItem& quicker) {
@@ -243,6 +273,7 @@ FindRecord Converted(const FindRecord& record, Generation generation) {
     if (item.generation != generation) Turn(item);
     converted.items.push_back(std::move(item));
   }
+  SortByTime(converted.items);
   return converted;
 }
 

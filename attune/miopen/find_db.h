@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/miopen/conv_words.h"
 #include "attune/miopen/finding.h"
 
 namespace attune::miopen {
@@ -44,8 +45,16 @@ struct FindDb {
 // may stand in one file. Takes \n and \r\n.
 FindDb ReadFindDb(std::string_view content, Findings& findings);
 
+// Why MIOpen passes over `item` of a record under a key of `direction`, the end of a sentence
+// ("MIOpen has it no more"); empty if it may be what it takes.
+std::string WhyPassedOver(const FindItem& item, Direction direction);
+
+// The quickest item that MIOpen does not pass over; null if there is none.
+const FindItem* QuickestAnswer(const FindRecord& record);
+
 // The same record in `generation`, items from the quickest on. In kAlgorithms only the best solver
-// of each algorithm remains; of a solver that stands twice, the quicker one does. An item of
+// of each algorithm remains, which is one that MIOpen passes over only where all are; of a solver
+// that stands twice, the quicker one does. An item of
 // kSolvers whose algorithm is none stays one: MIOpen reads both in one file.
 FindRecord Converted(const FindRecord& record, Generation generation);
 

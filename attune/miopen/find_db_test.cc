@@ -279,6 +279,38 @@ TEST(FindDbTest, ConvertingToAlgorithmsLeavesTheBestOfEach) {
                       "miopenConvolutionBwdDataAlgoGEMM,<unused>\n");
 }
 
+TEST(FindDbTest, ConvertingToAlgorithmsKeepsWhatMiopenHas) {
+  const Reading reading = ReadItems(
+      "ConvHipImplicitGemmV4R1Fwd:3,0,miopenConvolutionBwdDataAlgoDirect;"
+      "ConvHipImplicitGemmV4Fwd:1,0,miopenConvolutionBwdDataAlgoDirect;"
+      "ConvHipImplicitGemmV4_1x1:2,0,miopenConvolutionBwdDataAlgoGEMM");
+
+  const FindRecord converted = Converted(reading.db.records.at(0), Generation::kAlgorithms);
+
+  // Where there is nothing else, what there is stays, and the quickest stands first.
+  ASSERT_EQ(converted.items.size(), 2);
+  EXPECT_EQ(converted.items[0].solver, "ConvHipImplicitGemmV4_1x1");
+  EXPECT_EQ(converted.items[1].solver, "ConvHipImplicitGemmV4R1Fwd");
+}
+
+TEST(FindDbTest, MiopenPassesOverSolversThatItLacksAndAlgorithmsThatAreNone) {
+  const auto why = [](const std::string& solver, const std::string& algorithm) {
+    FindItem item;
+    item.solver = solver;
+    item.algorithm = algorithm;
+    return WhyPassedOver(item, Direction::kForward);
+  };
+
+  EXPECT_EQ(why("GemmFwdRest", "miopenConvolutionFwdAlgoGEMM"), "");
+  EXPECT_EQ(why("ConvHipImplicitGemmV4Fwd", "miopenConvolutionFwdAlgoImplicitGEMM"),
+            "MIOpen has it no more");
+  EXPECT_EQ(why("Nobody", "miopenConvolutionFwdAlgoGEMM"), "MIOpen never had it for convolutions");
+  for (const char* algorithm :
+       {"", "bogus", "0,miopenConvolutionFwdAlgoGEMM", "miopenConvolutionBwdDataAlgoGEMM"}) {
+    EXPECT_THAT(why("GemmFwdRest", algorithm), HasSubstr("is no algorithm of this direction"));
+  }
+}
+
 TEST(FindDbTest, ConvertingToSolversForgetsTheKernelCacheAlone) {
   const Reading reading = ReadItems(
       "miopenConvolutionBwdDataAlgoDirect:ConvOclDirectFwd,9,8,miopenConvolutionBwdDataAlgoDirect,"

@@ -34,6 +34,7 @@ constexpr std::array<Words, kFindingKinds> kWords = {{
     {"no_kernel", "records whose quickest solver has no kernel in the kernel db"},
     {"orphaned_kernel", "kernels of solvers that the find-db does not name"},
     {"no_record", "databases that hold no record"},
+    {"unreadable", "files that are no whole database of the kind that their names say"},
 }};
 
 }  // namespace

@@ -35,8 +35,9 @@ enum class FindingKind : uint8_t {
   kNoKernel,           // A record whose quickest solver has no kernel in the kernel db.
   kOrphanedKernel,     // A kernel of a solver that no record of a find-db names.
   kNoRecord,           // A database that holds nothing that it could be asked for.
+  kUnreadable,         // A file that is no whole database of the kind that its name says.
 };
-inline constexpr size_t kFindingKinds = 22;
+inline constexpr size_t kFindingKinds = 23;
 
 // "bad_line" and so on: the words of --json.
 std::string_view Name(FindingKind kind);

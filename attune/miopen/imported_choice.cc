@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "attune/miopen/conv_keys.h"
+#include "attune/miopen/file_name.h"
 #include "attune/miopen/import_lines.h"
-#include "attune/miopen/solver_catalogue.h"
 
 namespace attune::miopen {
 namespace {
@@ -20,11 +20,16 @@ Result<std::optional<std::pair<ImportedFile, ImportedLine>>> NewestRecord(Import
                                                                           std::string_view target,
                                                                           const Fingerprint& key) {
   ATTUNE_ASSIGN_OR_RETURN(auto found, imports.Find(key));
+  std::pair<ImportedFile, ImportedLine>* of_opencl = nullptr;
   for (auto& match : found) {
-    if (match.first.kind == kFindDbKind && match.first.target == target) {
-      return std::optional(std::move(match));
+    if (match.first.kind != kFindDbKind || match.first.target != target) continue;
+    if (IsSecond(match.first)) {
+      if (of_opencl == nullptr) of_opencl = &match;
+      continue;
     }
+    return std::optional(std::move(match));
   }
+  if (of_opencl != nullptr) return std::optional(std::move(*of_opencl));
   return std::optional<std::pair<ImportedFile, ImportedLine>>();
 }
 
@@ -87,6 +92,13 @@ std::vector<std::string> NoLongerBelieved(const ImportedLine& line) {
 
 }  // namespace
 
+std::string BackendOf(const ImportedFile& file) {
+  const auto name = ParseFileName(file.name);
+  return name.ok() ? name->backend : "";
+}
+
+bool IsSecond(const ImportedFile& file) { return BackendOf(file) == "OpenCL"; }
+
 Result<FindRecord> FindRecordOf(const ImportedFile& file, const ImportedLine& line) {
   Findings findings;
   FindDb db = ReadFindDb(line.text, findings);
@@ -122,12 +134,12 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
   answer.file = file.name;
   answer.line = static_cast<int64_t>(record.line);
   answer.imported_unix_ns = file.imported_unix_ns;
+  const auto key = ReadFindKey(record.key);
+  if (!key) return answer;
   for (const FindItem& item : Converted(record, Generation::kSolvers).items) {
-    if (const SolverFacts* solver = FindSolver(item.solver);
-        solver == nullptr || solver->is_removed) {
+    if (const std::string why = WhyPassedOver(item, key->direction); !why.empty()) {
       answer.notes.push_back(
-          fmt::format("{} ({} ms) is passed over: MIOpen {}.", item.solver, item.time,
-                      solver == nullptr ? "never had it for convolutions" : "has it no more"));
+          fmt::format("{} ({} ms) is passed over: {}.", item.solver, item.time, why));
       continue;
     }
     answer.ranking.push_back({{item.solver, ParamsFor(parameters, item.solver)},

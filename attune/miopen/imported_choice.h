@@ -16,6 +16,11 @@
 
 namespace attune::miopen {
 
+// Of which MIOpen the times of an imported find-db are (FileName::backend).
+std::string BackendOf(const ImportedFile& file);
+// Whether the file answers only where none of another backend does: MIOpen on OpenCL is no more.
+bool IsSecond(const ImportedFile& file);
+
 struct ImportedCandidate {
   SolverChoice choice;  // Parameters where a perf-db of the target has some.
   double time_ns = 0;
@@ -31,7 +36,7 @@ struct ImportedAnswer {
 };
 
 // What `record`, a line of `file`, says with the parameters that a perf-db has for its problem.
-// Solvers that MIOpen does not have any more are passed over, as MIOpen does.
+// What MIOpen passes over is passed over (WhyPassedOver).
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
                         const std::vector<PerfItem>& parameters);
 
@@ -53,7 +58,8 @@ bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
 Problem MeantByImports(const Problem& problem);
 
 // By the newest find-db of `target` that has the problem, as it is or as MeantByImports has it, and
-// the newest perf-db; nothing if none does. kNotFound if nothing was imported for `target`, with
+// the newest perf-db; nothing if none does. Files that come second
+// (IsSecond) answer where no others do. kNotFound if nothing was imported for `target`, with
 // the targets that there are.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);

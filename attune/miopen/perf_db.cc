@@ -24,6 +24,18 @@ Status CheckKey(std::string_view text, PerfKeyForm form) {
                                        : CheckSpelling(ReadFindKey(text), text);
 }
 
+// Of a key that is spelled as MIOpen spells it, why no convolution has it; empty if one may.
+std::string WhyImpossible(std::string_view text, PerfKeyForm form) {
+  if (form == PerfKeyForm::kPerfKey) {
+    const auto key = ReadPerfKey(text);
+    return key ? miopen::WhyImpossible(*key) : "";
+  }
+  const auto key = ReadFindKey(text);
+  if (!key) return "";
+  const auto problem = ProblemOf(*key);
+  return problem.status().code() == StatusCode::kInvalidArgument ? problem.error().message() : "";
+}
+
 class PerfDbReader {
  public:
   explicit PerfDbReader(Findings& findings) : findings_(findings), keys_(findings) {}
@@ -41,6 +53,10 @@ class PerfDbReader {
       return;
     }
     if (!keys_.IsNew(text)) return;
+    if (const std::string why = WhyImpossible(text.key, db_.form); !why.empty()) {
+      findings_.Add(FindingKind::kImpossibleProblem, text.line,
+                    fmt::format("Key '{}': {}", text.key, why));
+    }
     PerfRecord record{std::string(text.key), {}, text.line};
     for (const TextItem& item : text.items) AddItem(item, record);
     if (!record.items.empty()) db_.records.push_back(std::move(record));

@@ -62,6 +62,21 @@ TEST(PerfDbTest, TheOldestTextHasTheKeysOfAFindDb) {
   EXPECT_EQ(Text(reading.db), content);
 }
 
+TEST(PerfDbTest, KeysThatNoConvolutionHasAreFoundAndKept) {
+  for (const char* key : {"2x32x7x7x9x5x5x1x128x128x2x2x0x1x1x0x1x1x0x0x1xNCHWxFP32xF",
+                          "2x32x7x7x1x5x5x1x128x128x2x2x3x1x1x0x1x1x0x0x1xNCHWxFP32xF",
+                          "2x32x7x7x1x5x5x1x128x128x2x2x0x0x1x0x1x1x0x0x1xNCHWxFP32xF",
+                          "2x32x7x7x1x5x5x1x128x0x2x2x0x1x1x0x1x1x0x0x1xNCHWxFP32xF",
+                          "2x32x7x7x1x5x5x1x128x128x2x2x0x1x1x0x1x1x0x0x5xNCHWxFP32xF",
+                          "2x32x7x7x1x5x5x1x128x128x2x2x0x1x1x0x1x1x0x0x1xNCDHWxFP32xF",
+                          "2x32x7x0x1x5x5x1x128x128x2x2x0x1x1x0x1x1x0x0x1xNCHWxFP32xF"}) {
+    const Reading reading = Read(std::string(key) + "=ConvOclDirectFwd:1\n");
+
+    EXPECT_EQ(reading.findings.count(FindingKind::kImpossibleProblem), 1u) << key;
+    EXPECT_EQ(reading.db.records.size(), 1u) << key;
+  }
+}
+
 TEST(PerfDbTest, TheFirstKeyThatIsOneTellsTheForm) {
   const Reading reading = Read("a-b=ConvAsm1x1U:1\n" + kKey + "=ConvBinWinogradRxSf3x2:72\n" +
                                kOldestKey + "=ConvOclDirectFwd:1\n");

@@ -64,6 +64,41 @@ Parsed<PerfKey> ReadPerfKey(std::string_view text) {
   return key;
 }
 
+std::string WhyImpossible(const PerfKey& key) {
+  const bool is_flat = key.spatial_rank == 2;
+  if (is_flat && (key.in[0] != 1 || key.filter[0] != 1 || key.pad[0] != 0 || key.stride[0] != 0 ||
+                  key.dilation[0] != 0)) {
+    return "It is of two dimensions and has a depth.";
+  }
+  const bool has_depth_in_layout = Name(key.layout).find('D') != std::string_view::npos;
+  if (key.layout != TensorLayout::kUnknown && has_depth_in_layout == is_flat) {
+    return fmt::format("Layout {} is not of {} dimensions.", Name(key.layout), key.spatial_rank);
+  }
+  const struct {
+    std::string_view what;
+    const Spatial& axes;
+    int64_t least;
+  } kAxes[] = {{"extent of the input", key.in, 1},
+               {"extent of the filter", key.filter, 1},
+               {"pad", key.pad, 0},
+               {"stride", key.stride, 1},
+               {"dilation", key.dilation, 1}};
+  for (const auto& [what, axes, least] : kAxes) {
+    for (size_t axis = is_flat ? 1 : 0; axis < axes.size(); ++axis) {
+      if (axes[axis] < least) return fmt::format("{} is no {}.", axes[axis], what);
+    }
+  }
+  if (key.batch < 1 || key.in_channels < 1 || key.out_channels < 1) {
+    return fmt::format("{} pictures of {} and {} channels are none.", key.batch, key.in_channels,
+                       key.out_channels);
+  }
+  if (key.groups < 1 || key.in_channels % key.groups != 0 || key.out_channels % key.groups != 0) {
+    return fmt::format("{} groups do not divide {} and {} channels.", key.groups, key.in_channels,
+                       key.out_channels);
+  }
+  return "";
+}
+
 PerfKey PerfKeyOf(const FindKey& key) {
   PerfKey perf{key.spatial_rank, key.in_channels, key.in,     key.filter,   key.out_channels,
                key.batch,        key.pad,         key.stride, key.dilation, key.bias,

@@ -61,6 +61,9 @@ class ImportStore {
   // kKnown if a file of the same kind, target and content is finished already. Of several that are
   // imported at the same time one is kept. Fails as Append does.
   virtual Result<ImportEnd> Finish(int64_t file_id) = 0;
+  // Makes a finished file the newest of its kind and target again, by a new revision. Whether it
+  // was not so before.
+  virtual Result<bool> Renew(int64_t file_id) = 0;
   // Removes what was begun, is not finished and is being imported by nobody any more, such as by a
   // process that was killed.
   virtual Status RemoveAbandoned() = 0;

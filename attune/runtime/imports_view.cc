@@ -46,6 +46,7 @@ class StoppableImports final : public ImportStore {
   Result<int64_t> Begin(const ImportedFile&) override { return Refuse(); }
   Status Append(int64_t, std::span<const ImportedLine>) override { return Refuse(); }
   Result<ImportEnd> Finish(int64_t) override { return Refuse(); }
+  Result<bool> Renew(int64_t) override { return Refuse(); }
   Status RemoveAbandoned() override { return Refuse(); }
   Result<std::vector<ImportedFile>> Files() override { return imports_.Files(); }
   Status Visit(int64_t file_id, const std::function<Status(const ImportedLine&)>& visit) override {

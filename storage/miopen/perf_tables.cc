@@ -113,6 +113,10 @@ class TableReader {
               fmt::format("Row {} of table config is row {} again: '{}'.", id, first->second, key));
         continue;
       }
+      if (const std::string why = WhyImpossible(*parsed); !why.empty()) {
+        Found(FindingKind::kImpossibleProblem, id,
+              fmt::format("Row {} of table config, '{}': {}", id, key, why));
+      }
       place_of_.emplace(id, configs_.size());
       configs_.push_back({id, std::move(key)});
     }

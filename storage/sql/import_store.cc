@@ -93,6 +93,24 @@ class SqlImportStore final : public ImportStore {
     return is_known ? ImportEnd::kKnown : ImportEnd::kKept;
   }
 
+  Result<bool> Renew(int64_t file_id) override {
+    bool is_older = false;
+    ATTUNE_RETURN_IF_ERROR(
+        database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
+          ATTUNE_ASSIGN_OR_RETURN(auto file, ReadImport(transaction.connection(), file_id));
+          if (!file.has_value() || file->revision == 0) return Unknown(file_id);
+          ATTUNE_ASSIGN_OR_RETURN(const auto files, ReadImports(transaction.connection()));
+          is_older = std::any_of(files.begin(), files.end(), [&](const ImportedFile& each) {
+            return each.kind == file->kind && each.target == file->target &&
+                   each.revision > file->revision;
+          });
+          if (!is_older) return Status::Ok();
+          file->revision = transaction.TakeId();
+          return UpdateImport(transaction, *file);
+        }));
+    return is_older;
+  }
+
   Status RemoveAbandoned() override {
     std::vector<ImportedFile> files;
     ATTUNE_RETURN_IF_ERROR(

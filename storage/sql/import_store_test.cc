@@ -99,6 +99,24 @@ TEST_F(ImportStoreTest, TheNewestFileIsFoundFirstAndItsLinesInOrder) {
   EXPECT_TRUE(store_->Find(FingerprintOf("d"))->empty());
 }
 
+TEST_F(ImportStoreTest, AnOlderFileBecomesTheNewestAgain) {
+  const int64_t first = Import(File("gfx906_60", "a.fdb.txt"), {Line("x", 1)});
+  const int64_t second = Import(File("gfx906_60", "b.fdb.txt"), {Line("x", 7)});
+  const int64_t other = Import(File("gfx90878", "c.fdb.txt"), {Line("x", 9)});
+
+  EXPECT_FALSE(*store_->Renew(second)) << "That of another GPU is no newer one.";
+  EXPECT_TRUE(*store_->Renew(first));
+  EXPECT_FALSE(*store_->Renew(first));
+
+  const auto found = *store_->Find(FingerprintOf("x"));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].first.id, first);
+  EXPECT_EQ(found[1].first.id, other);
+  EXPECT_EQ(found[2].first.id, second);
+  EXPECT_EQ(store_->Files()->back().id, first);
+  EXPECT_EQ(store_->Renew(other + 1).status().code(), StatusCode::kNotFound);
+}
+
 TEST_F(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
   const auto id = store_->Begin(File("gfx906_60"));
   ASSERT_TRUE(id.ok());

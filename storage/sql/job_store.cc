@@ -363,15 +363,16 @@ class SqlJobStore final : public JobStore {
     return renewed;
   }
 
-  Result<int64_t> Report(std::span<const JobReport> reports, int64_t now_unix_ns) override {
-    int64_t taken = 0;
+  Result<std::vector<bool>> Report(std::span<const JobReport> reports,
+                                   int64_t now_unix_ns) override {
+    std::vector<bool> taken;
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-          taken = 0;
+          taken.clear();
           for (const JobReport& report : reports) {
             ATTUNE_ASSIGN_OR_RETURN(auto row, FindHeld(transaction.connection(), report.claim));
+            taken.push_back(row.has_value());
             if (!row.has_value()) continue;
-            ++taken;
             ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, *row));
           }
           return Status::Ok();

@@ -3,6 +3,7 @@ of names and numbers that are none."""
 
 import json
 import math
+import os
 import re
 import signal
 import time
@@ -188,6 +189,51 @@ def each_figure_of_a_comparison_is_what_it_is_called(attune):
                       in out, (out, mean))
 
 
+def what_is_taken_away_is_not_done(attune):
+    """Jobs that somebody cancels while they are measured: of a run, every job that it had is done,
+    failed, given back or lost, once."""
+    own, name = ("--db", "taken.db"), ("--session", "taken")
+    attune.run("session", "new", "taken", "--device", "fake", *own)
+    attune.run("jobs", "load", *name, "--problem", problem(8), "--steps", "perf:measure", *own)
+    loaded = len(attune.json("jobs", "list", *name, *own))
+    run = attune.start("tune", *name, "--json", *own, ATTUNE_FAKE_SCRIPT="* delay_ms=300")
+    wanted = time.monotonic() + 60
+    while not any(job["state"] == "leased" for job in attune.json("jobs", "list", *name, *own)):
+        program.check(time.monotonic() < wanted, "nothing was begun")
+    attune.run("jobs", "cancel", *name, *own)
+    out, err = run.communicate(timeout=120)
+    told = json.loads(out)
+    program.check(told["lost"] == loaded and told["done"] == told["failed"] == 0, (told, err))
+    states = {job["state"] for job in attune.json("jobs", "list", *name, *own)}
+    program.check(states == {"cancelled"}, states)
+
+
+def another_number_of_cores_is_named(attune):
+    """A processor with other cores than those of its session is another device, and both are
+    named."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return
+    own, name = ("--db", "cores.db"), ("--session", "cores")
+    attune.run("session", "new", "cores", "--device", "cpu", *own)
+    os.sched_setaffinity(0, cores[:1])
+    try:
+        for words in (("tune", *name), ("jobs", "load", *name, "--problem", problem(8), "--steps",
+                                        "perf:measure")):
+            _, err = attune.run(*words, *own, status=1)
+            program.check(f":{len(cores)}{{" in err and "Here is cpu, which is host:" in err and
+                          ":1{" in err, err)
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def none_of_them_is_told_from_there_are_none(attune):
+    out, _ = attune.run("jobs", "list", "--session", "may", "--stale", *DB)
+    program.check(out == "None of them is stale.\n", out)
+    out, _ = attune.run("jobs", "list", "--session", "may", "--state", "leased", *DB)
+    program.check(out == "None of the session's jobs is such.\n", out)
+
+
 def test(attune):
     attune.run("session", "new", "may", "--device", "fake", *DB)
     attune.run("jobs", "load", "--session", "may", "--problem", problem(8), "--steps",
@@ -196,7 +242,8 @@ def test(attune):
                  errors_can_be_got_back, jobs_that_are_not_there,
                  a_step_that_is_none_is_bad_usage, long_names_are_cut, names_have_colons,
                  a_closed_session_gets_no_list, solvers_that_were_never_asked_are_not_gone,
-                 each_figure_of_a_comparison_is_what_it_is_called):
+                 each_figure_of_a_comparison_is_what_it_is_called, what_is_taken_away_is_not_done,
+                 another_number_of_cores_is_named, none_of_them_is_told_from_there_are_none):
         part(attune)
         print(f"{part.__name__}: as it should be", flush=True)
 

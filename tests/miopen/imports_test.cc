@@ -133,6 +133,43 @@ TEST_F(ImportsTest, TheNewestFileHasTheWord) {
   EXPECT_EQ(answer.ranking[0].time_ns, 2'000'000);
 }
 
+TEST_F(ImportsTest, AFileThatIsImportedAgainHasTheWordAgain) {
+  const std::string slower = fmt::format("{}=GemmFwdRest:2,0,miopenConvolutionFwdAlgoGEMM\n", kKey);
+  ImportFindDb("gfx906_60", "old.HIP.fdb.txt", kRecord);
+  ImportFindDb("gfx906_60", "new.HIP.fdb.txt", slower);
+  const std::vector<ImportedFile> files = *imports_->Files();
+
+  EXPECT_TRUE(*imports_->Renew(files.front().id));
+
+  EXPECT_EQ(Asked("gfx906_60", ProblemFor(kKey)).file, "old.HIP.fdb.txt");
+}
+
+TEST_F(ImportsTest, TimesOfOpenClAnswerWhereNoOthersDo) {
+  const std::string other = "64-56-56-3x3-64-56-56-16-1x1-1x1-1x1-0-NCHW-FP32-F";
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt", kRecord);
+  ImportFindDb("gfx906_60", "a.OpenCL.fdb.txt",
+               fmt::format("{}=GemmFwdRest:0.01,0,miopenConvolutionFwdAlgoGEMM\n"
+                           "{}=GemmFwdRest:0.02,0,miopenConvolutionFwdAlgoGEMM\n",
+                           kKey, other));
+
+  EXPECT_EQ(Asked("gfx906_60", ProblemFor(kKey)).file, "a.HIP.fdb.txt");
+  EXPECT_EQ(Asked("gfx906_60", ProblemFor(other)).file, "a.OpenCL.fdb.txt");
+}
+
+TEST_F(ImportsTest, AnAlgorithmThatIsNoneIsNoAnswer) {
+  // A comma in place of the point of 1.5 ms.
+  ImportFindDb("gfx906_60", "a.HIP.fdb.txt",
+               fmt::format("{}=GemmFwdRest:1,5,0,miopenConvolutionFwdAlgoGEMM;"
+                           "ConvAsm3x3U:4,0,miopenConvolutionFwdAlgoDirect\n",
+                           kKey));
+
+  const ImportedAnswer answer = Asked("gfx906_60", ProblemFor(kKey));
+
+  ASSERT_EQ(answer.ranking.size(), 1);
+  EXPECT_EQ(answer.ranking[0].choice.solver, "ConvAsm3x3U");
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("is no algorithm of this direction")));
+}
+
 TEST_F(ImportsTest, BackwardKeysAnswerForTheProblemsThatTheyMean) {
   const std::string key = "128-28-28-1x1-64-56-56-32-0x0-2x2-1x1-0-NCHW-FP16-B";
   ImportFindDb("gfx906_60", "a.HIP.fdb.txt",

@@ -105,7 +105,8 @@ Status CheckOutput(const Database& database, const ConvertOptions& options) {
   }
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, name));
   ATTUNE_ASSIGN_OR_RETURN(const std::string gpu, GpuOf(database, options.target));
-  ATTUNE_RETURN_IF_ERROR(CheckGpu(name, file, {fmt::format("'{}'", input), gpu}));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckGpu(name, file, {fmt::format("'{}'", input), gpu, database.name.backend}));
   const PerfTables* const tables = database.perf_tables();
   const bool is_of_several = tables != nullptr && tables->targets.size() > 1;
   if (!is_of_several || !options.target.empty() || name.target.empty()) return Status::Ok();

@@ -133,11 +133,18 @@ struct Targets {
   std::string after;
 };
 
-void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const DiffOptions& options,
-                   Output& err) {
+// `backends`: of which MIOpen each is; empty where nothing tells.
+void WarnOfTwoGpus(DatabaseKind kind, const Targets& targets, const Targets& backends,
+                   const DiffOptions& options, Output& err) {
   FileName after;
   after.kind = kind;
   after.target = targets.after;
+  if (!backends.before.empty() && !backends.after.empty() && backends.before != backends.after) {
+    err.Print(fmt::format(
+        "'{}' is of MIOpen on {} and '{}' of MIOpen on {}: what follows is the difference of two "
+        "libraries of kernels, no change of one.\n",
+        Printable(options.before), backends.before, Printable(options.after), backends.after));
+  }
   if (CheckGpu(after, options.after, {options.before, targets.before}).ok()) return;
   err.Print(fmt::format(
       "'{}' is of {} and '{}' of {}: what follows is the difference of two GPUs, no change of "
@@ -186,7 +193,8 @@ Result<int> RunDiff(Application& application, const DiffOptions& options) {
   bool left_out = ReportLeftOut(before, application);
   left_out = ReportLeftOut(after, application) || left_out;
   const Targets targets = {TargetOf(before), TargetOf(after)};
-  WarnOfTwoGpus(before.name.kind, targets, options, application.err());
+  WarnOfTwoGpus(before.name.kind, targets, {before.name.backend, after.name.backend}, options,
+                application.err());
   if (before.find_db() != nullptr) {
     Report(application, options, targets, Difference(*before.find_db(), *after.find_db()));
   } else if (before.kernels() != nullptr) {

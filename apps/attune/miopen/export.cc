@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/attune/counted.h"
 #include "apps/attune/miopen/measured.h"
@@ -110,6 +111,31 @@ Status CheckMeasuredOutput(const ExportOptions& options, const MeasuredResults& 
                     {source, fmt::format("{}: its name would begin with {}", units, expected)});
 }
 
+// Leaves what is of one backend: that of the output's name, or the only one that there is.
+Status TakeBackend(const ExportOptions& options, std::vector<ImportedFile>& files) {
+  const auto name = ParseFileName(options.form.file);
+  const std::string wanted = name.ok() ? name->backend : "";
+  std::set<std::string> backends;
+  for (const ImportedFile& file : files) backends.insert(BackendOf(file));
+  backends.erase("");
+  if (wanted.empty() && backends.size() < 2) return Status::Ok();
+  if (wanted.empty()) {
+    return InvalidArgument(fmt::format(
+        "What was imported for '{}' is of MIOpen on {}, whose times are not the same. The name of "
+        "the output says which is written: {}.{}.fdb.txt.",
+        options.target, fmt::join(backends, " and on "), options.target, *backends.begin()));
+  }
+  std::erase_if(files, [&](const ImportedFile& file) {
+    const std::string backend = BackendOf(file);
+    return !backend.empty() && backend != wanted;
+  });
+  if (!files.empty()) return Status::Ok();
+  return InvalidArgument(fmt::format(
+      "'{}' is the name of a database of MIOpen on {}, and what was imported for '{}' is of MIOpen "
+      "on {}, whose kernels and times are others.",
+      options.form.file, wanted, options.target, fmt::join(backends, " and on ")));
+}
+
 // Files of the kind for the target, oldest first. kNotFound if there is none, and kInvalidArgument
 // if there can be none, because the target is no GPU.
 Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOptions& options) {
@@ -122,7 +148,10 @@ Result<std::vector<ImportedFile>> FilesOf(ImportStore& imports, const ExportOpti
   }
   std::erase_if(
       files, [&](const ImportedFile& file) { return file.kind != kind || file.target != target; });
-  if (!files.empty()) return files;
+  if (!files.empty()) {
+    ATTUNE_RETURN_IF_ERROR(TakeBackend(options, files));
+    return files;
+  }
   ATTUNE_RETURN_IF_ERROR(CheckTarget(target, DatabaseOf(options)));
   std::string known;
   for (const std::string& each : targets) known += (known.empty() ? "" : ", ") + each;

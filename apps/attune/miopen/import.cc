@@ -47,6 +47,7 @@ struct Imported {
   std::string target;
   int64_t records = 0;
   bool was_known = false;  // The same bytes were imported before.
+  bool was_older = false;  // And another file since, which had the word until now.
 };
 
 class Importer {
@@ -92,11 +93,13 @@ class Importer {
                                 std::chrono::system_clock::now().time_since_epoch())
                                 .count();
     ATTUNE_ASSIGN_OR_RETURN(const auto known, imports_.Files());
-    const bool was_known = std::any_of(known.begin(), known.end(), [&](const ImportedFile& each) {
+    const auto same = std::find_if(known.begin(), known.end(), [&](const ImportedFile& each) {
       return each.kind == file.kind && each.target == target && each.content == content_;
     });
-    if (was_known) {
-      imported_.push_back({path_.string(), kind, target, 0, true});
+    if (same != known.end()) {
+      // Whoever imports it again wants its answers.
+      ATTUNE_ASSIGN_OR_RETURN(const bool was_older, imports_.Renew(same->id));
+      imported_.push_back({path_.string(), kind, target, 0, true, was_older});
       return Status::Ok();
     }
     records_ = 0;
@@ -104,7 +107,7 @@ class Importer {
     ATTUNE_RETURN_IF_ERROR(append());
     ATTUNE_ASSIGN_OR_RETURN(const ImportEnd end, imports_.Finish(id_));
     const bool is_kept = end == ImportEnd::kKept;
-    imported_.push_back({path_.string(), kind, target, is_kept ? records_ : 0, !is_kept});
+    imported_.push_back({path_.string(), kind, target, is_kept ? records_ : 0, !is_kept, false});
     return Status::Ok();
   }
 
@@ -144,7 +147,8 @@ Json ImportJson(const std::vector<Imported>& imported, const std::vector<ReadFil
                      {"kind", each.kind},
                      {"target", each.target},
                      {"records", each.records},
-                     {"known", each.was_known}});
+                     {"known", each.was_known},
+                     {"newest_again", each.was_older}});
   }
   Json findings = Json::array();
   for (const ReadFile& each : files_read) {
@@ -159,8 +163,8 @@ void PrintImported(const std::vector<Imported>& imported, Output& out) {
   for (const Imported& each : imported) {
     out.Print(
         each.was_known
-            ? fmt::format("{}: known already for {}.\n", Printable(each.file),
-                          Printable(each.target))
+            ? fmt::format("{}: known already for {}{}.\n", Printable(each.file),
+                          Printable(each.target), each.was_older ? ", and the newest again" : "")
             : fmt::format("{}: {} imported for {}.\n", Printable(each.file),
                           Counted(each.records, each.kind == kKernelDbKind ? "kernel" : "record"),
                           Printable(each.target)));

@@ -1,6 +1,9 @@
 // attune miopen lint: what is wrong in databases, and between those of one GPU.
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -84,14 +87,37 @@ Json LintJson(const std::vector<Database>& databases) {
   return list;
 }
 
-Result<int> RunLint(Application& application, const LintOptions& options) {
+// What could be read, and what is damaged as a whole, whose content stays empty.
+struct LintedFiles {
   std::vector<Database> databases;
-  for (const std::string& file : options.files) {
-    ATTUNE_ASSIGN_OR_RETURN(databases.emplace_back(), ReadDatabase(file));
+  std::vector<Database> damaged;
+};
+
+Status ReadForLint(const std::string& file, LintedFiles& files) {
+  Result<Database> database = ReadDatabase(file);
+  if (database.ok()) {
+    files.databases.push_back(*std::move(database));
+    return Status::Ok();
   }
+  if (database.status().code() != StatusCode::kDataLoss) return database.error();
+  Database& damaged = files.damaged.emplace_back();
+  damaged.path = file;
+  ATTUNE_ASSIGN_OR_RETURN(damaged.name, ParseFileName(file));
+  damaged.findings.Add(FindingKind::kUnreadable, 0, database.error().message());
+  return Status::Ok();
+}
+
+Result<int> RunLint(Application& application, const LintOptions& options) {
+  LintedFiles files;
+  for (const std::string& file : options.files) {
+    ATTUNE_RETURN_IF_ERROR(ReadForLint(file, files));
+  }
+  std::vector<Database>& databases = files.databases;
   CheckRecords(databases);
   CheckPairs(databases);
   CheckKernelDbs(databases);
+  // Compared with nothing: what they lack is not known.
+  std::ranges::move(files.damaged, std::back_inserter(databases));
   uint64_t total = 0;
   for (const Database& database : databases) total += database.findings.total();
   if (options.json) {

@@ -112,15 +112,21 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
 }
 
 // The first GPU that rows or a name tell; that of an architecture, as kernels have it, if nothing
-// tells more.
+// tells more. And the first backend that one does.
 WrittenGpu GpuOf(const std::vector<Database>& databases) {
   WrittenGpu gpu;
+  std::string backend;
+  for (const Database& database : databases) {
+    if (backend.empty()) backend = database.name.backend;
+  }
   for (const Database& database : databases) {
     const std::string target = TargetOf(database);
     if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
     gpu = {fmt::format("'{}'", database.path.string()), target};
     if (ParseTargetName(target).ok()) break;
   }
+  if (gpu.source.empty()) gpu.source = fmt::format("'{}'", databases.front().path.string());
+  gpu.backend = std::move(backend);
   return gpu;
 }
 

@@ -33,7 +33,7 @@ Status WritePerfText(const PerfTables& tables, const OutputForm& form) {
 // What the name of the file says of a perf-db.
 Result<FileName> NameOf(const OutputForm& form) {
   if (form.screen != nullptr && form.file == kStandardOutput) {
-    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, {}, false};
+    return FileName{DatabaseKind::kPerfDb, Storage::kText, {}, {}, {}, false};
   }
   return ParseFileName(form.file);
 }
@@ -117,6 +117,12 @@ Status CheckClaimedGpu(const FileName& name, const std::string& file) {
 
 Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu& written) {
   ATTUNE_RETURN_IF_ERROR(CheckClaimedGpu(name, file));
+  if (!name.backend.empty() && !written.backend.empty() && name.backend != written.backend) {
+    return InvalidArgument(fmt::format(
+        "'{}' is the name of a database of MIOpen on {}, and {} is of MIOpen on {}, whose kernels "
+        "and times are others.",
+        file, name.backend, written.source, written.backend));
+  }
   if (name.target.empty() || written.target.empty() || name.target == written.target) {
     return Status::Ok();
   }

@@ -36,14 +36,16 @@ Status CheckFormOptions(const OutputForm& form, const FileName& name);
 
 // What a database is of that is to be written.
 struct WrittenGpu {
-  std::string source;  // "what was imported", "'gfx906_60.db'".
-  std::string target;  // "gfx906_60"; empty where nothing tells.
+  std::string source;        // "what was imported", "'gfx906_60.db'".
+  std::string target;        // "gfx906_60"; empty where nothing tells.
+  std::string backend = "";  // "HIP", "OpenCL"; empty where nothing tells.
 };
 
 // kInvalidArgument for a name that begins as that of a GPU and is none, as "gfx906_6O.HIP.fdb.txt".
 Status CheckClaimedGpu(const FileName& name, const std::string& file);
 // The same, and for the name of another GPU than what is written is of: MIOpen takes it so. A name
-// that tells of no GPU is any GPU's. Kernels may be of a whole architecture on either side.
+// that tells of no GPU is any GPU's. Kernels may be of a whole architecture on either side. In the
+// same way for find-dbs of MIOpen on HIP and on OpenCL, which have other kernels.
 Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu& written);
 // What both say of that: `file` is of `named`, and what is written of `written`.
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);

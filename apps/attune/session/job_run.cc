@@ -492,10 +492,13 @@ Status JobRunner::BlameQuarantine(const Job& job, JobError& error) {
 }
 
 Status JobRunner::Take(const std::vector<Job>& jobs, std::vector<JobReport> reports) {
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t taken, jobs_.Report(reports, UnixNowNs()));
-  summary_.lost += std::ssize(reports) - taken;
+  ATTUNE_ASSIGN_OR_RETURN(const auto taken, jobs_.Report(reports, UnixNowNs()));
   for (size_t i = 0; i < reports.size(); ++i) {
     const JobReport& report = reports[i];
+    if (!taken[i]) {
+      ++summary_.lost;
+      continue;
+    }
     if (report.state == JobState::kDone) ++summary_.done;
     if (report.state == JobState::kQueued) ++summary_.given_back;
     if (report.state != JobState::kFailed) continue;

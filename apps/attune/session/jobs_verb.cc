@@ -228,6 +228,10 @@ Result<int> RunList(Application& application, const FilterOptions& options) {
     out.Print(Dump(list));
     return kExitDone;
   }
+  if (jobs.empty() && session.job_count > 0) {
+    out.Print(options.stale ? "None of them is stale.\n" : "None of the session's jobs is such.\n");
+    return kExitDone;
+  }
   if (jobs.empty()) {
     out.Print(
         fmt::format("There are no such jobs. 'attune jobs load --session {} --tag TAG --steps "

@@ -129,6 +129,24 @@ Result<std::optional<Place>> FindDeviceFor(Application& application, const Sessi
   return std::optional<Place>();
 }
 
+std::string SubjectOf(const SessionTerms& terms) {
+  return terms.target.has_value() ? Text(*terms.target)
+                                  : fmt::format("{}:{}", terms.backend, terms.arch);
+}
+
+std::string OtherDevicesHere(Application& application, const SessionTerms& terms) {
+  std::string sentence;
+  for (const auto& backend : application.lazy_backends()) {
+    if (backend->name() != terms.backend) continue;
+    for (const DeviceReport& report : backend->Devices()) {
+      if (!report.reason.empty() || Fits(terms, report.target)) continue;
+      fmt::format_to(std::back_inserter(sentence), "{}{}, which is {}",
+                     sentence.empty() ? " Here is " : "; ", report.spec, Text(report.target));
+    }
+  }
+  return sentence.empty() ? sentence : sentence + ".";
+}
+
 namespace {
 
 Result<SessionPlace> FindPlaceFor(Application& application, const std::string& asks_for,
@@ -138,10 +156,11 @@ Result<SessionPlace> FindPlaceFor(Application& application, const std::string& a
   auto compile_place = FindCompilePlace(terms.arch);
   if (!compile_place.ok()) {
     return NotFound(fmt::format(
-        "The solvers for {} of {}, which {} is for, cannot be asked: neither such a device nor a "
-        "plug-in that compiles for it is here. 'attune devices' says what is missing; run this "
-        "where one of them is. {}",
-        terms.arch, terms.backend, asks_for, compile_place.error().message()));
+        "The solvers for {}, which {} is for, cannot be asked: neither that device nor a plug-in "
+        "that compiles for it is here.{} 'attune devices' says what is missing; run this where one "
+        "of them is. {}",
+        SubjectOf(terms), asks_for, OtherDevicesHere(application, terms),
+        compile_place.error().message()));
   }
   SessionPlace place;
   place.owned = std::move(compile_place->backend);

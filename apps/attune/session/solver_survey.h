@@ -33,6 +33,13 @@ SessionPlace SessionPlaceAt(const Place& place);
 // name no kind yet. Nothing if there is none.
 Result<std::optional<Place>> FindDeviceFor(Application& application, const SessionTerms& terms);
 
+// What a session is for, as text: the kind of device, or the architecture alone.
+std::string SubjectOf(const SessionTerms& terms);
+
+// " Here is cpu, which is ...": the usable devices of the same backend that are not what `terms`
+// are for, as a processor with other cores; empty if there is none.
+std::string OtherDevicesHere(Application& application, const SessionTerms& terms);
+
 // kNotFound if nothing here is of the session's architecture.
 Result<SessionPlace> FindSessionPlace(Application& application, const Session& session);
 
