@@ -130,6 +130,19 @@ TEST(MatchPolicy, ALibraryThatTheConfigNamesMattersToo) {
               HasSubstr("library.openblas"));
 }
 
+TEST(MatchPolicy, AKernelFileThatTheConfigNamesMattersToo) {
+  Candidate unfolded{Solver("cuda.unfolded-product-conv"), {}};
+  unfolded.config["gemm"] = std::string("cuda.gemm-tensor");
+  const Environment then = {{"library.gemm-tensor", "aa"}, {"library.gemm-group", "aa"}};
+
+  EXPECT_THAT(
+      Mismatch(unfolded, then, {{"library.gemm-tensor", "aa"}, {"library.gemm-group", "b"}}),
+      IsEmpty());
+  EXPECT_THAT(
+      Mismatch(unfolded, then, {{"library.gemm-tensor", "b"}, {"library.gemm-group", "aa"}}),
+      HasSubstr("library.gemm-tensor"));
+}
+
 TEST(MatchPolicy, TheKernelsThatALibraryChoseHaveToBeTheSame) {
   EXPECT_EQ(kPolicy.KindOf("library.openblas.core", Solver("host.openblas-gemm")),
             MatchKind::kMustMatch);

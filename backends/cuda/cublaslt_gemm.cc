@@ -18,11 +18,11 @@ namespace {
 
 class CublasLtExecutable final : public Executable {
  public:
-  CublasLtExecutable(CudaDevice& device, ChosenProduct chosen, bool has_bias)
+  CublasLtExecutable(CudaDevice& device, ChosenProduct chosen)
       : device_(device),
         product_(std::move(chosen.product)),
         algorithm_(chosen.algorithm),
-        has_bias_(has_bias) {}
+        has_bias_(product_.gemm().bias != Bias::kNone) {}
 
   size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspaceSize); }
 
@@ -92,9 +92,7 @@ class CublasLtGemm final : public LibrarySolver {
     ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
     ATTUNE_ASSIGN_OR_RETURN(ChosenProduct chosen,
                             ChooseProduct(lt_.Get(), device.context(), gemm, config));
-    const bool has_bias = gemm.bias != Bias::kNone;
-    return std::unique_ptr<Executable>(
-        std::make_unique<CublasLtExecutable>(device, std::move(chosen), has_bias));
+    return MakeCublasLtExecutable(device, std::move(chosen));
   }
 
   const Lazy<CublasLt>& lt_;
@@ -102,6 +100,10 @@ class CublasLtGemm final : public LibrarySolver {
 };
 
 }  // namespace
+
+std::unique_ptr<Executable> MakeCublasLtExecutable(CudaDevice& device, ChosenProduct chosen) {
+  return std::make_unique<CublasLtExecutable>(device, std::move(chosen));
+}
 
 std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt) {
   return std::make_unique<CublasLtGemm>(

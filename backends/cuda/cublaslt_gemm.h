@@ -5,6 +5,8 @@
 
 #include "attune/solver/solver.h"
 #include "backends/cuda/cublaslt.h"
+#include "backends/cuda/cublaslt_product.h"
+#include "backends/cuda/cuda_device.h"
 #include "backends/cuda/lazy.h"
 
 namespace attune::cuda {
@@ -17,5 +19,9 @@ std::unique_ptr<const Solver> MakeCublasLtGemm(const Lazy<CublasLt>& lt);
 // `cuda.folded-cublaslt-gemm`: the same for batches that are one product of the same memory
 // (folded_batch.h). Borrows `lt`.
 std::unique_ptr<const Solver> MakeFoldedGemm(const Lazy<CublasLt>& lt);
+
+// A product on its operands as they are, by an algorithm that was chosen. Takes any beta, whatever
+// class its Gemm has.
+std::unique_ptr<Executable> MakeCublasLtExecutable(CudaDevice& device, ChosenProduct chosen);
 
 }  // namespace attune::cuda

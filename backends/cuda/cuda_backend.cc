@@ -13,6 +13,7 @@
 #include "backends/cuda/cudnn_solvers.h"
 #include "backends/cuda/cupti_report.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/folded_product_gemm.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/kernel_solver.h"
 #include "backends/cuda/lazy.h"
@@ -38,21 +39,37 @@ class CudaBackendImpl final : public Backend {
  public:
   explicit CudaBackendImpl(kernel::KernelLibrary library)
       : kernel_reports_(std::move(library.reports)) {
-    solvers_.push_back(MakeCublasLtGemm(lt_));
-    solvers_.push_back(MakeFoldedGemm(lt_));
-    solvers_.push_back(MakePaddedGemm(lt_, nvrtc_));
-    solvers_.push_back(MakeTransposedGemm(lt_, nvrtc_));
-    cudnn_.AddTo(solvers_, nvrtc_);
-    solvers_.push_back(MakePointwiseConv(lt_));
-    solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
-    solvers_.push_back(MakeUnfoldedConv(lt_, nvrtc_));
-    for (kernel::KernelFile& file : library.files) {
-      kernel_contents_[file.name] = file.content.ToHex();
-      solvers_.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
-    }
     // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,
     // stay the default there.
-    solvers_.push_back(MakeSplitGemm(lt_, nvrtc_));
+    std::unique_ptr<const Solver> split = MakeSplitGemm(lt_, nvrtc_);
+    std::vector<std::unique_ptr<const Solver>> kernels;
+    for (kernel::KernelFile& file : library.files) {
+      kernel_contents_[file.name] = file.content.ToHex();
+      kernels.push_back(std::make_unique<KernelSolver>(nvrtc_, std::move(file)));
+    }
+    solvers_.push_back(MakeCublasLtGemm(lt_));
+    // What convolutions and folded batches may compute their products by, beside that.
+    std::vector<const Solver*> products = {split.get()};
+    solvers_.push_back(MakeFoldedGemm(lt_));
+    products.push_back(solvers_.back().get());
+    for (auto make : {MakePaddedGemm, MakeTransposedGemm}) {
+      solvers_.push_back(make(lt_, nvrtc_));
+      products.push_back(solvers_.back().get());
+    }
+    for (const auto& kernel : kernels) {
+      if (kernel->traits().operator_name == "gemm") products.push_back(kernel.get());
+    }
+    solvers_.push_back(MakeFoldedProductGemm(products, nvrtc_));
+    cudnn_.AddTo(solvers_, nvrtc_);
+    solvers_.push_back(MakePointwiseConv(lt_, nvrtc_));
+    solvers_.push_back(MakePointwiseWeightsConv(lt_, nvrtc_));
+    solvers_.push_back(MakeUnfoldedConv(lt_, nvrtc_));
+    for (auto make :
+         {MakePointwiseProductConv, MakePointwiseWeightsProductConv, MakeUnfoldedProductConv}) {
+      solvers_.push_back(make(products, nvrtc_));
+    }
+    for (auto& kernel : kernels) solvers_.push_back(std::move(kernel));
+    solvers_.push_back(std::move(split));
   }
 
   std::string_view name() const override { return "cuda"; }

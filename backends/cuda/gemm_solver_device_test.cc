@@ -1,9 +1,11 @@
 // Products by other products of cuBLASLt's, on a GPU and on shapes that hurt: label `gpu`. The
 // conformance suite has small ones for every solver.
 #include <string>
+#include <vector>
 
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
+#include "backends/cuda/folded_product_gemm.h"
 #include "backends/cuda/padded_gemm.h"
 #include "backends/cuda/solver_device_test.h"
 #include "backends/cuda/split_gemm.h"
@@ -13,6 +15,7 @@ namespace attune::cuda {
 namespace {
 
 constexpr const char* kFolded = "cuda.folded-cublaslt-gemm";
+constexpr const char* kFoldedByAny = "cuda.folded-product-gemm";
 constexpr const char* kPadded = "cuda.padded-cublaslt-gemm";
 constexpr const char* kPlain = "cuda.cublaslt-gemm";
 constexpr const char* kSplit = "cuda.split-cublaslt-gemm";
@@ -64,6 +67,10 @@ const HostileCase kCases[] = {
     {kFolded, "gemm@1{m=65,n=33,k=129,lda=455,ldc=457,batch=7,sa=65,sb=0,sc=65,math=tf32}"},
     {kFolded, "gemm@1{m=65,n=33,k=129,ta=t,ldc=455,batch=7,sb=0,sc=65,type=bf16,beta=one}"},
     {kFolded, "gemm@1{m=65,n=1,k=129,ta=t,batch=7,sb=0,type=f16,det=1}"},
+    // The same by padded, split and transposed products.
+    {kFoldedByAny, "gemm@1{m=65,n=33,k=129,batch=7,sa=0,type=bf16}"},
+    {kFoldedByAny, "gemm@1{m=65,n=33,k=1029,tb=t,ldb=231,batch=7,sa=0,sb=33,type=f16,beta=other}"},
+    {kFoldedByAny, "gemm@1{m=65,n=33,k=129,lda=455,ldc=457,batch=7,sa=65,sb=0,sc=65,math=tf32}"},
 };
 
 // Where tensor cores multiply f8: Hopper in one storage order and in whole words of 16 bytes.
@@ -107,6 +114,11 @@ class GemmSolverDeviceTest : public SolverDeviceTest {
     Keep(MakePaddedGemm(lt_, nvrtc_));
     Keep(MakeSplitGemm(lt_, nvrtc_));
     Keep(MakeTransposedGemm(lt_, nvrtc_));
+    std::vector<const Solver*> products;
+    for (const char* name : {kPadded, kSplit, kTransposed}) {
+      products.push_back(solvers_.at(name).get());
+    }
+    Keep(MakeFoldedProductGemm(products, nvrtc_));
   }
 
  private:

@@ -23,7 +23,7 @@ class LibrarySolver : public Solver {
 
   // kUnsupported for another operator, another backend's target and what the library has no words
   // for; kUnavailable where a library is missing.
-  Status IsApplicable(const Problem& problem, const Target& target) const final;
+  Status IsApplicable(const Problem& problem, const Target& target) const override;
 
   // One config without fields: the library's own first answer, asked for when it is loaded.
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override;

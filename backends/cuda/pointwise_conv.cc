@@ -2,17 +2,11 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "attune/problem/conv_operands.h"
 #include "backends/cuda/addresses.h"
-#include "backends/cuda/cublaslt_listing.h"
-#include "backends/cuda/cublaslt_product.h"
-#include "backends/cuda/cuda_device.h"
-#include "backends/cuda/layout_solver.h"
-#include "backends/cuda/library_solver.h"
 #include "backends/cuda/pointwise_product.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
@@ -22,22 +16,15 @@ namespace {
 
 class PointwiseExecutable final : public Executable {
  public:
-  PointwiseExecutable(CudaDevice& device, const Conv& conv, const RepeatedProduct& repeated,
-                      ChosenProduct inner)
-      : device_(device),
-        conv_(conv),
-        images_(ImagesOf(conv)),
-        repeated_(repeated),
-        product_(std::move(inner.product)),
-        algorithm_(inner.algorithm) {}
+  PointwiseExecutable(const Conv& conv, const RepeatedProduct& repeated,
+                      std::unique_ptr<Executable> inner)
+      : conv_(conv), images_(ImagesOf(conv)), repeated_(repeated), inner_(std::move(inner)) {}
 
-  size_t workspace_bytes() const override { return ScratchBytes(algorithm_.workspaceSize); }
+  size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
 
-  // As cuBLASLt's own.
-  bool is_concurrent() const override { return !conv_.bias; }
+  bool is_concurrent() const override { return inner_->is_concurrent(); }
 
   Status Run(const Arguments& arguments) override {
-    ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
     std::array<std::byte*, 3> places = {};
     for (size_t i = 0; i < places.size(); ++i) {
@@ -45,90 +32,61 @@ class PointwiseExecutable final : public Executable {
     }
     const auto element_bytes = static_cast<int64_t>(SizeBytes(conv_.type));
     for (int64_t time = 0; time < repeated_.count; ++time) {
-      ATTUNE_RETURN_IF_ERROR(product_.Run(
-          algorithm_.algo, {.a = places[0],
-                            .b = places[1],
-                            .bias = conv_.bias ? BytesAt(operands[RolesOf(conv_).bias]) : nullptr,
-                            .c = places[2],
-                            .workspace = AddressOf(arguments.workspace),
-                            .workspace_bytes = algorithm_.workspaceSize,
-                            .stream = device_.StreamOf(arguments)}));
+      std::array<BufferView, 4> views = {{{places[0]}, {places[1]}, {places[2]}, {}}};
+      if (conv_.bias) {
+        views = {{{places[0]}, {places[1]}, operands[RolesOf(conv_).bias], {places[2]}}};
+      }
+      Arguments product;
+      product.operands = std::span(views).first(conv_.bias ? 4 : 3);
+      product.workspace = arguments.workspace;
+      product.beta = 0;
+      product.queue = arguments.queue;
+      ATTUNE_RETURN_IF_ERROR(inner_->Run(product));
       for (size_t i = 0; i < places.size(); ++i) places[i] += repeated_.steps[i] * element_bytes;
     }
     return Status::Ok();
   }
 
  private:
-  CudaDevice& device_;
   const Conv conv_;
   const ConvImages images_;
   const RepeatedProduct repeated_;
-  const CublasLtProduct product_;
-  const cublasLtMatmulHeuristicResult_t algorithm_;
+  const std::unique_ptr<Executable> inner_;
 };
 
-SolverTraits PointwiseTraits() {
-  SolverTraits traits;
-  traits.description = "cuBLASLt: 1x1 convolutions as products of their operands as they are";
-  traits.operator_name = "conv";
-  traits.instant = true;
-  // As cuBLASLt's own.
-  traits.deterministic = false;
-  return traits;
-}
-
-class PointwiseConv final : public LibrarySolver {
+class PointwiseConv final : public ConvByProduct {
  public:
-  explicit PointwiseConv(const Lazy<CublasLt>& lt)
-      : LibrarySolver({"cuda.cublaslt-pointwise-conv", 1}, PointwiseTraits()), lt_(lt) {}
-
- private:
-  std::vector<LibraryReport> Libraries() const override { return {lt_.Get().report()}; }
-
-  Status CheckTakes(const Problem& problem) const override {
-    return PointwiseProduct(std::get<Conv>(problem)).status();
-  }
-
-  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const RepeatedProduct repeated,
-                            PointwiseProduct(std::get<Conv>(problem)));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                            CublasLtProduct::On(lt_.Get(), device.context(), repeated.gemm));
-    return ListAlgorithms(lt_.Get(), product);
-  }
-
-  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
-                                             const Problem& problem,
-                                             const Config& config) const override {
-    const Conv& conv = std::get<Conv>(problem);
+  Result<Inner> InnerOf(const Conv& conv) const override {
     ATTUNE_ASSIGN_OR_RETURN(const RepeatedProduct repeated, PointwiseProduct(conv));
-    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner,
-                            ChooseProduct(lt_.Get(), device.context(), repeated.gemm, config));
-    return std::unique_ptr<Executable>(
-        std::make_unique<PointwiseExecutable>(device, conv, repeated, std::move(inner)));
+    return Inner{repeated.gemm};
   }
 
-  const Lazy<CublasLt>& lt_;
+  bool has_kernels() const override { return false; }
+
+  Result<std::unique_ptr<Executable>> Load(CudaDevice&, const Artifact&, const Conv& conv,
+                                           std::unique_ptr<Executable> inner) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const RepeatedProduct repeated, PointwiseProduct(conv));
+    return std::unique_ptr<Executable>(
+        std::make_unique<PointwiseExecutable>(conv, repeated, std::move(inner)));
+  }
 };
 
 class PointwiseWeightsExecutable final : public Executable {
  public:
   PointwiseWeightsExecutable(CudaDevice& device, const Conv& conv, const PartialProducts& partial,
-                             ChosenProduct inner, TensorLayout layout)
+                             std::unique_ptr<Executable> inner, TensorLayout layout)
       : device_(device),
         images_(ImagesOf(conv)),
         element_bytes_(static_cast<int64_t>(SizeBytes(conv.type))),
         partial_(partial),
-        product_(std::move(inner.product)),
-        algorithm_(inner.algorithm),
+        inner_(std::move(inner)),
         layout_(std::move(layout)) {}
 
   size_t workspace_bytes() const override {
-    return ScratchBytes(partial_.PartialBytes()) + ScratchBytes(algorithm_.workspaceSize);
+    return ScratchBytes(partial_.PartialBytes()) + ScratchBytes(inner_->workspace_bytes());
   }
 
-  // As cuBLASLt's own.
-  bool is_concurrent() const override { return true; }
+  bool is_concurrent() const override { return inner_->is_concurrent(); }
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
@@ -149,21 +107,22 @@ class PointwiseWeightsExecutable final : public Executable {
   Status AddRound(const Arguments& arguments, int64_t round) const {
     const RepeatedProduct& repeated = partial_.product;
     // A is the large image and B the small one, as ever where weights are computed.
-    const std::byte* large = BytesAt(arguments.operands[images_.large.operand]);
-    const std::byte* small = BytesAt(arguments.operands[images_.small.operand]);
+    std::byte* large = BytesAt(arguments.operands[images_.large.operand]);
+    std::byte* small = BytesAt(arguments.operands[images_.small.operand]);
     large += round * partial_.large_step * element_bytes_;
     small += round * partial_.small_step * element_bytes_;
     std::byte* const sums = BytesAt(arguments.workspace);
     const auto sum_bytes = static_cast<int64_t>(SizeBytes(repeated.gemm.c_type));
     for (int64_t time = 0; time < repeated.count; ++time) {
-      ATTUNE_RETURN_IF_ERROR(
-          product_.Run(algorithm_.algo, {.beta = round == 0 ? 0.0 : 1.0,
-                                         .a = large + time * repeated.steps[0] * element_bytes_,
-                                         .b = small + time * repeated.steps[1] * element_bytes_,
-                                         .c = sums + time * repeated.steps[2] * sum_bytes,
-                                         .workspace = sums + ScratchBytes(partial_.PartialBytes()),
-                                         .workspace_bytes = algorithm_.workspaceSize,
-                                         .stream = device_.StreamOf(arguments)}));
+      const std::array<BufferView, 3> views = {{{large + time * repeated.steps[0] * element_bytes_},
+                                                {small + time * repeated.steps[1] * element_bytes_},
+                                                {sums + time * repeated.steps[2] * sum_bytes}}};
+      Arguments product;
+      product.operands = views;
+      product.workspace = {sums + ScratchBytes(partial_.PartialBytes())};
+      product.beta = round == 0 ? 0.0 : 1.0;
+      product.queue = arguments.queue;
+      ATTUNE_RETURN_IF_ERROR(inner_->Run(product));
     }
     return Status::Ok();
   }
@@ -172,68 +131,58 @@ class PointwiseWeightsExecutable final : public Executable {
   const ConvImages images_;
   const int64_t element_bytes_;
   const PartialProducts partial_;
-  const CublasLtProduct product_;
-  const cublasLtMatmulHeuristicResult_t algorithm_;
+  const std::unique_ptr<Executable> inner_;
   const TensorLayout layout_;
 };
 
-SolverTraits PointwiseWeightsTraits() {
-  SolverTraits traits;
-  traits.description = "cuBLASLt: gradients of 1x1 filters image by image, then added up";
-  traits.operator_name = "conv";
-  traits.compiles = true;
-  // As cuBLASLt's own.
-  traits.deterministic = false;
-  return traits;
-}
-
-class PointwiseWeightsConv final : public LayoutSolver {
+class PointwiseWeightsConv final : public ConvByProduct {
  public:
-  PointwiseWeightsConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
-      : LayoutSolver({"cuda.cublaslt-pointwise-weights-conv", 1}, PointwiseWeightsTraits(), nvrtc),
-        lt_(lt) {}
-
- private:
-  std::vector<LibraryReport> Libraries() const override {
-    return {lt_.Get().report(), nvrtc().report};
-  }
-
-  Status CheckTakes(const Problem& problem) const override {
-    return PointwisePartialProducts(std::get<Conv>(problem)).status();
-  }
-
-  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const PartialProducts partial,
-                            PointwisePartialProducts(std::get<Conv>(problem)));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                            CublasLtProduct::On(lt_.Get(), device.context(), partial.product.gemm));
-    return ListAlgorithms(lt_.Get(), product);
-  }
-
-  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
-                                             const Problem& problem,
-                                             const Config& config) const override {
-    const Conv& conv = std::get<Conv>(problem);
+  Result<Inner> InnerOf(const Conv& conv) const override {
     ATTUNE_ASSIGN_OR_RETURN(const PartialProducts partial, PointwisePartialProducts(conv));
-    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner, ChooseProduct(lt_.Get(), device.context(),
-                                                               partial.product.gemm, config));
+    return Inner{partial.product.gemm, partial.rounds > 1};
+  }
+
+  bool has_kernels() const override { return true; }
+
+  Result<std::unique_ptr<Executable>> Load(CudaDevice& device, const Artifact& artifact,
+                                           const Conv& conv,
+                                           std::unique_ptr<Executable> inner) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const PartialProducts partial, PointwisePartialProducts(conv));
     ATTUNE_ASSIGN_OR_RETURN(TensorLayout layout, TensorLayout::Load(device, artifact, conv.type));
     return std::unique_ptr<Executable>(std::make_unique<PointwiseWeightsExecutable>(
         device, conv, partial, std::move(inner), std::move(layout)));
   }
-
-  const Lazy<CublasLt>& lt_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakePointwiseConv(const Lazy<CublasLt>& lt) {
-  return std::make_unique<PointwiseConv>(lt);
+std::unique_ptr<const Solver> MakePointwiseConv(const Lazy<CublasLt>& lt,
+                                                const Lazy<Nvrtc>& nvrtc) {
+  return MakeCublasLtConv({"cuda.cublaslt-pointwise-conv",
+                           "cuBLASLt: 1x1 convolutions as products of their operands as they are"},
+                          std::make_unique<PointwiseConv>(), lt, nvrtc);
 }
 
 std::unique_ptr<const Solver> MakePointwiseWeightsConv(const Lazy<CublasLt>& lt,
                                                        const Lazy<Nvrtc>& nvrtc) {
-  return std::make_unique<PointwiseWeightsConv>(lt, nvrtc);
+  return MakeCublasLtConv({"cuda.cublaslt-pointwise-weights-conv",
+                           "cuBLASLt: gradients of 1x1 filters image by image, then added up"},
+                          std::make_unique<PointwiseWeightsConv>(), lt, nvrtc);
+}
+
+std::unique_ptr<const Solver> MakePointwiseProductConv(std::vector<const Solver*> products,
+                                                       const Lazy<Nvrtc>& nvrtc) {
+  return MakeInnerProductConv(
+      {"cuda.pointwise-product-conv", "1x1 convolutions by any other solver of products"},
+      std::make_unique<PointwiseConv>(), std::move(products), nvrtc);
+}
+
+std::unique_ptr<const Solver> MakePointwiseWeightsProductConv(std::vector<const Solver*> products,
+                                                              const Lazy<Nvrtc>& nvrtc) {
+  return MakeInnerProductConv(
+      {"cuda.pointwise-weights-product-conv",
+       "Gradients of 1x1 filters image by image by any other solver of products, then added up"},
+      std::make_unique<PointwiseWeightsConv>(), std::move(products), nvrtc);
 }
 
 }  // namespace attune::cuda

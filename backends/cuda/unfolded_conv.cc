@@ -1,16 +1,12 @@
 #include "backends/cuda/unfolded_conv.h"
 
+#include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "attune/problem/conv_operands.h"
 #include "backends/cuda/addresses.h"
-#include "backends/cuda/cublaslt_listing.h"
-#include "backends/cuda/cublaslt_product.h"
-#include "backends/cuda/cuda_device.h"
-#include "backends/cuda/layout_solver.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 #include "backends/cuda/unfolded_product.h"
@@ -21,21 +17,19 @@ namespace {
 class UnfoldedExecutable final : public Executable {
  public:
   UnfoldedExecutable(CudaDevice& device, const Conv& conv, const UnfoldedProduct& plan,
-                     ChosenProduct inner, TensorLayout layout)
+                     std::unique_ptr<Executable> inner, TensorLayout layout)
       : device_(device),
         conv_(conv),
         images_(ImagesOf(conv)),
         plan_(plan),
-        product_(std::move(inner.product)),
-        algorithm_(inner.algorithm),
+        inner_(std::move(inner)),
         layout_(std::move(layout)) {}
 
   size_t workspace_bytes() const override {
-    return plan_.WorkspaceBytes() + ScratchBytes(algorithm_.workspaceSize);
+    return plan_.WorkspaceBytes() + ScratchBytes(inner_->workspace_bytes());
   }
 
-  // As cuBLASLt's own.
-  bool is_concurrent() const override { return !conv_.bias; }
+  bool is_concurrent() const override { return inner_->is_concurrent(); }
 
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
@@ -67,7 +61,7 @@ class UnfoldedExecutable final : public Executable {
     std::byte* copied_small;
     std::byte* copied_weights;
     std::byte* sums;
-    std::byte* scratch;  // Of the library.
+    std::byte* scratch;  // Of the product.
     CUstream stream;
   };
 
@@ -125,75 +119,56 @@ class UnfoldedExecutable final : public Executable {
     };
     const bool adds = plan_.computed == ConvTensor::kWeights && round > 0;
     const bool has_bias = plan_.product.gemm.bias != Bias::kNone;
-    return product_.Run(algorithm_.algo, {.beta = adds ? 1.0 : 0.0,
-                                          .a = at(0),
-                                          .b = at(1),
-                                          .bias = has_bias ? places.bias : nullptr,
-                                          .c = at(2),
-                                          .workspace = places.scratch,
-                                          .workspace_bytes = algorithm_.workspaceSize,
-                                          .stream = places.stream});
+    std::array<BufferView, 4> operands = {{{at(0)}, {at(1)}, {at(2)}, {}}};
+    if (has_bias) operands = {{{at(0)}, {at(1)}, {places.bias}, {at(2)}}};
+    Arguments arguments;
+    arguments.operands = std::span(operands).first(has_bias ? 4 : 3);
+    arguments.workspace = {places.scratch};
+    arguments.beta = adds ? 1.0 : 0.0;
+    arguments.queue = places.stream;
+    return inner_->Run(arguments);
   }
 
   CudaDevice& device_;
   const Conv conv_;
   const ConvImages images_;
   const UnfoldedProduct plan_;
-  const CublasLtProduct product_;
-  const cublasLtMatmulHeuristicResult_t algorithm_;
+  const std::unique_ptr<Executable> inner_;
   const TensorLayout layout_;
 };
 
-SolverTraits Traits() {
-  SolverTraits traits;
-  traits.description = "cuBLASLt on unfolded windows: im2col, or its reverse for gradients";
-  traits.operator_name = "conv";
-  traits.compiles = true;
-  // As cuBLASLt's own.
-  traits.deterministic = false;
-  return traits;
-}
-
-class UnfoldedConv final : public LayoutSolver {
+class UnfoldedConv final : public ConvByProduct {
  public:
-  UnfoldedConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc)
-      : LayoutSolver({"cuda.cublaslt-im2col-conv", 1}, Traits(), nvrtc), lt_(lt) {}
-
- private:
-  std::vector<LibraryReport> Libraries() const override {
-    return {lt_.Get().report(), nvrtc().report};
-  }
-
-  Status CheckTakes(const Problem& problem) const override {
-    return UnfoldedProductOf(std::get<Conv>(problem)).status();
-  }
-
-  Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const UnfoldedProduct plan, UnfoldedProductOf(std::get<Conv>(problem)));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                            CublasLtProduct::On(lt_.Get(), device.context(), plan.product.gemm));
-    return ListAlgorithms(lt_.Get(), product);
-  }
-
-  Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact& artifact,
-                                             const Problem& problem,
-                                             const Config& config) const override {
-    const Conv& conv = std::get<Conv>(problem);
+  Result<Inner> InnerOf(const Conv& conv) const override {
     ATTUNE_ASSIGN_OR_RETURN(const UnfoldedProduct plan, UnfoldedProductOf(conv));
-    ATTUNE_ASSIGN_OR_RETURN(ChosenProduct inner,
-                            ChooseProduct(lt_.Get(), device.context(), plan.product.gemm, config));
+    return Inner{plan.product.gemm, plan.computed == ConvTensor::kWeights && plan.rounds > 1};
+  }
+
+  bool has_kernels() const override { return true; }
+
+  Result<std::unique_ptr<Executable>> Load(CudaDevice& device, const Artifact& artifact,
+                                           const Conv& conv,
+                                           std::unique_ptr<Executable> inner) const override {
+    ATTUNE_ASSIGN_OR_RETURN(const UnfoldedProduct plan, UnfoldedProductOf(conv));
     ATTUNE_ASSIGN_OR_RETURN(TensorLayout layout, TensorLayout::Load(device, artifact, conv.type));
     return std::unique_ptr<Executable>(std::make_unique<UnfoldedExecutable>(
         device, conv, plan, std::move(inner), std::move(layout)));
   }
-
-  const Lazy<CublasLt>& lt_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Solver> MakeUnfoldedConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc) {
-  return std::make_unique<UnfoldedConv>(lt, nvrtc);
+  return MakeCublasLtConv({"cuda.cublaslt-im2col-conv",
+                           "cuBLASLt on unfolded windows: im2col, or its reverse for gradients"},
+                          std::make_unique<UnfoldedConv>(), lt, nvrtc);
+}
+
+std::unique_ptr<const Solver> MakeUnfoldedProductConv(std::vector<const Solver*> products,
+                                                      const Lazy<Nvrtc>& nvrtc) {
+  return MakeInnerProductConv(
+      {"cuda.unfolded-product-conv", "Unfolded windows (im2col) by any other solver of products"},
+      std::make_unique<UnfoldedConv>(), std::move(products), nvrtc);
 }
 
 }  // namespace attune::cuda

@@ -1,12 +1,14 @@
-// Convolutions as products of unfolded windows (im2col) by cuBLASLt, as a solver.
+// Convolutions as products of unfolded windows (im2col), as solvers.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "attune/solver/solver.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/product_conv.h"
 
 namespace attune::cuda {
 
@@ -14,5 +16,9 @@ namespace attune::cuda {
 // (unfolded_product.h). Configs as of cuda.cublaslt-gemm, for the product of one round. Borrows
 // both.
 std::unique_ptr<const Solver> MakeUnfoldedConv(const Lazy<CublasLt>& lt, const Lazy<Nvrtc>& nvrtc);
+
+// `cuda.unfolded-product-conv`: the same by other solvers of products (MakeInnerProductConv).
+std::unique_ptr<const Solver> MakeUnfoldedProductConv(std::vector<const Solver*> products,
+                                                      const Lazy<Nvrtc>& nvrtc);
 
 }  // namespace attune::cuda
