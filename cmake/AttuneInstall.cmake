@@ -17,19 +17,11 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/attune-config.cmake"
         DESTINATION lib/cmake/attune)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/attune.pc" DESTINATION lib/pkgconfig)
 
-# Kernels for GPUs that programs will run on, compiled once for everybody: a shape that nobody has
-# seen then finds its kernel built. Takes about a minute for each target on two cores.
-set(ATTUNE_INSTALL_TARGETS "" CACHE STRING
-    "GPUs for which installing compiles every kernel, as compilers call them: sm_90;gfx90a")
-foreach(target IN LISTS ATTUNE_INSTALL_TARGETS)
-  install(CODE "
-    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-    execute_process(
-      COMMAND \"\${prefix}/bin/attune\" build --every-kernel --target ${target} --into \"\${prefix}/share/attune/built\"
-      RESULT_VARIABLE result)
-    if(result EQUAL 3)
-      message(WARNING \"Not every kernel was built for ${target}; the others are installed\")
-    elseif(NOT result EQUAL 0)
-      message(FATAL_ERROR \"Kernels for ${target} cannot be built: attune build ended with \${result}\")
-    endif()")
-endforeach()
+# build_installed_kernels.cmake says what becomes of them. Takes about a minute for each on two cores; an empty
+# list builds nothing.
+set(ATTUNE_INSTALL_TARGETS "native" CACHE STRING
+    "GPUs for which installing compiles every kernel, as compilers call them: native;sm_90;gfx90a")
+install(CODE "
+  set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  set(TARGETS \"${ATTUNE_INSTALL_TARGETS}\")
+  include(\"${CMAKE_CURRENT_LIST_DIR}/build_installed_kernels.cmake\")")
