@@ -77,6 +77,7 @@ PlanServer::PlanServer(DispatchParts parts, DispatchOptions dispatch, ServerOpti
       claims_(16 * kMaxQueued),
       cache_(options.max_plans),
       queue_memory_(*dispatcher_.parts().device),
+      recording_queues_(dynamic_cast<RecordingQueues*>(dispatcher_.parts().device)),
       reserve_(*dispatcher_.parts().device, options.spare_workspaces),
       tunings_(
           kMaxQueued, [this](int64_t pushed_ns) { return HoldOf(pushed_ns); }, options_.now_ns),
@@ -113,8 +114,8 @@ Plan* PlanServer::FindOrMake(const PlanKey& key, const Problem& problem,
 // A call on a queue that does not tell fails, and is worth no tuning: a capture may be void.
 Launches PlanServer::LaunchesOn(void* queue) const {
   if (queue == nullptr) return Launches::kExecuted;
-  const auto state = StateOf(queue);
-  const bool is_executed = state.ok() && state->recording == 0;
+  const auto recording = RecordingOf(queue);
+  const bool is_executed = recording.ok() && *recording == 0;
   return is_executed ? Launches::kExecuted : Launches::kCaptured;
 }
 

@@ -13,6 +13,7 @@
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
 #include "attune/choice/choice_source.h"
+#include "attune/device/recording_queues.h"
 #include "attune/dispatch/counters.h"
 #include "attune/dispatch/dispatcher.h"
 #include "attune/dispatch/plan_cache.h"
@@ -95,6 +96,12 @@ class PlanServer {
   // For calls on queues of the caller.
   Result<QueueState> StateOf(void* queue) const {
     return dispatcher_.parts().device->StateOf(queue);
+  }
+  // StateOf(queue).recording, without asking for the id where the device can leave it out.
+  Result<uint64_t> RecordingOf(void* queue) const {
+    if (recording_queues_ != nullptr) return recording_queues_->RecordingOf(queue);
+    ATTUNE_ASSIGN_OR_RETURN(const QueueState state, StateOf(queue));
+    return state.recording;
   }
   QueueMemory& queue_memory() { return queue_memory_; }
 
@@ -179,6 +186,7 @@ class PlanServer {
   std::atomic<int64_t> last_miss_ns_{0};
   PlanCache cache_;
   QueueMemory queue_memory_;
+  RecordingQueues* const recording_queues_;  // The device's; null if it has none.
   WorkspaceReserve reserve_;
   // Last, so that their threads end before what they use goes.
   WorkQueue tunings_;

@@ -1,6 +1,7 @@
 // What launches on queues of the caller need longer than the call that enqueues them.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,14 +32,23 @@ class QueueMemory {
 
   // At least `size_bytes` for what is enqueued on `queue` next, which is in `state`. The launches
   // of a queue follow each other, so they share it; those of a recording have memory of their own,
-  // because they are replayed beside what the queue has later.
+  // because they are replayed beside what the queue has later. Without a lock where the queue has
+  // had as much, and is one of those that were used last.
   Result<BufferView> Workspace(void* queue, const QueueState& state, size_t size_bytes);
 
   // For the graph that `queue` records. Gives back what graphs used that are gone.
   void Keep(void* queue, const QueueState& state, std::shared_ptr<const Plan> plan);
 
  private:
-  using Buffers = std::vector<std::unique_ptr<Buffer>>;  // Each larger than the one before.
+  struct Memory {
+    uint64_t queue_id = 0;
+    std::unique_ptr<Buffer> buffer;
+    size_t size_bytes = 0;
+    BufferView view;
+  };
+  // Each larger than the one before.
+  using Buffers = std::vector<std::unique_ptr<const Memory>>;
+  static constexpr size_t kLatest = 16;
 
   // What a graph uses.
   struct Recording {
@@ -49,7 +59,12 @@ class QueueMemory {
     std::shared_ptr<std::atomic<bool>> is_over;
   };
 
+  // Under mutex_.
+  Result<const Memory*> Grown(Buffers& buffers, uint64_t queue_id, size_t size_bytes);
+
   Device& device_;
+  // The largest of each queue, by the id's remainder. What is in workspaces_ stays.
+  std::array<std::atomic<const Memory*>, kLatest> latest_{};
   std::mutex mutex_;                        // Guards everything below.
   std::map<uint64_t, Buffers> workspaces_;  // By queue.
   std::map<uint64_t, Recording> recordings_;

@@ -1,6 +1,10 @@
 #include "attune/dispatch/queue_memory.h"
 
+#include <array>
 #include <memory>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +44,37 @@ TEST_F(QueueMemoryTest, TheLaunchesOfAQueueShareTheirWorkspace) {
   EXPECT_NE(first, nullptr);
   EXPECT_EQ(first, second);
   EXPECT_EQ(device_.allocations.all(), 1);
+}
+
+TEST_F(QueueMemoryTest, QueuesOfManyIdsKeepWhatTheyHave) {
+  std::vector<void*> workspaces;
+  for (uint64_t id = 1; id <= 40; ++id) workspaces.push_back(WorkspaceOf({id, 0}, 1000));
+
+  for (uint64_t id = 1; id <= 40; ++id) EXPECT_EQ(WorkspaceOf({id, 0}, 900), workspaces[id - 1]);
+  for (uint64_t id = 40; id >= 1; --id) EXPECT_EQ(WorkspaceOf({id, 0}, 900), workspaces[id - 1]);
+
+  EXPECT_EQ(std::set<void*>(workspaces.begin(), workspaces.end()).size(), 40U);
+  EXPECT_EQ(device_.allocations.all(), 40);
+}
+
+TEST_F(QueueMemoryTest, ThreadsOnOneQueueAndOnOthersGetWhatIsTheirs) {
+  std::vector<std::thread> threads;
+  std::array<std::set<void*>, 4> seen;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    threads.emplace_back([&, i] {
+      // Two queues whose ids meet in one place of what is read without the lock.
+      const QueueState state{1 + 16 * (i % 2), 0};
+      for (int call = 0; call < 1000; ++call) {
+        seen[i].insert(memory_.Workspace(&queue_, state, 1000)->handle);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  for (const auto& workspaces : seen) EXPECT_EQ(workspaces.size(), 1U);
+  EXPECT_EQ(seen[0], seen[2]);
+  EXPECT_EQ(seen[1], seen[3]);
+  EXPECT_NE(seen[0], seen[1]);
 }
 
 TEST_F(QueueMemoryTest, TwoQueuesShareNothing) {

@@ -95,17 +95,24 @@ bool Fits(const Plan& plan, const attune_arguments& call) {
 // Runs it on a queue of the caller, with what it needs there beside its operands.
 Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
                   Arguments& arguments) {
-  ATTUNE_ASSIGN_OR_RETURN(const QueueState queue, server.StateOf(arguments.queue));
+  const bool has_memory = call.workspace != nullptr;
+  QueueState queue;
+  // Its id matters to those who get memory of it, and costs the driver's time to tell.
+  if (!has_memory && plan.workspace_bytes() > 0) {
+    ATTUNE_ASSIGN_OR_RETURN(queue, server.StateOf(arguments.queue));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(queue.recording, server.RecordingOf(arguments.queue));
+  }
   Plan* serving = &plan;
-  if (queue.recording != 0) {
+  if (queue.recording != 0) [[unlikely]] {
     if (plan.option().fails_capture) {
-      const uint64_t limit = call.workspace == nullptr ? kNoWorkspaceLimit : call.workspace_bytes;
+      const uint64_t limit = has_memory ? call.workspace_bytes : kNoWorkspaceLimit;
       serving = server.FindOrMakeCaptured(plan.problem(), limit);
       ATTUNE_RETURN_IF_ERROR(serving->failure());
     }
     server.queue_memory().Keep(arguments.queue, queue, serving->shared_from_this());
   }
-  if (call.workspace != nullptr) {
+  if (has_memory) {
     arguments.workspace = {call.workspace, 0};
   } else if (serving->workspace_bytes() > 0) {
     ATTUNE_ASSIGN_OR_RETURN(

@@ -126,30 +126,48 @@ Status CudaDevice::Synchronize() {
   return Check(driver_.cuStreamSynchronize(stream_), "Work did not complete");
 }
 
-Result<QueueState> CudaDevice::StateOf(void* queue) {
-  ATTUNE_RETURN_IF_ERROR(Enter());
-  const auto stream = static_cast<CUstream>(queue);
-  QueueState state;
-  // The legacy stream cannot be captured, and must not even be asked while another one is.
-  if (stream != CU_STREAM_LEGACY) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    cuuint64_t recording = 0;
-    ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetCaptureInfo(stream, &status, &recording,
-                                                                nullptr, nullptr, nullptr, nullptr),
-                                 "Cannot tell whether a stream is captured"));
-    if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
-      return FailedPrecondition("The capture of this stream is void: nothing can be added to it.");
-    }
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-      // A stream does not tell its id meanwhile; that of a recording is as good.
-      state.recording = recording;
-      return state;
-    }
+template <class Ask>
+Status CudaDevice::AskStream(CUstream stream, const Ask& ask, std::string_view what) const {
+  const bool is_of_current = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+  if (is_of_current) ATTUNE_RETURN_IF_ERROR(Enter());
+  CUresult code = ask();
+  if (code == CUDA_SUCCESS) return Status::Ok();
+  if (code == CUDA_ERROR_INVALID_CONTEXT) {
+    ATTUNE_RETURN_IF_ERROR(Enter());
+    code = ask();
   }
+  return Check(code, what);
+}
+
+Result<uint64_t> CudaDevice::RecordingOf(void* queue) {
+  const auto stream = static_cast<CUstream>(queue);
+  // The legacy stream cannot be captured, and must not even be asked while another one is.
+  if (stream == CU_STREAM_LEGACY) return 0;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const auto is_capturing = [&] { return driver_.cuStreamIsCapturing(stream, &status); };
+  constexpr std::string_view kWhat = "Cannot tell whether a stream is captured";
+  ATTUNE_RETURN_IF_ERROR(AskStream(stream, is_capturing, kWhat));
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+  if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+    return FailedPrecondition("The capture of this stream is void: nothing can be added to it.");
+  }
+  cuuint64_t recording = 0;
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetCaptureInfo(stream, &status, &recording, nullptr,
+                                                              nullptr, nullptr, nullptr),
+                               kWhat));
+  return recording;
+}
+
+Result<QueueState> CudaDevice::StateOf(void* queue) {
+  ATTUNE_ASSIGN_OR_RETURN(const uint64_t recording, RecordingOf(queue));
+  // A stream does not tell its id meanwhile; that of a recording is as good.
+  if (recording != 0) return QueueState{0, recording};
+  const auto stream = static_cast<CUstream>(queue);
   unsigned long long id = 0;
-  ATTUNE_RETURN_IF_ERROR(Check(driver_.cuStreamGetId(stream, &id), "Cannot identify a stream"));
-  state.id = id;
-  return state;
+  const auto get_id = [&] { return driver_.cuStreamGetId(stream, &id); };
+  ATTUNE_RETURN_IF_ERROR(AskStream(stream, get_id, "Cannot identify a stream"));
+  return QueueState{id, 0};
 }
 
 Status CudaDevice::TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) {

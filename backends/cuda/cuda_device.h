@@ -10,6 +10,7 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
+#include "attune/device/recording_queues.h"
 #include "attune/device/repeating_device.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
@@ -35,7 +36,7 @@ struct LoadedModules {
 // replay are compared, so that what the host needs to launch is not measured. An executable that
 // cannot be captured (it allocates or synchronises) is launched directly between the events, which
 // then hold host time: TryCapture says so of it.
-class CudaDevice final : public RepeatingDevice {
+class CudaDevice final : public RepeatingDevice, public RecordingQueues {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
@@ -47,7 +48,9 @@ class CudaDevice final : public RepeatingDevice {
   Status Upload(std::span<const std::byte> from, BufferView to) override;
   Status Download(BufferView from, std::span<std::byte> to) override;
   Status Synchronize() override;
+  // Neither enters the context where the driver needs none: a launch does that anyway.
   Result<QueueState> StateOf(void* queue) override;
+  Result<uint64_t> RecordingOf(void* queue) override;
   // By a user object of the graph.
   Status TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
@@ -80,6 +83,10 @@ class CudaDevice final : public RepeatingDevice {
       : driver_(driver), entry_(entry), nvrtc_(nvrtc), nvml_(nvml) {}
 
   Status Check(CUresult code, std::string_view what) const;
+  // Ok if `ask`, a call of the driver about `stream`, succeeds. Streams know their context, but for
+  // those that every context has.
+  template <class Ask>
+  Status AskStream(CUstream stream, const Ask& ask, std::string_view what) const;
   Status EnsureDisplacer();
   // Borrows executable and arguments.
   Result<SamplePlan> PlanOf(Executable& executable, const Arguments& arguments,

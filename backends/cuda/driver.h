@@ -44,6 +44,7 @@ namespace attune::cuda {
   X(cuStreamEndCapture)                 \
   X(cuStreamGetCaptureInfo)             \
   X(cuStreamGetId)                      \
+  X(cuStreamIsCapturing)                \
   X(cuThreadExchangeStreamCaptureMode)  \
   X(cuEventCreate)                      \
   X(cuEventDestroy)                     \

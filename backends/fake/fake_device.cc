@@ -111,6 +111,10 @@ void FakeDevice::NoteSpan(int64_t begin_ns) const {
 
 Result<QueueState> FakeDevice::StateOf(void* queue) { return *static_cast<QueueState*>(queue); }
 
+Result<uint64_t> FakeDevice::RecordingOf(void* queue) {
+  return static_cast<QueueState*>(queue)->recording;
+}
+
 Status FakeDevice::TryCapture(Executable& executable, const Arguments&) {
   ATTUNE_RETURN_IF_ERROR(CheckPresence());
   const auto& fake = static_cast<FakeExecutable&>(executable.launched());

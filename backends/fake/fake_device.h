@@ -10,6 +10,7 @@
 #include "attune/base/random.h"
 #include "attune/base/status.h"
 #include "attune/device/device.h"
+#include "attune/device/recording_queues.h"
 #include "attune/trial/candidate.h"
 #include "backends/fake/fake_script.h"
 
@@ -26,7 +27,7 @@ Target FakeTarget();
 
 // Launches really run, once for each timed block whatever its length; the time that is reported
 // comes from the script and a clock that only launches move. Not thread-safe.
-class FakeDevice final : public Device {
+class FakeDevice final : public Device, public RecordingQueues {
  public:
   explicit FakeDevice(const FakeScript& script);
 
@@ -38,6 +39,7 @@ class FakeDevice final : public Device {
   // A queue is one of a test: its handle points to the QueueState that it is to be in. What is
   // enqueued is executed at once, captured or not.
   Result<QueueState> StateOf(void* queue) override;
+  Result<uint64_t> RecordingOf(void* queue) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
