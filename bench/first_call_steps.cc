@@ -229,7 +229,9 @@ Status NoteCudnn(const Bench& bench, const Conv& conv, Figures& whole, Figures& 
   const int64_t begin_ns = SteadyNowNs();
   ATTUNE_ASSIGN_OR_RETURN(const CudnnGraph graph, CudnnGraph::Create(cudnn, handle, conv));
   const double graph_us = UsSince(begin_ns);
-  ATTUNE_ASSIGN_OR_RETURN(const cuda::CudnnPlan plan, graph.QuickPlan(choices));
+  ATTUNE_ASSIGN_OR_RETURN(const cuda::CudnnQuickPlan quick, graph.QuickPlan(choices));
+  bench.engines.NoteTaken(conv, choices, quick.choice);
+  const cuda::CudnnPlan& plan = quick.plan;
   whole.Add("load, the graph", graph_us);
   whole.Add("load, graph and plan", UsSince(begin_ns));
   double in_cudnn_us = 0;

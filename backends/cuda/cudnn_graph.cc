@@ -412,7 +412,7 @@ Result<CudnnDescriptor> CudnnGraph::QuickEngine(const CudnnEngineChoice& choice)
   return Unsupported("This engine compiles, or computes with other numbers than asked.");
 }
 
-Result<CudnnPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choices) const {
+Result<CudnnQuickPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choices) const {
   const Cudnn& cudnn = descriptors_->cudnn;
   for (const CudnnEngineChoice& choice : choices) {
     const Result<CudnnDescriptor> engine = QuickEngine(choice);
@@ -420,7 +420,9 @@ Result<CudnnPlan> CudnnGraph::QuickPlan(std::span<const CudnnEngineChoice> choic
     const Result<CudnnDescriptor> engine_config = WithKnobs(cudnn, *engine, choice.knobs);
     if (!engine_config.ok()) continue;
     Result<CudnnPlan> plan = MakePlan(cudnn, descriptors_->handle, *engine_config);
-    if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) return plan;
+    if (plan.ok() && plan->workspace_bytes <= kMostQuickBytes) {
+      return CudnnQuickPlan{*std::move(plan), choice};
+    }
   }
   return Unsupported(
       "No engine of cuDNN is known to be made quickly for this convolution; another solver "

@@ -31,6 +31,12 @@ struct CudnnKeptPlan {
   std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
 };
 
+// A plan that was made quickly, and the engine that it is of.
+struct CudnnQuickPlan {
+  CudnnPlan plan;
+  CudnnEngineChoice choice;
+};
+
 // Which engines compute a graph: all that give the numbers that were asked for, or of these only
 // those of tensor cores that multiply the operands as they are, neither transformed nor in waves.
 enum class CudnnEngines { kAllowed, kTensorCores };
@@ -66,7 +72,7 @@ class CudnnGraph {
   // The plan of the first of `choices` that takes the convolution with the numbers that were asked
   // for, compiles nothing and needs little memory; the library is asked for no recommendation.
   // kUnsupported if there is none.
-  Result<CudnnPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
+  Result<CudnnQuickPlan> QuickPlan(std::span<const CudnnEngineChoice> choices) const;
 
   // Recommendations of engines that compile nothing; none where the library has no answer.
   std::vector<CudnnEngineChoice> QuickRecommendations() const;

@@ -2,6 +2,7 @@
 #include "backends/cuda/cudnn_graph.h"
 
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -106,6 +107,21 @@ TEST(CudnnQuickEnginesTest, AVersionThatWasMeasuredIsAskedNothing) {
             engines.For(ConvOf(kBackward), "9.14.0", never));
 }
 
+TEST_F(CudnnGraphTest, NoEngineOfTensorCoresIsMadeForExactNumbers) {
+  library_.engines = {{45, false, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {70}, {23}};
+  const CudnnQuickEngines engines;
+  const auto choices = engines.For(ConvOf(kStrict), "9.14.0", nullptr);
+  const CudnnGraph graph = GraphOf(kStrict);
+  library_.descriptors_made = 0;
+
+  const auto quick = graph.QuickPlan(choices);
+
+  ASSERT_TRUE(quick.ok()) << quick.status().ToString();
+  EXPECT_EQ(quick->choice, CudnnEngineChoice{70});
+  // An engine, its config and a plan.
+  EXPECT_EQ(library_.descriptors_made, 3);
+}
+
 TEST(CudnnQuickEnginesTest, AnotherVersionIsAskedOnceForEachKind) {
   const CudnnQuickEngines engines;
   int asked = 0;
@@ -122,6 +138,57 @@ TEST(CudnnQuickEnginesTest, AnotherVersionIsAskedOnceForEachKind) {
   EXPECT_EQ(same_kind, first);
   EXPECT_NE(other_kind, first);
   EXPECT_EQ(asked, 2);
+}
+
+TEST_F(CudnnGraphTest, AnEngineThatRefusesALayerIsAskedOnceForIt) {
+  library_.engines = {{45, false, {}, {}, false}, {70}, {23}};
+  const CudnnQuickEngines engines;
+  const auto load = [&](const char* problem) {
+    const auto choices = engines.For(ConvOf(problem), "9.14.0", nullptr);
+    const auto quick = GraphOf(problem).QuickPlan(choices);
+    ASSERT_TRUE(quick.ok()) << quick.status().ToString();
+    engines.NoteTaken(ConvOf(problem), choices, quick->choice);
+  };
+
+  load(kForward);
+  load("conv@1{dir=fwd,n=4,c=64,h=91,w=40,k=64,fh=3,fw=3,type=f16}");
+  const auto same_layer = std::exchange(library_.engines_made, {});
+  load("conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,sh=2,sw=2,type=f16}");
+  const auto other_stride = std::exchange(library_.engines_made, {});
+
+  EXPECT_THAT(same_layer, ElementsAre(45, 70, 70));
+  EXPECT_THAT(other_stride, ElementsAre(45, 70));
+}
+
+TEST(CudnnQuickEnginesTest, WhatTookALayerComesFirstAndTheOthersStayInTheirOrder) {
+  const CudnnQuickEngines engines;
+  const auto listed = engines.For(ConvOf(kForward), "9.14.0", nullptr);
+  ASSERT_EQ(listed.size(), 3U);
+
+  engines.NoteTaken(ConvOf(kForward), listed, listed[2]);
+  const auto next = engines.For(ConvOf(kForward), "9.14.0", nullptr);
+  engines.NoteTaken(ConvOf(kForward), next, next[1]);
+
+  EXPECT_THAT(next, ElementsAre(listed[2], listed[0], listed[1]));
+  EXPECT_EQ(engines.For(ConvOf(kForward), "9.14.0", nullptr), listed);
+  EXPECT_EQ(engines.For(ConvOf(kLarger), "9.14.0", nullptr), listed);
+}
+
+TEST(CudnnQuickEnginesTest, OfNoMoreLayersThanIsSaidAnythingIsRemembered) {
+  const CudnnQuickEngines engines;
+  const auto layer = [](size_t i) {
+    Conv conv = ConvOf(kForward);
+    conv.out_channels = static_cast<int64_t>(1 + i);
+    return conv;
+  };
+  const auto listed = engines.For(layer(0), "9.14.0", nullptr);
+
+  for (size_t i = 0; i <= CudnnQuickEngines::kMostLayers; ++i) {
+    engines.NoteTaken(layer(i), listed, listed[1]);
+  }
+
+  EXPECT_NE(engines.For(layer(CudnnQuickEngines::kMostLayers - 1), "9.14.0", nullptr), listed);
+  EXPECT_EQ(engines.For(layer(CudnnQuickEngines::kMostLayers), "9.14.0", nullptr), listed);
 }
 
 // A candidate has to be the same in the process that measures it and in those that it serves.

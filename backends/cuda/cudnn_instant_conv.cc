@@ -84,8 +84,9 @@ class CudnnInstantConv final : public CudnnInstantSolver {
     };
     const std::vector<CudnnEngineChoice> choices =
         engines_.For(conv, cudnn.report().version, recommend);
-    ATTUNE_ASSIGN_OR_RETURN(CudnnPlan plan, graph.QuickPlan(choices));
-    return MakeCudnnExecutable(device, std::move(graph), std::move(plan));
+    ATTUNE_ASSIGN_OR_RETURN(CudnnQuickPlan quick, graph.QuickPlan(choices));
+    engines_.NoteTaken(conv, choices, quick.choice);
+    return MakeCudnnExecutable(device, std::move(graph), std::move(quick.plan));
   }
 
   const CudnnQuickEngines engines_;

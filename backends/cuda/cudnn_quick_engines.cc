@@ -1,5 +1,6 @@
 #include "backends/cuda/cudnn_quick_engines.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attune/problem/problem.h"
@@ -8,13 +9,16 @@ namespace attune::cuda {
 namespace {
 
 // Engines whose plans are made in some 0.1 ms, the best first; those of tensor cores before others,
-// which an exact convolution is left with. Found by making every engine's plan for new pictures of
-// nine layers on an H200 with cuDNN 9.14 (docs/performance.md, "First calls of new pictures").
+// but where numbers are to be exact, because there they would be made to be refused. Found by
+// making every engine's plan for new pictures of nine layers on an H200 with cuDNN 9.14
+// (docs/performance.md, "First calls of new pictures").
 constexpr std::string_view kMeasuredVersion = "9.14.";
 
-std::vector<CudnnEngineChoice> Measured(ConvDirection direction) {
-  if (direction == ConvDirection::kForward) return {{45}, {70}, {23}};
-  return {{43}, {40}, {57}};
+std::vector<CudnnEngineChoice> Measured(const Conv& conv) {
+  if (conv.direction != ConvDirection::kForward) return {{43}, {40}, {57}};
+  const bool is_exact = conv.type == DataType::kF32 && conv.math == MathMode::kStrict;
+  if (is_exact) return {{70}, {45}, {23}};
+  return {{45}, {70}, {23}};
 }
 
 constexpr int64_t kTypicalChannels = 64;
@@ -46,10 +50,42 @@ Conv TypicalOf(const Conv& conv) {
   return typical;
 }
 
+Conv LayerOf(const Conv& conv) {
+  Conv layer = conv;
+  layer.batch = 1;
+  layer.in = {1, 1, 1};
+  return layer;
+}
+
 std::vector<CudnnEngineChoice> CudnnQuickEngines::For(const Conv& conv, std::string_view version,
                                                       const Recommend& recommend) const {
+  std::vector<CudnnEngineChoice> choices = Listed(conv, version, recommend);
+  const Conv layer = LayerOf(conv);
+  const std::lock_guard lock(mutex_);
+  const auto taken = std::ranges::find(taken_, layer, &Taken::layer);
+  if (taken == taken_.end()) return choices;
+  const auto first = std::ranges::find(choices, taken->choice);
+  if (first != choices.end()) std::rotate(choices.begin(), first, first + 1);
+  return choices;
+}
+
+void CudnnQuickEngines::NoteTaken(const Conv& conv, const std::vector<CudnnEngineChoice>& choices,
+                                  const CudnnEngineChoice& choice) const {
+  if (choice == choices.front()) return;
+  const Conv layer = LayerOf(conv);
+  const std::lock_guard lock(mutex_);
+  const auto taken = std::ranges::find(taken_, layer, &Taken::layer);
+  if (taken != taken_.end()) {
+    taken->choice = choice;
+  } else if (taken_.size() < kMostLayers) {
+    taken_.push_back({layer, choice});
+  }
+}
+
+std::vector<CudnnEngineChoice> CudnnQuickEngines::Listed(const Conv& conv, std::string_view version,
+                                                         const Recommend& recommend) const {
   if (conv.direction == ConvDirection::kBackwardWeights) return {};
-  if (version.starts_with(kMeasuredVersion)) return Measured(conv.direction);
+  if (version.starts_with(kMeasuredVersion)) return Measured(conv);
   const Conv typical = TypicalOf(conv);
   const std::string kind = Text(Problem(typical));
   {

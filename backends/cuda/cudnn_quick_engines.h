@@ -27,14 +27,21 @@ struct CudnnEngineChoice {
 // whether it has groups or is depthwise.
 Conv TypicalOf(const Conv& conv);
 
+// What `conv` shares with other sizes of its picture and other batches: a layer of a network.
+Conv LayerOf(const Conv& conv);
+
 // Of a version whose engines were measured, those that are made quickly and compute quickly. Of any
 // other, what the library recommends for the typical convolution of the kind: it numbers and
 // prefers its engines anew at will, and what it recommends is what it vouches for. So a process
-// chooses what any other chooses. Thread-safe.
+// chooses what any other chooses. An engine refuses by channels, filter, strides and types, which
+// are the layer's, and to be refused costs some 50 us: whichever took a picture of a layer is asked
+// first for the next one. Thread-safe.
 class CudnnQuickEngines {
  public:
   // More would only be asked for where all of these refuse.
   static constexpr size_t kMostLearned = 4;
+  // Layers of which something is remembered; of further ones every engine is asked in its order.
+  static constexpr size_t kMostLayers = 256;
 
   // What the library recommends for a convolution: some milliseconds.
   using Recommend = std::function<std::vector<CudnnEngineChoice>(const Conv& typical)>;
@@ -44,9 +51,24 @@ class CudnnQuickEngines {
   std::vector<CudnnEngineChoice> For(const Conv& conv, std::string_view version,
                                      const Recommend& recommend) const;
 
+  // `choice`, out of what For() gave, computes `conv`. Nothing is learned of the one that is asked
+  // first anyway.
+  void NoteTaken(const Conv& conv, const std::vector<CudnnEngineChoice>& choices,
+                 const CudnnEngineChoice& choice) const;
+
  private:
-  mutable std::mutex mutex_;  // Guards learned_, which has as many kinds as there are.
+  std::vector<CudnnEngineChoice> Listed(const Conv& conv, std::string_view version,
+                                        const Recommend& recommend) const;
+
+  struct Taken {
+    Conv layer;
+    CudnnEngineChoice choice;
+  };
+
+  mutable std::mutex mutex_;  // Guards everything below.
+  // As many kinds as there are.
   mutable std::map<std::string, std::vector<CudnnEngineChoice>> learned_;
+  mutable std::vector<Taken> taken_;
 };
 
 }  // namespace attune::cuda
