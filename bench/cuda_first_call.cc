@@ -1,11 +1,12 @@
 // What the first convolution of a new picture size costs on an NVIDIA GPU: from the call to the end
 // of its work on the device, with nothing tuned and nothing compiled, beside later calls of the
-// same, what cuDNN's legacy calls choose first, the best of their algorithms, what tuning finds,
-// and the roofline. `cuda_first_call.py` does the same through PyTorch.
+// same, what cuDNN's legacy calls choose first, the best of all their algorithms, what tuning
+// finds, and the roofline. `cuda_first_call.py` does the same through PyTorch.
 //
 //   cuda_first_call [--pictures N] [--tuned N] [--type f32|f16] [--policy never|deferred]
-//                   [--per-problem-ms N] [--seed N] [--steps] [--json]
+//                   [--per-problem-ms N] [--seed N] [--db FILE] [--steps] [--json]
 //
+// `--db` keeps what was tuned, and a later run with it tunes only what is missing.
 // `--steps` tells where the time of a first call goes: twice as many other pictures, of which one
 // half warms up, through cuDNN with a clock around each of its calls, and by attune's own kernel
 // for tensor cores.
@@ -14,7 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +36,6 @@
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
 #include "include/attune/attune.h"
-#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -47,6 +47,7 @@ struct Options {
   std::string policy = "never";
   int per_problem_ms = 3000;
   uint64_t seed = 1;
+  std::string database;  // Of what is tuned; empty: a fresh one.
   bool tells_steps = false;
   bool as_json = false;
 };
@@ -108,6 +109,12 @@ class OnDevice {
     arguments_.queue = stream_;
   }
 
+  bool Computes(attune_runtime* runtime, const attune_conv& conv) {
+    const bool is_enqueued = attune_run_conv(runtime, &conv, &arguments_) == ATTUNE_OK;
+    Must(driver_.cuStreamSynchronize(stream_), "wait for a convolution");
+    return is_enqueued;
+  }
+
   // Nanoseconds from the call to the end of its work.
   double TimeNs(attune_runtime* runtime, const attune_conv& conv) {
     const auto begin = WallClock::now();
@@ -158,7 +165,7 @@ class BenchRuntime {
   BenchRuntime(const BenchRuntime&) = delete;
   BenchRuntime& operator=(const BenchRuntime&) = delete;
 
-  attune_runtime* get() { return runtime_; }
+  attune_runtime* get() const { return runtime_; }
   // Of the last miss.
   const std::string& served_by() const { return served_by_; }
   uint64_t BuildsInCaller() {
@@ -251,24 +258,57 @@ void MeasureTunedCalls(OnDevice& device, std::span<Row> rows, const Options& opt
   }
 }
 
-// What cuDNN chooses, and the best of its algorithms that tuning timed, called in the same way.
-void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options,
-                        const std::string& database) {
+// As SteadyUs; nothing where the device does not compute it.
+std::optional<double> TrySteadyUs(OnDevice& device, attune_runtime* runtime,
+                                  const attune_conv& conv) {
+  if (!device.Computes(runtime, conv)) return std::nullopt;
+  return SteadyUs(device, runtime, conv);
+}
+
+// Every algorithm of cuDNN's legacy calls, with and without tensor cores: what solves a problem of
+// them is listed without a device.
+Result<std::vector<Candidate>> VendorCandidates(const Place& place, const Problem& problem) {
+  for (const auto& solver : place.backend->solvers()) {
+    if (solver->id().name != kVendorSolver) continue;
+    ATTUNE_RETURN_IF_ERROR(solver->IsApplicable(problem, place.target));
+    ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place.target));
+    std::vector<Candidate> candidates;
+    for (uint64_t i = 0; i < space.size(); ++i) {
+      candidates.push_back({solver->id(), space.At(i)});
+    }
+    return candidates;
+  }
+  return NotFound(fmt::format("There is no solver {} here.", kVendorSolver));
+}
+
+// What cuDNN chooses, and the best of its algorithms, called in the same way.
+void MeasureVendorCalls(OnDevice& device, std::span<Row> rows, const Options& options) {
   {
     const ForcedByEnvironment forced(kVendorSolver);
-    BenchRuntime runtime(options, ATTUNE_NEVER, "");
+    const BenchRuntime runtime(options, ATTUNE_NEVER, "");
     for (Row& row : rows) row.vendor_first_us = SteadyUs(device, runtime.get(), row.conv);
   }
-  const Result<std::unique_ptr<RecordStore>> store = OpenSqlStore(database);
-  Require(store.ok() ? Status::Ok() : store.error());
+  const LoadedBackends backends = LoadBackends();
+  const Result<Place> place = FindPlace(backends.list, kDevice);
+  Require(place.ok() ? Status::Ok() : place.error());
+  std::map<std::string, std::vector<Row*>> rows_by_candidate;
   for (Row& row : rows) {
+    row.vendor_best_us = row.vendor_first_us;
     const Result<Problem> problem = ParseProblem(row.problem);
     Require(problem.ok() ? Status::Ok() : problem.error());
-    const std::optional<Candidate> best = BestTried(kVendorSolver, **store, *problem);
-    if (!best.has_value()) continue;
-    const ForcedByEnvironment forced(Text(*best));
-    BenchRuntime runtime(options, ATTUNE_NEVER, "");
-    row.vendor_best_us = SteadyUs(device, runtime.get(), row.conv);
+    const auto candidates = VendorCandidates(*place, *problem);
+    Require(candidates.ok() ? Status::Ok() : candidates.error());
+    for (const Candidate& candidate : *candidates) {
+      rows_by_candidate[Text(candidate)].push_back(&row);
+    }
+  }
+  for (const auto& [candidate, its_rows] : rows_by_candidate) {
+    const ForcedByEnvironment forced(candidate);
+    const BenchRuntime runtime(options, ATTUNE_NEVER, "");
+    for (Row* row : its_rows) {
+      const auto us = TrySteadyUs(device, runtime.get(), row->conv);
+      if (us.has_value()) row->vendor_best_us = std::min(row->vendor_best_us, *us);
+    }
   }
 }
 
@@ -375,9 +415,10 @@ int Run(const Options& options) {
   const uint64_t builds = runtime.BuildsInCaller();
   const std::span<Row> tuned =
       std::span(rows).first(std::min(rows.size(), static_cast<size_t>(options.tuned)));
-  const std::string database = (folder.path() / "tuned.db").string();
-  MeasureTunedCalls(device, tuned, options, database);
-  MeasureVendorCalls(device, tuned, options, database);
+  const bool is_kept = !options.database.empty();
+  MeasureTunedCalls(device, tuned, options,
+                    is_kept ? options.database : (folder.path() / "tuned.db").string());
+  MeasureVendorCalls(device, tuned, options);
   Require(FindRooflines(rows));
   nlohmann::ordered_json result = ResultOf(rows, builds);
   if (options.tells_steps) result["steps"] = StepsOf(options);
@@ -412,6 +453,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the shapes")->capture_default_str();
+  app.add_option("--db", options.database, "Database to keep what is tuned in, and to resume from");
   app.add_flag("--steps", options.tells_steps, "Tell where the time of a first call goes");
   app.add_flag("--json", options.as_json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
