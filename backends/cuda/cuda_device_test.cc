@@ -15,6 +15,9 @@
 
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
+#include "attune/verify/bound_operands.h"
+#include "attune/verify/problem_data.h"
+#include "attune/verify/rotating_operands.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/cublaslt_gemm.h"
 #include "backends/cuda/cublaslt_listing.h"
@@ -106,6 +109,63 @@ TEST_F(CudaDeviceTest, TimeIsThatOfOneLaunchWarmAndCold) {
     EXPECT_THAT(*ten, Gt(0.8 * *one));
     EXPECT_THAT(*ten, Lt(1.2 * *one));
   }
+}
+
+// Reads one value after the other, each at a place that depends on the one before, so that its time
+// is that of the memory they are in: a word in every 512 bytes, which no other fetch brings.
+class Walk final : public Executable {
+ public:
+  Walk(CudaDevice& device, Module& module, int steps)
+      : device_(device), module_(module), function_(*module.Function("walk", 0)), steps_(steps) {}
+
+  size_t workspace_bytes() const override { return 0; }
+  Status Run(const Arguments& arguments) override {
+    void* from = arguments.operands[0].handle;
+    void* to = arguments.operands[2].handle;
+    void* pointers[] = {&from, &to, &steps_};
+    return module_.Launch(function_, {}, pointers, device_.StreamOf(arguments));
+  }
+
+ private:
+  CudaDevice& device_;
+  const Module& module_;
+  const CUfunction function_;
+  int steps_;
+};
+
+constexpr const char* kWalk = R"(
+extern "C" __global__ void walk(const unsigned* from, unsigned* to, int steps) {
+  unsigned place = 0;
+  for (int i = 0; i < steps; ++i) place += from[place] == 0x7f817f81u ? 127 : 128;
+  if (place == 1) *to = place;
+}
+)";
+
+TEST_F(CudaDeviceTest, ColdSamplesAndThoseThatRotateReadWhatNoCacheHas) {
+  // Its A is a megabyte.
+  const Problem problem = *ParseProblem("gemm@1{m=1024,n=1,k=512,type=bf16}");
+  constexpr int kSteps = 2000;
+  const auto module = Compile(kWalk);
+  Walk walk(*device_, *module, kSteps);
+  const auto data = ProblemData::Create(problem, 1);
+  ASSERT_TRUE(data.ok()) << data.status().ToString();
+  auto bound = BoundOperands::Create(*device_, problem, *data);
+  ASSERT_TRUE(bound.ok()) << bound.status().ToString();
+  // Of each copy a line in four is read, so that twice the L2 is read before a copy comes again.
+  const auto budget_bytes = static_cast<int64_t>(8 * device_->entry().l2_bytes);
+  auto copies = RotatingOperands::Create(*device_, problem, *bound, budget_bytes, size_t{1} << 34);
+  ASSERT_TRUE(copies.ok()) << copies.status().ToString();
+  RotatingExecutable rotating(walk, *copies);
+  const auto launches = static_cast<int>(2 * copies->copies());
+
+  const auto warm = device_->TimeNs(walk, bound->arguments(), {.launches = 20});
+  const auto cold =
+      device_->TimeNs(walk, bound->arguments(), {.launches = 20, .cache = CacheState::kCold});
+  const auto rotated = device_->TimeNs(rotating, bound->arguments(), {.launches = launches});
+
+  ASSERT_TRUE(warm.ok() && cold.ok() && rotated.ok());
+  EXPECT_THAT(*cold, Gt(1.3 * *warm));
+  EXPECT_THAT(*rotated, Gt(1.3 * *warm));
 }
 
 TEST_F(CudaDeviceTest, ABlockThatIsReadyTakesAsLongAsOneThatIsMadeAnew) {

@@ -5,8 +5,10 @@ everybody else is measured, the run ends as any other, and so does the next one.
 Exits with 77 where there is no GPU.
 """
 
+import json
 import os
 import shutil
+import time
 
 import program
 
@@ -16,6 +18,10 @@ PROBLEM = "gemm@1{m=8,n=12,k=16}"
 RIGHT = "right"
 # A hang takes 20 s to be seen, and each fault costs a process or two.
 program.TIMEOUT_S = 300
+
+# What a candidate that faults may cost the run: it is tried twice, so a child ends and starts twice.
+MOST_S_OF_A_FAULT = 2
+FAULTS = 8
 
 # What is recorded of each KIND of tests/data/cuda_faults: the failure, and a part of its reason.
 REASONS = {
@@ -106,6 +112,32 @@ def check_a_hang_ends(attune, settings):
     check_measured(trials, "endless-gemm")
 
 
+def check_a_fault_costs_little(attune, folder):
+    """Two runs that differ in so many candidates that trap; all of them have the same right ones."""
+    def seconds_with(kinds, name):
+        kernel = json.loads((folder / "endless_gemm.json").read_text())
+        kernel["name"] = name
+        kernel["parameters"] = [{"name": "KIND", "values": kinds},
+                                {"name": "COPY", "values": list(range(FAULTS))}]
+        alone = attune.folder / name
+        alone.mkdir()
+        (alone / f"{name}.json").write_text(json.dumps(kernel))
+        shutil.copy2(folder / "faulty_gemm.cu", alone)
+        settings = {"ATTUNE_KERNEL_PATH": os.fspath(alone)}
+        begin = time.monotonic()
+        tune(attune, name, "120s", **settings)
+        took_s = time.monotonic() - begin
+        program.check(took_s < 110, f"{name} ended with its time, so that it tells nothing")
+        return took_s, failures_of(trials_of(attune, **settings))
+
+    without_s, _ = seconds_with([RIGHT], "steady-gemm")
+    with_s, failures = seconds_with([RIGHT, "traps"], "trapping-gemm")
+    program.check(set(failures) == {"traps"}, f"these failed: {failures}")
+    each_s = (with_s - without_s) / FAULTS
+    print(f"A fault costs {each_s:.2f} s ({without_s:.1f} s without {FAULTS}, {with_s:.1f} s with them)")
+    program.check(each_s <= MOST_S_OF_A_FAULT, f"a fault costs {each_s:.2f} s")
+
+
 def check_the_next_run_works(attune):
     """Without those kernels, as if nothing had been."""
     report = tune(attune, "gemm", "5s")
@@ -146,6 +178,7 @@ def test(attune):
     check_each_fault_has_its_reason(attune, settings)
     check_a_hang_ends(attune, settings)
     check_another_version_ends_records(attune, folder, settings)
+    check_a_fault_costs_little(attune, folder)
     check_the_next_run_works(attune)
     check_a_device_that_is_gone(attune)
 
