@@ -201,7 +201,11 @@ class ConvSolverDeviceTest : public SolverDeviceTest {
   bool MayBeWrong(const Solver& solver, const Problem& problem) const override {
     const Conv& conv = std::get<Conv>(problem);
     const std::string& name = solver.id().name;
-    return ((name == kLayout || name == kGraph) && RoundsParts(conv)) || name == kSplit;
+    // Engine 71 of cuDNN 9.14 computes depthwise convolutions of f16 wrongly with some of its
+    // kernels (k24:29): nearly every element.
+    const bool is_depthwise = conv.groups > 1 && conv.groups == conv.in_channels;
+    return ((name == kLayout || name == kGraph) && (RoundsParts(conv) || is_depthwise)) ||
+           name == kSplit;
   }
 
   const Lazy<CublasLt> lt_;

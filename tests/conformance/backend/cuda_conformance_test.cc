@@ -10,6 +10,8 @@ namespace {
 
 constexpr const char* kSmallGradient =
     "conv@1{dir=bwd_weights,n=3,c=13,h=7,w=5,k=11,fh=1,fw=1,type=bf16}";
+constexpr const char* kGradient =
+    "conv@1{dir=bwd_weights,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}";
 constexpr const char* kRoundedParts =
     "Engines of cuDNN 9.14 that split the sum round its parts to bf16 and do not say so; what "
     "comes of it differs from run to run.";
@@ -23,9 +25,9 @@ std::vector<KnownException> Exceptions() {
       {"cuda.cudnn-conv", kSmallGradient,
        "Algorithm 0 of cuDNN 9 adds into dw in bf16, in the order in which blocks end.", true},
       {"cuda.cudnn-layout-conv", kSmallGradient, kRoundedParts, true},
-      {"cuda.cudnn-layout-conv",
-       "conv@1{dir=bwd_weights,n=2,c=16,h=9,w=11,k=24,fh=3,fw=3,ph=1,pw=1,type=bf16}",
-       kRoundedParts, true}};
+      {"cuda.cudnn-layout-conv", kGradient, kRoundedParts, true},
+      {"cuda.cudnn-graph-conv", kSmallGradient, kRoundedParts, true},
+      {"cuda.cudnn-graph-conv", kGradient, kRoundedParts, true}};
 }
 
 // The first usable device; none where there is no GPU, and then nothing is run.
