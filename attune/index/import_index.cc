@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kBackend = "miopen";
 constexpr const char* kFileField = "import.file";
+constexpr const char* kParametersField = "import.parameters";
 
 struct KeyHash {
   size_t operator()(const Fingerprint& key) const { return key.low; }
@@ -79,16 +80,17 @@ class TargetReader {
   }
 
   // `key` is what `find_key` says.
-  Result<std::vector<miopen::PerfItem>> ParametersOf(const std::string& find_key,
-                                                     const miopen::FindKey& key) const {
-    if (parameters_.empty()) return std::vector<miopen::PerfItem>();
+  Result<miopen::ImportedParameters> ParametersOf(const std::string& find_key,
+                                                  const miopen::FindKey& key) const {
+    if (parameters_.empty()) return miopen::ImportedParameters();
     const auto found = parameters_.find(miopen::ParametersLookupKey(key));
-    if (found == parameters_.end()) return std::vector<miopen::PerfItem>();
+    if (found == parameters_.end()) return miopen::ImportedParameters();
     for (const auto& [file, line] : found->second) {
       ATTUNE_ASSIGN_OR_RETURN(miopen::PerfRecord record, miopen::PerfRecordOf(*file, line));
-      if (miopen::AreParametersFor(find_key, record)) return std::move(record.items);
+      if (miopen::AreParametersFor(find_key, record))
+        return miopen::ImportedParameters{file->name, std::move(record.items)};
     }
-    return std::vector<miopen::PerfItem>();
+    return miopen::ImportedParameters();
   }
 
   ImportStore& imports_;
@@ -98,6 +100,11 @@ class TargetReader {
   std::unordered_set<Fingerprint, KeyHash> seen_;
   IndexBuilder builder_;
 };
+
+std::string FileIn(const IndexedChoice& choice, const char* field) {
+  const auto file = choice.environment->find(field);
+  return file == choice.environment->end() ? "" : file->second;
+}
 
 bool IsUpToDate(const std::filesystem::path& path, const IndexIdentity& identity,
                 int64_t& problems) {
@@ -137,7 +144,9 @@ int64_t ImportRevisionOf(std::span<const ImportedFile> files, std::string_view t
 
 IndexedChoice ChoiceOf(const miopen::ImportedAnswer& answer) {
   IndexedChoice choice;
-  choice.environment = std::make_shared<const Environment>(Environment{{kFileField, answer.file}});
+  Environment files = {{kFileField, answer.file}};
+  if (!answer.parameters_file.empty()) files.emplace(kParametersField, answer.parameters_file);
+  choice.environment = std::make_shared<const Environment>(std::move(files));
   choice.started_unix_ns = answer.imported_unix_ns;
   for (const miopen::ImportedCandidate& each : answer.ranking) {
     if (choice.ranking.size() == kMaxRanked) break;
@@ -147,9 +156,10 @@ IndexedChoice ChoiceOf(const miopen::ImportedAnswer& answer) {
   return choice;
 }
 
-std::string ImportedFileOf(const IndexedChoice& choice) {
-  const auto file = choice.environment->find(kFileField);
-  return file == choice.environment->end() ? "" : file->second;
+std::string ImportedFileOf(const IndexedChoice& choice) { return FileIn(choice, kFileField); }
+
+std::string ParametersFileOf(const IndexedChoice& choice) {
+  return FileIn(choice, kParametersField);
 }
 
 Result<ImportIndexRefresh> RefreshImportIndex(ImportStore& imports, const ImportIndexKey& key,

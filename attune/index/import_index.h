@@ -37,6 +37,8 @@ IndexedChoice ChoiceOf(const miopen::ImportedAnswer& answer);
 
 // The file that `choice` came from; empty for one that is no import.
 std::string ImportedFileOf(const IndexedChoice& choice);
+// The same of the perf-db that parameters of its candidates are from; empty if there are none.
+std::string ParametersFileOf(const IndexedChoice& choice);
 
 // What became of RefreshImportIndex.
 struct ImportIndexRefresh {

@@ -40,18 +40,19 @@ Status Damaged(const ImportedFile& file, const ImportedLine& line) {
                   line.number, file.id, file.name));
 }
 
-// The parameters that the newest perf-db that has the problem has for it, by solver.
-Result<std::vector<PerfItem>> ParametersOf(ImportStore& imports, std::string_view target,
-                                           const std::string& find_key) {
+// The parameters that the newest perf-db that has the problem has for it.
+Result<ImportedParameters> ParametersOf(ImportStore& imports, std::string_view target,
+                                        const std::string& find_key) {
   const auto key = ReadFindKey(find_key);
   if (!key) return InvalidArgument(key.error().reason);
   ATTUNE_ASSIGN_OR_RETURN(const auto found, imports.Find(ParametersLookupKey(*key)));
   for (const auto& [file, line] : found) {
     if (file.kind != kPerfDbKind || file.target != target) continue;
     ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(file, line));
-    if (AreParametersFor(find_key, record)) return std::move(record.items);
+    if (AreParametersFor(find_key, record))
+      return ImportedParameters{file.name, std::move(record.items)};
   }
-  return std::vector<PerfItem>();
+  return ImportedParameters();
 }
 
 std::string ParamsFor(const std::vector<PerfItem>& parameters, std::string_view solver) {
@@ -129,7 +130,7 @@ bool AreParametersFor(std::string_view find_key, const PerfRecord& record) {
 }
 
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
-                        const std::vector<PerfItem>& parameters) {
+                        const ImportedParameters& parameters) {
   ImportedAnswer answer;
   answer.file = file.name;
   answer.line = static_cast<int64_t>(record.line);
@@ -142,9 +143,10 @@ ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
           fmt::format("{} ({} ms) is passed over: {}.", item.solver, item.time, why));
       continue;
     }
-    answer.ranking.push_back({{item.solver, ParamsFor(parameters, item.solver)},
-                              item.time_ms * 1e6,
-                              item.workspace_bytes});
+    std::string params = ParamsFor(parameters.items, item.solver);
+    if (!params.empty()) answer.parameters_file = parameters.file;
+    answer.ranking.push_back(
+        {{item.solver, std::move(params)}, item.time_ms * 1e6, item.workspace_bytes});
   }
   return answer;
 }

@@ -31,14 +31,21 @@ struct ImportedAnswer {
   std::vector<ImportedCandidate> ranking;  // Quickest first; may be empty.
   std::string file;                        // That has the times, and on which line.
   int64_t line = 0;
+  std::string parameters_file;     // The perf-db that has parameters of a candidate; or empty.
   int64_t imported_unix_ns = 0;    // As of the file.
   std::vector<std::string> notes;  // What was passed over and why, a sentence each.
+};
+
+// What a perf-db has for a problem, by solver.
+struct ImportedParameters {
+  std::string file;  // Its name; empty if there is none.
+  std::vector<PerfItem> items;
 };
 
 // What `record`, a line of `file`, says with the parameters that a perf-db has for its problem.
 // What MIOpen passes over is passed over (WhyPassedOver).
 ImportedAnswer AnswerOf(const ImportedFile& file, const FindRecord& record,
-                        const std::vector<PerfItem>& parameters);
+                        const ImportedParameters& parameters);
 
 // The record that is kept as `line`, with its number. kDataLoss if it is none. Times that were
 // believed when it was imported and are not any more are left out of it, all of them if need be.

@@ -76,6 +76,7 @@ Result<std::string> ImportExplanationJson(const Runtime& runtime, std::string_vi
                          {"is_tuned", false},
                          {"provenance", choice.has_value() ? kImported : "unknown"},
                          {"file", nullptr},
+                         {"parameters_file", nullptr},
                          {"options", nlohmann::json::array()},
                          {"skipped", nlohmann::json::array()},
                          {"notes", runtime.imports().notes()},
@@ -83,6 +84,9 @@ Result<std::string> ImportExplanationJson(const Runtime& runtime, std::string_vi
                          {"better", nullptr}};
   if (!choice.has_value()) return Dumped(json);
   json["file"] = ImportedFileOf(*choice);
+  if (const std::string file = ParametersFileOf(*choice); !file.empty()) {
+    json["parameters_file"] = file;
+  }
   for (const RankedCandidate& each : choice->ranking) {
     json["options"].push_back({{"candidate", Text(each.candidate)},
                                {"provenance", kImported},

@@ -15,7 +15,9 @@ namespace attune {
 namespace {
 
 std::string Because(std::string_view target, const IndexedChoice& choice) {
-  return fmt::format("Imported for {} from '{}'.", target, ImportedFileOf(choice));
+  const std::string parameters = ParametersFileOf(choice);
+  return fmt::format("Imported for {} from '{}'{}.", target, ImportedFileOf(choice),
+                     parameters.empty() ? "" : fmt::format(", parameters from '{}'", parameters));
 }
 
 std::optional<IndexedChoice> Explained(std::string_view target,

@@ -53,7 +53,7 @@ class StoredLines {
     FuzzCheck(kept.size() == 1 && kept[0].number == line.number);
     const auto again = PerfRecordOf(file_, kept[0]);
     FuzzCheck(again.ok() && again->key == record->key && again->items == record->items);
-    parameters_ = std::move(record->items);
+    parameters_.items = std::move(record->items);
   }
 
   void AddKernelLine(ImportedLine line) {
@@ -77,7 +77,7 @@ class StoredLines {
   }
 
   const ImportedFile file_{};
-  std::vector<PerfItem> parameters_;        // Of the last record of a perf-db.
+  ImportedParameters parameters_;           // Of the last record of a perf-db.
   std::vector<ImportedLine> kernel_lines_;  // Of the kernel that is being put together.
   KernelAssembler assembler_{[this](const KernelRow& row) { return TakeKernel(row); }};
 };

@@ -110,6 +110,7 @@ TEST_F(ImportsTest, TheQuickestComesFirstWithItsParametersAndItsLine) {
   EXPECT_EQ(answer.ranking[1].workspace_bytes, 7'225'344);
   EXPECT_EQ(answer.file, "a.HIP.fdb.txt");
   EXPECT_EQ(answer.line, 1);
+  EXPECT_EQ(answer.parameters_file, "a.db.txt");
   EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("ConvHipImplicitGemmV4Fwd (0.1 ms)")))
       << "MIOpen has it no more, so that its time counts for nothing.";
 }

@@ -43,6 +43,7 @@ Json ToJson(const Answered& answered, const std::string& target) {
                {"workspace_bytes", nullptr},
                {"file", nullptr},
                {"line", nullptr},
+               {"parameters_file", nullptr},
                {"ranking", Json::array()},
                {"notes", Json::array()}};
   json["reason"] = answered.answer.has_value() ? "" : WhyNeverKnown(answered.tagged.problem);
@@ -50,6 +51,7 @@ Json ToJson(const Answered& answered, const std::string& target) {
   const ImportedAnswer& answer = *answered.answer;
   json["file"] = answer.file;
   json["line"] = answer.line;
+  if (!answer.parameters_file.empty()) json["parameters_file"] = answer.parameters_file;
   json["notes"] = answer.notes;
   for (const ImportedCandidate& each : answer.ranking) {
     json["ranking"].push_back({{"candidate", Text(CandidateOf(each.choice))},
