@@ -1,11 +1,11 @@
-#include "backends/hip/compiler_process.h"
+#include "attune/base/program_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/steady_time.h"
 
-namespace attune::hip {
+namespace attune {
 namespace {
 
 using testing::HasSubstr;
@@ -14,12 +14,12 @@ using testing::Lt;
 constexpr int64_t kAmpleNs = 30'000'000'000;
 constexpr int64_t kShortNs = 100'000'000;
 
-CompilerCommand Shell(const std::string& script, int64_t deadline_ns = kAmpleNs) {
+ProgramCommand Shell(const std::string& script, int64_t deadline_ns = kAmpleNs) {
   return {{"/bin/sh", "-c", script}, "/", deadline_ns};
 }
 
-TEST(CompilerProcessTest, OutputAndLogAndExitStatusAreToldApart) {
-  const auto output = RunCompiler(Shell("echo code; echo warning >&2; exit 3"));
+TEST(ProgramRunTest, OutputAndLogAndExitStatusAreToldApart) {
+  const auto output = RunProgram(Shell("echo code; echo warning >&2; exit 3"));
 
   ASSERT_TRUE(output.ok()) << output.status().ToString();
   EXPECT_EQ(output->out, "code\n");
@@ -27,52 +27,51 @@ TEST(CompilerProcessTest, OutputAndLogAndExitStatusAreToldApart) {
   EXPECT_EQ(output->exit_status, 3);
 }
 
-TEST(CompilerProcessTest, ItRunsInTheFolderThatIsNamed) {
-  CompilerCommand command = Shell("pwd");
+TEST(ProgramRunTest, ItRunsInTheFolderThatIsNamed) {
+  ProgramCommand command = Shell("pwd");
   command.folder = "/usr";
 
-  EXPECT_EQ(RunCompiler(command)->out, "/usr\n");
+  EXPECT_EQ(RunProgram(command)->out, "/usr\n");
 }
 
-TEST(CompilerProcessTest, AFloodOfOutputIsCutAndDoesNotBlockIt) {
-  const auto output =
-      RunCompiler(Shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
+TEST(ProgramRunTest, AFloodOfOutputIsCutAndDoesNotBlockIt) {
+  const auto output = RunProgram(Shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
 
   ASSERT_TRUE(output.ok()) << output.status().ToString();
   EXPECT_EQ(output->out.size(), kMaxOutputBytes);
   EXPECT_EQ(output->log.size(), kMaxOutputBytes);
 }
 
-TEST(CompilerProcessTest, OneThatDoesNotEndIsKilledWithItsChildren) {
+TEST(ProgramRunTest, OneThatDoesNotEndIsKilledWithItsChildren) {
   const int64_t begin_ns = SteadyNowNs();
 
-  const auto output = RunCompiler(Shell("tail -f /dev/null | cat", kShortNs));
+  const auto output = RunProgram(Shell("tail -f /dev/null | cat", kShortNs));
 
   EXPECT_EQ(output.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(output.status().message(), HasSubstr("0.1 s"));
   EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(kAmpleNs));
 }
 
-TEST(CompilerProcessTest, OneThatClosesItsOutputAndGoesOnIsKilledToo) {
-  const auto output = RunCompiler(Shell("exec tail -f /dev/null >/dev/null 2>/dev/null", kShortNs));
+TEST(ProgramRunTest, OneThatClosesItsOutputAndGoesOnIsKilledToo) {
+  const auto output = RunProgram(Shell("exec tail -f /dev/null >/dev/null 2>/dev/null", kShortNs));
 
   EXPECT_EQ(output.status().code(), StatusCode::kDeadlineExceeded);
 }
 
-TEST(CompilerProcessTest, ACrashIsNamedWithWhatWasSaidBefore) {
-  const auto output = RunCompiler(Shell("echo assertion >&2; kill -SEGV $$"));
+TEST(ProgramRunTest, ACrashIsNamedWithWhatWasSaidBefore) {
+  const auto output = RunProgram(Shell("echo assertion >&2; kill -SEGV $$"));
 
   EXPECT_EQ(output.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(output.status().message(), HasSubstr("killed by signal 11"));
   EXPECT_THAT(output.status().message(), HasSubstr("assertion"));
 }
 
-TEST(CompilerProcessTest, AProgramThatIsNotThereIsNamed) {
-  const auto output = RunCompiler({{"/no/such/compiler"}, "/", kAmpleNs});
+TEST(ProgramRunTest, AProgramThatIsNotThereIsNamed) {
+  const auto output = RunProgram({{"/no/such/compiler"}, "/", kAmpleNs});
 
   EXPECT_EQ(output.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(output.status().message(), HasSubstr("/no/such/compiler"));
 }
 
 }  // namespace
-}  // namespace attune::hip
+}  // namespace attune

@@ -1,4 +1,4 @@
-// One run of a compiler's program.
+// One run of another program: a compiler, or a user's reference.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 #include "attune/base/status.h"
 
-namespace attune::hip {
+namespace attune {
 
-struct CompilerCommand {
+struct ProgramCommand {
   std::vector<std::string> words;  // The program's path, then its arguments.
   std::filesystem::path folder;    // That it runs in.
   int64_t deadline_ns = 0;         // From its start.
 };
 
-struct CompilerOutput {
+struct ProgramOutput {
   int exit_status = 0;
   std::string out;  // Of standard output and standard error the first kMaxOutputBytes each.
   std::string log;
@@ -24,9 +24,13 @@ struct CompilerOutput {
 
 inline constexpr size_t kMaxOutputBytes = 65536;
 
+// The program that `name` means, a path or a word that PATH knows, as an absolute path; empty if
+// there is none.
+std::string FindProgram(const std::string& name);
+
 // Runs the command to its end, in a process group of its own that ends with this call, and with
 // this process, whatever ends that. kUnavailable if it cannot be started or dies of a signal,
 // kDeadlineExceeded if it was killed for its time.
-Result<CompilerOutput> RunCompiler(const CompilerCommand& command);
+Result<ProgramOutput> RunProgram(const ProgramCommand& command);
 
-}  // namespace attune::hip
+}  // namespace attune

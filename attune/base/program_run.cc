@@ -1,4 +1,4 @@
-#include "backends/hip/compiler_process.h"
+#include "attune/base/program_run.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,22 +11,25 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/process_variables.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
 #include "attune/base/unique_fd.h"
 
 extern char** environ;
 
-namespace attune::hip {
+namespace attune {
 namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr double kNsPerSecond = 1e9;
-// Also how long a compiler that has closed its output and not ended is not looked at.
+// Also how long a program that has closed its output and not ended is not looked at.
 constexpr int64_t kLongestPollMs = 50;
 
 struct Pipe {
@@ -42,12 +45,12 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// The process group of a compiler. Its leader is a shell that kills it when this process has ended,
-// however: a signal for the death of a parent (prctl) would reach the compiler's program alone, and
+// The process group of a program. Its leader is a shell that kills it when this process has ended,
+// however: a signal for the death of a parent (prctl) would reach that program alone, and
 // not what that has started.
-class CompilerGroup {
+class ProgramGroup {
  public:
-  static Result<std::unique_ptr<CompilerGroup>> Make() {
+  static Result<std::unique_ptr<ProgramGroup>> Make() {
     ATTUNE_ASSIGN_OR_RETURN(Pipe alive, MakePipe());
     SpawnSettings settings;
     ::posix_spawn_file_actions_adddup2(settings.actions(), alive.read_end.get(), 0);
@@ -59,22 +62,22 @@ class CompilerGroup {
     // Nothing is ever written: it reads until nobody has the other end.
     const int error = settings.Spawn({"/bin/sh", "-c", "read -r _; kill -9 0"}, environ, &pid);
     if (error != 0) return Unavailable(fmt::format("Cannot start '/bin/sh': {}.", strerror(error)));
-    return std::make_unique<CompilerGroup>(pid, std::move(alive.write_end));
+    return std::make_unique<ProgramGroup>(pid, std::move(alive.write_end));
   }
 
-  CompilerGroup(pid_t leader, UniqueFd alive) : leader_(leader), alive_(std::move(alive)) {}
-  CompilerGroup(const CompilerGroup&) = delete;
-  CompilerGroup& operator=(const CompilerGroup&) = delete;
+  ProgramGroup(pid_t leader, UniqueFd alive) : leader_(leader), alive_(std::move(alive)) {}
+  ProgramGroup(const ProgramGroup&) = delete;
+  ProgramGroup& operator=(const ProgramGroup&) = delete;
   // Kills all that run in it.
-  ~CompilerGroup() {
+  ~ProgramGroup() {
     // Before any of them is reaped: until then the number is nobody else's.
     ::kill(-leader_, SIGKILL);
     Reap(leader_);
-    if (compiler_ > 0) Reap(compiler_);
+    if (program_ > 0) Reap(program_);
   }
 
   // posix_spawn's error number. Call once.
-  int Start(const CompilerCommand& command, int out, int log) {
+  int Start(const ProgramCommand& command, int out, int log) {
     SpawnSettings settings;
     settings.JoinGroup(leader_);
     ::posix_spawn_file_actions_addopen(settings.actions(), 0, "/dev/null", O_RDONLY, 0);
@@ -84,16 +87,16 @@ class CompilerGroup {
     ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
     pid_t pid = -1;
     const int error = settings.Spawn(command.words, environ, &pid);
-    if (error == 0) compiler_ = pid;
+    if (error == 0) program_ = pid;
     return error;
   }
 
-  // Whether the compiler has ended; its status then. It stays to be reaped.
+  // Whether the program has ended; its status then. It stays to be reaped.
   bool HasEnded(siginfo_t& status) const {
     status = {};
     const int done =
-        ::waitid(P_PID, static_cast<id_t>(compiler_), &status, WEXITED | WNOHANG | WNOWAIT);
-    return done == 0 && status.si_pid == compiler_;
+        ::waitid(P_PID, static_cast<id_t>(program_), &status, WEXITED | WNOHANG | WNOWAIT);
+    return done == 0 && status.si_pid == program_;
   }
 
  private:
@@ -105,11 +108,11 @@ class CompilerGroup {
 
   const pid_t leader_;
   const UniqueFd alive_;  // Closed by the end of this process at the latest.
-  pid_t compiler_ = -1;
+  pid_t program_ = -1;
 };
 
 // Appends what is there; true at the end of it. What exceeds the bound is read and dropped, so that
-// the compiler never waits.
+// the program never waits.
 bool ReadSome(int fd, std::string& text) {
   std::array<char, 4096> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -119,8 +122,8 @@ bool ReadSome(int fd, std::string& text) {
   return count == 0;
 }
 
-Result<CompilerOutput> OutputOf(const siginfo_t& status, const std::string& program,
-                                CompilerOutput output) {
+Result<ProgramOutput> OutputOf(const siginfo_t& status, const std::string& program,
+                               ProgramOutput output) {
   if (status.si_code != CLD_EXITED) {
     return Unavailable(fmt::format("'{}' was killed by signal {} ({}).\n{}", program,
                                    status.si_status, strsignal(status.si_status), output.log));
@@ -131,19 +134,41 @@ Result<CompilerOutput> OutputOf(const siginfo_t& status, const std::string& prog
 
 }  // namespace
 
-Result<CompilerOutput> RunCompiler(const CompilerCommand& command) {
+namespace {
+
+bool IsProgram(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::string FindProgram(const std::string& name) {
+  namespace fs = std::filesystem;
+  if (name.find('/') != std::string::npos) {
+    return IsProgram(name) ? fs::absolute(name).string() : "";
+  }
+  std::istringstream folders(VariableOr("PATH", ""));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path path = fs::path(folder) / name;
+    if (!folder.empty() && IsProgram(path)) return fs::absolute(path).string();
+  }
+  return "";
+}
+
+Result<ProgramOutput> RunProgram(const ProgramCommand& command) {
   ATTUNE_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   ATTUNE_ASSIGN_OR_RETURN(Pipe log, MakePipe());
   const std::string& program = command.words.front();
   const int64_t end_ns = SteadyNowNs() + command.deadline_ns;
-  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<CompilerGroup> group, CompilerGroup::Make());
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramGroup> group, ProgramGroup::Make());
   const int error = group->Start(command, out.write_end.get(), log.write_end.get());
   if (error != 0) {
     return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
   }
   out.write_end.Reset();
   log.write_end.Reset();
-  CompilerOutput output;
+  ProgramOutput output;
   std::array<pollfd, 2> sources = {pollfd{out.read_end.get(), POLLIN, 0},
                                    pollfd{log.read_end.get(), POLLIN, 0}};
   for (siginfo_t status; SteadyNowNs() < end_ns;) {
@@ -158,4 +183,4 @@ Result<CompilerOutput> RunCompiler(const CompilerCommand& command) {
                                       static_cast<double>(command.deadline_ns) / kNsPerSecond));
 }
 
-}  // namespace attune::hip
+}  // namespace attune

@@ -1,0 +1,30 @@
+#include "attune/base/scratch_folder.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace attune {
+
+namespace fs = std::filesystem;
+
+Result<std::unique_ptr<ScratchFolder>> ScratchFolder::Make(const std::string& name) {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  std::string path = ((error ? fs::path("/tmp") : parent) / (name + "-XXXXXX")).string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    return Unavailable(fmt::format("Cannot make a folder '{}': {}.", path, strerror(errno)));
+  }
+  return std::unique_ptr<ScratchFolder>(new ScratchFolder(path));
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace attune
