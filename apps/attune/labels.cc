@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/problem/own_kernel.h"
+
 namespace attune {
 namespace {
 
@@ -128,6 +130,13 @@ std::string BatchNormLabel(const OtherOp& other) {
   return text;
 }
 
+// "matmul m=4096 n=128".
+std::string OwnKernelLabel(const OwnKernelProblem& own) {
+  std::string text = own.name;
+  for (const auto& [name, value] : own.sizes) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
 std::string OtherLabel(const OtherOp& other) {
   const bool known_form = other.attributes.contains("in_h") || other.attributes.contains("input");
   std::string text;
@@ -148,6 +157,7 @@ std::string OtherLabel(const OtherOp& other) {
 std::string Label(const Problem& problem) {
   if (const auto* conv = std::get_if<Conv>(&problem)) return ConvLabel(*conv);
   if (const auto* gemm = std::get_if<Gemm>(&problem)) return GemmLabel(*gemm);
+  if (const auto own = OwnKernelOf(problem); own.ok()) return OwnKernelLabel(*own);
   return OtherLabel(std::get<OtherOp>(problem));
 }
 

@@ -5,6 +5,7 @@
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/verbs.h"
@@ -107,9 +108,10 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "best", "Show the best candidate of each problem, and on which evidence",
               "  attune best --tag resnet50\n"
               "  attune best --problem 'gemm@1{m=512,n=512,k=512}' --json");
-  AddSelectionOptions(*verb, options->choices.selection, invocation);
+  auto* group = AddSelectionOptions(*verb, options->choices.selection, invocation);
   auto* device = verb->add_option("--device", options->device, "Where it would run")
                      ->default_str("cpu, or that of the session");
+  AddKernelOptions(*verb, *group, options->choices.selection.problems, options->device);
   verb->add_option("--target", options->target,
                    "A GPU that need not be here: what databases imported for it say")
       ->excludes(device)

@@ -15,6 +15,7 @@
 #include "apps/attune/compiler_watch.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/kernel_options.h"
 #include "apps/attune/problem_argument.h"
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/table.h"
@@ -32,6 +33,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 
 struct BuildOptions {
+  std::string kernel_device;  // What a user's kernel would run on, which nothing does here.
   ProblemSelection selection;
   bool every_kernel = false;
   std::string target;
@@ -380,13 +382,15 @@ void AddBuildVerb(CLI::App& program, Invocation& invocation) {
               "  attune build --target sm_90 --tag resnet50 --json\n"
               "  attune build --target sm_90 --every-kernel --into /tmp/built");
   CLI::Option_group* group = AddSelectionOptions(*verb, options->selection, invocation);
+  AddKernelOptions(*verb, *group, options->selection.problems, options->kernel_device);
   group
       ->add_flag("--every-kernel", options->every_kernel,
                  "All kernels that take any size, for what programs ask for most")
       ->excludes("--tag")
       ->excludes("--model")
       ->excludes("--session")
-      ->excludes("--problem");
+      ->excludes("--problem")
+      ->excludes("--kernel");
   verb->add_option("--into", options->into,
                    "A folder of its own for what is built, instead of the kernel cache")
       ->type_name("FOLDER");

@@ -12,6 +12,7 @@
 #include "apps/attune/choices.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
 #include "apps/attune/program_runtime.h"
@@ -29,7 +30,8 @@ namespace {
 
 struct ExplainOptions {
   std::string problem;
-  std::string device;  // FindRecordPlace.
+  std::vector<std::string> own_problems;  // Of --kernel.
+  std::string device;                     // FindRecordPlace.
   std::string session;
   std::string target;  // Of imported databases, instead of a device.
   bool json = false;
@@ -324,7 +326,16 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
 }
 
 Result<int> RunExplain(Application& application, const ExplainOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto problems, ParseProblemArgument(options.problem));
+  std::vector<Problem> problems;
+  std::vector<std::string> texts = options.own_problems;
+  if (!options.problem.empty()) texts.push_back(options.problem);
+  if (texts.empty()) {
+    return InvalidArgument("Name a problem, or a kernel file with --kernel and its sizes.");
+  }
+  for (const std::string& text : texts) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto parsed, ParseProblemArgument(text));
+    problems.insert(problems.end(), parsed.begin(), parsed.end());
+  }
   if (!options.target.empty()) {
     ATTUNE_RETURN_IF_ERROR(miopen::CheckImportsCanTell(application, ""));
     std::vector<TaggedProblem> asked;
@@ -368,10 +379,9 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
       "  attune explain 'gemm@1{m=512,n=512,k=512}'\n"
       "  attune explain 'MIOpenDriver conv -n 4 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1'");
   verb->add_option(
-          "problem", options->problem,
-          "A canonical problem text or a MIOpenDriver command line; without -F it means every "
-          "direction, and --json prints an array")
-      ->required();
+      "problem", options->problem,
+      "A canonical problem text or a MIOpenDriver command line; without -F it means every "
+      "direction, and --json prints an array");
   auto* device = verb->add_option("--device", options->device, "Where it would run")
                      ->default_str("ATTUNE_DEVICE, else cpu or that of the session");
   verb->add_option(
@@ -379,6 +389,7 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
           "A GPU that need not be here: every candidate that databases imported for it have")
       ->excludes(device)
       ->type_name("TARGET");
+  AddKernelOptions(*verb, *verb, options->own_problems, options->device);
   AddSessionOption(*verb, options->session, invocation, "Records of this session alone");
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/json_text.h"
+#include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/report/page.h"
 #include "apps/attune/report/plots.h"
@@ -61,6 +62,10 @@ Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t by
 
 Result<ReportSubject> SubjectOf(Application& application, const ProblemSelection& selection) {
   if (!selection.tag.empty()) return ReportSubject{selection.tag, selection.tag};
+  if (selection.model.empty() && selection.session.empty() && !selection.problems.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem first, ParseOneProblem(selection.problems.front()));
+    return ReportSubject{Label(first), ""};
+  }
   if (selection.model.empty()) return ReportSubject{selection.session, ""};
   ReportSubject subject{selection.model, ""};
   ATTUNE_ASSIGN_OR_RETURN(subject.networks, SelectedNetworks(application, selection));
@@ -97,12 +102,14 @@ void AddReportVerb(CLI::App& program, Invocation& invocation) {
       AddVerb(program, "report", "Write a self-contained HTML page with plots",
               "  attune report --tag resnet50 -o report.html\n"
               "  attune report --model Resnet50:1 --framework Pytorch:1 -o network.html");
-  AddListOptions(*verb, options->selection, invocation)->require_option(1, 2);
+  auto* group = AddListOptions(*verb, options->selection, invocation);
+  group->require_option(1, 2);
   verb->add_option("-o,--output", options->file, "The file, or - for standard output")
       ->required()
       ->type_name("FILE");
   verb->add_option("--device", options->device, "Where it was tuned")
       ->default_str("cpu, or that of the session");
+  AddKernelOptions(*verb, *group, options->selection.problems, options->device);
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

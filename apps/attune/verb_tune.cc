@@ -13,6 +13,7 @@
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/kernel_options.h"
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/run_summary.h"
@@ -433,6 +434,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_RETURN_IF_ERROR(CheckSolverNames(place, options.tune.solver_filter));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
+  ATTUNE_RETURN_IF_ERROR(CheckOwnKernels(place, problems));
   if (application.session()) {
     const SessionPlace measured = SessionPlaceAt(place);
     ATTUNE_RETURN_IF_ERROR(EnterSession(application, measured));
@@ -475,11 +477,12 @@ void AddJobOptions(CLI::App& verb, TuneVerbOptions& options) {
 }
 
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invocation) {
-  AddSelectionOptions(verb, options.selection, invocation);
+  CLI::Option_group* group = AddSelectionOptions(verb, options.selection, invocation);
   verb.add_option("--device", options.device,
                   "Where candidates run, as 'attune devices' lists it; BACKEND:all is every device "
                   "of one, at the same time")
       ->default_str("cpu, or that of the session");
+  AddKernelOptions(verb, *group, options.selection.problems, options.device);
   AddDurationOption(verb, "--budget", options.run.budget_ns,
                     "Time for the whole run. A problem that was begun is finished, which takes "
                     "--per-problem, unless its reference would take longer, or nothing of it is "
@@ -540,6 +543,8 @@ void AddTuneVerb(CLI::App& program, Invocation& invocation) {
       "  attune tune --problem 'gemm@1{m=512,n=512,k=512}' --per-problem 5s\n"
       "  attune tune --tag resnet50 --device opencl:0 --solver opencl --search random --seed 7\n"
       "  attune tune --tag resnet50 --device cuda:all\n"
+      "  attune tune --kernel examples/own_kernel/matmul.json --size m=512,n=512,k=256 --device "
+      "opencl:0\n"
       "  attune tune --session may --step perf:compile\n"
       "  attune tune --session may --stale\n\n"
       "Exit status: 0 if every problem that a solver computes is tuned, 3 if some failed or were "

@@ -83,7 +83,7 @@ CLI::Option_group* AddSelectionOptions(CLI::App& verb, ProblemSelection& selecti
                    "A canonical problem text or a MIOpenDriver command line; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PROBLEM");
-  group->require_option(1, 3);
+  group->require_option(1, 4);
   return group;
 }
 

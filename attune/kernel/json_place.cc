@@ -126,11 +126,11 @@ Status JsonPlace::Error(std::string_view reason) const {
 }
 
 JsonPlace JsonPlace::Member(std::string_view key) const {
-  return JsonPlace((*value_)[std::string(key)], pointer_ + "/" + Escaped(key));
+  return JsonPlace((*value_)[std::string(key)], pointer_ + "/" + Escaped(key), dialect_);
 }
 
 JsonPlace JsonPlace::Element(size_t index) const {
-  return JsonPlace((*value_)[index], fmt::format("{}/{}", pointer_, index));
+  return JsonPlace((*value_)[index], fmt::format("{}/{}", pointer_, index), dialect_);
 }
 
 Status JsonPlace::CheckObject(std::initializer_list<std::string_view> required,
@@ -203,7 +203,7 @@ Result<Expression> JsonPlace::ParsedExpression() const {
   } else {
     ATTUNE_ASSIGN_OR_RETURN(text, Text(kMaxExpressionBytes));
   }
-  Result<Expression> expression = Expression::Parse(text);
+  Result<Expression> expression = Expression::Parse(text, dialect_);
   if (!expression.ok())
     return Error(fmt::format("in '{}': {}", text, expression.error().message()));
   return expression;

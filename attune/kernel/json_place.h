@@ -20,7 +20,9 @@ Result<nlohmann::json> ParseStrictJson(std::string_view text, int max_depth);
 // Borrows the document.
 class JsonPlace {
  public:
-  explicit JsonPlace(const nlohmann::json& root) : value_(&root) {}
+  // Expressions in it are of `dialect`.
+  explicit JsonPlace(const nlohmann::json& root, ExpressionDialect dialect = ExpressionDialect::kC)
+      : value_(&root), dialect_(dialect) {}
 
   const nlohmann::json& value() const { return *value_; }
   // "/launches/0/local", or "(the whole file)".
@@ -49,11 +51,12 @@ class JsonPlace {
   Result<Expression> ParsedExpression() const;
 
  private:
-  JsonPlace(const nlohmann::json& value, std::string pointer)
-      : value_(&value), pointer_(std::move(pointer)) {}
+  JsonPlace(const nlohmann::json& value, std::string pointer, ExpressionDialect dialect)
+      : value_(&value), pointer_(std::move(pointer)), dialect_(dialect) {}
 
   const nlohmann::json* value_;
   std::string pointer_;
+  ExpressionDialect dialect_;
 };
 
 }  // namespace attune::kernel

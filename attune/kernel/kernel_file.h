@@ -3,7 +3,10 @@
 // why.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +14,8 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/base/status.h"
+#include "attune/problem/own_kernel.h"
+#include "attune/space/config.h"
 #include "attune/space/config_space.h"
 #include "attune/space/expression.h"
 
@@ -53,17 +58,51 @@ struct KernelLaunch {
   std::vector<KernelArgument> arguments;
 };
 
-struct KernelFile {
-  static constexpr int kFormatVersion = 2;
+// An operand of a user's kernel, whose extents and fill are expressions of its sizes.
+struct OwnOperand {
+  size_t index_in_file = 0;
+  std::string name;
+  OperandRole role = OperandRole::kIn;
+  DataType type = DataType::kF32;
+  std::vector<Expression> shape;
+  BufferFill::Kind fill = BufferFill::Kind::kUniform;
+  std::optional<Expression> first;  // BufferFill's; both absent: the default.
+  std::optional<Expression> second;
+};
 
-  int format_version = kFormatVersion;  // In which the file is written; 1 is read, too.
+// What computes the right result of a user's kernel: exactly one of the three.
+struct OwnReference {
+  // The same source with other launches, if there are any, and this config.
+  std::optional<Config> config;
+  std::vector<KernelLaunch> launches;
+  std::string file;  // Another kernel file in the same folder, by its default config.
+  std::vector<std::string> program;  // An executable and its arguments.
+};
+
+// What the operator `kernel` adds: an operation that attune knows nothing of.
+struct OwnKernel {
+  std::string name;                // Of the problem; a reference has that of whom it is for.
+  Fingerprint content;             // Of the JSON, the sources and the reference, in any language.
+  std::vector<std::string> sizes;  // Run-time and compile-time.
+  std::map<std::string, int64_t, std::less<>> usual_sizes;  // Of whoever names none.
+  std::vector<OwnOperand> operands;                         // Those that are only read first.
+  double absolute_tolerance = 0;
+  double relative_tolerance = 0;
+  OwnReference reference;
+  bool is_reference = false;  // This file is the reference of a kernel, and no candidate.
+};
+
+struct KernelFile {
+  static constexpr int kFormatVersion = 3;
+
+  int format_version = kFormatVersion;  // In which the file is written; 1 and 2 are read, too.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.
   // Among `languages`: what the values of parameters and the source are for.
   KernelLanguage language = KernelLanguage::kOpenCl;
   std::string name;  // The solver is `<language>.<name>`.
   int version = 1;   // Of the solver.
   std::string description;
-  std::string operator_name;  // "gemm" or "conv".
+  std::string operator_name;  // "gemm", "conv", or "kernel", which `own` is about.
   std::vector<std::string> source_names;
   std::vector<std::string> compile_time_sizes;  // All others are run-time.
   std::vector<Expression> applies;
@@ -77,8 +116,9 @@ struct KernelFile {
   // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
   // by LoadKernelFile, as the next two are.
   std::string_view prelude;
-  std::string source;   // The text of all sources, in order.
-  Fingerprint content;  // Of the JSON, the prelude and the sources.
+  std::string source;            // The text of all sources, in order.
+  Fingerprint content;           // Of the JSON, the prelude and the sources.
+  std::optional<OwnKernel> own;  // Of the operator `kernel`.
 
   // No size is compiled in: a shape never seen compiles nothing.
   bool dynamic() const { return compile_time_sizes.empty(); }
@@ -99,7 +139,8 @@ inline constexpr std::string_view kWorkspaceName = "workspace";
 // known where they are evaluated are errors.
 Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage language);
 
-// ParseKernelFile, and the sources beside it. Errors begin with the path.
+// ParseKernelFile, and the sources beside it. Errors begin with the path; of the operator `kernel`
+// also with the line that the JSON pointer is at.
 Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language);
 
 }  // namespace attune::kernel

@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_file_scopes.h"
 #include "attune/kernel/opencl_on_cuda.h"
+#include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
+#include "attune/kernel/t1_file.h"
 
 namespace attune::kernel {
 namespace {
@@ -22,6 +25,10 @@ constexpr size_t kMaxSources = 8;
 constexpr size_t kMaxParameters = 24;
 constexpr size_t kMaxValues = 64;
 constexpr double kMaxCombinations = 1 << 20;
+// Of a user's kernel, whose space is searched and never listed whole.
+constexpr size_t kMaxOwnValues = 4096;
+constexpr double kMaxOwnCombinations = 0x1p62;
+constexpr size_t kMaxOwnSourceNameBytes = 1024;
 constexpr size_t kMaxExpressions = 64;
 constexpr size_t kMaxLaunches = 16;
 constexpr size_t kMaxArguments = 64;
@@ -29,6 +36,8 @@ constexpr size_t kMaxDimensions = 3;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
 constexpr std::string_view kCudaExtension = ".cu";
+// Of users' kernels alone, whose files have any name.
+constexpr std::string_view kOtherOpenClExtension = ".opencl";
 
 Result<std::string> ReadSolverName(const JsonPlace& place) {
   ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxNameBytes));
@@ -38,6 +47,8 @@ Result<std::string> ReadSolverName(const JsonPlace& place) {
   if (!good) return place.Error(fmt::format("'{}' holds more than a-z, 0-9, '-' and '_'.", name));
   return name;
 }
+
+bool IsOwn(const KernelFile& file) { return file.operator_name == kOwnKernelOperator; }
 
 bool Offers(const KernelFile& file, KernelLanguage language) {
   return std::find(file.languages.begin(), file.languages.end(), language) != file.languages.end();
@@ -78,17 +89,20 @@ Status ReadLanguages(const JsonPlace& place, KernelFile& file) {
   return Status::Ok();
 }
 
-// Only files beside the kernel file: a name cannot lead out of its folder. CUDA C++ is nothing that
-// an OpenCL compiler reads.
+// Only files beside the kernel file: a name cannot lead out of its folder, unless the file is a
+// user's own. CUDA C++ is nothing that an OpenCL compiler reads.
 Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place, const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxSources));
   const bool may_be_cuda = !Offers(file, KernelLanguage::kOpenCl);
   std::vector<std::string> names;
   for (size_t i = 0; i < place.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Element(i).Text(kMaxNameBytes));
-    const bool known =
-        name.ends_with(kOpenClExtension) || (may_be_cuda && name.ends_with(kCudaExtension));
-    if (name.find('/') != std::string::npos || !known) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        std::string name,
+        place.Element(i).Text(IsOwn(file) ? kMaxOwnSourceNameBytes : kMaxNameBytes));
+    const bool known = name.ends_with(kOpenClExtension) ||
+                       (may_be_cuda && name.ends_with(kCudaExtension)) ||
+                       (IsOwn(file) && name.ends_with(kOtherOpenClExtension));
+    if ((name.find('/') != std::string::npos && !IsOwn(file)) || !known) {
       return place.Element(i).Error(
           fmt::format("'{}' is not the name of a {} file in the folder of this file.", name,
                       may_be_cuda ? ".cl or .cu" : ".cl"));
@@ -146,7 +160,13 @@ Status ReadSizes(const JsonPlace& place, const FieldNames& fields, KernelFile& f
   return Status::Ok();
 }
 
-Result<ParameterValue> ReadParameterValue(const JsonPlace& place) {
+Result<ParameterValue> ReadParameterValue(const JsonPlace& place, const KernelFile& file) {
+  if (IsOwn(file) && place.value().is_number_float()) {
+    return ParameterValue(place.value().get<double>());
+  }
+  if (IsOwn(file) && place.value().is_boolean()) {
+    return ParameterValue(int64_t{place.value().get<bool>()});
+  }
   if (place.value().is_string()) {
     ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
     return ParameterValue(std::move(name));
@@ -155,11 +175,12 @@ Result<ParameterValue> ReadParameterValue(const JsonPlace& place) {
   return ParameterValue(value);
 }
 
-Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place) {
-  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxValues));
+Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place,
+                                                        const KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, IsOwn(file) ? kMaxOwnValues : kMaxValues));
   std::vector<ParameterValue> values;
   for (size_t i = 0; i < place.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(place.Element(i)));
+    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(place.Element(i), file));
     if (std::find(values.begin(), values.end(), value) != values.end()) {
       return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
     }
@@ -184,8 +205,9 @@ Result<std::vector<std::vector<ParameterValue>>> ReadValuesOfLanguages(const Jso
     if (differ && !place.Has(Name(language))) {
       return place.Error(fmt::format("has no list for '{}'.", Name(language)));
     }
-    ATTUNE_ASSIGN_OR_RETURN(std::vector<ParameterValue> values,
-                            ReadParameterValues(differ ? place.Member(Name(language)) : place));
+    ATTUNE_ASSIGN_OR_RETURN(
+        std::vector<ParameterValue> values,
+        ReadParameterValues(differ ? place.Member(Name(language)) : place, file));
     lists.push_back(std::move(values));
   }
   return lists;
@@ -193,6 +215,7 @@ Result<std::vector<std::vector<ParameterValue>>> ReadValuesOfLanguages(const Jso
 
 Status ReadParameters(const JsonPlace& place, KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxParameters));
+  const double most = IsOwn(file) ? kMaxOwnCombinations : kMaxCombinations;
   std::vector<double> combinations(file.languages.size(), 1);
   for (size_t i = 0; i < place.Size(); ++i) {
     const JsonPlace element = place.Element(i);
@@ -202,10 +225,10 @@ Status ReadParameters(const JsonPlace& place, KernelFile& file) {
     ATTUNE_ASSIGN_OR_RETURN(auto lists, ReadValuesOfLanguages(element.Member("values"), file));
     for (size_t language = 0; language < lists.size(); ++language) {
       combinations[language] *= static_cast<double>(lists[language].size());
-      if (combinations[language] > kMaxCombinations) {
+      if (combinations[language] > most) {
         return element.Error(
             fmt::format("with this parameter there are {:.0f} combinations; {:.0f} are allowed.",
-                        combinations[language], kMaxCombinations));
+                        combinations[language], most));
       }
       if (file.languages[language] == file.language) parameter.values = std::move(lists[language]);
     }
@@ -256,7 +279,8 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
         "is of OpenCL: a kernel in CUDA declares an array of fixed size, or takes 'shared_bytes'.");
   }
   if (argument.kind != Kind::kOperand && argument.kind != Kind::kOffset) {
-    ATTUNE_ASSIGN_OR_RETURN(Expression value, content.ParsedExpression());
+    ATTUNE_ASSIGN_OR_RETURN(Expression value, IsOwn(file) ? ReadNumberOrExpression(content)
+                                                          : content.ParsedExpression());
     argument.value = std::move(value);
     return argument;
   }
@@ -305,12 +329,55 @@ Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields
   return launch;
 }
 
+Result<std::vector<KernelLaunch>> ReadLaunches(const JsonPlace& place, const FieldNames& fields,
+                                               const KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxLaunches));
+  std::vector<KernelLaunch> launches;
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(KernelLaunch launch, ReadLaunch(place.Element(i), fields, file));
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+// Of the operator `kernel`, which says more about its problem and need not say who it is.
+Status CheckKeys(const JsonPlace& root) {
+  const auto is_own = [&] {
+    return root.value().is_object() && root.Has("operator") &&
+           root.Member("operator").value() == kOwnKernelOperator;
+  };
+  if (is_own()) {
+    return root.CheckObject({"attune_kernel_file", "name", "operator", "sources", "sizes",
+                             "operands", "parameters", "launches", "reference", "tolerance"},
+                            {"version", "description", "language", "expressions", "applies",
+                             "constraints", "cost", "definitions", "variables", "workspace_bytes"});
+  }
+  return root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
+                           "sources", "sizes", "parameters", "launches"},
+                          {"language", "applies", "constraints", "cost", "definitions", "variables",
+                           "workspace_bytes"});
+}
+
+// CUDA C++ is in one language alone.
+bool IsWrittenInCuda(const JsonPlace& root) {
+  const nlohmann::json& sources = root.Member("sources").value();
+  return sources.is_array() && !sources.empty() &&
+         std::all_of(sources.begin(), sources.end(), [](const nlohmann::json& name) {
+           return name.is_string() && name.get_ref<const std::string&>().ends_with(kCudaExtension);
+         });
+}
+
+// Of a user's kernel, whose author may come from Python.
+Result<ExpressionDialect> DialectOf(const JsonPlace& root) {
+  if (!root.value().is_object() || !root.Has("expressions")) return ExpressionDialect::kC;
+  ATTUNE_ASSIGN_OR_RETURN(const std::string name, root.Member("expressions").Text(kMaxNameBytes));
+  if (name == "c") return ExpressionDialect::kC;
+  if (name == "python") return ExpressionDialect::kPython;
+  return root.Member("expressions").Error(fmt::format("'{}' is not c or python.", name));
+}
+
 Status ReadHead(const JsonPlace& root, KernelFile& file) {
-  ATTUNE_RETURN_IF_ERROR(
-      root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
-                        "sources", "sizes", "parameters", "launches"},
-                       {"language", "applies", "constraints", "cost", "definitions", "variables",
-                        "workspace_bytes"}));
+  ATTUNE_RETURN_IF_ERROR(CheckKeys(root));
   const JsonPlace format = root.Member("attune_kernel_file");
   ATTUNE_ASSIGN_OR_RETURN(const int64_t format_version, format.Integer(1, kMaxVersion));
   if (format_version > KernelFile::kFormatVersion) {
@@ -320,16 +387,33 @@ Status ReadHead(const JsonPlace& root, KernelFile& file) {
   file.format_version = static_cast<int>(format_version);
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "language", file));
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(root, "cost", file));
-  if (root.Has("language")) ATTUNE_RETURN_IF_ERROR(ReadLanguages(root.Member("language"), file));
+  ATTUNE_ASSIGN_OR_RETURN(file.operator_name, root.Member("operator").Text(kMaxNameBytes));
+  if (IsOwn(file) && file.format_version < 3) {
+    return root.Member("operator")
+        .Error(fmt::format(
+            "'kernel' is an operator of version 3 of the format; this file is of version "
+            "{}.",
+            file.format_version));
+  }
+  if (root.Has("language")) {
+    ATTUNE_RETURN_IF_ERROR(ReadLanguages(root.Member("language"), file));
+  } else if (IsOwn(file) && IsWrittenInCuda(root)) {
+    file.languages = {KernelLanguage::kCuda};
+  }
   if (!Offers(file, file.language)) {
     return Unsupported(
         fmt::format("/language: this kernel is not written in {}.", Name(file.language)));
   }
   ATTUNE_ASSIGN_OR_RETURN(file.name, ReadSolverName(root.Member("name")));
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t version, root.Member("version").Integer(1, kMaxVersion));
-  file.version = static_cast<int>(version);
-  ATTUNE_ASSIGN_OR_RETURN(file.description, root.Member("description").Text(kMaxDescriptionBytes));
-  ATTUNE_ASSIGN_OR_RETURN(file.operator_name, root.Member("operator").Text(kMaxNameBytes));
+  if (root.Has("version")) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t version, root.Member("version").Integer(1, kMaxVersion));
+    file.version = static_cast<int>(version);
+  }
+  file.description = "A kernel of its user's";
+  if (root.Has("description")) {
+    ATTUNE_ASSIGN_OR_RETURN(file.description,
+                            root.Member("description").Text(kMaxDescriptionBytes));
+  }
   ATTUNE_ASSIGN_OR_RETURN(file.source_names, ReadSourceNames(root.Member("sources"), file));
   return Status::Ok();
 }
@@ -373,46 +457,95 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
                                        json.size(), kMaxKernelFileBytes));
   }
   ATTUNE_ASSIGN_OR_RETURN(const nlohmann::json document, ParseStrictJson(json, kMaxDepth));
-  const JsonPlace root(document);
+  ATTUNE_ASSIGN_OR_RETURN(const ExpressionDialect dialect, DialectOf(JsonPlace(document)));
+  const JsonPlace root(document, dialect);
   KernelFile file;
   file.language = language;
   ATTUNE_RETURN_IF_ERROR(ReadHead(root, file));
-  const FieldNames* fields = FieldNamesOf(file.operator_name);
-  if (fields == nullptr) {
+  if (!IsOwn(file) && FieldNamesOf(file.operator_name) == nullptr) {
     return root.Member("operator")
-        .Error(fmt::format("'{}' is not an operator that kernel files compute: gemm, conv.",
+        .Error(fmt::format("'{}' is not an operator that kernel files compute: gemm, conv, kernel.",
                            file.operator_name));
   }
-  ATTUNE_RETURN_IF_ERROR(ReadSizes(root.Member("sizes"), *fields, file));
+  if (IsOwn(file)) ATTUNE_RETURN_IF_ERROR(ReadOwnKernel(root, file));
+  const FieldNames fields = FieldNamesFor(file);
+  if (!IsOwn(file)) ATTUNE_RETURN_IF_ERROR(ReadSizes(root.Member("sizes"), fields, file));
   ATTUNE_RETURN_IF_ERROR(ReadParameters(root.Member("parameters"), file));
   ATTUNE_RETURN_IF_ERROR(ReadExpressionLists(root, file));
-  const JsonPlace launches = root.Member("launches");
-  ATTUNE_RETURN_IF_ERROR(launches.CheckArray(1, kMaxLaunches));
-  for (size_t i = 0; i < launches.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(KernelLaunch launch, ReadLaunch(launches.Element(i), *fields, file));
-    file.launches.push_back(std::move(launch));
+  ATTUNE_ASSIGN_OR_RETURN(file.launches, ReadLaunches(root.Member("launches"), fields, file));
+  if (IsOwn(file)) {
+    const JsonPlace reference = root.Member("reference");
+    ATTUNE_RETURN_IF_ERROR(ReadOwnReference(reference, file));
+    if (reference.Has("launches")) {
+      ATTUNE_ASSIGN_OR_RETURN(file.own->reference.launches,
+                              ReadLaunches(reference.Member("launches"), fields, file));
+    }
   }
-  ATTUNE_RETURN_IF_ERROR(CheckScopes(file, *fields));
+  ATTUNE_RETURN_IF_ERROR(CheckScopes(file, fields));
   return file;
 }
 
-Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
-  Result<KernelFile> file = ParseKernelFile(json, language);
-  if (!file.ok()) return file.error().WithContext(path.string());
-  for (size_t i = 0; i < file->source_names.size(); ++i) {
-    const std::string place = fmt::format("{}: /sources/{}", path.string(), i);
-    const bool is_opencl = file->source_names[i].ends_with(kOpenClExtension);
-    if (is_opencl && language == KernelLanguage::kCuda) file->prelude = OpenClOnCuda();
-    Result<std::string> text = ReadFile(path.parent_path() / file->source_names[i]);
+namespace {
+
+// Sources of `file`, and its content, which is `json` with them.
+Status LoadSources(const std::filesystem::path& path, std::string_view json, KernelFile& file) {
+  for (size_t i = 0; i < file.source_names.size(); ++i) {
+    const std::string place = fmt::format("/sources/{}", i);
+    const bool is_opencl = file.source_names[i].ends_with(kOpenClExtension) ||
+                           file.source_names[i].ends_with(kOtherOpenClExtension);
+    if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
+    Result<std::string> text = ReadFile(path.parent_path() / file.source_names[i]);
     if (!text.ok()) return text.error().WithContext(place);
-    file->source += fmt::format("#line 1 \"{}\"\n{}\n", file->source_names[i], *text);
-    if (file->source.size() > kMaxKernelSourceBytes) {
+    file.source += fmt::format("#line 1 \"{}\"\n{}\n", file.source_names[i], *text);
+    if (file.source.size() > kMaxKernelSourceBytes) {
       return InvalidArgument(fmt::format("{}: the sources have more than {} bytes together.", place,
                                          kMaxKernelSourceBytes));
     }
   }
-  file->content = FingerprintOf(fmt::format("{}{}{}", json, file->prelude, file->source));
+  file.content = FingerprintOf(fmt::format("{}{}{}", json, file.prelude, file.source));
+  if (file.own.has_value()) {
+    file.own->content = FingerprintOf(fmt::format("{}{}", json, file.source));
+  }
+  return Status::Ok();
+}
+
+// `status`, which may begin with a JSON pointer into `json`, with the file, and of a user's kernel
+// with the line.
+Status AtPlace(const Status& status, const std::filesystem::path& path, std::string_view json,
+               bool is_own) {
+  const std::string& message = status.message();
+  if (!is_own || !message.starts_with('/')) return status.WithContext(path.string());
+  const std::string_view pointer = std::string_view(message).substr(0, message.find(": "));
+  return status.WithContext(fmt::format("{}:{}", path.string(), LineOf(json, pointer)));
+}
+
+Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
+                          const nlohmann::json& document, KernelLanguage language) {
+  const auto converted = KernelFileOfT1(document);
+  if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
+  Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
+  // Places are those of the kernel file that it is read as.
+  if (!file.ok()) return file.error().WithContext(path.string() + ": as a kernel file");
+  const Status loaded = LoadSources(path, json, *file);
+  if (!loaded.ok()) return loaded.WithContext(path.string());
+  return file;
+}
+
+}  // namespace
+
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+  // Whoever is too large for a kernel file is told so, and nobody looks into it before.
+  const auto document = json.size() <= kMaxKernelFileBytes
+                            ? nlohmann::json::parse(json, nullptr, false)
+                            : nlohmann::json();
+  if (IsT1(document)) return LoadT1(path, json, document, language);
+  Result<KernelFile> file = ParseKernelFile(json, language);
+  const bool is_own = document.is_object() && document.contains("operator") &&
+                      document["operator"] == kOwnKernelOperator;
+  if (!file.ok()) return AtPlace(file.error(), path, json, is_own);
+  const Status loaded = LoadSources(path, json, *file);
+  if (!loaded.ok()) return AtPlace(loaded, path, json, is_own);
   return file;
 }
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/code_folder.h"
 #include "attune/base/process_variables.h"
+#include "attune/kernel/own_kernel.h"
 
 namespace attune::kernel {
 namespace {
@@ -19,6 +22,7 @@ constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
+  if (fs::is_regular_file(folder, error)) return {folder};
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".json" && paths.size() < kMaxFilesPerFolder)
       paths.push_back(it->path());
@@ -58,6 +62,7 @@ std::vector<LibraryReport> MissingKernelFolders() {
   std::vector<LibraryReport> reports;
   for (const fs::path& folder : ChosenFolders()) {
     std::error_code error;
+    if (fs::is_regular_file(folder, error)) continue;
     fs::directory_iterator listing(folder, error);
     if (!error) continue;
     LibraryReport& report = reports.emplace_back();
@@ -81,37 +86,79 @@ std::vector<fs::path> KernelFolders() {
   return folders;
 }
 
+namespace {
+
+// What was read so far, and who has which name.
+class LibraryReader {
+ public:
+  explicit LibraryReader(KernelLanguage language) : language_(language) {}
+
+  void Read(const fs::path& path, bool is_chosen) {
+    std::unique_ptr<KernelFile> reference;
+    Result<KernelFile> file = LoadKernelFile(path, language_);
+    if (file.ok() && file->own.has_value()) {
+      auto loaded = LoadReference(path, *file);
+      if (loaded.ok()) {
+        reference = *std::move(loaded);
+      } else {
+        file = loaded.error();
+      }
+    }
+    // Another backend's, who reads and reports it.
+    if (!file.ok() && file.error().code() == StatusCode::kUnsupported) return;
+    LibraryReport report = ReportOf(path, file);
+    if (file.ok()) {
+      const auto [place, is_new] = owner_.try_emplace(file->name, path);
+      // The same file, by itself and in its folder, or another folder's of that name.
+      if (!is_new && place->second == path) return;
+      if (!is_new && place->second.parent_path() != path.parent_path()) return;
+      if (is_new) {
+        Take(path, *std::move(file), std::move(reference));
+      } else {
+        report.available = false;
+        report.missing = fmt::format("{}: /name: '{}' is the name of {} already.", path.string(),
+                                     file->name, place->second.string());
+      }
+    }
+    if (!report.available && is_chosen) report.chosen_by = kKernelPathVariable;
+    library_.reports.push_back(std::move(report));
+  }
+
+  KernelLibrary Finish() {
+    std::stable_sort(files_.begin(), files_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [name, file] : files_) library_.files.push_back(std::move(file));
+    return std::move(library_);
+  }
+
+ private:
+  void Take(const fs::path& path, KernelFile file, std::unique_ptr<KernelFile> reference) {
+    const std::string name = path.filename().string();
+    if (file.own.has_value()) {
+      if (auto program = MakeProgramReference(file, path)) {
+        library_.solvers.push_back(std::move(program));
+      }
+    }
+    files_.emplace_back(name, std::move(file));
+    if (reference != nullptr) files_.emplace_back(name, std::move(*reference));
+  }
+
+  const KernelLanguage language_;
+  KernelLibrary library_;
+  std::map<std::string, fs::path> owner_;  // Solver name -> the file that brought it.
+  std::vector<std::pair<std::string, KernelFile>> files_;
+};
+
+}  // namespace
+
 KernelLibrary LoadKernelLibrary(const std::vector<fs::path>& folders, KernelLanguage language) {
-  KernelLibrary library;
-  std::map<std::string, fs::path> owner;  // Solver name -> the file that brought it.
-  std::vector<std::pair<std::string, KernelFile>> files;
+  LibraryReader reader(language);
   const std::vector<fs::path> chosen = ChosenFolders();
   for (const fs::path& folder : folders) {
     const bool is_chosen = std::find(chosen.begin(), chosen.end(), folder) != chosen.end();
-    for (const fs::path& path : JsonFiles(folder)) {
-      Result<KernelFile> file = LoadKernelFile(path, language);
-      // Another backend's, who reads and reports it.
-      if (!file.ok() && file.error().code() == StatusCode::kUnsupported) continue;
-      LibraryReport report = ReportOf(path, file);
-      if (file.ok()) {
-        const auto [place, is_new] = owner.try_emplace(file->name, path);
-        if (!is_new && place->second.parent_path() != path.parent_path()) continue;
-        if (is_new) {
-          files.emplace_back(path.filename().string(), *std::move(file));
-        } else {
-          report.available = false;
-          report.missing = fmt::format("{}: /name: '{}' is the name of {} already.", path.string(),
-                                       file->name, place->second.string());
-        }
-      }
-      if (!report.available && is_chosen) report.chosen_by = kKernelPathVariable;
-      library.reports.push_back(std::move(report));
-    }
+    for (const fs::path& path : JsonFiles(folder)) reader.Read(path, is_chosen);
   }
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [name, file] : files) library.files.push_back(std::move(file));
-  return library;
+  return reader.Finish();
 }
 
 }  // namespace attune::kernel

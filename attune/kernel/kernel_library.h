@@ -7,6 +7,7 @@
 
 #include "attune/kernel/kernel_file.h"
 #include "attune/solver/backend.h"
+#include "attune/solver/solver.h"
 
 namespace attune::kernel {
 
@@ -14,17 +15,20 @@ struct KernelLibrary {
   std::vector<KernelFile> files;  // Sorted by file name; names are distinct.
   std::vector<LibraryReport>
       reports;  // One for each file that was found, the broken ones with place and reason.
+  // What is behind users' kernels and is no kernel itself: references that are programs.
+  SolverList solvers;
 };
 
-// Folders of kernel files, first wins: those of ATTUNE_KERNEL_PATH (separated by ':'), then
-// share/attune/kernels of the installation that this code is in, then the source tree that this was
-// built from. Not all need to exist.
+// Folders of kernel files, or single files, first wins: those of ATTUNE_KERNEL_PATH (separated by
+// ':'), then share/attune/kernels of the installation that this code is in, then the source tree
+// that this was built from. Not all need to exist.
 std::vector<std::filesystem::path> KernelFolders();
 
-// One for each folder of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
+// One for each folder or file of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
 std::vector<LibraryReport> MissingKernelFolders();
 
-// Every *.json of `folders` that is for `language`, or broken. A name that an earlier folder has
+// Every *.json of `folders` that is for `language`, or broken. A user's kernel brings a second
+// kernel, its reference. A name that an earlier folder has
 // already is skipped: that is how a user replaces a kernel. Two files of one folder with the same
 // name are reported and the second is left out. What is broken in a folder of ATTUNE_KERNEL_PATH is
 // reported as chosen by it, so that no shipped kernel is measured in its place.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
 
 namespace attune::kernel {
@@ -190,14 +191,14 @@ Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, cons
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config) {
   ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
-  const FieldNames* fields = FieldNamesOf(file.operator_name);
+  const FieldNames fields = FieldNamesFor(file);
   std::string source(file.prelude);
   const auto is_fixed = [&](const std::string& size) {
     return std::find(file.compile_time_sizes.begin(), file.compile_time_sizes.end(), size) !=
            file.compile_time_sizes.end();
   };
   const auto define = [&](const std::string& name, const ParameterValue& value) -> Status {
-    if (std::holds_alternative<double>(value)) {
+    if (std::holds_alternative<double>(value) && !file.own.has_value()) {
       return Unsupported(
           fmt::format("The definition '{}' is {}; only integers and names are compiled in.", name,
                       attune::Text(value)));
@@ -205,8 +206,10 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
     source += fmt::format("#define {} {}\n", name, attune::Text(value));
     return Status::Ok();
   };
-  for (const std::vector<std::string>* names : {&fields->sizes, &fields->derived}) {
+  for (const std::vector<std::string>* names : {&fields.sizes, &fields.derived}) {
     for (const std::string& size : *names) {
+      // A user's kernel calls its arguments what it likes, and `M` may be something else there.
+      if (file.own.has_value() && !is_fixed(size)) continue;
       const ParameterValue value = is_fixed(size) ? scope.values().at(size) : ParameterValue(size);
       ATTUNE_RETURN_IF_ERROR(define(UpperCase(size), value));
     }
@@ -226,11 +229,30 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
   return source + file.source;
 }
 
+namespace {
+
+// Whether `problem` is the user's kernel `file`, and of what that is now.
+Status CheckIsOwn(const KernelFile& file, const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelProblem own, OwnKernelOf(problem));
+  if (own.name != file.own->name) {
+    return Unsupported(
+        fmt::format("The kernel {} computes its own problems, not those of the kernel {}.",
+                    file.own->name, own.name));
+  }
+  if (own.content == file.own->content) return Status::Ok();
+  return Unsupported(fmt::format(
+      "The problem is of kernel {} with the content {}, and its file and sources have {} now.",
+      own.name, own.content.ToHex(), file.own->content.ToHex()));
+}
+
+}  // namespace
+
 Status CheckApplies(const KernelFile& file, const Problem& problem, const Config& device_limits) {
   if (OperatorName(problem) != file.operator_name) {
     return Unsupported(fmt::format("The kernel {} computes {}, not {}.", file.name,
                                    file.operator_name, OperatorName(problem)));
   }
+  if (file.own.has_value()) ATTUNE_RETURN_IF_ERROR(CheckIsOwn(file, problem));
   Scope scope(FieldsOf(problem));
   scope.Add(device_limits);
   for (const Expression& rule : file.applies) {
@@ -288,6 +310,7 @@ SolverTraits TraitsOf(const KernelFile& file) {
   traits.operator_name = file.operator_name;
   traits.dynamic = file.dynamic();
   traits.compiles = true;
+  traits.last_resort = file.own.has_value() && file.own->is_reference;
   return traits;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/never_destroyed.h"
+#include "attune/problem/own_kernel.h"
 
 namespace attune::kernel {
 namespace {
@@ -218,13 +219,20 @@ const FieldNames* FieldNamesOf(std::string_view operator_name) {
 Config FieldsOf(const Problem& problem) {
   if (const Gemm* gemm = std::get_if<Gemm>(&problem)) return GemmFields(Normalized(*gemm));
   if (const Conv* conv = std::get_if<Conv>(&problem)) return ConvFields(problem, *conv);
-  return {};
+  Config fields;
+  if (const auto own = OwnKernelOf(problem); own.ok()) {
+    for (const auto& [name, value] : own->sizes) fields[name] = value;
+  }
+  return fields;
 }
 
 Result<Problem> SmallestLike(const Problem& problem, const std::vector<std::string>& kept) {
   const Keeps keeps = [&](std::string_view name) {
     return std::find(kept.begin(), kept.end(), name) != kept.end();
   };
+  if (IsOwnKernel(problem)) {
+    return Unsupported("Which sizes a user's kernel is right for, nobody here knows.");
+  }
   Problem smallest = problem;
   if (const Gemm* gemm = std::get_if<Gemm>(&problem)) smallest = SmallestGemm(*gemm, keeps);
   if (const Conv* conv = std::get_if<Conv>(&problem)) smallest = SmallestConv(*conv, keeps);

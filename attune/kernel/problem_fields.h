@@ -22,7 +22,7 @@ struct FieldNames {
 // For "gemm" and "conv"; null for any other operator.
 const FieldNames* FieldNamesOf(std::string_view operator_name);
 
-// Every field of `problem`. Empty for an OtherOp.
+// Every field of `problem`: of a user's kernel its sizes. Empty for any other OtherOp.
 Config FieldsOf(const Problem& problem);
 
 // The smallest problem of the same classes in which the sizes named in `kept` have the values of

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "attune/problem/own_kernel.h"
+
 namespace attune {
 namespace {
 
@@ -158,7 +160,7 @@ Status ValidateOther(const OtherOp& other) {
     return InvalidArgument("Attribute name " + Quoted(key) + " of operator " + other.op +
                            " is not " + kWord + ".");
   }
-  return Status::Ok();
+  return other.op == kOwnKernelOperator ? OwnKernelOf(Problem(other)).status() : Status::Ok();
 }
 
 }  // namespace
@@ -186,6 +188,10 @@ std::string_view OperatorName(const Problem& problem) {
 }
 
 std::vector<Operand> Operands(const Problem& problem) {
+  if (IsOwnKernel(problem)) {
+    const auto own = OwnKernelOf(problem);
+    return own.ok() ? OperandsOf(*own) : std::vector<Operand>();
+  }
   return std::visit(Overloaded{[](const OtherOp&) { return std::vector<Operand>(); },
                                [](const auto& known) { return OperandsOf(known); }},
                     problem);
@@ -227,6 +233,10 @@ int64_t ReductionLength(const Problem& problem) {
 }
 
 DataType OutputType(const Problem& problem) {
+  if (IsOwnKernel(problem)) {
+    const std::vector<Operand> operands = Operands(problem);
+    return operands.empty() ? DataType::kF32 : operands.back().tensor.type;
+  }
   return std::visit(Overloaded{[](const Gemm& gemm) { return gemm.c_type; },
                                [](const Conv& conv) { return conv.type; },
                                [](const OtherOp&) { return DataType::kF32; }},

@@ -14,6 +14,7 @@
 
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/tuner/build_ahead.h"
 #include "attune/tuner/child_block_timer.h"
 #include "attune/tuner/child_process.h"
@@ -93,7 +94,8 @@ class ChildEvaluator final : public Evaluator {
         spares_(options_, JobsOf(options_) + kTimingChildren, JobsOf(options_)),
         opened_(options_, 0, kChildrenOfProblem + OpenedAhead(options_)),
         build_ahead_(spares_, options_.device, static_cast<size_t>(options_.compile_jobs)),
-        references_(opened_, options_) {}
+        references_(opened_, options_),
+        own_references_(spares_, options_) {}
 
   Status Begin(const Problem& problem, uint64_t seed, const EvaluationTerms& terms,
                const ReferenceTerms& reference) override {
@@ -110,9 +112,15 @@ class ChildEvaluator final : public Evaluator {
     }
     const int64_t begin_ns = SteadyNowNs();
     ReferenceTerms reference_terms = reference;
-    if (KeepsChild()) reference_terms.maker = references_.For(problem);
+    if (KeepsChild()) {
+      reference_terms.maker = references_.For(problem);
+    } else if (IsOwnKernel(problem)) {
+      reference_terms.maker = own_references_.For(problem);
+    }
     auto data = ProblemData::Create(problem, seed, reference_terms);
     auto opened = references_.TakeChild();
+    // Where children do not stay, this one goes too.
+    own_references_.TakeChild();
     if (!data.ok()) return data.error();
     data_.emplace(std::move(*data));
     assignment_ = {Text(problem), data_->fd(), terms, options_.memory_limit_bytes};
@@ -413,9 +421,10 @@ class ChildEvaluator final : public Evaluator {
 
   const ChildOptions options_;
   SpareChildren spares_;
-  SpareChildren opened_;       // If KeepsChild().
-  BuildAhead build_ahead_;     // If KeepsChild().
-  ReferenceChild references_;  // If KeepsChild().
+  SpareChildren opened_;           // If KeepsChild().
+  BuildAhead build_ahead_;         // If KeepsChild().
+  ReferenceChild references_;      // If KeepsChild().
+  ReferenceChild own_references_;  // If not: a child for each user's kernel.
   std::optional<ProblemData> data_;
   Assignment assignment_;
   int64_t operand_bytes_ = 0;

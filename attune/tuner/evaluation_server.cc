@@ -17,8 +17,10 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/tuner/candidate_runner.h"
 #include "attune/tuner/child_protocol.h"
+#include "attune/tuner/own_reference.h"
 #include "attune/verify/problem_data.h"
 #include "attune/verify/reference_on_device.h"
 
@@ -114,7 +116,12 @@ class EvaluationServer {
     const UniqueFd data_fd = std::move(passed_fd_);
     ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(request.problem));
     ATTUNE_ASSIGN_OR_RETURN(const Backend* backend, OpenDevice(request.device));
+    const bool is_own = IsOwnKernel(problem);
     const Solver* solver = backend->reference_solver();
+    if (is_own) {
+      ATTUNE_ASSIGN_OR_RETURN(solver,
+                              FindOwnReference(backend->solvers(), problem, device_->target()));
+    }
     if (solver == nullptr) {
       return Unsupported(fmt::format("Device '{}' computes no references.", request.device));
     }
@@ -131,7 +138,8 @@ class EvaluationServer {
           Failure{FailureKind::kLoadFailed, Phase::kLoad, executable.error().message()});
     }
     ATTUNE_RETURN_IF_ERROR(Send(PhaseReply{Phase::kRun}));
-    const Status computed = ComputeReferenceOn(*device_, **executable, problem, draft);
+    const Status computed = is_own ? ComputeOwnReferenceOn(*device_, **executable, problem, draft)
+                                   : ComputeReferenceOn(*device_, **executable, problem, draft);
     if (computed.ok()) return std::optional<Failure>();
     // Smaller ones may fit.
     if (computed.code() == StatusCode::kResourceExhausted) return computed;

@@ -8,7 +8,9 @@
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/tuner/candidate_runner.h"
+#include "attune/tuner/own_reference.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -43,7 +45,10 @@ class LocalEvaluator final : public Evaluator {
     baseline_.reset();
     problem_ = problem;
     const int64_t begin_ns = SteadyNowNs();
-    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference));
+    ReferenceTerms reference_terms = reference;
+    LocalReferenceMaker maker(solvers_, device_, builder_);
+    if (IsOwnKernel(problem)) reference_terms.maker = &maker;
+    ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference_terms));
     data_.emplace(std::move(data));
     busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     ATTUNE_ASSIGN_OR_RETURN(CandidateRunner runner, CandidateRunner::Create({.solvers = &solvers_,

@@ -23,7 +23,7 @@ class ReferenceChild final : public ReferenceMaker {
   ReferenceChild(SpareChildren& spares, const ChildOptions& options)
       : spares_(spares), options_(options) {}
 
-  // This, or null where the processor does better.
+  // This, or null where the processor does better, which it never does for a user's kernel.
   ReferenceMaker* For(const Problem& problem);
 
   // In a child that nobody has asked anything. Such a child may compute for as long as a phase may
@@ -39,7 +39,7 @@ class ReferenceChild final : public ReferenceMaker {
   std::vector<std::string> TakeNotes() { return std::exchange(notes_, {}); }
 
  private:
-  void GiveUp(const std::string& reason);
+  void GiveUp(const Problem& problem, const std::string& reason);
 
   SpareChildren& spares_;
   const ChildOptions& options_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/problem/own_kernel.h"
 #include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 
@@ -16,6 +17,7 @@ namespace {
 // Transfers are cut into blocks, so that checking a large operand does not take its size again.
 constexpr size_t kBlockBytes = size_t{4} << 20;
 constexpr size_t kWorkspaceAlignment = 64;
+constexpr size_t kOwnKernelAlignment = 256;
 // Of every buffer, see Device::Allocate.
 constexpr size_t kBufferAlignment = 64;
 
@@ -30,6 +32,8 @@ Failure OutOfBounds(std::string message) {
 }  // namespace
 
 size_t AlignmentBytes(const Problem& problem) {
+  // What allocations of CUDA and of OpenCL have, which whoever wrote the kernel is used to.
+  if (IsOwnKernel(problem)) return kOwnKernelAlignment;
   return static_cast<size_t>(std::visit(
       [](const auto& known) {
         if constexpr (requires { known.alignment_bytes; }) return known.alignment_bytes;
@@ -241,17 +245,25 @@ Result<std::optional<Failure>> BoundOperands::CheckInputs() {
   return std::optional<Failure>();
 }
 
-Result<OutputComparison> BoundOperands::CompareOutput(const ComparisonTerms& terms) const {
+Result<OutputComparison> BoundOperands::CompareOutput(size_t i,
+                                                      const ComparisonTerms& terms) const {
+  const Slot& slot = slots_[i];
+  const std::span<const double> reference = data_->reference(i);
   if (kept_by_ != nullptr) {
-    const Slot& slot = slots_.back();
-    return kept_by_->Compare(slot.buffer->View(slot.offset_bytes), reference_->View(0), terms);
+    const auto begin_bytes =
+        static_cast<size_t>(reference.data() - data_->reference().data()) * sizeof(double);
+    return kept_by_->Compare(slot.buffer->View(slot.offset_bytes), reference_->View(begin_bytes),
+                             terms);
   }
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> output, DownloadOutput());
-  return CompareOnHost(output, data_->reference(), terms);
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::byte> output, Download(slot));
+  return CompareOnHost(output, reference, terms);
 }
 
 Result<std::vector<std::byte>> BoundOperands::DownloadOutput() const {
-  const Slot& slot = slots_.back();
+  return Download(slots_.back());
+}
+
+Result<std::vector<std::byte>> BoundOperands::Download(const Slot& slot) const {
   std::vector<std::byte> bytes(slot.size_bytes);
   ATTUNE_RETURN_IF_ERROR(device_->Download(slot.buffer->View(slot.offset_bytes), bytes));
   return bytes;

@@ -55,9 +55,9 @@ class BoundOperands {
   Result<std::optional<Failure>> CheckRedzones();
   // Inputs, their gaps included, are bit for bit what was uploaded.
   Result<std::optional<Failure>> CheckInputs();
-  // How far the output is from the reference.
-  Result<OutputComparison> CompareOutput(const ComparisonTerms& terms) const;
-  // The output's span, gaps included, as bytes.
+  // How far operand `i` is from its reference. REQUIRES: it is written.
+  Result<OutputComparison> CompareOutput(size_t i, const ComparisonTerms& terms) const;
+  // The last operand's span, gaps included, as bytes.
   Result<std::vector<std::byte>> DownloadOutput() const;
 
  private:
@@ -72,6 +72,7 @@ class BoundOperands {
   };
   BoundOperands(Device& device, const ProblemData& data) : device_(&device), data_(&data) {}
 
+  Result<std::vector<std::byte>> Download(const Slot& slot) const;
   Result<Slot> MakeSlot(Operand operand, size_t size_bytes, size_t alignment_bytes) const;
   // Red zones poisoned; the operand filled with `content`, or poisoned if that is empty.
   Status Fill(const Slot& slot, std::span<const std::byte> content) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -11,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "attune/base/random.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/verify/element.h"
+#include "attune/verify/fill.h"
 #include "attune/verify/memory_limit.h"
 #include "attune/verify/parallel_for.h"
 #include "attune/verify/poison.h"
@@ -22,8 +25,8 @@
 namespace attune {
 
 struct ProblemData::Header {
-  static constexpr uint64_t kMagic = 0x3161746164747461;  // "attdata1"
-  static constexpr size_t kMaxOperands = 4;
+  static constexpr uint64_t kMagic = 0x3261746164747461;  // "attdata2"
+  static constexpr size_t kMaxOperands = kMaxOwnBuffers;
 
   uint64_t magic = kMagic;
   Fingerprint problem;
@@ -36,6 +39,9 @@ struct ProblemData::Header {
   uint64_t sizes[kMaxOperands] = {};
   uint64_t reference_offset = 0;
   uint64_t reference_count = 0;
+  // Of each operand that is written, in elements of the reference; an input has 0 of them.
+  uint64_t reference_begins[kMaxOperands] = {};
+  uint64_t reference_counts[kMaxOperands] = {};
   uint64_t file_size = 0;
 };
 
@@ -64,11 +70,22 @@ Status CheckIntegers(const Problem& problem) {
       kMostIntegerTerms));
 }
 
+Status CheckOutputTypes(const std::vector<Operand>& operands) {
+  for (const Operand& operand : operands) {
+    if (operand.role == OperandRole::kIn || IsCheckable(operand.tensor.type)) continue;
+    return Unsupported(fmt::format(
+        "Operand {} is of type {}; results are checked for f64, f32, f16, bf16 and i32.",
+        operand.name, Name(operand.tensor.type)));
+  }
+  return Status::Ok();
+}
+
 Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) {
   if (operands.empty()) {
     return Unsupported(fmt::format("Operator {} has no reference here; gemm and conv have.",
                                    OperatorName(problem)));
   }
+  if (IsOwnKernel(problem)) return CheckOutputTypes(operands);
   const Operand& output = operands.back();
   if (IsInteger(operands.front().tensor.type) || IsInteger(output.tensor.type)) {
     return CheckIntegers(problem);
@@ -81,6 +98,8 @@ Status CheckTypes(const Problem& problem, const std::vector<Operand>& operands) 
 
 // Refused before anything is computed: nobody waits a day for an answer to compare with.
 Status CheckWork(const Problem& problem, const Operand& output) {
+  // Whoever brought the kernel knows how long its reference takes.
+  if (IsOwnKernel(problem)) return Status::Ok();
   const double multiply_adds = ReferenceMultiplyAdds(problem);
   const double limit = ProblemData::kMaxReferenceMultiplyAdds / MultiplyAddCost(problem);
   if (multiply_adds <= limit) return Status::Ok();
@@ -105,10 +124,10 @@ Footprint FootprintOf(const std::vector<Operand>& operands, size_t file_bytes) {
   for (const Operand& operand : operands) {
     const auto size_bytes = static_cast<double>(SpanBytes(operand.tensor));
     footprint.candidate_bytes += size_bytes;
+    if (operand.role != OperandRole::kIn) footprint.candidate_bytes += size_bytes;
     if (operand.role == OperandRole::kOut) continue;
     footprint.decoded_bytes += static_cast<double>(SpanElements(operand.tensor)) * sizeof(double);
   }
-  footprint.candidate_bytes += static_cast<double>(SpanBytes(operands.back().tensor));
   return footprint;
 }
 
@@ -173,6 +192,17 @@ void GenerateOperand(const TensorDesc& tensor, uint64_t seed, std::byte* memory,
   });
 }
 
+void FillBuffer(const OwnBuffer& buffer, uint64_t seed, std::span<std::byte> memory,
+                WorkWatch& watch) {
+  const auto count = static_cast<int64_t>(memory.size() / SizeBytes(buffer.type));
+  ParallelFor((count + kSlice - 1) / kSlice, [&](int64_t slice) {
+    if (!watch.Note(0)) return;
+    const int64_t first = slice * kSlice;
+    FillElements(buffer.fill, buffer.type, seed, {first, std::min(kSlice, count - first)},
+                 memory.data());
+  });
+}
+
 OperandValues DecodeOperand(const TensorDesc& tensor, const std::byte* memory, WorkWatch& watch) {
   OperandValues values(static_cast<size_t>(SpanElements(tensor)));
   const auto count = static_cast<int64_t>(values.size());
@@ -209,7 +239,15 @@ ProblemData::Header ProblemData::Layout(const Problem& problem, uint64_t seed) {
   }
   header.operand_count = operands.size();
   header.reference_offset = end;
-  header.reference_count = static_cast<uint64_t>(SpanElements(operands.back().tensor));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    // The last is the output; a user's kernel may write others, too.
+    const bool is_output = operands[i].role != OperandRole::kIn;
+    header.reference_begins[i] = header.reference_count;
+    if (is_output) {
+      header.reference_counts[i] = static_cast<uint64_t>(SpanElements(operands[i].tensor));
+    }
+    header.reference_count += header.reference_counts[i];
+  }
   header.file_size = end + RoundUp(header.reference_count * sizeof(double));
   return header;
 }
@@ -239,9 +277,13 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
   WorkWatch watch(terms.go_on, ReferenceMultiplyAdds(problem));
   try {
     data.MakeInputs(problem, header, watch);
-    const bool is_made =
-        !watch.stopped() && terms.maker != nullptr && data.IsMadeBy(*terms.maker, problem, watch);
-    if (!is_made) data.ComputeReference(problem, watch);
+    if (IsOwnKernel(problem)) {
+      if (!watch.stopped()) ATTUNE_RETURN_IF_ERROR(data.TakeReference(terms.maker, problem, watch));
+    } else {
+      const bool is_made =
+          !watch.stopped() && terms.maker != nullptr && data.IsMadeBy(*terms.maker, problem, watch);
+      if (!is_made) data.ComputeReference(problem, watch);
+    }
   } catch (const std::bad_alloc&) {
     // What fits into the machine may still exceed a limit that was set on this process.
     const Footprint footprint = FootprintOf(operands, header.file_size);
@@ -262,11 +304,17 @@ void ProblemData::MakeInputs(const Problem& problem, const Header& header, WorkW
   std::byte* const memory = file_.writable_bytes().data();
   std::memcpy(memory, &header, sizeof(header));
   const std::vector<Operand> operands = Operands(problem);
+  std::vector<OwnBuffer> buffers;
+  if (const auto own = OwnKernelOf(problem); own.ok()) buffers = own->buffers;
   Random seeds(header.seed);
   for (size_t i = 0; i < operands.size(); ++i) {
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
-    GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
+    if (buffers.empty()) {
+      GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
+    } else {
+      FillBuffer(buffers[i], operand_seed, {memory + header.offsets[i], header.sizes[i]}, watch);
+    }
     if (watch.stopped()) return;
   }
   const std::span<double> reference = writable_reference();
@@ -287,6 +335,27 @@ void ProblemData::ComputeReference(const Problem& problem, WorkWatch& watch) {
   } else {
     ComputeConvReference(std::get<Conv>(problem), inputs, writable_reference(), watch);
   }
+}
+
+Status ProblemData::TakeReference(ReferenceMaker* maker, const Problem& problem, WorkWatch& watch) {
+  ATTUNE_ASSIGN_OR_RETURN(const OwnKernelProblem own, OwnKernelOf(problem));
+  if (maker == nullptr) {
+    return Unsupported(fmt::format("Nobody here computes the reference of kernel {}.", own.name));
+  }
+  const Status made = maker->Make(problem, fd(), [&watch] { return watch.Note(0); });
+  if (!made.ok()) return made.WithContext(fmt::format("The reference of kernel {}", own.name));
+  if (watch.stopped()) return Status::Ok();
+  for (size_t i = 0; i < own.buffers.size(); ++i) {
+    const std::span<const double> values = reference(i);
+    const auto bad = std::find_if_not(values.begin(), values.end(),
+                                      [](double value) { return std::isfinite(value); });
+    if (bad == values.end()) continue;
+    return Unsupported(
+        fmt::format("The reference of kernel {} leaves {} in element {} of {}, which nothing can "
+                    "be compared with. Mend the reference, or how the inputs are filled.",
+                    own.name, *bad, bad - values.begin(), own.buffers[i].name));
+  }
+  return Status::Ok();
 }
 
 bool ProblemData::IsMadeBy(ReferenceMaker& maker, const Problem& problem, WorkWatch& watch) {
@@ -350,6 +419,11 @@ std::span<const std::byte> ProblemData::input(size_t i) const {
 std::span<const double> ProblemData::reference() const {
   const std::byte* begin = file_.bytes().data() + header().reference_offset;
   return {reinterpret_cast<const double*>(begin), header().reference_count};
+}
+
+std::span<const double> ProblemData::reference(size_t i) const {
+  assert(i < header().operand_count);
+  return reference().subspan(header().reference_begins[i], header().reference_counts[i]);
 }
 
 std::span<double> ProblemData::writable_reference() {

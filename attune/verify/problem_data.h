@@ -36,7 +36,9 @@ struct ReferenceTerms {
 // never zero: zeros are free on hardware that gates its multipliers, and one number everywhere
 // hides a wrong index. They are exactly representable in their type, so that the reference and a
 // candidate start from the same numbers. Gaps of strided operands hold NaN in the inputs, and of
-// integers the bytes of poison.h, so that a candidate that computes with padding is found out.
+// integers the bytes of poison.h, so that a candidate that computes with padding is found out. The
+// buffers of a user's kernel hold what its problem says, and its reference is what the maker of the
+// terms makes, who is believed.
 class ProblemData {
  public:
   // Half an hour on two cores. An f64 problem, whose arithmetic is dearer, may have a tenth of it.
@@ -68,9 +70,12 @@ class ProblemData {
   // operand has its initial content; an output has none and is empty.
   std::span<const std::byte> input(size_t i) const;
 
-  // The right output, one number for each element of the output's span: element at offset o is
-  // reference()[o], before rounding to the output type. Gaps hold NaN, and nothing else does.
+  // The right outputs one after the other: of gemm and conv there is one, one number for each
+  // element of the output's span: element at offset o is reference()[o], before rounding to the
+  // output type. Gaps hold NaN, and nothing else does.
   std::span<const double> reference() const;
+  // Of operand `i` alone; empty for one that is only read.
+  std::span<const double> reference(size_t i) const;
 
   // Values for the scalar classes of a gemm; 1 and 0 for everything else.
   double alpha() const;
@@ -90,6 +95,8 @@ class ProblemData {
   void MakeInputs(const Problem& problem, const Header& header, WorkWatch& watch);
   // Throws std::bad_alloc.
   void ComputeReference(const Problem& problem, WorkWatch& watch);
+  // Of a user's kernel, whose reference nobody here can compute or check.
+  Status TakeReference(ReferenceMaker* maker, const Problem& problem, WorkWatch& watch);
   // Whether `maker` computed the reference. If not, it is NaN.
   bool IsMadeBy(ReferenceMaker& maker, const Problem& problem, WorkWatch& watch);
 

@@ -15,4 +15,10 @@ namespace attune {
 Status ComputeReferenceOn(Device& device, Executable& executable, const Problem& problem,
                           ReferenceDraft& draft);
 
+// The same for a user's kernel: `executable` is a candidate that is believed, which takes the
+// problem's operands like any other. What it writes is decoded into the reference; what it leaves
+// unwritten is NaN there, unless it is of integers.
+Status ComputeOwnReferenceOn(Device& device, Executable& executable, const Problem& problem,
+                             ReferenceDraft& draft);
+
 }  // namespace attune

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <variant>
 
+#include "attune/problem/own_kernel.h"
 #include "attune/verify/element.h"
 #include "attune/verify/problem_data.h"
 
@@ -136,6 +137,9 @@ double Tolerance::Of(double reference) const { return absolute + relative * std:
 
 Tolerance ToleranceOf(const Problem& problem) {
   if (const auto* gemm = std::get_if<Gemm>(&problem)) return ToleranceFor(SumOf(*gemm));
+  if (const auto own = OwnKernelOf(problem); own.ok()) {
+    return {own->absolute_tolerance, own->relative_tolerance};
+  }
   return ToleranceFor(SumOf(std::get<Conv>(problem)));
 }
 

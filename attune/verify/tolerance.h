@@ -27,8 +27,8 @@ struct Tolerance {
 // accuracy of Winograd convolution for deep neural networks", ACM TOMS 46, 2020). Tensor cores
 // cut off where a processor rounds, which grows faster than a random walk. On top come the
 // rounding to the output type, twice if a bias or an old C may be added after it, and that of the
-// inputs if the math mode allows it. Integers have no tolerance. REQUIRES:
-// CheckVerifiable(problem).
+// inputs if the math mode allows it. Integers have no tolerance; a user's kernel has what its
+// problem says. REQUIRES: CheckVerifiable(problem).
 Tolerance ToleranceOf(const Problem& problem);
 
 }  // namespace attune

@@ -36,29 +36,61 @@ std::string PositionText(const TensorDesc& tensor, int64_t offset) {
   return fmt::format("({})", fmt::join(position, ", "));
 }
 
-ComparisonTerms TermsOf(const ProblemData& data, const Problem& problem) {
-  const Tolerance tolerance = ToleranceOf(problem);
-  return {OutputType(problem), std::ssize(data.reference()), tolerance.absolute, tolerance.relative,
-          kPoisonWord};
+// Operand `i`, which is written.
+struct CheckedOutput {
+  size_t i = 0;
+  Operand operand;
+};
+
+// The last operand; of a user's kernel all that it writes.
+std::vector<CheckedOutput> OutputsOf(const Problem& problem) {
+  std::vector<CheckedOutput> outputs;
+  std::vector<Operand> operands = Operands(problem);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].role != OperandRole::kIn) outputs.push_back({i, std::move(operands[i])});
+  }
+  return outputs;
 }
 
-std::optional<Failure> FailureOf(const OutputComparison& comparison, const ProblemData& data,
-                                 const Problem& problem) {
-  const Operand output = Operands(problem).back();
+ComparisonTerms TermsOf(const CheckedOutput& output, const ProblemData& data,
+                        const Problem& problem) {
+  const Tolerance tolerance = ToleranceOf(problem);
+  return {output.operand.tensor.type, std::ssize(data.reference(output.i)), tolerance.absolute,
+          tolerance.relative, kPoisonWord};
+}
+
+std::optional<Failure> FailureOf(const OutputComparison& comparison, const CheckedOutput& output,
+                                 const ProblemData& data, const Problem& problem) {
+  const Operand& operand = output.operand;
   if (comparison.spoiled_gap.has_value()) {
     return Failure{FailureKind::kOutOfBounds, Phase::kVerify,
-                   fmt::format("Wrote into the padding of {}, at element offset {}.", output.name,
+                   fmt::format("Wrote into the padding of {}, at element offset {}.", operand.name,
                                *comparison.spoiled_gap)};
   }
   if (comparison.wrong == 0) return std::nullopt;
-  const double right = data.reference()[static_cast<size_t>(comparison.worst_offset)];
+  const double right = data.reference(output.i)[static_cast<size_t>(comparison.worst_offset)];
   return Failure{
       FailureKind::kWrongResult, Phase::kVerify,
       fmt::format("{} of {} elements of {} are wrong. The worst, {}{}, is {:.9g}; the reference is "
                   "{:.9g} and the tolerance {:.3g}. Seed {}.",
-                  comparison.wrong, comparison.elements, output.name, output.name,
-                  PositionText(output.tensor, comparison.worst_offset), comparison.worst_value,
+                  comparison.wrong, comparison.elements, operand.name, operand.name,
+                  PositionText(operand.tensor, comparison.worst_offset), comparison.worst_value,
                   right, ToleranceOf(problem).Of(right), data.seed())};
+}
+
+// The first output that is wrong, and the largest error of all.
+Result<Verdict> CompareAll(const BoundOperands& operands, const ProblemData& data,
+                           const Problem& problem) {
+  Verdict verdict;
+  for (const CheckedOutput& output : OutputsOf(problem)) {
+    ATTUNE_ASSIGN_OR_RETURN(const OutputComparison comparison,
+                            operands.CompareOutput(output.i, TermsOf(output, data, problem)));
+    verdict.max_error = std::max(verdict.max_error, comparison.worst_ratio);
+    if (!verdict.failure.has_value()) {
+      verdict.failure = FailureOf(comparison, output, data, problem);
+    }
+  }
+  return verdict;
 }
 
 Status RunOnce(Executable& executable, Device& device, const BoundOperands& operands) {
@@ -97,9 +129,10 @@ std::optional<Failure> CheckDeterminism(Executable& executable, Device& device,
 
 Verdict CompareOutput(std::span<const std::byte> output, const ProblemData& data,
                       const Problem& problem) {
+  const CheckedOutput checked = OutputsOf(problem).back();
   const OutputComparison comparison =
-      CompareOnHost(output, data.reference(), TermsOf(data, problem));
-  return {FailureOf(comparison, data, problem), comparison.worst_ratio};
+      CompareOnHost(output, data.reference(checked.i), TermsOf(checked, data, problem));
+  return {FailureOf(comparison, checked, data, problem), comparison.worst_ratio};
 }
 
 Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
@@ -116,9 +149,9 @@ Verdict Verify(Executable& executable, Device& device, BoundOperands& operands,
   if (Status status = RunOnce(executable, device, operands); !status.ok()) {
     return {FailureOf(status, Phase::kRun), 0};
   }
-  const auto comparison = operands.CompareOutput(TermsOf(data, problem));
-  if (!comparison.ok()) return {FailureOf(comparison.status(), Phase::kVerify), 0};
-  Verdict verdict{FailureOf(*comparison, data, problem), comparison->worst_ratio};
+  const auto compared = CompareAll(operands, data, problem);
+  if (!compared.ok()) return {FailureOf(compared.status(), Phase::kVerify), 0};
+  Verdict verdict = *compared;
   // Memory that belongs to others is the worse offence, and may be why the result is wrong.
   if (auto failure = Take(operands.CheckInputs())) verdict.failure = std::move(failure);
   if (auto failure = Take(operands.CheckRedzones())) verdict.failure = std::move(failure);

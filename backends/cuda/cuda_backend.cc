@@ -69,6 +69,7 @@ class CudaBackendImpl final : public Backend {
       solvers_.push_back(make(products, nvrtc_));
     }
     for (auto& kernel : kernels) solvers_.push_back(std::move(kernel));
+    for (auto& solver : library.solvers) solvers_.push_back(std::move(solver));
     solvers_.push_back(std::move(split));
   }
 

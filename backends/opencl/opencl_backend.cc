@@ -29,6 +29,7 @@ class OpenClBackendImpl final : public Backend {
       kernel_contents_[file.name] = file.content.ToHex();
       solvers_.push_back(std::make_unique<KernelSolver>(inventory_, std::move(file)));
     }
+    for (auto& solver : library.solvers) solvers_.push_back(std::move(solver));
 #ifdef ATTUNE_WITH_CLBLAST
     solvers_.push_back(MakeClblastConvgemm(clblast_));
 #endif

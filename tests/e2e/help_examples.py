@@ -57,6 +57,7 @@ def missing_device(command, usable):
 
 def test(attune):
     (attune.folder / "tests").symlink_to(attune.data.parent)
+    (attune.folder / "examples").symlink_to(attune.data.parent.parent / "examples")
     usable = {device["spec"] for backend in attune.json("devices")["backends"]
               for device in backend["devices"] if device["usable"]}
     settings = {**attune.environment, "PATH": f"{attune.binary.parent}:/usr/bin:/bin"}

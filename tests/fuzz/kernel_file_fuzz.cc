@@ -2,11 +2,13 @@
 // of the mistake.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_kernel.h"
 #include "attune/problem/problem.h"
 #include "tests/fuzz/fuzz_check.h"
 
@@ -24,7 +26,17 @@ bool IsSmall(const attune::kernel::KernelFile& file) {
 
 using attune::kernel::KernelLanguage;
 
+// What a user's kernel makes of sizes is a problem that is read back, or an error with its place.
+void TryOwnProblem(const attune::kernel::KernelFile& file) {
+  attune::kernel::OwnSizes sizes = file.own->usual_sizes;
+  for (const std::string& name : file.own->sizes) sizes.emplace(name, 8);
+  const auto problem = attune::kernel::MakeOwnProblem(file, sizes);
+  attune::FuzzCheck(problem.ok() || !problem.status().message().empty());
+  if (problem.ok()) attune::FuzzCheck(*attune::ParseProblem(Text(*problem)) == *problem);
+}
+
 void TryPlans(const attune::kernel::KernelFile& file) {
+  if (file.own.has_value()) TryOwnProblem(file);
   const attune::Target target = {
       "device",
       "Device",

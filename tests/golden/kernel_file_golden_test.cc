@@ -9,6 +9,7 @@
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_kernel.h"
 #include "tests/golden/golden_file.h"
 
 namespace attune::kernel {
@@ -17,7 +18,7 @@ namespace {
 struct GoldenKernel {
   const char* name;  // Of NAME.json, and of NAME.LANGUAGE.txt, what it means.
   KernelLanguage language;
-  const char* problem;
+  const char* problem;  // Of a user's kernel its sizes.
 };
 
 Target TargetFor(KernelLanguage language) {
@@ -38,7 +39,13 @@ Target TargetFor(KernelLanguage language) {
 Result<std::string> MeaningOf(const GoldenKernel& golden) {
   const auto path = std::filesystem::path(ATTUNE_GOLDEN_DIR) / (std::string(golden.name) + ".json");
   ATTUNE_ASSIGN_OR_RETURN(const KernelFile file, LoadKernelFile(path, golden.language));
-  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, ParseProblem(golden.problem));
+  Problem problem;
+  if (file.own.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(const OwnSizes sizes, ParseSizes(golden.problem));
+    ATTUNE_ASSIGN_OR_RETURN(problem, MakeOwnProblem(file, sizes));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(problem, ParseProblem(golden.problem));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const Config limits,
                           DeviceLimitsOf(TargetFor(golden.language), golden.language));
   ATTUNE_RETURN_IF_ERROR(CheckApplies(file, problem, limits));
@@ -66,7 +73,9 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenKernel{"kernel_file_v2", KernelLanguage::kCuda,
                                  "conv@1{dir=fwd,n=2,c=3,h=9,w=8,k=4,fh=3,fw=3,ph=1,pw=1}"},
                     GoldenKernel{"kernel_file_v2_cuda", KernelLanguage::kCuda,
-                                 "gemm@1{m=500,n=3,k=800}"}));
+                                 "gemm@1{m=500,n=3,k=800}"},
+                    GoldenKernel{"kernel_file_v3", KernelLanguage::kOpenCl, "n=96,width=4"},
+                    GoldenKernel{"kernel_file_v3", KernelLanguage::kCuda, "n=96,width=4"}));
 
 TEST_P(KernelFileGoldenTest, IsReadAndMeansWhatItEverMeant) {
   const auto meaning = MeaningOf(GetParam());

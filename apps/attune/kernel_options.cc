@@ -1,0 +1,151 @@
+#include "apps/attune/kernel_options.h"
+
+#include <stdlib.h>
+
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/attune/terminal.h"
+#include "attune/base/file.h"
+#include "attune/base/process_variables.h"
+#include "attune/kernel/json_line.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/problem/own_kernel.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
+
+// The program and the children that it starts read kernel files where this says.
+void PutFirst(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::string absolute = std::filesystem::absolute(path, ignored).string();
+  const std::string others = VariableOr(kKernelPathVariable, "");
+  const std::string all = others.empty() ? absolute : absolute + ":" + others;
+  ::setenv(kKernelPathVariable, all.c_str(), 1);
+}
+
+// `status`, whose message may begin with a JSON pointer into the file, with its path and line.
+Status AtPlace(const Status& status, const std::filesystem::path& path) {
+  const std::string& message = status.message();
+  const auto json = ReadFile(path);
+  if (!message.starts_with('/') || !json.ok()) return status.WithContext(path.string());
+  const std::string pointer = message.substr(0, message.find(": "));
+  return status.WithContext(fmt::format("{}:{}", path.string(), kernel::LineOf(*json, pointer)));
+}
+
+struct GivenKernel {
+  std::string path;
+  std::vector<std::string> sizes;
+};
+
+// `is_whole`: without sizes all of the kernel is meant, not its usual ones.
+void TakeKernel(const GivenKernel& given, bool is_whole, std::vector<std::string>& problems,
+                std::string& device) {
+  const auto fail = [](const Status& status) {
+    throw CLI::ValidationError("--kernel", Printable(status.message()));
+  };
+  const auto file = LoadOwnKernel(given.path);
+  if (!file.ok()) return fail(file.error());
+  std::vector<std::string> sizes = given.sizes;
+  if (sizes.empty() && !is_whole) sizes.emplace_back();
+  for (const std::string& text : sizes) {
+    const auto problem = OwnProblem(given.path, text);
+    if (!problem.ok()) return fail(problem.error());
+    problems.push_back(Text(*problem));
+  }
+  if (device.empty()) device = fmt::format("{}:0", Name(file->language));
+  PutFirst(given.path);
+}
+
+void AddOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                std::string& device, std::string* whole_path) {
+  auto given = std::make_shared<GivenKernel>();
+  // Options of the verb are taken before those of its groups.
+  CLI::Option* size =
+      verb.add_option("--size", given->sizes,
+                      "With --kernel: the sizes of one problem, as m=4096,n=4096; may be repeated")
+          ->allow_extra_args(false)
+          ->type_name("SIZES");
+  CLI::Option* kernel = group.add_option_function<std::string>(
+      "--kernel",
+      [given, &problems, &device, whole_path](const std::string& path) {
+        given->path = path;
+        if (whole_path != nullptr) *whole_path = path;
+        TakeKernel(*given, whole_path != nullptr, problems, device);
+      },
+      "A kernel of your own, described by this file; runs on the first device of its language "
+      "unless --device says otherwise");
+  kernel->type_name("FILE");
+  size->needs(kernel);
+}
+
+}  // namespace
+
+Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path) {
+  Status other = Status::Ok();
+  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
+    auto file = kernel::LoadOwnKernel(path, std::string(Name(language)));
+    if (file.ok() || file.error().code() != StatusCode::kUnsupported) return file;
+    other = file.error();
+  }
+  return other;
+}
+
+Result<Problem> OwnProblem(const std::filesystem::path& path, const std::string& text) {
+  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, LoadOwnKernel(path));
+  ATTUNE_ASSIGN_OR_RETURN(kernel::OwnSizes sizes, kernel::ParseSizes(text));
+  sizes.insert(file.own->usual_sizes.begin(), file.own->usual_sizes.end());
+  auto problem = kernel::MakeOwnProblem(file, sizes);
+  if (problem.ok()) return problem;
+  return AtPlace(problem.error(), path);
+}
+
+void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                      std::string& device) {
+  AddOptions(verb, group, problems, device, nullptr);
+}
+
+void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                      std::string& device, std::string& path) {
+  AddOptions(verb, group, problems, device, &path);
+}
+
+Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems) {
+  for (const TaggedProblem& tagged : problems) {
+    if (!IsOwnKernel(tagged.problem)) continue;
+    ATTUNE_ASSIGN_OR_RETURN(const OwnKernelProblem own, OwnKernelOf(tagged.problem));
+    Status closest = Unsupported(fmt::format(
+        "Device '{}' has no kernel '{}': it is written in another language, or its file is neither "
+        "named by --kernel nor in {}.",
+        place.device_spec, own.name, kKernelPathVariable));
+    bool is_found = false;
+    for (const auto& solver : place.backend->solvers()) {
+      if (solver->traits().operator_name != kOwnKernelOperator || solver->traits().last_resort) {
+        continue;
+      }
+      const Status applies = solver->IsApplicable(tagged.problem, place.target);
+      if (!applies.ok()) {
+        const bool is_it =
+            solver->id().name == fmt::format("{}.{}", place.target.backend, own.name);
+        if (is_it) closest = applies;
+        continue;
+      }
+      is_found = true;
+      const auto space = solver->Space(tagged.problem, place.target);
+      const std::string what = fmt::format("The constraints of kernel {}", own.name);
+      if (!space.ok()) return InvalidArgument(space.error().message()).WithContext(what);
+      if (space->size() > 0) continue;
+      return InvalidArgument(fmt::format("{} leave no config for {} on {}.", what,
+                                         Text(tagged.problem), place.device_spec));
+    }
+    if (!is_found) return closest;
+  }
+  return Status::Ok();
+}
+
+}  // namespace attune

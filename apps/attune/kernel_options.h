@@ -1,0 +1,41 @@
+// --kernel and --size: problems of a kernel that the user brings, on verbs that take problems.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/attune/application.h"
+#include "attune/base/status.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/record/record_store.h"
+#include "attune/runtime/places.h"
+
+namespace attune {
+
+// The user's kernel in `path`, in the first language that it is written in, as its problems know
+// it. Errors begin with the path and, where there is one, the line.
+Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path);
+
+// The problem of the kernel file `path` for the sizes in `text` (m=4096,n=4096).
+Result<Problem> OwnProblem(const std::filesystem::path& path, const std::string& text);
+
+// Adds --kernel to `group` and --size to `verb`. Whoever gives them gets the problems as texts
+// behind `problems`, the file in front of ATTUNE_KERNEL_PATH for this process and its children,
+// and, unless a device is named, the first of the kernel's language in `device`. A mistake is a
+// usage error. REQUIRES: --device of `verb` was added to it before.
+void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                      std::string& device);
+
+// The same for a verb that knows what to do without sizes: `path` gets the file, and where no size
+// is given, nothing is put behind `problems`.
+void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                      std::string& device, std::string& path);
+
+// Ok, or why a user's kernel among `problems` cannot be tuned at `place`: nobody there has it, or
+// its constraints leave no config.
+Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems);
+
+}  // namespace attune

@@ -1,0 +1,24 @@
+// What a kernel file of the operator `kernel` has beside what all have: operands, reference and
+// tolerance.
+#pragma once
+
+#include "attune/base/status.h"
+#include "attune/kernel/json_place.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/problem_fields.h"
+
+namespace attune::kernel {
+
+// Sizes, operands and tolerance of `root` into `file.own`. REQUIRES: the head is read.
+Status ReadOwnKernel(const JsonPlace& root, KernelFile& file);
+
+// Its reference, whose launches are in `launches`. REQUIRES: the parameters are read.
+Status ReadOwnReference(const JsonPlace& place, KernelFile& file);
+
+// Integers, texts, and numbers as JSON has them.
+Result<Expression> ReadNumberOrExpression(const JsonPlace& place);
+
+// What expressions of `file` may read about its problem.
+FieldNames FieldNamesFor(const KernelFile& file);
+
+}  // namespace attune::kernel

@@ -1,0 +1,266 @@
+#include "attune/kernel/own_kernel.h"
+
+#include <functional>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/file.h"
+#include "attune/base/scratch_folder.h"
+#include "attune/kernel/json_line.h"
+#include "attune/kernel/kernel_library.h"
+#include "attune/kernel/kernel_plan.h"
+
+namespace attune::kernel {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr KernelLanguage kOpenCl = KernelLanguage::kOpenCl;
+
+Json Scale() {
+  return Json::parse(R"json({
+    "attune_kernel_file": 3, "name": "scale", "operator": "kernel", "sources": ["scale.cl"],
+    "sizes": {"run_time": ["n"], "compile_time": ["width"]},
+    "operands": [
+      {"name": "y", "type": "f32", "shape": ["n", "width"], "access": "out"},
+      {"name": "x", "type": "f32", "shape": ["n", "width"], "access": "in", "fill": {"normal": [0, 2.5]}},
+      {"name": "order", "type": "i32", "shape": ["n / 2"], "access": "in", "fill": {"uniform": [0, "n - 1"]}}
+    ],
+    "parameters": [{"name": "WG", "values": [64, 32, 128]}, {"name": "factor", "values": [0.5, 2.0]}],
+    "constraints": ["WG <= max_work_group_size", "n % WG == 0"],
+    "launches": [{"function": "scale", "local": ["WG"], "groups": ["ceil_div(n, WG)"],
+      "arguments": [{"operand": "x"}, {"operand": "y"}, {"operand": "order"}, {"int": "n"}, {"float": 0}]}],
+    "reference": {"config": {"WG": 32}},
+    "tolerance": {"relative": 1e-5}
+})json");
+}
+
+Result<KernelFile> Read(const Json& json) { return ParseKernelFile(json.dump(), kOpenCl); }
+
+Status ErrorAfter(const std::function<void(Json&)>& change) {
+  Json json = Scale();
+  change(json);
+  const auto file = Read(json);
+  return file.status();
+}
+
+TEST(OwnKernelFileTest, ItsProblemHasItsOperandsInputsFirst) {
+  const auto file = Read(Scale());
+  ASSERT_TRUE(file.ok()) << file.error().message();
+
+  const auto problem = MakeOwnProblem(*file, {{"n", 256}, {"width", 4}});
+
+  ASSERT_TRUE(problem.ok()) << problem.error().message();
+  const auto own = *OwnKernelOf(*problem);
+  ASSERT_EQ(own.buffers.size(), 3u);
+  EXPECT_EQ(own.buffers[0].name, "x");
+  EXPECT_EQ(own.buffers[0].fill, (BufferFill{BufferFill::Kind::kNormal, 0, 2.5}));
+  EXPECT_EQ(own.buffers[1].extents, (std::vector<int64_t>{128}));
+  EXPECT_EQ(own.buffers[1].fill, (BufferFill{BufferFill::Kind::kUniform, 0, 255}));
+  EXPECT_EQ(own.buffers[2].role, OperandRole::kOut);
+  EXPECT_EQ(own.relative_tolerance, 1e-5);
+}
+
+TEST(OwnKernelFileTest, SizesReachItsSpaceItsSourceAndItsPlan) {
+  const auto file = *Read(Scale());
+  const Problem problem = *MakeOwnProblem(file, {{"n", 96}, {"width", 4}});
+  const Config limits = {{"max_work_group_size", int64_t{64}}};
+
+  const auto space = MakeSpace(file, problem, limits);
+  ASSERT_TRUE(space.ok()) << space.error().message();
+  EXPECT_EQ(space->size(), 2u);  // 96 is a multiple of 32 alone.
+  const Config config = space->At(0);
+  EXPECT_EQ(attune::Text(config), "WG=32,factor=0.5");
+  const auto source = MakeSource(file, problem, config);
+  ASSERT_TRUE(source.ok()) << source.error().message();
+  EXPECT_EQ(*source, "#define WIDTH 4\n#define WG 32\n#define factor 0.5\n");
+  const auto plan = MakePlan(file, problem, config);
+  ASSERT_TRUE(plan.ok()) << plan.error().message();
+  EXPECT_EQ(plan->launches[0].groups, (std::vector<int64_t>{3}));
+  EXPECT_EQ(plan->operand_bytes.at("y"), 96 * 4 * 4);
+}
+
+TEST(OwnKernelFileTest, MistakesAreNamedByPlaceAndReason) {
+  struct Mistake {
+    std::function<void(Json&)> change;
+    const char* place;
+    const char* reason;
+  };
+  const Mistake mistakes[] = {
+      {[](Json& j) { j["attune_kernel_file"] = 2; }, "/operator", "version 3"},
+      {[](Json& j) { j.erase("tolerance"); }, "(the whole file)", "'tolerance' is missing"},
+      {[](Json& j) { j["operands"][0]["shape"][0] = "m"; }, "/operands/0", "'m'"},
+      {[](Json& j) { j["operands"][0]["shape"][0] = "n +"; }, "/operands/0/shape/0", "n +"},
+      {[](Json& j) { j["operands"][0]["type"] = "u8"; }, "/operands/0/type", "'u8'"},
+      {[](Json& j) {
+         j["operands"][0]["fill"] = Json{{"constant", 0}};
+       },
+       "/operands/0/fill", "only written"},
+      {[](Json& j) { j["operands"][0]["access"] = "in"; }, "/operands", "no operand is written"},
+      {[](Json& j) { j["operands"][2].erase("fill"); }, "/operands/2", "need a 'fill'"},
+      {[](Json& j) { j["operands"][1]["name"] = "y"; }, "/operands/1", "two operands 'y'"},
+      {[](Json& j) {
+         j["operands"][1]["fill"] = Json{{"noise", 1}};
+       },
+       "/operands/1/fill/noise", "unknown key"},
+      {[](Json& j) { j["sizes"]["run_time"][0] = "width"; }, "/sizes/compile_time/0", "twice"},
+      {[](Json& j) { j["constraints"][0] = "WG <= most"; }, "/constraints/0", "'most'"},
+      {[](Json& j) { j["launches"][0]["groups"][0] = "blocks"; }, "/launches/0/groups/0",
+       "'blocks'"},
+      {[](Json& j) {
+         j["launches"][0]["arguments"][0] = Json{{"operand", "z"}};
+       },
+       "/launches/0/arguments/0/operand", "'z'"},
+      {[](Json& j) {
+         j["launches"][0]["arguments"][4] = Json{{"float", "alpha"}};
+       },
+       "/launches/0/arguments/4", "'alpha'"},
+      {[](Json& j) { j["reference"]["config"]["WQ"] = 1; }, "/config/WQ", "not a parameter"},
+      {[](Json& j) { j["reference"]["program"] = Json::array({"x"}); }, "/reference", "is one of"},
+      {[](Json& j) {
+         j["reference"] = Json{{"launches", Json::array()}};
+       },
+       "/reference/launches", "0 elements"},
+      {[](Json& j) { j["tolerance"]["relative"] = -1; }, "/tolerance/relative", "from 0"}};
+
+  for (const Mistake& mistake : mistakes) {
+    const Status status = ErrorAfter(mistake.change);
+    EXPECT_THAT(status.message(), HasSubstr(mistake.place));
+    EXPECT_THAT(status.message(), HasSubstr(mistake.reason));
+  }
+}
+
+TEST(OwnKernelFileTest, SizesThatAreMissingUnknownOrFitNothingAreNamed) {
+  const auto file = *Read(Scale());
+
+  EXPECT_THAT(MakeOwnProblem(file, {{"n", 4}}).error().message(), HasSubstr("'width'"));
+  EXPECT_THAT(MakeOwnProblem(file, {{"n", 4}, {"width", 1}, {"k", 1}}).error().message(),
+              HasSubstr("no size 'k'"));
+  EXPECT_THAT(MakeOwnProblem(file, {{"n", 1}, {"width", 1}}).error().message(),
+              HasSubstr("/operands/2/shape/0: 'n / 2' for n=1,width=1: It is 0"));
+  const Problem odd = *MakeOwnProblem(file, {{"n", 97}, {"width", 1}});
+  EXPECT_THAT(CheckLeavesConfigs(file, odd, {{"max_work_group_size", int64_t{64}}}).message(),
+              HasSubstr("/constraints"));
+}
+
+TEST(OwnKernelFileTest, DivisionByZeroInAShapeSaysWhere) {
+  Json json = Scale();
+  json["operands"][1]["shape"][0] = "n / width";
+  const auto file = *Read(json);
+
+  const Status status = MakeOwnProblem(file, {{"n", 4}, {"width", 0}}).status();
+
+  EXPECT_THAT(status.message(), HasSubstr("/operands/1/shape/0: 'n / width'"));
+  EXPECT_THAT(status.message(), HasSubstr("zero"));
+}
+
+TEST(OwnKernelFileTest, SizesOfACommandLineAreReadOrRefused) {
+  EXPECT_EQ(*ParseSizes("m=4096,n=1"), (OwnSizes{{"m", 4096}, {"n", 1}}));
+  EXPECT_THAT(ParseSizes("m=4x").error().message(), HasSubstr("'m=4x'"));
+  EXPECT_THAT(ParseSizes("m").error().message(), HasSubstr("'m'"));
+  EXPECT_THAT(ParseSizes("=3").error().message(), HasSubstr("'=3'"));
+  EXPECT_THAT(ParseSizes("m=1,m=2").error().message(), HasSubstr("twice"));
+}
+
+TEST(OwnKernelFileTest, AnErrorOfAFileSaysItsLine) {
+  const auto folder = *ScratchFolder::Make("attune-own-kernel-test");
+  Json json = Scale();
+  json["constraints"][1] = "n % WQ == 0";
+  ASSERT_TRUE(WriteFileAtomically(folder->path() / "scale.json", json.dump(1)).ok());
+
+  const auto file = LoadKernelFile(folder->path() / "scale.json", kOpenCl);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message(), HasSubstr("scale.json:5: /constraints/1: "));
+}
+
+TEST(OwnKernelFileTest, LinesOfPointersAreFound) {
+  const std::string text =
+      "{\n \"a\": [1,\n  {\"b\\\"/\": 2,\n   \"c\": [\"x,]\", {}]}],\n \"d\": 3}";
+
+  EXPECT_EQ(LineOf(text, ""), 1);
+  EXPECT_EQ(LineOf(text, "/a/0"), 2);
+  EXPECT_EQ(LineOf(text, "/a/1/b\"~1"), 3);
+  EXPECT_EQ(LineOf(text, "/a/1/c/1"), 4);
+  EXPECT_EQ(LineOf(text, "/d"), 5);
+  EXPECT_EQ(LineOf(text, "/a/1/zz"), 3);
+}
+
+class OwnKernelLibraryTest : public testing::Test {
+ protected:
+  std::filesystem::path Write(const std::string& name, const std::string& text) {
+    const auto path = folder_->path() / name;
+    EXPECT_TRUE(WriteFileAtomically(path, text).ok());
+    return path;
+  }
+  const std::unique_ptr<ScratchFolder> folder_ = *ScratchFolder::Make("attune-own-kernel-test");
+};
+
+TEST_F(OwnKernelLibraryTest, AKernelBringsItsReferenceAsALastResort) {
+  Write("scale.cl", "kernel void scale() {}");
+  const auto path = Write("scale.json", Scale().dump());
+
+  const KernelLibrary library = LoadKernelLibrary({path}, kOpenCl);
+
+  ASSERT_EQ(library.files.size(), 2u) << library.reports[0].missing;
+  EXPECT_EQ(library.files[1].name, "scale-reference");
+  EXPECT_TRUE(TraitsOf(library.files[1]).last_resort);
+  EXPECT_FALSE(TraitsOf(library.files[0]).last_resort);
+  const Problem problem = *MakeOwnProblem(library.files[0], {{"n", 64}, {"width", 1}});
+  EXPECT_TRUE(CheckApplies(library.files[1], problem, {}).ok());
+  EXPECT_EQ(MakeSpace(library.files[1], problem, {})->size(), 1u);
+}
+
+TEST_F(OwnKernelLibraryTest, AnEditedSourceIsAnotherProblem) {
+  const auto path = Write("scale.json", Scale().dump());
+  Write("scale.cl", "kernel void scale() {}");
+  const KernelLibrary before = LoadKernelLibrary({path}, kOpenCl);
+  Write("scale.cl", "kernel void scale() { }");
+  const KernelLibrary after = LoadKernelLibrary({path}, kOpenCl);
+
+  const Problem problem = *MakeOwnProblem(before.files[0], {{"n", 64}, {"width", 1}});
+
+  EXPECT_TRUE(CheckApplies(before.files[0], problem, {}).ok());
+  EXPECT_THAT(CheckApplies(after.files[0], problem, {}).message(), HasSubstr("now"));
+}
+
+TEST_F(OwnKernelLibraryTest, AReferenceInAnotherFileHasToTakeTheSameOperands) {
+  Write("scale.cl", "kernel void scale() {}");
+  Json other = Scale();
+  other["name"] = "plain";
+  Write("plain.json", other.dump());
+  Json json = Scale();
+  json["reference"] = Json{{"kernel", "plain.json"}};
+  const auto path = Write("scale.json", json.dump());
+
+  const KernelLibrary library = LoadKernelLibrary({path}, kOpenCl);
+  ASSERT_EQ(library.files.size(), 2u) << library.reports[0].missing;
+  EXPECT_EQ(library.files[1].name, "scale-reference");
+  EXPECT_EQ(library.files[1].own->content, library.files[0].own->content);
+
+  other["operands"][0]["type"] = "f64";
+  Write("plain.json", other.dump());
+  const KernelLibrary broken = LoadKernelLibrary({path}, kOpenCl);
+  EXPECT_TRUE(broken.files.empty());
+  EXPECT_THAT(broken.reports[0].missing, HasSubstr("scale.json:1: /reference/kernel"));
+  EXPECT_THAT(broken.reports[0].missing, HasSubstr("operands differ"));
+}
+
+TEST_F(OwnKernelLibraryTest, AProgramIsASolverOfItsOwn) {
+  Write("scale.cl", "kernel void scale() {}");
+  Json json = Scale();
+  json["reference"] = Json{{"program", Json::array({"/bin/true"})}};
+  const KernelLibrary library = LoadKernelLibrary({Write("scale.json", json.dump())}, kOpenCl);
+
+  ASSERT_EQ(library.files.size(), 1u);
+  ASSERT_EQ(library.solvers.size(), 1u);
+  EXPECT_EQ(library.solvers[0]->id().name, "opencl.scale-reference");
+  EXPECT_TRUE(library.solvers[0]->traits().last_resort);
+}
+
+}  // namespace
+}  // namespace attune::kernel

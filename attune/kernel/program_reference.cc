@@ -1,0 +1,159 @@
+// References that a program of the user's computes.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/base/program_run.h"
+#include "attune/base/scratch_folder.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/problem/own_kernel.h"
+
+namespace attune::kernel {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whoever waits ends the process that waits for the program, which ends that, too.
+constexpr int64_t kDeadlineNs = 3600LL * 1'000'000'000;
+constexpr size_t kMostLogBytes = 500;
+
+std::string_view Text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class ProgramExecutable final : public Executable {
+ public:
+  ProgramExecutable(std::vector<std::string> words, fs::path folder, OwnKernelProblem own,
+                    Device& device)
+      : words_(std::move(words)),
+        folder_(std::move(folder)),
+        own_(std::move(own)),
+        device_(device) {}
+
+  size_t workspace_bytes() const override { return 0; }
+
+  Status Run(const Arguments& arguments) override {
+    ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+    ATTUNE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make("attune-reference"));
+    const std::vector<Operand> operands = OperandsOf(own_);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == OperandRole::kOut) continue;
+      std::vector<std::byte> bytes(SpanBytes(operands[i].tensor));
+      ATTUNE_RETURN_IF_ERROR(device_.Download(arguments.operands[i], bytes));
+      ATTUNE_RETURN_IF_ERROR(
+          WriteFileAtomically(scratch->path() / (operands[i].name + ".in"), Text(bytes)));
+    }
+    ATTUNE_RETURN_IF_ERROR(RunOn(scratch->path()));
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == OperandRole::kIn) continue;
+      ATTUNE_ASSIGN_OR_RETURN(const std::string bytes, OutputOf(operands[i], scratch->path()));
+      ATTUNE_RETURN_IF_ERROR(
+          device_.Upload(std::as_bytes(std::span(bytes)), arguments.operands[i]));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  Status RunOn(const fs::path& scratch) const {
+    std::vector<std::string> words = words_;
+    words.push_back(scratch.string());
+    for (const auto& [name, value] : own_.sizes) words.push_back(fmt::format("{}={}", name, value));
+    ATTUNE_ASSIGN_OR_RETURN(const ProgramOutput output,
+                            RunProgram({std::move(words), folder_, kDeadlineNs}));
+    if (output.exit_status == 0) return Status::Ok();
+    return Unavailable(fmt::format("The reference program '{}' ended with status {}: {}", words_[0],
+                                   output.exit_status, output.log.substr(0, kMostLogBytes)));
+  }
+
+  Result<std::string> OutputOf(const Operand& operand, const fs::path& scratch) const {
+    const size_t size_bytes = SpanBytes(operand.tensor);
+    auto bytes = ReadFileAtOnce(scratch / (operand.name + ".out"), size_bytes + 1);
+    const bool is_whole = bytes.ok() && bytes->size() == size_bytes;
+    if (is_whole) return bytes;
+    return Unavailable(fmt::format(
+        "The reference program '{}' has to write {} bytes into {}.out in the folder that it is "
+        "given, and {}.",
+        words_[0], size_bytes, operand.name,
+        bytes.ok() ? fmt::format("wrote {}", bytes->size()) : "did not"));
+  }
+
+  const std::vector<std::string> words_;
+  const fs::path folder_;
+  const OwnKernelProblem own_;
+  Device& device_;
+};
+
+// Without what only a device knows, and without the source, which is not compiled.
+KernelFile ForAnyDevice(KernelFile file) {
+  file.applies.clear();
+  file.source.clear();
+  return file;
+}
+
+class ProgramReference final : public Solver {
+ public:
+  ProgramReference(const KernelFile& file, fs::path folder)
+      : file_(ForAnyDevice(file)),
+        folder_(std::move(folder)),
+        id_{file.solver_name() + "-reference", 1} {
+    traits_.description = fmt::format("The reference of kernel {}: {}", file.name,
+                                      file.own->reference.program.front());
+    traits_.operator_name = file.operator_name;
+    traits_.last_resort = true;
+  }
+
+  const SolverId& id() const override { return id_; }
+  const SolverTraits& traits() const override { return traits_; }
+  Status IsApplicable(const Problem& problem, const Target& target) const override {
+    if (target.backend != Name(file_.language)) {
+      return Unsupported(fmt::format("{} is for {} devices, not for '{}'.", id_.name,
+                                     Name(file_.language), target.backend));
+    }
+    return CheckApplies(file_, problem, {});
+  }
+  Result<ConfigSpace> Space(const Problem&, const Target&) const override { return ConfigSpace(); }
+  Result<BuildRecipe> Recipe(const Problem&, const Config&, const Target&) const override {
+    return BuildRecipe();
+  }
+  Result<Artifact> Build(const BuildRecipe&) const override { return Artifact(); }
+  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem, const Config&,
+                                           Device& device) const override {
+    ATTUNE_ASSIGN_OR_RETURN(OwnKernelProblem own, OwnKernelOf(problem));
+    std::vector<std::string> words = file_.own->reference.program;
+    const bool is_path = words[0].find('/') != std::string::npos;
+    const std::string program = FindProgram(is_path ? (folder_ / words[0]).string() : words[0]);
+    if (program.empty()) {
+      return NotFound(
+          fmt::format("The reference '{}' of kernel {} is no program.", words[0], file_.own->name));
+    }
+    words[0] = program;
+    return std::unique_ptr<Executable>(
+        std::make_unique<ProgramExecutable>(std::move(words), folder_, std::move(own), device));
+  }
+
+ private:
+  const KernelFile file_;
+  const fs::path folder_;
+  const SolverId id_;
+  SolverTraits traits_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Solver> MakeProgramReference(const KernelFile& file,
+                                                   const std::filesystem::path& path) {
+  if (file.own->reference.program.empty()) return nullptr;
+  std::error_code ignored;
+  fs::path folder = fs::absolute(path, ignored).parent_path();
+  return std::make_unique<ProgramReference>(file, std::move(folder));
+}
+
+}  // namespace attune::kernel

@@ -1,0 +1,25 @@
+// Any JSON is a T1 description whose kernel file is read or refused, or none, with the place.
+#include <cstddef>
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/t1_file.h"
+#include "tests/fuzz/fuzz_check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto document = nlohmann::json::parse(data, data + size, nullptr, false);
+  if (!attune::kernel::IsT1(document)) return 0;
+  const auto converted = attune::kernel::KernelFileOfT1(document);
+  if (!converted.ok()) {
+    attune::FuzzCheck(converted.status().message().find('/') != std::string::npos ||
+                      converted.status().message().find("whole file") != std::string::npos);
+    return 0;
+  }
+  for (const auto language : attune::kernel::kKernelLanguages) {
+    const auto file = attune::kernel::ParseKernelFile(converted->dump(), language);
+    attune::FuzzCheck(file.ok() || !file.status().message().empty());
+  }
+  return 0;
+}
