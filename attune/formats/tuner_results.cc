@@ -1,0 +1,390 @@
+#include "attune/formats/tuner_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace attune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxTried = 10'000'000;
+
+constexpr std::pair<std::string_view, const char*> kKernelTunerFailures[] = {
+    {"CompilationFailedConfig", "compile"},
+    {"RuntimeFailedConfig", "runtime"},
+    {"InvalidConfig", "constraints"}};
+
+constexpr std::string_view kInvalidities[] = {"compile", "runtime", "correctness", "timeout",
+                                              "constraints"};
+
+Status Wrong(const std::string& place, std::string_view reason) {
+  return InvalidArgument(fmt::format("{}: {}", place, reason));
+}
+
+// Kernel Tuner appends while it runs, and closes the file when it ends.
+Json ParsePerhapsTorn(std::string_view text) {
+  Json document = Json::parse(text, nullptr, false);
+  for (int cut = 0; document.is_discarded() && cut < 2; ++cut) {
+    // Whole entries end a line with a comma; the last one may be torn.
+    const size_t end = cut == 0 ? text.find_last_not_of(" \t\r\n,") + 1 : text.rfind("},");
+    if (end == std::string_view::npos) break;
+    text = text.substr(0, cut == 0 ? end : end + 1);
+    for (const char* const closing : {"}", "}}"}) {
+      if (document.is_discarded()) {
+        document = Json::parse(std::string(text) + closing, nullptr, false);
+      }
+    }
+  }
+  return document;
+}
+
+Result<ParameterValue> ValueOf(const std::string& place, const Json& value) {
+  if (value.is_boolean()) return ParameterValue(int64_t{value.get<bool>()});
+  if (value.is_number_integer()) return ParameterValue(value.get<int64_t>());
+  if (value.is_number()) return ParameterValue(value.get<double>());
+  if (value.is_string()) return ParameterValue(value.get<std::string>());
+  return Wrong(place, "is no value of a parameter: a number, a text, true or false.");
+}
+
+// 0 where it is absent or null.
+Result<double> TimeOf(const std::string& place, const Json& object, const char* key) {
+  if (!object.contains(key) || object[key].is_null()) return 0.0;
+  const Json& value = object[key];
+  const double time = value.is_number() ? value.get<double>() : -1;
+  if (time >= 0 && std::isfinite(time)) return time;
+  return Wrong(fmt::format("{}/{}", place, key), "is no time.");
+}
+
+Result<std::vector<double>> TimesOf(const std::string& place, const Json& object, const char* key) {
+  std::vector<double> times;
+  if (!object.contains(key) || object[key].is_null()) return times;
+  if (!object[key].is_array()) return Wrong(place, fmt::format("'{}' is no list.", key));
+  for (const Json& value : object[key]) {
+    if (!value.is_number()) return Wrong(place, fmt::format("'{}' holds no numbers.", key));
+    times.push_back(value.get<double>());
+  }
+  return times;
+}
+
+std::string TextOr(const Json& object, const char* key) {
+  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+Status TakeConfig(const std::string& place, const Json& object,
+                  const std::vector<std::string>& names, Config& config) {
+  for (const std::string& name : names) {
+    if (!object.contains(name)) {
+      return Wrong(place, fmt::format("the parameter '{}' is missing.", name));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(config[name], ValueOf(fmt::format("{}/{}", place, name), object[name]));
+  }
+  return Status::Ok();
+}
+
+Status CheckWorked(const std::string& place, const TriedConfig& tried) {
+  if (tried.status != "ok" || tried.time_ms > 0) return Status::Ok();
+  return Wrong(place, "it worked and has no time above 0.");
+}
+
+Result<TriedConfig> ReadCacheEntry(const std::string& place, const Json& entry,
+                                   const TunerResults& results) {
+  if (!entry.is_object()) return Wrong(place, "is no object.");
+  TriedConfig tried;
+  ATTUNE_RETURN_IF_ERROR(TakeConfig(place, entry, results.parameters, tried.config));
+  if (!entry.contains("time")) return Wrong(place, "there is no 'time', which is what is read.");
+  const Json& time = entry["time"];
+  if (time.is_string()) {
+    const std::string failure = time.get<std::string>();
+    const auto known =
+        std::find_if(std::begin(kKernelTunerFailures), std::end(kKernelTunerFailures),
+                     [&](const auto& pair) { return pair.first == failure; });
+    if (known == std::end(kKernelTunerFailures)) {
+      return Wrong(place + "/time", fmt::format("the failure '{}' is unknown.", failure));
+    }
+    tried.status = known->second;
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(tried.time_ms, TimeOf(place, entry, "time"));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(tried.runtimes_ms, TimesOf(place, entry, "times"));
+  ATTUNE_ASSIGN_OR_RETURN(tried.compile_ms, TimeOf(place, entry, "compile_time"));
+  ATTUNE_ASSIGN_OR_RETURN(tried.verification_ms, TimeOf(place, entry, "verification_time"));
+  ATTUNE_ASSIGN_OR_RETURN(tried.benchmark_ms, TimeOf(place, entry, "benchmark_time"));
+  ATTUNE_ASSIGN_OR_RETURN(tried.search_ms, TimeOf(place, entry, "strategy_time"));
+  ATTUNE_ASSIGN_OR_RETURN(tried.framework_ms, TimeOf(place, entry, "framework_time"));
+  tried.timestamp = TextOr(entry, "timestamp");
+  ATTUNE_RETURN_IF_ERROR(CheckWorked(place, tried));
+  return tried;
+}
+
+Result<TunerResults> ReadCache(const Json& document) {
+  TunerResults results;
+  results.kernel = TextOr(document, "kernel_name");
+  results.device = TextOr(document, "device_name");
+  if (document.contains("objective") && document["objective"] != "time") {
+    return Wrong("/objective",
+                 fmt::format("the objective {} is not time.", document["objective"].dump()));
+  }
+  if (!document.contains("tune_params_keys") || !document["tune_params_keys"].is_array()) {
+    return Wrong("/tune_params_keys", "the list of parameters is missing.");
+  }
+  for (const Json& name : document["tune_params_keys"]) {
+    if (!name.is_string() || !IsParameterName(name.get<std::string>())) {
+      return Wrong("/tune_params_keys", fmt::format("{} is no name of a parameter.", name.dump()));
+    }
+    results.parameters.push_back(name.get<std::string>());
+  }
+  if (!document["cache"].is_object()) return Wrong("/cache", "is no object.");
+  for (const auto& item : document["cache"].items()) {
+    if (results.tried.size() == kMaxTried) return Wrong("/cache", "has too many configs.");
+    ATTUNE_ASSIGN_OR_RETURN(TriedConfig tried,
+                            ReadCacheEntry("/cache/" + item.key(), item.value(), results));
+    results.tried.push_back(std::move(tried));
+  }
+  return results;
+}
+
+// Milliseconds of one of `unit`.
+std::optional<double> MillisecondsOf(std::string_view unit) {
+  static constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
+                                                                   {"ms", 1},
+                                                                   {"milliseconds", 1},
+                                                                   {"s", 1e3},
+                                                                   {"seconds", 1e3},
+                                                                   {"us", 1e-3},
+                                                                   {"microseconds", 1e-3},
+                                                                   {"ns", 1e-6},
+                                                                   {"nanoseconds", 1e-6}};
+  for (const auto& [name, factor] : kUnits) {
+    if (name == unit) return factor;
+  }
+  return std::nullopt;
+}
+
+// The measurement called "time", in milliseconds.
+Result<double> MeasuredTime(const std::string& place, const Json& result) {
+  if (!result.contains("measurements") || !result["measurements"].is_array()) return 0.0;
+  for (const Json& measurement : result["measurements"]) {
+    if (!measurement.is_object() || TextOr(measurement, "name") != "time") continue;
+    if (!measurement.contains("value") || !measurement["value"].is_number()) return 0.0;
+    const std::string unit = TextOr(measurement, "unit");
+    const auto factor = MillisecondsOf(unit);
+    if (factor.has_value()) return *factor * measurement["value"].get<double>();
+    return Wrong(place + "/measurements", fmt::format("the unit '{}' is no time.", unit));
+  }
+  return 0.0;
+}
+
+Result<TriedConfig> ReadT4Result(const std::string& place, const Json& result, double factor,
+                                 TunerResults& results) {
+  if (!result.is_object() || !result.contains("configuration") ||
+      !result["configuration"].is_object()) {
+    return Wrong(place, "there is no configuration.");
+  }
+  TriedConfig tried;
+  const Json& config = result["configuration"];
+  if (results.parameters.empty()) {
+    for (const auto& item : config.items()) {
+      if (!IsParameterName(item.key())) {
+        return Wrong(place, fmt::format("'{}' is no name of a parameter.", item.key()));
+      }
+      results.parameters.push_back(item.key());
+    }
+  }
+  if (config.size() != results.parameters.size()) {
+    return Wrong(place + "/configuration", "has other parameters than the first one.");
+  }
+  ATTUNE_RETURN_IF_ERROR(
+      TakeConfig(place + "/configuration", config, results.parameters, tried.config));
+  const std::string invalidity = TextOr(result, "invalidity");
+  if (!invalidity.empty() && invalidity != "correct") {
+    if (std::find(std::begin(kInvalidities), std::end(kInvalidities), invalidity) ==
+        std::end(kInvalidities)) {
+      return Wrong(place + "/invalidity", fmt::format("'{}' is unknown.", invalidity));
+    }
+    tried.status = invalidity;
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(tried.time_ms, MeasuredTime(place, result));
+  }
+  if (result.contains("times") && result["times"].is_object()) {
+    const Json& times = result["times"];
+    ATTUNE_ASSIGN_OR_RETURN(tried.runtimes_ms, TimesOf(place, times, "runtimes"));
+    for (double& runtime : tried.runtimes_ms) runtime *= factor;
+    const std::pair<const char*, double*> fields[] = {{"compilation", &tried.compile_ms},
+                                                      {"validation", &tried.verification_ms},
+                                                      {"benchmark", &tried.benchmark_ms},
+                                                      {"search_algorithm", &tried.search_ms},
+                                                      {"framework", &tried.framework_ms}};
+    for (const auto& [key, field] : fields) {
+      ATTUNE_ASSIGN_OR_RETURN(const double time, TimeOf(place + "/times", times, key));
+      *field = factor * time;
+    }
+  }
+  tried.timestamp = TextOr(result, "timestamp");
+  ATTUNE_RETURN_IF_ERROR(CheckWorked(place, tried));
+  return tried;
+}
+
+Result<TunerResults> ReadT4(const Json& document) {
+  TunerResults results;
+  const Json metadata = document.contains("metadata") && document["metadata"].is_object()
+                            ? document["metadata"]
+                            : Json::object();
+  const std::string unit = TextOr(metadata, "timeunit");
+  const auto factor = MillisecondsOf(unit);
+  if (!factor.has_value()) {
+    return Wrong("/metadata/timeunit", fmt::format("the unit '{}' is no time.", unit));
+  }
+  const Json& list = document["results"];
+  if (list.size() > kMaxTried) return Wrong("/results", "has too many configs.");
+  for (size_t i = 0; i < list.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(TriedConfig tried,
+                            ReadT4Result(fmt::format("/results/{}", i), list[i], *factor, results));
+    results.tried.push_back(std::move(tried));
+  }
+  return results;
+}
+
+std::string_view InvalidityOf(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kNotApplicable:
+      return "constraints";
+    case FailureKind::kBuildFailed:
+      return "compile";
+    case FailureKind::kWrongResult:
+    case FailureKind::kOutOfBounds:
+      return "correctness";
+    case FailureKind::kTimedOut:
+      return "timeout";
+    case FailureKind::kLoadFailed:
+    case FailureKind::kRunFailed:
+    case FailureKind::kCrashed:
+    case FailureKind::kOutOfMemory:
+      return "runtime";
+  }
+  return "runtime";
+}
+
+Json JsonOf(const ParameterValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+void Take(const Trial& trial, TriedConfig& tried) {
+  if (trial.build_ns > 0) tried.compile_ms = static_cast<double>(trial.build_ns) / 1e6;
+  if (const Failure* failure = trial.failure()) {
+    tried.status = InvalidityOf(failure->kind);
+    tried.time_ms = 0;
+    tried.runtimes_ms.clear();
+    return;
+  }
+  const Measurement* measurement = trial.measurement();
+  if (measurement == nullptr) return;
+  tried.status = "ok";
+  tried.time_ms = measurement->median_ns / 1e6;
+  tried.runtimes_ms.clear();
+  for (const double sample : measurement->samples_ns) tried.runtimes_ms.push_back(sample / 1e6);
+}
+
+}  // namespace
+
+Result<TunerResults> ReadTunerResults(std::string_view json) {
+  const Json document = ParsePerhapsTorn(json);
+  if (document.is_discarded()) {
+    return InvalidArgument("(the whole file): this is not JSON, nor a cache whose end is torn.");
+  }
+  if (document.is_object() && document.contains("cache")) return ReadCache(document);
+  if (document.is_object() && document.contains("results") && document["results"].is_array()) {
+    return ReadT4(document);
+  }
+  return InvalidArgument(
+      "(the whole file): this has neither 'cache', as a cache of Kernel Tuner has, nor a list "
+      "'results', as T4 has.");
+}
+
+std::string WriteT4(const TunerResults& results) {
+  Json list = Json::array();
+  for (const TriedConfig& tried : results.tried) {
+    Json config = Json::object();
+    for (const std::string& name : results.parameters) config[name] = JsonOf(tried.config.at(name));
+    const bool is_ok = tried.status == "ok";
+    Json result = {{"timestamp", tried.timestamp},
+                   {"configuration", std::move(config)},
+                   {"objectives", {"time"}},
+                   {"times",
+                    {{"compilation", tried.compile_ms},
+                     {"benchmark", tried.benchmark_ms},
+                     {"framework", tried.framework_ms},
+                     {"search_algorithm", tried.search_ms},
+                     {"validation", tried.verification_ms},
+                     {"runtimes", tried.runtimes_ms}}},
+                   {"invalidity", is_ok ? "correct" : tried.status},
+                   {"correctness", is_ok ? 1 : 0}};
+    result["measurements"] = Json::array();
+    if (is_ok) {
+      result["measurements"].push_back(
+          {{"name", "time"}, {"value", tried.time_ms}, {"unit", "ms"}});
+    }
+    list.push_back(std::move(result));
+  }
+  const Json document = {{"schema_version", "1.0.0"},
+                         {"metadata", {{"timeunit", "milliseconds"}}},
+                         {"results", std::move(list)}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::string> WriteRecordedSpace(const TunerResults& results) {
+  std::string text;
+  for (const std::string& name : results.parameters) text += name + ",";
+  text += "status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n";
+  for (const TriedConfig& tried : results.tried) {
+    for (const std::string& name : results.parameters) {
+      const std::string value = Text(tried.config.at(name));
+      if (value.find_first_of(",\r\n\"") != std::string::npos) {
+        return Unsupported(fmt::format(
+            "The value '{}' of '{}' has no place in a recorded space, which has no quotes.", value,
+            name));
+      }
+      text += value + ",";
+    }
+    text += fmt::format("{},{},{},{},{},{}\n", tried.status,
+                        tried.status == "ok" ? fmt::format("{}", tried.time_ms) : "",
+                        tried.compile_ms, tried.verification_ms, tried.benchmark_ms,
+                        tried.framework_ms + tried.search_ms);
+  }
+  return text;
+}
+
+TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solver) {
+  TunerResults results;
+  std::map<std::string, size_t> places;  // By config.
+  for (const RecordedSet& set : sets) {
+    results.device = set.set.target.device;
+    for (const Record& record : set.records) {
+      const Trial& trial = record.trial;
+      if (trial.candidate.solver.name != solver) continue;
+      const auto [place, is_new] =
+          places.try_emplace(Text(trial.candidate.config), results.tried.size());
+      if (is_new) {
+        results.tried.emplace_back().config = trial.candidate.config;
+        // Qualified alone, it was never timed.
+        results.tried.back().status = "";
+      }
+      Take(trial, results.tried[place->second]);
+    }
+  }
+  std::erase_if(results.tried, [](const TriedConfig& tried) { return tried.status.empty(); });
+  if (!results.tried.empty()) {
+    for (const auto& [name, value] : results.tried.front().config) {
+      results.parameters.push_back(name);
+    }
+  }
+  return results;
+}
+
+}  // namespace attune

@@ -1,0 +1,58 @@
+// What other tuners recorded of a kernel: caches of Kernel Tuner and results in the format T4 are
+// read, T4 is written. docs/formats/tuner_results.md.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record.h"
+#include "attune/space/config.h"
+
+namespace attune {
+
+// One config that was tried. Times are in milliseconds; 0 where nobody says.
+struct TriedConfig {
+  Config config;
+  // "ok", or why it failed in T4's words: compile, runtime, correctness, timeout, constraints.
+  std::string status = "ok";
+  double time_ms = 0;  // Of the kernel; above 0 if it is ok.
+  std::vector<double> runtimes_ms;
+  double compile_ms = 0;
+  double verification_ms = 0;
+  double benchmark_ms = 0;
+  double search_ms = 0;
+  double framework_ms = 0;
+  std::string timestamp;
+
+  friend bool operator==(const TriedConfig&, const TriedConfig&) = default;
+};
+
+struct TunerResults {
+  std::string kernel;  // Empty where the file does not say, as the next.
+  std::string device;
+  std::vector<std::string> parameters;  // In the order of the file; each config has them all.
+  std::vector<TriedConfig> tried;
+
+  friend bool operator==(const TunerResults&, const TunerResults&) = default;
+};
+
+// A cache of Kernel Tuner, also one whose end is torn, or T4, whichever `json` is. kInvalidArgument
+// with the JSON pointer of what has no place here: objectives but time, other units, parameters
+// that some configs have not.
+Result<TunerResults> ReadTunerResults(std::string_view json);
+
+// As T4, ends with a line end.
+std::string WriteT4(const TunerResults& results);
+
+// As a recorded space (docs/formats/recorded_space.md), which `attune replay` reads.
+// kUnsupported names a value that has no place in such a line.
+Result<std::string> WriteRecordedSpace(const TunerResults& results);
+
+// All that was tried of one problem in `sets`, by solvers called `solver`: of each config the
+// newest failure or, if it worked, its newest measurement.
+TunerResults ResultsOf(std::span<const RecordedSet> sets, std::string_view solver);
+
+}  // namespace attune

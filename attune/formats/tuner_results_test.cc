@@ -1,0 +1,130 @@
+#include "attune/formats/tuner_results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kCache = R"json({
+"device_name": "NVIDIA A100",
+"kernel_name": "convolution",
+"tune_params_keys": ["block_size_x", "mode"],
+"tune_params": {"block_size_x": [16, 32], "mode": ["a", "b"]},
+"objective": "time",
+"cache": {
+"16,a": {"block_size_x": 16, "mode": "a", "time": 3.5, "times": [3.25, 3.75], "compile_time": 900.5, "verification_time": 0, "benchmark_time": 126, "strategy_time": 1, "framework_time": 2, "timestamp": "2024-01-01 00:00:00+00:00"},
+"32,a": {"block_size_x": 32, "mode": "a", "time": "CompilationFailedConfig", "compile_time": 10.0}
+}
+})json";
+
+TEST(TunerResultsTest, ACacheOfKernelTunerIsRead) {
+  const auto results = ReadTunerResults(kCache);
+
+  ASSERT_TRUE(results.ok()) << results.error().message();
+  EXPECT_EQ(results->kernel, "convolution");
+  EXPECT_EQ(results->device, "NVIDIA A100");
+  EXPECT_EQ(results->parameters, (std::vector<std::string>{"block_size_x", "mode"}));
+  ASSERT_EQ(results->tried.size(), 2u);
+  EXPECT_EQ(results->tried[0].time_ms, 3.5);
+  EXPECT_EQ(results->tried[0].runtimes_ms, (std::vector<double>{3.25, 3.75}));
+  EXPECT_EQ(results->tried[0].compile_ms, 900.5);
+  EXPECT_EQ(results->tried[1].status, "compile");
+}
+
+TEST(TunerResultsTest, ACacheWhoseEndIsTornHasItsWholeEntries) {
+  const std::string whole = kCache;
+
+  for (const size_t cut : {whole.rfind("\n}\n}"), whole.size() - 2, whole.size() - 30}) {
+    const auto results = ReadTunerResults(whole.substr(0, cut));
+    ASSERT_TRUE(results.ok()) << cut << ": " << results.error().message();
+    EXPECT_GE(results->tried.size(), 1u);
+    EXPECT_EQ(results->tried[0].time_ms, 3.5);
+  }
+}
+
+TEST(TunerResultsTest, WhatIsWrittenAsT4IsReadBack) {
+  TunerResults results = *ReadTunerResults(kCache);
+
+  const auto read = ReadTunerResults(WriteT4(results));
+
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  // T4 says neither.
+  results.kernel = results.device = "";
+  EXPECT_EQ(*read, results);
+}
+
+TEST(TunerResultsTest, UnitsOfT4AreMilliseconds) {
+  const auto results = ReadTunerResults(R"json({"metadata": {"timeunit": "seconds"}, "results": [
+    {"configuration": {"x": 1}, "times": {"compilation": 2, "runtimes": [0.5]},
+     "invalidity": "correct", "measurements": [{"name": "time", "value": 500, "unit": "us"}]}]})json");
+
+  ASSERT_TRUE(results.ok()) << results.error().message();
+  EXPECT_EQ(results->tried[0].time_ms, 0.5);
+  EXPECT_EQ(results->tried[0].compile_ms, 2000);
+  EXPECT_EQ(results->tried[0].runtimes_ms, (std::vector<double>{500}));
+}
+
+TEST(TunerResultsTest, ARecordedSpaceHasALineForEachConfig) {
+  const auto text = WriteRecordedSpace(*ReadTunerResults(kCache));
+
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(
+      *text,
+      "block_size_x,mode,status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n"
+      "16,a,ok,3.5,900.5,0,126,3\n"
+      "32,a,compile,,10,0,0,0\n");
+}
+
+TEST(TunerResultsTest, WhatHasNoPlaceIsRefusedByName) {
+  const auto error = [](std::string from, std::string to) {
+    std::string text = kCache;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return ReadTunerResults(text.replace(at, from.size(), to)).status().message();
+  };
+
+  EXPECT_THAT(error("\"objective\": \"time\"", "\"objective\": \"energy\""), HasSubstr("energy"));
+  EXPECT_THAT(error("CompilationFailedConfig", "StrangeConfig"), HasSubstr("'StrangeConfig'"));
+  EXPECT_THAT(error("\"mode\": \"a\", \"time\": 3.5", "\"time\": 3.5"),
+              HasSubstr("/cache/16,a: the parameter 'mode' is missing"));
+  EXPECT_THAT(error("\"time\": 3.5", "\"time\": 0"), HasSubstr("no time above 0"));
+  EXPECT_THAT(error("\"time\": 3.5", "\"time\": -1"), HasSubstr("is no time"));
+  EXPECT_THAT(ReadTunerResults("[]").status().message(), HasSubstr("neither 'cache'"));
+  EXPECT_THAT(ReadTunerResults("[[").status().message(), HasSubstr("not JSON"));
+  EXPECT_THAT(
+      ReadTunerResults(R"({"results": [], "metadata": {"timeunit": "years"}})").status().message(),
+      HasSubstr("'years'"));
+}
+
+TEST(TunerResultsTest, OfRecordsTheNewestOutcomeOfEachConfigCounts) {
+  const auto trial = [](int64_t wg, auto outcome) {
+    Record record;
+    record.trial.candidate = {{"opencl.scale", 1}, {{"WG", wg}}};
+    record.trial.outcome = outcome;
+    return record;
+  };
+  Measurement slow;
+  slow.median_ns = 3e6;
+  slow.samples_ns = {3e6};
+  Measurement fast = slow;
+  fast.median_ns = 2e6;
+  RecordedSet set;
+  set.set.target.device = "A device";
+  set.records = {trial(16, std::monostate()), trial(16, slow), trial(16, fast),
+                 trial(32, Failure{FailureKind::kOutOfBounds, Phase::kVerify, "x"}),
+                 trial(64, std::monostate())};
+
+  const TunerResults results = ResultsOf(std::span(&set, 1), "opencl.scale");
+
+  ASSERT_EQ(results.tried.size(), 2u);
+  EXPECT_EQ(results.tried[0].time_ms, 2);
+  EXPECT_EQ(results.tried[1].status, "correctness");
+  EXPECT_EQ(results.parameters, std::vector<std::string>{"WG"});
+  EXPECT_TRUE(ResultsOf(std::span(&set, 1), "opencl.other").tried.empty());
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,131 @@
+#include "attune/wisdom/own_kernel_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/own_reference.h"
+#include "attune/verify/bound_operands.h"
+#include "attune/verify/problem_data.h"
+#include "attune/verify/verifier.h"
+
+namespace attune {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+}  // namespace
+
+std::string_view Name(ServedBy by) {
+  if (by == ServedBy::kExact) return "exact";
+  return by == ServedBy::kNearest ? "nearest" : "default";
+}
+
+Result<std::unique_ptr<OwnKernelServer>> OwnKernelServer::Create(kernel::KernelFile file,
+                                                                 const SolverList& solvers,
+                                                                 Device& device,
+                                                                 std::vector<TunedSize> tuned) {
+  const std::string name = fmt::format("{}.{}", device.target().backend, file.own->name);
+  std::unique_ptr<OwnKernelServer> server(
+      new OwnKernelServer(std::move(file), solvers, device, std::move(tuned)));
+  server->solver_ = FindSolver(solvers, {name, server->file_.version});
+  if (server->solver_ != nullptr) return server;
+  return NotFound(
+      fmt::format("There is no solver {}@{} on '{}'. Put the kernel file into ATTUNE_KERNEL_PATH.",
+                  name, server->file_.version, Text(device.target())));
+}
+
+Result<const ServedConfig*> OwnKernelServer::Select(const kernel::OwnSizes& sizes) {
+  ATTUNE_ASSIGN_OR_RETURN(const Ready* ready, ReadyFor(sizes));
+  return &ready->served;
+}
+
+Status OwnKernelServer::Launch(const kernel::OwnSizes& sizes,
+                               const std::map<std::string, BufferView>& operands) {
+  ATTUNE_ASSIGN_OR_RETURN(const Ready* ready, ReadyFor(sizes));
+  std::vector<BufferView> views;
+  for (const std::string& name : ready->operand_names) {
+    const auto given = operands.find(name);
+    if (given == operands.end()) {
+      return InvalidArgument(
+          fmt::format("Operand '{}' of kernel {} is missing.", name, file_.own->name));
+    }
+    views.push_back(given->second);
+  }
+  Arguments arguments;
+  arguments.operands = views;
+  if (ready->workspace != nullptr) arguments.workspace = ready->workspace->View(0);
+  return ready->executable->Run(arguments);
+}
+
+Result<OwnKernelServer::Ready*> OwnKernelServer::ReadyFor(const kernel::OwnSizes& sizes) {
+  auto found = ready_.find(sizes);
+  if (found == ready_.end()) {
+    ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file_, sizes));
+    ATTUNE_ASSIGN_OR_RETURN(Ready ready, Choose(sizes, problem));
+    for (const Operand& operand : Operands(problem)) ready.operand_names.push_back(operand.name);
+    if (ready.executable->workspace_bytes() > 0) {
+      ATTUNE_ASSIGN_OR_RETURN(ready.workspace,
+                              device_.Allocate(ready.executable->workspace_bytes()));
+    }
+    if (ready_.size() >= kMaxSizes) {
+      // What it launched may still run.
+      ATTUNE_RETURN_IF_ERROR(device_.Synchronize());
+      ready_.erase(std::min_element(ready_.begin(), ready_.end(), [](const auto& a, const auto& b) {
+        return a.second.last_used < b.second.last_used;
+      }));
+    }
+    found = ready_.emplace(sizes, std::move(ready)).first;
+  }
+  found->second.last_used = ++uses_;
+  return &found->second;
+}
+
+Result<OwnKernelServer::Ready> OwnKernelServer::Choose(const kernel::OwnSizes& sizes,
+                                                       const Problem& problem) {
+  ATTUNE_RETURN_IF_ERROR(solver_->IsApplicable(problem, device_.target()));
+  Ready ready;
+  std::vector<Config> tried;
+  for (const TunedSize* tuned : NearestFirst(tuned_, sizes)) {
+    const bool is_exact = tuned->sizes == sizes;
+    if (std::find(tried.begin(), tried.end(), tuned->config) != tried.end()) continue;
+    if (tried.size() == kMaxTried) break;
+    tried.push_back(tuned->config);
+    auto executable = Load(problem, tuned->config);
+    Status fits = executable.status();
+    if (fits.ok() && !is_exact) fits = Check(problem, **executable);
+    if (!fits.ok()) {
+      ready.served.passed_over.push_back(
+          fmt::format("{}: {}", Text(tuned->config), fits.message()));
+      continue;
+    }
+    ready.executable = *std::move(executable);
+    ready.served.config = tuned->config;
+    ready.served.by = is_exact ? ServedBy::kExact : ServedBy::kNearest;
+    ready.served.tuned_for = tuned->sizes;
+    return ready;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(ready.served.config, solver_->DefaultConfig(problem, device_.target()));
+  ATTUNE_ASSIGN_OR_RETURN(ready.executable, Load(problem, ready.served.config));
+  return ready;
+}
+
+Result<std::unique_ptr<Executable>> OwnKernelServer::Load(const Problem& problem,
+                                                          const Config& config) {
+  const BuildOutcome built = builder_.Build({solver_, problem, config}, device_.target());
+  if (built.failure() != nullptr) return Unavailable(built.failure()->message);
+  return solver_->Load(*built.artifact(), problem, config, device_);
+}
+
+Status OwnKernelServer::Check(const Problem& problem, Executable& executable) {
+  LocalReferenceMaker maker(solvers_, device_, builder_);
+  ATTUNE_ASSIGN_OR_RETURN(const ProblemData data,
+                          ProblemData::Create(problem, kSeed, {nullptr, &maker}));
+  ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands, BoundOperands::Create(device_, problem, data));
+  const Verdict verdict = Verify(executable, device_, operands, data, problem);
+  if (!verdict.failure.has_value()) return Status::Ok();
+  return Unavailable(verdict.failure->message);
+}
+
+}  // namespace attune

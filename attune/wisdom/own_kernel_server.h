@@ -1,0 +1,98 @@
+// A user's kernel at run time: for each size that comes, the config that is best there, as far as
+// anybody knows, made ready and launched. examples/own_kernel/serve_matmul.cc uses it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/compile/builder.h"
+#include "attune/compile/kernel_cache.h"
+#include "attune/device/device.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/solver/solver.h"
+#include "attune/space/config.h"
+#include "attune/wisdom/tuned_size.h"
+
+namespace attune {
+
+// Why a config serves a size.
+enum class ServedBy {
+  kExact,    // That size was tuned.
+  kNearest,  // A near one was, and its config launches and is right here, too.
+  kDefault,  // No near one has a config that is: the author's default.
+};
+std::string_view Name(ServedBy by);  // "exact", "nearest", "default".
+
+struct ServedConfig {
+  Config config;
+  ServedBy by = ServedBy::kDefault;
+  kernel::OwnSizes tuned_for;            // Where the config is from; empty for the default.
+  std::vector<std::string> passed_over;  // Configs of nearer sizes, and why they do not serve here.
+};
+
+// Not thread-safe: one for each thread that launches. Borrows what it is created with, which must
+// outlive it.
+class OwnKernelServer {
+ public:
+  // Sizes whose executables are kept; the one that was used longest ago goes first.
+  static constexpr size_t kMaxSizes = 64;
+  // Nearest sizes that are tried for one that is new.
+  static constexpr size_t kMaxTried = 4;
+
+  // `solvers` are those of the device's backend, which has the kernel `name` and its reference from
+  // ATTUNE_KERNEL_PATH. kNotFound if it has not.
+  static Result<std::unique_ptr<OwnKernelServer>> Create(kernel::KernelFile file,
+                                                         const SolverList& solvers, Device& device,
+                                                         std::vector<TunedSize> tuned);
+
+  // What serves `sizes`: chosen, built, and unless it was tuned for them checked once, which takes
+  // as long as compiling and the reference do; from then on it is looked up. Valid until the next
+  // call. kInvalidArgument for sizes that the kernel has not.
+  Result<const ServedConfig*> Select(const kernel::OwnSizes& sizes);
+
+  // Launches what Select says on `operands`, by name, each at a multiple of 256 bytes and as large
+  // as the shape in the file says. Complete after Device::Synchronize. kInvalidArgument for an
+  // operand that is missing.
+  Status Launch(const kernel::OwnSizes& sizes, const std::map<std::string, BufferView>& operands);
+
+ private:
+  struct Ready {
+    ServedConfig served;
+    std::vector<std::string> operand_names;  // In the order of the problem.
+    std::unique_ptr<Executable> executable;
+    std::unique_ptr<Buffer> workspace;
+    uint64_t last_used = 0;
+  };
+
+  OwnKernelServer(kernel::KernelFile file, const SolverList& solvers, Device& device,
+                  std::vector<TunedSize> tuned)
+      : file_(std::move(file)),
+        solvers_(solvers),
+        device_(device),
+        tuned_(std::move(tuned)),
+        builder_(cache_) {}
+
+  Result<Ready*> ReadyFor(const kernel::OwnSizes& sizes);
+  Result<Ready> Choose(const kernel::OwnSizes& sizes, const Problem& problem);
+  // `config` made ready for `problem`.
+  Result<std::unique_ptr<Executable>> Load(const Problem& problem, const Config& config);
+  // Ok, or why `executable` is not right for `problem`.
+  Status Check(const Problem& problem, Executable& executable);
+
+  const kernel::KernelFile file_;
+  const SolverList& solvers_;
+  Device& device_;
+  const std::vector<TunedSize> tuned_;
+  const Solver* solver_ = nullptr;
+  MemoryKernelCache cache_;
+  Builder builder_;
+  std::map<kernel::OwnSizes, Ready> ready_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace attune

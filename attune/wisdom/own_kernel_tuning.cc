@@ -1,0 +1,35 @@
+#include "attune/wisdom/own_kernel_tuning.h"
+
+#include <memory>
+#include <optional>
+
+#include "attune/measure/clock.h"
+#include "attune/tuner/child_evaluator.h"
+
+namespace attune {
+
+Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
+                                 const kernel::OwnSizes& sizes, const TuneOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
+  ChildOptions children;
+  ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
+  children.device = place.device_spec;
+  ShareIfCostly(place.backend, children);
+  const std::unique_ptr<Evaluator> evaluator = MakeChildEvaluator(children);
+  SteadyClock clock;
+  TunerParts parts;
+  parts.solvers = &place.backend.solvers();
+  parts.target = place.target;
+  parts.environment = place.environment;
+  parts.store = &place.store;
+  parts.evaluator = evaluator.get();
+  parts.clock = &clock;
+  Tuner tuner(parts, options);
+  ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, tuner.FindStanding(problem));
+  if (!standing.has_value()) return tuner.Tune(problem);
+  TuneReport report;
+  report.choice = std::move(standing);
+  return report;
+}
+
+}  // namespace attune

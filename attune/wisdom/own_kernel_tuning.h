@@ -1,0 +1,31 @@
+// Tuning a user's kernel from C++, as `attune tune --kernel FILE --size SIZES` does.
+#pragma once
+
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/solver/backend.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+// Where and with what: all of it is borrowed.
+struct OwnKernelPlace {
+  const Backend& backend;
+  std::string device_spec;  // "opencl:0".
+  Target target;
+  Environment environment;
+  RecordStore& store;  // What is measured is kept there, and what is there is not measured again.
+};
+
+// Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the
+// program of: a crash, a hang or a wrong result costs its candidate. They find the kernel by
+// ATTUNE_KERNEL_PATH. If a choice stands
+// already, that is all that is reported. Takes no turns
+// with other processes: nobody else should measure on the device.
+Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::KernelFile& file,
+                                 const kernel::OwnSizes& sizes, const TuneOptions& options);
+
+}  // namespace attune

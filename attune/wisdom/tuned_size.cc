@@ -1,0 +1,57 @@
+#include "attune/wisdom/tuned_size.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attune/problem/own_kernel.h"
+
+namespace attune {
+
+double SizeDistance(const kernel::OwnSizes& a, const kernel::OwnSizes& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
+    if (left->first != right->first) return std::numeric_limits<double>::infinity();
+    const double difference = std::log2(1 + static_cast<double>(left->second)) -
+                              std::log2(1 + static_cast<double>(right->second));
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
+                                           const kernel::OwnSizes& sizes) {
+  std::vector<const TunedSize*> sorted;
+  for (const TunedSize& size : tuned) sorted.push_back(&size);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const TunedSize* a, const TunedSize* b) {
+    return SizeDistance(a->sizes, sizes) < SizeDistance(b->sizes, sizes);
+  });
+  return sorted;
+}
+
+Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::KernelFile& file,
+                                            const Target& here, const Environment& now) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, store.Problems(""));
+  std::vector<TunedSize> tuned;
+  for (const TaggedProblem& tagged : problems) {
+    if (!IsOwnKernel(tagged.problem)) continue;
+    const auto own = OwnKernelOf(tagged.problem);
+    if (!own.ok() || own->name != file.own->name || own->content != file.own->content) continue;
+    RecordQuery query;
+    query.problem = tagged.problem;
+    query.backend = here.backend;
+    std::vector<RecordedSet> sets;
+    ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& set) {
+      sets.push_back(set);
+      return Status::Ok();
+    }));
+    const auto choice = SelectBest(sets, here, now, SelectOptions(), nullptr);
+    if (!choice.has_value()) continue;
+    tuned.push_back({own->sizes, choice->candidate.config, choice->measurement.median_ns,
+                     choice->default_measurement.median_ns});
+  }
+  return tuned;
+}
+
+}  // namespace attune

@@ -1,0 +1,203 @@
+"""Kernels that users bring: tuned from a file, answered for, resumed, refused with file and line. On
+the first OpenCL device."""
+
+import json
+import shutil
+import subprocess
+import time
+
+import program
+
+# Spaces of a dozen configs are tried whole, which takes less on an idle machine.
+WHOLE = ("--budget", "110s", "--per-problem", "60s")
+SHORT = ("--budget", "60s", "--per-problem", "8s")
+
+
+def tune(attune, *words):
+    return attune.run("tune", *words, *WHOLE)
+
+
+def failures_of(evidence):
+    """{FAULT: the kinds of its failures} of every trial."""
+    kinds = {}
+    for recorded in evidence["sets"]:
+        for trial in recorded["trials"]:
+            config = trial["candidate"].split("{")[1].rstrip("}")
+            fault = dict(word.split("=") for word in config.split(","))["FAULT"]
+            if "failure" in trial:
+                kinds.setdefault(fault, set()).add(trial["failure"]["kind"])
+    return kinds
+
+
+def test_faults_and_two_outputs(attune, folder):
+    """A program is the reference; of five kinds of configs one is right."""
+    kernel = ("--kernel", str(folder / "axpy.json"), "--size", "n=1000")
+    out, _ = tune(attune, *kernel)
+    program.check("axpy n=1000" in out, out)
+    evidence = attune.json("explain", *kernel)
+    winner = attune.json("best", *kernel)[0]["candidate"]
+    program.check("FAULT=0" in winner, winner)
+    kinds = failures_of(evidence)
+    program.check("0" not in kinds, f"the right one failed: {kinds}")
+    program.check(kinds["1"] == {"build_failed"}, kinds)
+    program.check(kinds["2"] == {"wrong_result"}, kinds)
+    program.check(kinds["3"] <= {"out_of_bounds", "crashed"}, kinds)
+    program.check(kinds["4"] <= {"crashed", "run_failed"}, kinds)
+    # The same command goes on where it was, and has nothing left to do.
+    again, _ = tune(attune, *kernel)
+    program.check("0 tuned, 1 tuned before" in again, again)
+    attune.run("report", *kernel, "-o", "report.html")
+    program.check("axpy n=1000" in (attune.folder / "report.html").read_text(), "report.html")
+    exported = json.loads(attune.run("export", *kernel, "--format", "json", "-o", "-")[0])
+    program.check(winner in json.dumps(exported), exported)
+
+
+def test_edited_kernel_is_another_problem(attune, folder):
+    kernel = ("--kernel", str(folder / "axpy.json"), "--size", "n=1000")
+    source = folder / "axpy.cl"
+    source.write_text(source.read_text() + "// edited\n")
+    best = attune.json("best", *kernel)[0]
+    program.check(best["provenance"] == "untuned", best)
+
+
+def test_mistakes(attune, folder):
+    text = (folder / "axpy.json").read_text()
+
+    def refused(what, old, new, *sizes):
+        broken = folder / "broken.json"
+        program.check(old in text, old)
+        broken.write_text(text.replace(old, new))
+        size = [word for given in sizes for word in ("--size", given)]
+        err = attune.run("tune", "--kernel", str(broken), *size, status=2)[1]
+        program.check("broken.json" in err and what in err, f"{what!r} is not in {err!r}")
+
+    refused(":17: /constraints/0: 'FAULTS", "FAULT == 0 or", "FAULTS == 0 or", "n=4")
+    refused(":11: /operands/3/shape/0", '["n / 2"]', '["n / (n - n)"]', "n=4")
+    refused("'u8'", '"i32"', '"u8"', "n=4")
+    refused("line 3", '"name": "axpy",', '"name" "axpy",', "n=4")
+    refused("'n'", "axpy", "axpy")
+    refused("no size 'm'", "axpy", "axpy", "n=4,m=3")
+    refused("It is 0", "axpy", "axpy", "n=1")
+    broken = folder / "broken.json"
+    broken.write_text(text.replace("FAULT == 0 or", "n < 0 and"))
+    err = attune.run("tune", "--kernel", str(broken), "--size", "n=4", status=2)[1]
+    program.check("constraints of kernel axpy" in err, err)
+    err = attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=4",
+                     "--device", "cpu", status=1)[1]
+    program.check("Device 'cpu' has no kernel 'axpy'" in err, err)
+    err = attune.run("tune", "--kernel", "nowhere.json", status=2)[1]
+    program.check("nowhere.json" in err, err)
+    # A reference that fails ends the problem and says why.
+    (folder / "axpy_reference.py").write_text("import sys; sys.exit('no data today')\n")
+    err = attune.run("tune", "--kernel", str(folder / "axpy.json"), "--size", "n=8", *WHOLE,
+                     status=1)[1]
+    program.check("no data today" in err, err)
+
+
+HEADER_USER = """
+#include <stdio.h>
+#include "stencil.h"
+int main(void) {
+  const char* device = attune_stencil_choices[0].device;
+  const struct attune_stencil_choice* near = attune_stencil_choose(device, 3900);
+  if (near == 0 || near->ProblemSize_0 != 4000) return 1;
+  if (attune_stencil_choose("another device", 4000) != 0) return 2;
+  printf("%lld %lld %s", near->block_size_x, near->launches[0].local[0], near->defines);
+  return near->time_ns > 0 ? 0 : 3;
+}
+"""
+
+
+def test_t1_wisdom_and_t4(attune):
+    """A description in T1 is tuned as it is; its results leave as wisdom, T4 and a space."""
+    kernel = ("--kernel", str(attune.data / "t1" / "stencil.json"))
+    tune(attune, *kernel)
+    tune(attune, *kernel, "--size", "ProblemSize_0=1000")
+    best = attune.json("best", *kernel)[0]["candidate"]
+    attune.run("export", *kernel, "--wisdom", "-o", "stencil_wisdom.json")
+    wisdom = json.loads((attune.folder / "stencil_wisdom.json").read_text())
+    sizes = {choice["sizes"]["ProblemSize_0"]: choice for choice in wisdom["choices"]}
+    program.check(sorted(sizes) == [1000, 4000], wisdom)
+    program.check(f"block_size_x={sizes[4000]['config']['block_size_x']}," in best, best)
+    attune.run("export", *kernel, "--wisdom", "-o", "stencil.h")
+    (attune.folder / "user.c").write_text(HEADER_USER)
+    for compiler in ("cc -std=c99", "c++ -x c++ -std=c++11"):
+        subprocess.run([*compiler.split(), "-Wall", "-Wextra", "-Werror", "user.c", "-o", "user",
+                        "-lm"], cwd=attune.folder, check=True)
+        said = subprocess.run(["./user"], cwd=attune.folder, check=True, capture_output=True,
+                              text=True).stdout
+        block = sizes[4000]["config"]["block_size_x"]
+        program.check(said.startswith(f"{block} {block} #define"), said)
+    attune.run("export", *kernel, "--size", "ProblemSize_0=4000", "--format", "t4", "-o", "t4.json")
+    results = json.loads((attune.folder / "t4.json").read_text())["results"]
+    # Who was too slow at first sight was not timed.
+    program.check(1 <= len(results) <= 10 and all(r["invalidity"] == "correct" for r in results),
+                  results)
+    block = sizes[4000]["config"]["block_size_x"]
+    program.check(any(r["configuration"]["block_size_x"] == block for r in results), results)
+    attune.run("export", "--results", "t4.json", "--format", "space", "-o", "space.csv")
+    attune.run("replay", "--space", "space.csv", "--search", "random", "--repeats", "2")
+    err = attune.run("export", "--results", "space.csv", "--format", "t4", "-o", "-", status=2)[1]
+    program.check("space.csv" in err and "not JSON" in err, err)
+    document = json.loads((attune.data / "t1" / "stencil.json").read_text())
+    document["KernelSpecification"]["Arguments"][1]["MemType"] = "Constant"
+    (attune.folder / "constant.json").write_text(json.dumps(document, indent=1))
+    err = attune.run("tune", "--kernel", "constant.json", status=2)[1]
+    program.check("constant.json:" in err and "MemType" in err, err)
+
+
+def test_compiled_for_a_gpu_that_is_not_here(attune):
+    kernel = ("--kernel", str(attune.data.parent.parent / "examples/own_kernel/matmul.json"),
+              "--size", "m=64,n=64,k=64")
+    process = attune.start("build", *kernel, "--target", "sm_90", "--json")
+    out, err = process.communicate(timeout=program.TIMEOUT_S)
+    if process.returncode == 1 and "NVRTC" in err.upper():
+        print(f"skipped, without NVRTC: {err}")
+        return
+    program.check(process.returncode == 0, out + err)
+    rows = json.loads(out)["builds"]
+    program.check(any(row["solver"] == "cuda.matmul" and row["state"] in ("built", "kept") for row in rows), rows)
+
+
+def test_example(attune):
+    """The example in C++: what it tuned serves that size, a near one, and that one again."""
+    example = attune.binary.parent / "serve_matmul"
+    if not example.exists():
+        print("skipped: serve_matmul is not built")
+        return
+    path = attune.data.parent.parent / "examples" / "own_kernel" / "matmul.json"
+    done = subprocess.run([example, path, "example.db", "opencl:0"], cwd=attune.folder,
+                          env=attune.environment, capture_output=True, text=True, check=False)
+    program.check(done.returncode == 0, done.stdout + done.stderr)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("m=")]
+    program.check([line.split(": ")[1].split(",")[0] for line in lines]
+                  == ["exact", "nearest", "exact"], done.stdout)
+    program.check(all(line.endswith("c[last] = 64") for line in lines), done.stdout)
+
+
+def test_resumed_after_a_kill(attune):
+    kernel = ("--kernel", str(attune.data.parent.parent / "examples/own_kernel/matmul.json"),
+              "--size", "m=64,n=64,k=64")
+    process = attune.start("tune", *kernel, *SHORT)
+    time.sleep(3)
+    process.kill()
+    process.communicate()
+    attune.run("tune", *kernel, *SHORT)
+    best = attune.json("best", *kernel)[0]
+    program.check(best["provenance"] in ("measured", "default"), best)
+
+
+def test(attune):
+    program.require_device(attune, "opencl:0")
+    folder = attune.folder / "own"
+    shutil.copytree(attune.data / "own_kernel", folder)
+    test_faults_and_two_outputs(attune, folder)
+    test_edited_kernel_is_another_problem(attune, folder)
+    test_mistakes(attune, folder)
+    test_t1_wisdom_and_t4(attune)
+    test_example(attune)
+    test_compiled_for_a_gpu_that_is_not_here(attune)
+    test_resumed_after_a_kill(attune)
+
+
+program.main(test)
