@@ -18,7 +18,7 @@ std::optional<uint64_t> AnnealingSearcher::Propose() {
   return digits().IndexOf(OneStepFrom(standing_->digits));
 }
 
-void AnnealingSearcher::Tell(uint64_t index, const Answer& answer) {
+void AnnealingSearcher::Learn(uint64_t index, const Answer& answer) {
   ++answers_;
   if (!answer.time_ns.has_value()) return;
   const double temperature =

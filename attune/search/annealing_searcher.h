@@ -14,10 +14,10 @@ class AnnealingSearcher final : public ProposingSearcher {
  public:
   AnnealingSearcher(const ConfigSpace& space, const SearcherOptions& options)
       : ProposingSearcher(space, options) {}
-  void Tell(uint64_t index, const Answer& answer) override;
 
  protected:
   std::optional<uint64_t> Propose() override;
+  void Learn(uint64_t index, const Answer& answer) override;
 
  private:
   struct Place {

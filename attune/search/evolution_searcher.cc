@@ -47,7 +47,7 @@ void EvolutionSearcher::WillAsk(uint64_t index) {
   target_.reset();
 }
 
-void EvolutionSearcher::Tell(uint64_t index, const Answer& answer) {
+void EvolutionSearcher::Learn(uint64_t index, const Answer& answer) {
   const auto found = target_of_.find(index);
   const bool has_target = found != target_of_.end();
   const size_t target = has_target ? found->second : members_.size();

@@ -16,10 +16,10 @@ namespace attune {
 class EvolutionSearcher final : public ProposingSearcher {
  public:
   EvolutionSearcher(const ConfigSpace& space, const SearcherOptions& options);
-  void Tell(uint64_t index, const Answer& answer) override;
 
  protected:
   std::optional<uint64_t> Propose() override;
+  void Learn(uint64_t index, const Answer& answer) override;
   void WillAsk(uint64_t index) override;
 
  private:

@@ -27,7 +27,7 @@ std::optional<uint64_t> GeneticSearcher::Propose() {
   return digits().IndexOf(child);
 }
 
-void GeneticSearcher::Tell(uint64_t index, const Answer& answer) {
+void GeneticSearcher::Learn(uint64_t index, const Answer& answer) {
   if (!answer.time_ns.has_value()) return;
   population_.Consider({digits().At(index), *answer.time_ns});
 }

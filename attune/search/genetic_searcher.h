@@ -13,10 +13,10 @@ namespace attune {
 class GeneticSearcher final : public ProposingSearcher {
  public:
   GeneticSearcher(const ConfigSpace& space, const SearcherOptions& options);
-  void Tell(uint64_t index, const Answer& answer) override;
 
  protected:
   std::optional<uint64_t> Propose() override;
+  void Learn(uint64_t index, const Answer& answer) override;
 
  private:
   Population population_;

@@ -18,14 +18,16 @@ constexpr int kNearTries = 16;
 LocalSearcher::LocalSearcher(const ConfigSpace& space, const SearcherOptions& options)
     : space_(space),
       random_(options.seed),
-      order_(space.size(), options.seed),
-      queue_(StartOf(options)) {
-  std::reverse(queue_.begin(), queue_.end());
-}
+      start_(space, options),
+      order_(space.size(), options.seed) {}
 
 std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
-  if (queue_.empty() && pending_ == 0) Advance();
   std::vector<uint64_t> indices;
+  while (indices.size() < max_count && !start_.Done()) {
+    indices.push_back(start_.Next());
+    asked_.insert(indices.back());
+  }
+  if (queue_.empty() && pending_ == 0 && indices.empty()) Advance();
   while (indices.size() < max_count && !queue_.empty()) {
     indices.push_back(queue_.back());
     asked_.insert(queue_.back());
@@ -38,6 +40,7 @@ std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
 void LocalSearcher::Tell(uint64_t index, const Answer& answer) {
   assert(pending_ > 0 && asked_.contains(index));
   --pending_;
+  start_.Tell(index, answer);
   if (!answer.time_ns.has_value()) return;
   const Point point{index, *answer.time_ns};
   if (!candidate_.has_value() || point.time_ns < candidate_->time_ns) candidate_ = point;

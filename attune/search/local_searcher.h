@@ -9,6 +9,7 @@
 #include "attune/base/random.h"
 #include "attune/search/permutation.h"
 #include "attune/search/searcher.h"
+#include "attune/search/start.h"
 #include "attune/space/config_space.h"
 
 namespace attune {
@@ -48,6 +49,7 @@ class LocalSearcher final : public Searcher {
 
   ConfigSpace space_;
   Random random_;
+  Start start_;
   Permutation order_;  // Of the scattered configs.
   uint64_t next_in_order_ = 0;
   Stage stage_ = Stage::kRestart;

@@ -4,55 +4,201 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numbers>
 #include <utility>
 
 namespace attune {
 namespace {
 
-// A config that failed elsewhere may work here, but counts as a thousand times slower.
-const double kLeastLog = std::log(1e-3);
+// What is worse, or failed, counts as so slow: how bad a bad config is tells nothing of good ones.
+const double kLeastLog = std::log(0.03);
+// Standard deviations, all of logarithms: of what like configs have in common, of the weight of
+// each other place in the mixture, and of how fast this place is.
+constexpr double kCommon = 0.25;
+constexpr double kMixture = 0.35;
+constexpr double kSpeed = 1.0;
+// Of a time itself; above 0, so that configs that are all alike can be told.
+constexpr double kNoise = 0.01;
 
-// For each config the logarithm of its share of the best speed.
-std::vector<double> LogShares(const TimesElsewhere& times) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const auto& time : times) best = std::min(best, time.value_or(best));
-  std::vector<double> shares;
-  for (const auto& time : times) {
-    shares.push_back(time.has_value() ? std::max(kLeastLog, std::log(best / *time)) : kLeastLog);
+double Square(double x) { return x * x; }
+
+// From one end of each value list to the other is a distance of 1.
+double Distance(const Digits& a, const Digits& b, const std::vector<uint32_t>& radices) {
+  double distance = 0;
+  for (size_t i = 0; i < radices.size(); ++i) {
+    distance += std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) / (radices[i] - 1);
+  }
+  return distance;
+}
+
+// The share of the best speed of the place, as a logarithm, by config.
+std::map<uint64_t, double> LogShares(const TimesElsewhere& times, double best_ns) {
+  std::map<uint64_t, double> shares;
+  for (const TrialElsewhere& trial : times) {
+    const double share = trial.time_ns.has_value() ? std::log(best_ns / *trial.time_ns) : kLeastLog;
+    shares[trial.index] = std::max(share, kLeastLog);
   }
   return shares;
 }
 
-}  // namespace
-
-std::vector<uint64_t> FirstGuesses(const std::vector<TimesElsewhere>& elsewhere, size_t count) {
-  std::vector<std::vector<double>> shares;
-  for (const TimesElsewhere& times : elsewhere) shares.push_back(LogShares(times));
-  const size_t configs = elsewhere.empty() ? 0 : elsewhere[0].size();
-  std::vector<double> reached(elsewhere.size(), kLeastLog);
-  std::vector<uint64_t> chosen;
-  while (chosen.size() < std::min(count, configs)) {
-    uint64_t best_index = 0;
-    // By what the set reaches, then by what the config reaches alone.
-    std::pair<double, double> best(-std::numeric_limits<double>::infinity(), 0);
-    for (uint64_t index = 0; index < configs; ++index) {
-      if (std::find(chosen.begin(), chosen.end(), index) != chosen.end()) continue;
-      std::pair<double, double> sum(0, 0);
-      for (size_t place = 0; place < shares.size(); ++place) {
-        assert(shares[place].size() == configs);
-        sum.first += std::max(reached[place], shares[place][index]);
-        sum.second += shares[place][index];
-      }
-      if (sum <= best) continue;
-      best = sum;
-      best_index = index;
+// Of a small symmetric positive matrix (Gauss and Jordan).
+std::vector<std::vector<double>> Inverse(std::vector<std::vector<double>> matrix) {
+  const size_t n = matrix.size();
+  std::vector<std::vector<double>> inverse(n, std::vector<double>(n, 0));
+  for (size_t i = 0; i < n; ++i) inverse[i][i] = 1;
+  for (size_t i = 0; i < n; ++i) {
+    const double pivot = matrix[i][i];
+    for (size_t j = 0; j < n; ++j) {
+      matrix[i][j] /= pivot;
+      inverse[i][j] /= pivot;
     }
-    chosen.push_back(best_index);
-    for (size_t place = 0; place < shares.size(); ++place) {
-      reached[place] = std::max(reached[place], shares[place][best_index]);
+    for (size_t k = 0; k < n; ++k) {
+      if (k == i) continue;
+      const double factor = matrix[k][i];
+      for (size_t j = 0; j < n; ++j) {
+        matrix[k][j] -= factor * matrix[i][j];
+        inverse[k][j] -= factor * inverse[i][j];
+      }
     }
   }
-  return chosen;
+  return inverse;
+}
+
+// Of a normal variable over `best`.
+double ExpectedImprovement(double mean, double variance, double best) {
+  const double deviation = std::sqrt(variance);
+  const double z = (mean - best) / deviation;
+  const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+  return deviation * (z * below + density);
+}
+
+}  // namespace
+
+Prior::Prior(const ConfigDigits& digits, const std::vector<TimesElsewhere>& elsewhere) {
+  for (size_t i = 0; i < digits.size(); ++i) radices_.push_back(digits.radix(i));
+  AddPlaces(digits, elsewhere);
+}
+
+void Prior::AddPlaces(const ConfigDigits& digits, const std::vector<TimesElsewhere>& elsewhere) {
+  std::vector<std::map<uint64_t, double>> places;
+  std::map<uint64_t, bool> worked;
+  for (const TimesElsewhere& times : elsewhere) {
+    double best_ns = std::numeric_limits<double>::infinity();
+    for (const TrialElsewhere& trial : times) {
+      best_ns = std::min(best_ns, trial.time_ns.value_or(best_ns));
+      if (trial.time_ns.has_value()) worked[trial.index] = true;
+    }
+    if (!std::isfinite(best_ns)) continue;
+    log_best_ns_ += std::log(best_ns);
+    places.push_back(LogShares(times, best_ns));
+  }
+  if (places.empty()) return;
+  const auto count = static_cast<double>(places.size());
+  log_best_ns_ /= count;
+  for (const auto& [index, is_known] : worked) {
+    Known known{index, digits.At(index), {}, 0, 0};
+    double tried = 0;
+    for (const auto& shares : places) {
+      const auto found = shares.find(index);
+      if (found == shares.end()) continue;
+      known.mean += found->second;
+      ++tried;
+    }
+    known.mean /= tried;
+    for (const auto& shares : places) {
+      const auto found = shares.find(index);
+      // Where nobody tried it, it may be as elsewhere.
+      known.deviations.push_back(found == shares.end() ? 0 : found->second - known.mean);
+    }
+    known.variance = Covariance(known, known);
+    known_.push_back(std::move(known));
+  }
+}
+
+double Prior::Covariance(const Known& a, const Known& b) const {
+  double mixture = 0;
+  for (size_t place = 0; place < a.deviations.size(); ++place) {
+    mixture += a.deviations[place] * b.deviations[place];
+  }
+  return Square(kCommon) * std::exp(-Distance(a.digits, b.digits, radices_)) +
+         Square(kMixture) * mixture + Square(kSpeed);
+}
+
+uint64_t Prior::Next() {
+  assert(!Done());
+  ++guesses_;
+  Try(tried_.empty() ? OfGreatestMean() : OfGreatestImprovement());
+  return known_[tried_.back().known].index;
+}
+
+void Prior::WillTry(uint64_t index) {
+  const auto found = std::find_if(known_.begin(), known_.end(),
+                                  [&](const Known& known) { return known.index == index; });
+  if (found != known_.end()) Try(static_cast<size_t>(found - known_.begin()));
+}
+
+void Prior::Try(size_t known) {
+  Tried tried{known, std::nullopt, {}};
+  tried.covariances.reserve(known_.size());
+  for (const Known& other : known_) tried.covariances.push_back(Covariance(known_[known], other));
+  tried_.push_back(std::move(tried));
+}
+
+bool Prior::WasTried(size_t known) const {
+  return std::any_of(tried_.begin(), tried_.end(),
+                     [&](const Tried& tried) { return tried.known == known; });
+}
+
+void Prior::Tell(uint64_t index, std::optional<double> time_ns) {
+  for (Tried& tried : tried_) {
+    if (known_[tried.known].index != index) continue;
+    const double told = time_ns.has_value() ? log_best_ns_ - std::log(*time_ns) : kLeastLog;
+    tried.log_share = std::max(told, kLeastLog);
+  }
+}
+
+size_t Prior::OfGreatestMean() const {
+  const auto best = std::max_element(
+      known_.begin(), known_.end(), [](const Known& a, const Known& b) { return a.mean < b.mean; });
+  return static_cast<size_t>(best - known_.begin());
+}
+
+// The posterior of a Gaussian process with the prior mean and covariance of `known_`.
+size_t Prior::OfGreatestImprovement() const {
+  const size_t n = tried_.size();
+  std::vector<std::vector<double>> among(n, std::vector<double>(n));
+  std::vector<double> surprises(n);
+  double best_share = -std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) among[i][j] = tried_[i].covariances[tried_[j].known];
+    among[i][i] += Square(kNoise);
+    const double expected = known_[tried_[i].known].mean;
+    const double share = tried_[i].log_share.value_or(expected);
+    surprises[i] = share - expected;
+    best_share = std::max(best_share, share);
+  }
+  const auto inverse = Inverse(std::move(among));
+  size_t best = 0;
+  double most = -1;
+  for (size_t k = 0; k < known_.size(); ++k) {
+    if (WasTried(k)) continue;
+    double mean = known_[k].mean;
+    double variance = known_[k].variance;
+    for (size_t i = 0; i < n; ++i) {
+      double weight = 0;
+      for (size_t j = 0; j < n; ++j) weight += inverse[i][j] * tried_[j].covariances[k];
+      mean += weight * surprises[i];
+      variance -= weight * tried_[i].covariances[k];
+    }
+    const double improvement =
+        ExpectedImprovement(mean, std::max(variance, Square(kNoise)), best_share);
+    if (improvement <= most) continue;
+    most = improvement;
+    best = k;
+  }
+  return best;
 }
 
 }  // namespace attune

@@ -2,24 +2,99 @@
 
 #include <gtest/gtest.h>
 
+#include "attune/space/config_space.h"
+
 namespace attune {
 namespace {
 
-// Config 0 is fair everywhere, 1 is the best of the first place and 2 that of the second.
-const TimesElsewhere kFirst = {12, 10, 40, 400};
-const TimesElsewhere kSecond = {1.3, 5, 1, std::nullopt};
-
-TEST(PriorTest, TheBestOnAverageComesFirstThenWhatEachPlaceIsFastestWith) {
-  EXPECT_EQ(FirstGuesses({kFirst, kSecond}, 3), (std::vector<uint64_t>{0, 2, 1}));
+// Two variants (indices below 8, and from there on) of eight sizes.
+ConfigSpace Variants() {
+  return *ConfigSpace::Create({{"variant", {0, 1}}, {"size", {1, 2, 3, 4, 5, 6, 7, 8}}}, {});
 }
 
-TEST(PriorTest, OnePlaceGivesItsFastest) {
-  EXPECT_EQ(FirstGuesses({kFirst}, 2), (std::vector<uint64_t>{1, 0}));
+// Everything was tried: `first` ns and more for each size of the first variant, `second` of the
+// other.
+TimesElsewhere Place(double first, double second) {
+  TimesElsewhere times;
+  for (uint64_t index = 0; index < 16; ++index) {
+    const double least = index < 8 ? first : second;
+    times.push_back({index, least * (1 + 0.01 * static_cast<double>(index % 8))});
+  }
+  return times;
 }
 
-TEST(PriorTest, NoMoreThanThereAreAreChosen) {
-  EXPECT_EQ(FirstGuesses({kFirst}, 9).size(), 4u);
-  EXPECT_TRUE(FirstGuesses({}, 3).empty());
+std::vector<uint64_t> GuessesUntold(Prior& prior) {
+  std::vector<uint64_t> guesses;
+  while (!prior.Done()) guesses.push_back(prior.Next());
+  return guesses;
+}
+
+TEST(PriorTest, TheFirstGuessIsTheBestOnTheGeometricMeanOfTheShares) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+  // In units of a second and of a nanosecond: config 3 reaches 80 and 90 %.
+  const std::vector<TimesElsewhere> elsewhere = {{{1, 1e9}, {2, 3e9}, {3, 1.25e9}},
+                                                 {{1, 5.0}, {2, 0.9}, {3, 1.0}}};
+  Prior prior(digits, elsewhere);
+
+  EXPECT_EQ(prior.Next(), 3u);
+}
+
+TEST(PriorTest, AGuessThatDisappointsLeadsToTheOtherVariant) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+  Prior prior(digits, {Place(100, 103), Place(100, 104)});
+  ASSERT_EQ(prior.Next(), 0u);
+  prior.Tell(0, 1000);
+
+  EXPECT_GE(prior.Next(), 8u);
+}
+
+TEST(PriorTest, AGuessThatFailedLeadsToTheOtherVariant) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+  Prior prior(digits, {Place(100, 103)});
+  ASSERT_EQ(prior.Next(), 0u);
+  prior.Tell(0, {});
+
+  EXPECT_GE(prior.Next(), 8u);
+}
+
+TEST(PriorTest, WhatIsTriedAnywayIsNoGuessAndCounts) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+  Prior prior(digits, {Place(100, 103)});
+  prior.WillTry(0);
+  prior.Tell(0, 1000);
+
+  EXPECT_GE(prior.Next(), 8u);
+  EXPECT_EQ(GuessesUntold(prior).size(), Prior::kGuesses - 1);
+}
+
+TEST(PriorTest, GuessesDifferAndAreNoMoreThanWorkedElsewhere) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+  Prior two(digits, {{{4, 10.0}, {5, {}}, {6, 11.0}}});
+  Prior all(digits, {Place(100, 100)});
+
+  EXPECT_EQ(GuessesUntold(two), (std::vector<uint64_t>{4, 6}));
+  EXPECT_EQ(GuessesUntold(all).size(), Prior::kGuesses);
+}
+
+TEST(PriorTest, NobodyAndNothingThatWorkedGiveNoGuesses) {
+  const ConfigSpace space = Variants();
+  const ConfigDigits digits(space);
+
+  EXPECT_TRUE(Prior(digits, {}).Done());
+  EXPECT_TRUE(Prior(digits, {{{1, {}}, {2, {}}}, {}}).Done());
+}
+
+TEST(PriorTest, OneConfigWithoutAnyParameter) {
+  const ConfigSpace space;
+  const ConfigDigits digits(space);
+  Prior prior(digits, {{{0, 5.0}}});
+
+  EXPECT_EQ(GuessesUntold(prior), (std::vector<uint64_t>{0}));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "attune/search/proposing_searcher.h"
 
-#include <algorithm>
-
 namespace attune {
 namespace {
 
@@ -15,9 +13,7 @@ ProposingSearcher::ProposingSearcher(const ConfigSpace& space, const SearcherOpt
       digits_(space),
       random_(options.seed),
       order_(space.size(), options.seed),
-      start_(StartOf(options)) {
-  std::reverse(start_.begin(), start_.end());
-}
+      start_(space, options) {}
 
 std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
@@ -30,12 +26,13 @@ std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
   return indices;
 }
 
+void ProposingSearcher::Tell(uint64_t index, const Answer& answer) {
+  start_.Tell(index, answer);
+  Learn(index, answer);
+}
+
 uint64_t ProposingSearcher::Next() {
-  if (!start_.empty()) {
-    const uint64_t index = start_.back();
-    start_.pop_back();
-    return index;
-  }
+  if (!start_.Done()) return start_.Next();
   const std::optional<uint64_t> proposal = NewProposal();
   return proposal.has_value() ? *proposal : NextUnasked();
 }

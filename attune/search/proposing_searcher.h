@@ -10,6 +10,7 @@
 #include "attune/search/config_digits.h"
 #include "attune/search/permutation.h"
 #include "attune/search/searcher.h"
+#include "attune/search/start.h"
 
 namespace attune {
 
@@ -20,6 +21,7 @@ namespace attune {
 class ProposingSearcher : public Searcher {
  public:
   std::vector<uint64_t> Ask(size_t max_count) final;
+  void Tell(uint64_t index, const Answer& answer) final;
   bool Done() const final { return asked_.size() == space_.size(); }
 
  protected:
@@ -27,6 +29,8 @@ class ProposingSearcher : public Searcher {
 
   // What to try next; nothing, or something that was asked for, costs one of a few attempts.
   virtual std::optional<uint64_t> Propose() = 0;
+  // What came of a config that was asked for.
+  virtual void Learn(uint64_t index, const Answer& answer) = 0;
   // What Propose() said, or a random config in its place, is about to be asked.
   virtual void WillAsk(uint64_t) {}
 
@@ -48,7 +52,7 @@ class ProposingSearcher : public Searcher {
   Random random_;
   Permutation order_;  // Of the random configs.
   uint64_t next_in_order_ = 0;
-  std::vector<uint64_t> start_;  // What it begins with, last first.
+  Start start_;
   std::unordered_set<uint64_t> asked_;
 };
 

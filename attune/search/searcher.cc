@@ -1,6 +1,5 @@
 #include "attune/search/searcher.h"
 
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -24,8 +23,8 @@ constexpr uint64_t kSmallSpace = 24;
 std::unique_ptr<Searcher> MakeIfThere(std::string_view name, const ConfigSpace& space,
                                       const SearcherOptions& options) {
   if (name == "adaptive") name = space.size() <= kSmallSpace ? "exhaustive" : "surrogate";
-  if (name == "exhaustive") return std::make_unique<ExhaustiveSearcher>(space.size(), options);
-  if (name == "random") return std::make_unique<RandomSearcher>(space.size(), options);
+  if (name == "exhaustive") return std::make_unique<ExhaustiveSearcher>(space, options);
+  if (name == "random") return std::make_unique<RandomSearcher>(space, options);
   if (name == "local") return std::make_unique<LocalSearcher>(space, options);
   if (name == "annealing") return std::make_unique<AnnealingSearcher>(space, options);
   if (name == "genetic") return std::make_unique<GeneticSearcher>(space, options);
@@ -40,16 +39,6 @@ std::unique_ptr<Searcher> MakeIfThere(std::string_view name, const ConfigSpace& 
 std::vector<std::string_view> SearcherNames() {
   return {"adaptive", "exhaustive", "random", "local",    "annealing",
           "genetic",  "evolution",  "swarm",  "surrogate"};
-}
-
-std::vector<uint64_t> StartOf(const SearcherOptions& options) {
-  std::vector<uint64_t> start = options.first;
-  for (uint64_t index = 0; index < options.head; ++index) {
-    if (std::find(options.first.begin(), options.first.end(), index) == options.first.end()) {
-      start.push_back(index);
-    }
-  }
-  return start;
 }
 
 Result<std::unique_ptr<Searcher>> MakeSearcher(std::string_view name, const ConfigSpace& space,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/search/prior.h"
 #include "attune/space/config_space.h"
 
 namespace attune {
@@ -20,8 +21,8 @@ struct Answer {
 };
 
 // Ask for configs, try them, tell their times, until Done or out of budget. Every searcher asks for
-// what it is told to begin with (the default, index 0) first, asks for no index twice, and is
-// deterministic: the same space, seed and answers give the same questions. Not thread-safe.
+// what it is told to begin with first, above all the default, index 0, asks for no index twice, and
+// is deterministic: the same space, seed and answers give the same questions. Not thread-safe.
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -42,13 +43,10 @@ struct SearcherOptions {
   // It begins with the first so many indices, in order: the default alone, or what somebody else
   // thinks is good.
   uint64_t head = 1;
-  // Asked before all others, best guess first: what was good on another device, or for another size
-  // (see prior.h). Each once.
-  std::vector<uint64_t> first = {};
+  // What was measured at other places, in any order: a few guesses that follow from it are asked
+  // behind the first config (Prior).
+  std::vector<TimesElsewhere> elsewhere = {};
 };
-
-// What a searcher begins with: `first`, then the rest of the head.
-std::vector<uint64_t> StartOf(const SearcherOptions& options);
 
 // The searcher called `name` over `space` (copied; copies share their table). Names, and what they
 // do:

@@ -90,15 +90,17 @@ TEST_P(EverySearcherTest, BeginsWithTheHeadAndAsksTheRestOnce) {
   EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
 }
 
-TEST_P(EverySearcherTest, BeginsWithTheFirstGuessesThenWithTheHead) {
+TEST_P(EverySearcherTest, BeginsWithTheDefaultThenWithWhatIsGoodElsewhereThenWithTheHead) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
-  const auto searcher = *MakeSearcher(GetParam(), space, {.seed = 42, .head = 2, .first = {77, 1}});
+  const std::vector<TimesElsewhere> elsewhere = {{{77, 5.0}, {1, 6.0}, {9, {}}, {124, 1e9}}};
+  const auto searcher =
+      *MakeSearcher(GetParam(), space, {.seed = 42, .head = 3, .elsewhere = elsewhere});
 
   const std::vector<uint64_t> asked = Drive(*searcher, space, 1, 10'000);
 
   ASSERT_EQ(asked.size(), space.size());
-  EXPECT_EQ(std::vector<uint64_t>(asked.begin(), asked.begin() + 3),
-            (std::vector<uint64_t>{77, 1, 0}));
+  EXPECT_EQ(std::vector<uint64_t>(asked.begin(), asked.begin() + 5),
+            (std::vector<uint64_t>{0, 77, 1, 124, 2}));
   EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
 }
 

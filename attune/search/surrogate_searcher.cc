@@ -45,7 +45,7 @@ SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOpt
   for (size_t i = 0; i < digits().size(); ++i) best_with_.emplace_back(digits().radix(i));
 }
 
-void SurrogateSearcher::Tell(uint64_t index, const Answer& answer) {
+void SurrogateSearcher::Learn(uint64_t index, const Answer& answer) {
   const Digits told_digits = digits().At(index);
   features_.Write(told_digits, row_);
   told_table_.Append(row_);

@@ -25,10 +25,10 @@ namespace attune {
 class SurrogateSearcher final : public ProposingSearcher {
  public:
   SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options);
-  void Tell(uint64_t index, const Answer& answer) override;
 
  protected:
   std::optional<uint64_t> Propose() override;
+  void Learn(uint64_t index, const Answer& answer) override;
 
  private:
   // Configs with their features.

@@ -40,7 +40,7 @@ void SwarmSearcher::WillAsk(uint64_t index) {
   moving_.reset();
 }
 
-void SwarmSearcher::Tell(uint64_t index, const Answer& answer) {
+void SwarmSearcher::Learn(uint64_t index, const Answer& answer) {
   const auto found = particle_of_.find(index);
   if (found == particle_of_.end() && particles_.size() == kParticles) return;
   size_t who = particles_.size();
