@@ -10,15 +10,15 @@ namespace attune {
 namespace {
 
 // Answers before the trees are asked: few, because each is charged as any other.
-constexpr size_t kFirstAnswers = 4;
+constexpr size_t kFirstAnswers = 3;
 constexpr size_t kTrees = 20;
 // Trees that are grown anew when there are answers, once there are kAnswersForAll of them.
 constexpr size_t kRenewedTrees = 5;
 constexpr size_t kAnswersForAll = 40;
-constexpr size_t kMostRows = 800;
-constexpr size_t kPool = 400;
+constexpr size_t kMostRows = 500;
+constexpr size_t kPool = 1000;
 // Candidates of the pool that others replace at each ask.
-constexpr size_t kRefreshed = 24;
+constexpr size_t kRefreshed = 150;
 constexpr size_t kBest = 3;
 constexpr size_t kMostNeighbours = 512;
 constexpr size_t kMostNeighbourLists = 256;
@@ -29,7 +29,7 @@ constexpr float kImprovement = 0.005f;
 constexpr double kRandomShare = 0.03;
 constexpr double kRandomShareOfStagnation = 0.15;
 constexpr double kNearBestShare = 0.3;
-constexpr double kNicheShare = 0.15;
+constexpr double kNicheShare = 0.3;
 // Standard deviations that a bound is below the mean: exponentially distributed with these means.
 constexpr double kMeanTrustOfPool = 0.7;
 constexpr double kMeanTrustNearBest = 0.3;
@@ -113,7 +113,7 @@ std::optional<uint64_t> SurrogateSearcher::Propose() {
   if ((draw -= kNearBestShare) < 0) {
     choice = NearTheBest(static_cast<float>(deviate * kMeanTrustNearBest));
   } else if ((draw -= kNicheShare) < 0) {
-    choice = NearTheBestOfAValue(static_cast<float>(deviate * kMeanTrustNearBest));
+    choice = WithAnotherValue(static_cast<float>(deviate * kMeanTrustNearBest));
   }
   if (!choice.index.has_value()) {
     choice = FromPool(static_cast<float>(deviate * kMeanTrustOfPool));
@@ -136,12 +136,29 @@ SurrogateSearcher::Choice SurrogateSearcher::NearTheBest(float trust) {
   return choice;
 }
 
-SurrogateSearcher::Choice SurrogateSearcher::NearTheBestOfAValue(float trust) {
+// A parameter of few values is more often one of variants than of sizes, and what is good with
+// another variant is rarely near what is good with this one.
+SurrogateSearcher::Niche SurrogateSearcher::DrawNiche() {
+  double weights = 0;
+  for (const auto& values : best_with_) weights += 1 / static_cast<double>(values.size());
   Niche niche;
-  niche.parameter = random().Below(best_with_.size());
-  niche.digit = static_cast<uint32_t>(random().Below(best_with_[niche.parameter].size()));
-  const std::optional<size_t> best = best_with_[niche.parameter][niche.digit];
+  double draw = random().Uniform() * weights;
+  for (size_t i = 0; i < best_with_.size(); ++i) {
+    niche.parameter = i;
+    draw -= 1 / static_cast<double>(best_with_[i].size());
+    if (draw < 0) break;
+  }
+  const auto radix = static_cast<uint32_t>(best_with_[niche.parameter].size());
+  const uint32_t of_the_best = digits().At(told_[best_[0]].index)[niche.parameter];
+  niche.digit = (of_the_best + 1 + static_cast<uint32_t>(random().Below(radix - 1))) % radix;
+  return niche;
+}
+
+SurrogateSearcher::Choice SurrogateSearcher::WithAnotherValue(float trust) {
+  const Niche niche = DrawNiche();
   Choice choice;
+  Consider(NeighboursOf(told_[best_[0]].index), niche, trust, choice);
+  const std::optional<size_t> best = best_with_[niche.parameter][niche.digit];
   if (best.has_value()) {
     Consider(NeighboursOf(told_[*best].index), niche, trust, choice);
   } else {

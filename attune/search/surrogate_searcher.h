@@ -17,8 +17,8 @@ namespace attune {
 // they repel only where they crowd. Candidates are, by chance,
 //   - a random pool and all neighbours of the best configs,
 //   - the neighbours of the best configs alone, or
-//   - the neighbours of the best config that has a certain value of a certain parameter, and that
-//     value, which follows a second region before it is better than the first.
+//   - those with a value of one parameter that the best config does not have, near that config and
+//     near the best that has it: a second region is followed before it is better than the first.
 // The longer nothing improves, the more proposals are random. How much a bound trusts the mean is
 // drawn anew for each proposal, so that a batch is not all alike. An ask costs the same on every
 // size of space.
@@ -41,6 +41,11 @@ class SurrogateSearcher final : public ProposingSearcher {
     uint64_t index = 0;
     std::optional<float> log_time;
   };
+  // All configs with digit `digit` of parameter `parameter`.
+  struct Niche {
+    size_t parameter = 0;
+    uint32_t digit = 0;
+  };
   struct Choice {
     std::optional<uint64_t> index;
     float bound = 0;
@@ -55,16 +60,13 @@ class SurrogateSearcher final : public ProposingSearcher {
 
   Choice FromPool(float trust);
   Choice NearTheBest(float trust);
-  Choice NearTheBestOfAValue(float trust);
+  Choice WithAnotherValue(float trust);
   void RefreshPool();
   uint64_t SampleUnasked();
   const Candidates& NeighboursOf(uint64_t index);
-  // Takes the candidate with the least bound into `choice`; of those with digit `digit` of
-  // parameter `parameter`, if that is given.
-  struct Niche {
-    size_t parameter = 0;
-    uint32_t digit = 0;
-  };
+  // A value that the best config does not have. REQUIRES: there is a best one.
+  Niche DrawNiche();
+  // Takes the candidate with the least bound into `choice`; of those in `niche`, if it is given.
   void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
                 Choice& choice);
   Candidates NoCandidates() const { return {{}, {}, FeatureTable(features_.size())}; }
