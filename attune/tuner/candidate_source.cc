@@ -9,6 +9,26 @@
 #include "attune/tuner/tuner.h"
 
 namespace attune {
+namespace {
+
+// What was tried elsewhere and is a config here, too.
+std::vector<TimesElsewhere> TimesIn(const TimesOfPlaces& places, const SolverId& solver,
+                                    const ConfigSpace& space) {
+  std::vector<TimesElsewhere> times;
+  const auto found = places.find(solver);
+  if (found == places.end()) return times;
+  for (const std::vector<ConfigTime>& place : found->second) {
+    TimesElsewhere of_place;
+    for (const ConfigTime& tried : place) {
+      const std::optional<uint64_t> index = space.IndexOf(tried.config);
+      if (index.has_value()) of_place.push_back({*index, tried.time_ns});
+    }
+    if (!of_place.empty()) times.push_back(std::move(of_place));
+  }
+  return times;
+}
+
+}  // namespace
 
 bool CandidateSource::Arm::Exhausted() const {
   return whole() ? next_index >= space.size() : searcher->Done();
@@ -57,7 +77,8 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
   if (space.size() > kExhaustiveSize) {
     // Each solver gets its own stream, so that adding one does not change what another tries.
     const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
-    ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, {.seed = seed, .head = head}));
+    const SearcherOptions options = {seed, head, TimesIn(options_.elsewhere, solver, space)};
+    ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, options));
   }
   arms_.emplace_back(solver, std::move(space), std::move(searcher));
   return Status::Ok();

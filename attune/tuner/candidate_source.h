@@ -16,6 +16,7 @@
 #include "attune/solver/solver.h"
 #include "attune/space/config_space.h"
 #include "attune/trial/candidate.h"
+#include "attune/tuner/other_places.h"
 
 namespace attune {
 
@@ -33,6 +34,8 @@ class CandidateSource {
     // By solver name, the one config that it is asked for; its default if others have one and it
     // has none. Empty: whole spaces.
     std::map<std::string, Config> only_configs = {};
+    // What is known of the candidates from elsewhere: where the search of a large space begins.
+    TimesOfPlaces elsewhere = {};
   };
 
   // A solver whose space cannot be made is left out with a note. Fails if the searcher's name is

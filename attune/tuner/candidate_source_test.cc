@@ -58,6 +58,18 @@ TEST(CandidateSourceTest, ExhaustiveAsksForEverythingOnce) {
   EXPECT_EQ(std::set<Candidate>(all.begin(), all.end()).size(), 503u);
 }
 
+TEST(CandidateSourceTest, WhatWasGoodElsewhereFollowsTheDefaults) {
+  const SpaceOnlySolver a("t.a", 500), b("t.b", 1);
+  std::vector<std::string> notes;
+  CandidateSource::Options options;
+  options.elsewhere[a.id()] = {{{{{"p", 77}}, 10.0}, {{{"p", 9999}}, 1.0}, {{{"p", 3}}, {}}}};
+  auto source = Source({&a, &b}, options, &notes);
+  ASSERT_TRUE(source.ok());
+
+  EXPECT_EQ(Text(source->Ask(1)[0]), "t.a@1{p=0}");
+  EXPECT_EQ(Text(source->Ask(1)[0]), "t.a@1{p=77}");
+}
+
 TEST(CandidateSourceTest, HopelessSolverIsAskedNoMore) {
   const SpaceOnlySolver fast("t.fast", 2), slow("t.slow", 500);
   std::vector<std::string> notes;

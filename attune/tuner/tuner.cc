@@ -32,7 +32,7 @@ std::string_view Name(TuneProgress::Stage stage) {
 }
 
 Tuner::Tuner(TunerParts parts, TuneOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)) {}
+    : parts_(std::move(parts)), options_(std::move(options)), other_places_(parts_.target) {}
 
 namespace {
 
@@ -142,7 +142,13 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
   ATTUNE_RETURN_IF_ERROR(Check(options_));
   ATTUNE_ASSIGN_OR_RETURN(const auto participants, FindParticipants(problem));
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
+  TimesOfPlaces elsewhere;
+  // Nobody searches where everything is tried, or one config of each solver.
+  if (options_.searcher != "exhaustive" && options_.only_configs.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(elsewhere, other_places_.Find(*parts_.store, problem));
+  }
   TuningSession session(parts_, options_, problem, listener);
+  session.BeginWith(std::move(elsewhere));
   if (standing.has_value()) session.Challenge(std::move(*standing));
   return session.Run(participants, bounds);
 }

@@ -19,6 +19,7 @@
 #include "attune/solver/solver.h"
 #include "attune/tuner/evaluator.h"
 #include "attune/tuner/machine_turns.h"
+#include "attune/tuner/other_places.h"
 
 namespace attune {
 
@@ -153,6 +154,7 @@ class Tuner {
 
   TunerParts parts_;
   TuneOptions options_;
+  OtherPlaces other_places_;
 };
 
 }  // namespace attune

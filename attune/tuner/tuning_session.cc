@@ -53,14 +53,17 @@ TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options
 
 void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing); }
 
+void TuningSession::BeginWith(TimesOfPlaces elsewhere) { elsewhere_ = std::move(elsewhere); }
+
 Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
                                       const TuneBounds& bounds) {
   begin_ns_ = parts_.clock->NowNs();
   run_end_ns_ = bounds.end_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
-  const CandidateSource::Options source_options = {
-      options_.searcher, options_.seed, options_.searcher != "exhaustive", options_.only_configs};
+  const CandidateSource::Options source_options = {options_.searcher, options_.seed,
+                                                   options_.searcher != "exhaustive",
+                                                   options_.only_configs, std::move(elsewhere_)};
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateSource source,
       CandidateSource::Create(problem_, parts_.target, solvers, source_options, &report_.notes));

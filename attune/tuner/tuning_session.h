@@ -14,6 +14,7 @@
 #include "attune/measure/race.h"
 #include "attune/record/select.h"
 #include "attune/tuner/candidate_source.h"
+#include "attune/tuner/other_places.h"
 #include "attune/tuner/time_plan.h"
 #include "attune/tuner/tuner.h"
 
@@ -28,6 +29,9 @@ class TuningSession {
   // `standing` is what decides about the problem so far. It takes part in every stage, and unless
   // the new set is better evidence (see Replaces) it stays. Before Run.
   void Challenge(Choice standing);
+
+  // What was measured at other places: the search begins with what follows from it. Before Run.
+  void BeginWith(TimesOfPlaces elsewhere);
 
   // `solvers` apply; the default config of the first is the default candidate.
   Result<TuneReport> Run(const std::vector<const Solver*>& solvers, const TuneBounds& bounds);
@@ -122,6 +126,7 @@ class TuningSession {
   int64_t run_end_ns_ = 0;       // When the run should be over; 0 if it has no limit.
   std::string set_id_;
   std::map<Candidate, Failure> quarantined_;
+  TimesOfPlaces elsewhere_;
   std::optional<Choice> standing_;
   bool standing_is_asked_ = false;  // By the source.
   bool standing_failed_ = false;    // In the race.

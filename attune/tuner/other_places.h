@@ -1,0 +1,60 @@
+// What the records know of the candidates of a problem from elsewhere: where a search begins.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/index/neighbour.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/record/record_store.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// A config and its median; nothing if it failed.
+struct ConfigTime {
+  Config config;
+  std::optional<double> time_ns;
+};
+// By solver: for each other place what was tried there, each config once.
+using TimesOfPlaces = std::map<SolverId, std::vector<std::vector<ConfigTime>>>;
+
+// Other places are other devices of the same backend, for the same problem, and this device, for
+// the nearest problems of the same family that it was tuned for. Keeps what it read about sizes, so
+// that asking for many problems reads a database once. Not thread-safe.
+class OtherPlaces {
+ public:
+  explicit OtherPlaces(Target here) : here_(std::move(here)) {}
+
+  // Fails as the store does. REQUIRES: the same store each time.
+  Result<TimesOfPlaces> Find(RecordStore& store, const Problem& problem);
+
+  // So many other sizes at most, none farther away than this (Distance): each factor of 2 in a
+  // size is 1.
+  static constexpr size_t kSizes = 3;
+  static constexpr double kFarthest = 2;
+
+ private:
+  // The finals of one problem on this device.
+  struct Size {
+    Problem problem;
+    Position position = {};
+    std::map<Candidate, std::optional<double>> times_ns;
+  };
+
+  Status ReadDevices(RecordStore& store, const Problem& problem, TimesOfPlaces& times) const;
+  Status ReadNewSizes(RecordStore& store);
+  void AddSizes(const Problem& problem, TimesOfPlaces& times) const;
+
+  Target here_;
+  std::map<std::string, std::vector<Size>> sizes_;  // By family.
+  int64_t read_up_to_ = 0;                          // A revision.
+};
+
+}  // namespace attune

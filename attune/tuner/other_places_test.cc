@@ -1,0 +1,118 @@
+#include "attune/tuner/other_places.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attune/measure/statistics.h"
+#include "attune/record/memory_store.h"
+
+namespace attune {
+namespace {
+
+const Target kHere{"fake", "Device A", "a1", 4, {}};
+const Target kThere{"fake", "Device B", "b1", 8, {}};
+const SolverId kSolver{"fake.tiles", 1};
+
+Candidate Tile(int64_t size) { return {kSolver, {{"tile", size}}}; }
+
+Trial Timed(int64_t tile, double time_ns, TrialRole role = TrialRole::kFinal) {
+  Trial trial;
+  trial.candidate = Tile(tile);
+  trial.role = role;
+  trial.outcome = MeasurementOf(std::vector<double>(20, time_ns), CacheState::kWarm, 0.99);
+  return trial;
+}
+
+Trial Failed(int64_t tile) {
+  Trial trial;
+  trial.candidate = Tile(tile);
+  trial.role = TrialRole::kQualify;
+  trial.outcome = Failure{.kind = FailureKind::kBuildFailed, .message = "too many registers"};
+  return trial;
+}
+
+void Record(RecordStore& store, const Problem& problem, const Target& target,
+            const std::vector<Trial>& trials) {
+  MeasurementSet set;
+  set.id = NewSetId();
+  set.problem = problem;
+  set.target = target;
+  set.searcher = "local";
+  ASSERT_TRUE(store.BeginSet(set).ok());
+  ASSERT_TRUE(store.Append(set.id, trials).ok());
+  ASSERT_TRUE(store.FinishSet(set.id).ok());
+}
+
+// "8:100 16:-" for each place, in the order of the places; "-" failed.
+std::vector<std::string> Texts(const TimesOfPlaces& times) {
+  std::vector<std::string> texts;
+  for (const auto& [solver, places] : times) {
+    for (const auto& place : places) {
+      std::string text;
+      for (const ConfigTime& tried : place) {
+        text += (text.empty() ? "" : " ") + std::to_string(IntegerAt(tried.config, "tile")) + ":";
+        text += tried.time_ns ? std::to_string(static_cast<int64_t>(*tried.time_ns)) : "-";
+      }
+      texts.push_back(text);
+    }
+  }
+  return texts;
+}
+
+std::vector<std::string> Found(OtherPlaces& places, RecordStore& store, const Problem& problem) {
+  const auto found = places.Find(store, problem);
+  EXPECT_TRUE(found.ok());
+  return found.ok() ? Texts(*found) : std::vector<std::string>();
+}
+
+TEST(OtherPlacesTest, AnotherDeviceTellsEverythingThatItTried) {
+  MemoryStore store;
+  const Problem problem = PackedGemm(64, 64, 64);
+  Record(store, problem, kThere,
+         {Failed(32), Timed(8, 90, TrialRole::kScreen), Timed(16, 95, TrialRole::kScreen),
+          Timed(8, 100)});
+  OtherPlaces places(kHere);
+
+  EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:100 16:95 32:-"}));
+}
+
+TEST(OtherPlacesTest, ThisDeviceTellsOfTheNearestSizesOfTheFamilyAlone) {
+  MemoryStore store;
+  Gemm transposed = PackedGemm(64, 64, 96);
+  transposed.trans_a = Transpose::kYes;
+  Record(store, PackedGemm(64, 64, 64), kHere, {Timed(8, 1)});    // The same problem.
+  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});   // A distance of 1.
+  Record(store, PackedGemm(64, 64, 80), kHere, {Timed(8, 3)});    // Nearer.
+  Record(store, PackedGemm(64, 64, 1024), kHere, {Timed(8, 4)});  // Too far.
+  Record(store, Normalized(transposed), kHere, {Timed(8, 5)});    // Another family.
+  Record(store, PackedGemm(64, 64, 81), kThere, {Timed(8, 6)});   // Neither here nor this.
+  OtherPlaces places(kHere);
+
+  EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)), (std::vector<std::string>{"8:3", "8:2"}));
+}
+
+TEST(OtherPlacesTest, NoMoreThanAFewSizesCount) {
+  MemoryStore store;
+  for (int64_t k = 65; k < 85; ++k) Record(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
+  OtherPlaces places(kHere);
+
+  EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)).size(), OtherPlaces::kSizes);
+}
+
+TEST(OtherPlacesTest, WhatWasMeasuredMeanwhileCounts) {
+  MemoryStore store;
+  const Problem problem = PackedGemm(64, 64, 64);
+  OtherPlaces places(kHere);
+  ASSERT_TRUE(Found(places, store, problem).empty());
+
+  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});
+  EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:2"}));
+
+  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 3), Timed(16, 4)});
+  EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:3 16:4"}));
+}
+
+}  // namespace
+}  // namespace attune
