@@ -18,6 +18,7 @@ ProposingSearcher::ProposingSearcher(const ConfigSpace& space, const SearcherOpt
 std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
   while (indices.size() < max_count && !Done()) {
+    if (start_.Done() && asked_.size() - told_ >= MostOut()) break;
     const uint64_t index = Next();
     WillAsk(index);
     asked_.insert(index);
@@ -27,6 +28,7 @@ std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
 }
 
 void ProposingSearcher::Tell(uint64_t index, const Answer& answer) {
+  ++told_;
   start_.Tell(index, answer);
   Learn(index, answer);
 }

@@ -1,7 +1,9 @@
 // What searchers that propose one config after the other have in common.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -15,9 +17,9 @@
 namespace attune {
 
 // Asks for what it is told to begin with, then for what Propose() says as long as that is valid and
-// new, else for a random config that was not asked for yet. So it never waits for answers: those
-// that are out may come in any order, and compile workers and the device are busy at once.
-// Remembers what it asked for: 8 bytes or so for each.
+// new, else for a random config that was not asked for yet. So it goes on while answers are out,
+// which may come in any order, and compile workers and the device are busy at once. Remembers what
+// it asked for: 8 bytes or so for each.
 class ProposingSearcher : public Searcher {
  public:
   std::vector<uint64_t> Ask(size_t max_count) final;
@@ -29,6 +31,9 @@ class ProposingSearcher : public Searcher {
 
   // What to try next; nothing, or something that was asked for, costs one of a few attempts.
   virtual std::optional<uint64_t> Propose() = 0;
+  // Behind what it begins with, so many answers may be out: more proposals than that would be worth
+  // less than they cost.
+  virtual size_t MostOut() const { return std::numeric_limits<size_t>::max(); }
   // What came of a config that was asked for.
   virtual void Learn(uint64_t index, const Answer& answer) = 0;
   // What Propose() said, or a random config in its place, is about to be asked.
@@ -54,6 +59,7 @@ class ProposingSearcher : public Searcher {
   uint64_t next_in_order_ = 0;
   Start start_;
   std::unordered_set<uint64_t> asked_;
+  size_t told_ = 0;
 };
 
 }  // namespace attune

@@ -46,6 +46,8 @@ struct SearcherOptions {
   // What was measured at other places, in any order: a few guesses that follow from it are asked
   // behind the first config (Prior).
   std::vector<TimesElsewhere> elsewhere = {};
+  // So many are busy at once, compiling above all, so that fewer questions at a time are a waste.
+  size_t workers = 4;
 };
 
 // The searcher called `name` over `space` (copied; copies share their table). Names, and what they

@@ -118,6 +118,29 @@ TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
   EXPECT_EQ(asked, whole);
 }
 
+// A run that was killed with answers out: what was told is told again, in the order in which it was.
+TEST_P(EverySearcherTest, ToldAgainInOrderItAsksTheSameWithAnswersOut) {
+  const ConfigSpace space = Grid(8, {"a", "b", "c"});
+  const auto first = *MakeSearcher(GetParam(), space, {.seed = 7, .head = 3});
+  const auto resumed = *MakeSearcher(GetParam(), space, {.seed = 7, .head = 3});
+  const auto next = [&](Searcher& searcher, std::vector<uint64_t>& out) {
+    const std::vector<uint64_t> asked = searcher.Ask(2);
+    out.insert(out.end(), asked.begin(), asked.end());
+    if (out.empty()) return asked;
+    const uint64_t told = out.front();
+    out.erase(out.begin());
+    searcher.Tell(told, {RippledBowl(space.At(told))});
+    return asked;
+  };
+  std::vector<uint64_t> out_first, out_resumed;
+
+  for (int i = 0; i < 100; ++i) next(*first, out_first);
+  for (int i = 0; i < 100; ++i) next(*resumed, out_resumed);
+
+  EXPECT_EQ(out_first, out_resumed);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(next(*first, out_first), next(*resumed, out_resumed));
+}
+
 TEST_P(EverySearcherTest, AnswersMayComeLateAndInAnyOrder) {
   const ConfigSpace space = Grid(5, {"a", "b", "c"});
   const auto searcher = *MakeSearcher(GetParam(), space, {3});
@@ -195,6 +218,25 @@ TEST(SearcherTest, OtherSeedsGiveOtherOrders) {
     const auto second = *MakeSearcher(name, space, {2});
     EXPECT_NE(Drive(*first, space, 4, 100), Drive(*second, space, 4, 100)) << name;
   }
+}
+
+TEST(SurrogateSearcherTest, WhileLittleIsKnownNoMoreAreOutThanWorkersAreBusy) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher("surrogate", space, {.seed = 1, .head = 5, .workers = 3});
+
+  EXPECT_EQ(searcher->Ask(100), (std::vector<uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_TRUE(searcher->Ask(100).empty());
+  for (uint64_t index = 0; index < 5; ++index) searcher->Tell(index, {5.0});
+  EXPECT_EQ(searcher->Ask(100).size(), 3u);
+  EXPECT_TRUE(searcher->Ask(100).empty());
+}
+
+TEST(SurrogateSearcherTest, TheMoreIsKnownTheMoreMayBeOut) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c"});
+  const auto searcher = *MakeSearcher("surrogate", space, {.seed = 1, .workers = 3});
+  Drive(*searcher, space, 3, 160);
+
+  EXPECT_EQ(searcher->Ask(100).size(), 20u);
 }
 
 TEST(LocalSearcherTest, WaitsForAnswersBeforeItMovesOn) {

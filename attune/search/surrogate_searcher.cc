@@ -11,6 +11,8 @@ namespace {
 
 // Answers before the trees are asked: few, because each is charged as any other.
 constexpr size_t kFirstAnswers = 3;
+// The more is known, the less do the answers that are out change.
+constexpr size_t kAnswersForEachOut = 8;
 constexpr size_t kTrees = 20;
 // Trees that are grown anew when there are answers, once there are kAnswersForAll of them.
 constexpr size_t kRenewedTrees = 5;
@@ -38,6 +40,7 @@ constexpr double kMeanTrustNearBest = 0.3;
 
 SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options)
     : ProposingSearcher(space, options),
+      workers_(options.workers),
       features_(digits()),
       told_table_(features_.size()),
       trees_(kTrees),
@@ -54,6 +57,10 @@ void SurrogateSearcher::Learn(uint64_t index, const Answer& answer) {
   told_.push_back(told);
   trees_are_old_ = true;
   if (told.log_time.has_value()) Rank(told_.size() - 1, told_digits);
+}
+
+size_t SurrogateSearcher::MostOut() const {
+  return std::max(workers_, told_.size() / kAnswersForEachOut);
 }
 
 bool SurrogateSearcher::IsFaster(size_t told, std::optional<size_t> than) const {

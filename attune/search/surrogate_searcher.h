@@ -20,8 +20,8 @@ namespace attune {
 //   - those with a value of one parameter that the best config does not have, near that config and
 //     near the best that has it: a second region is followed before it is better than the first.
 // The longer nothing improves, the more proposals are random. How much a bound trusts the mean is
-// drawn anew for each proposal, so that a batch is not all alike. An ask costs the same on every
-// size of space.
+// drawn anew for each proposal, so that a batch is not all alike; while little is known, a batch
+// has no more than options.workers. An ask costs the same on every size of space.
 class SurrogateSearcher final : public ProposingSearcher {
  public:
   SurrogateSearcher(const ConfigSpace& space, const SearcherOptions& options);
@@ -29,6 +29,7 @@ class SurrogateSearcher final : public ProposingSearcher {
  protected:
   std::optional<uint64_t> Propose() override;
   void Learn(uint64_t index, const Answer& answer) override;
+  size_t MostOut() const override;
 
  private:
   // Configs with their features.
@@ -71,6 +72,7 @@ class SurrogateSearcher final : public ProposingSearcher {
                 Choice& choice);
   Candidates NoCandidates() const { return {{}, {}, FeatureTable(features_.size())}; }
 
+  const size_t workers_;
   ConfigFeatures features_;
   // Working memory.
   std::vector<uint8_t> row_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/usable_cores.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -77,7 +78,8 @@ Status CandidateSource::AddArm(const SolverId& solver, ConfigSpace space, uint64
   if (space.size() > kExhaustiveSize) {
     // Each solver gets its own stream, so that adding one does not change what another tries.
     const uint64_t seed = options_.seed ^ FingerprintOf(Text(solver)).low;
-    const SearcherOptions options = {seed, head, TimesIn(options_.elsewhere, solver, space)};
+    const SearcherOptions options = {seed, head, TimesIn(options_.elsewhere, solver, space),
+                                     static_cast<size_t>(UsableCores() + kWaitingForTheDevice)};
     ATTUNE_ASSIGN_OR_RETURN(searcher, MakeSearcher(options_.searcher, space, options));
   }
   arms_.emplace_back(solver, std::move(space), std::move(searcher));

@@ -100,6 +100,8 @@ class CandidateSource {
   static constexpr double kTurnsAhead = 16;
   // Of a list: what follows is left to the searcher, although a library may have guessed more.
   static constexpr uint64_t kGuesses = 8;
+  // Built candidates beside those that cores compile, so that the device never waits.
+  static constexpr int kWaitingForTheDevice = 2;
 
   Options options_;
   std::vector<Arm> arms_;
