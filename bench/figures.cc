@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cmath>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -42,7 +43,9 @@ void PrintFigures(const std::vector<Figure>& figures, const nlohmann::ordered_js
     }
     fmt::print("\n{:<28} {:>14}  {}\n", "figure", "value", "required");
     for (const Figure& figure : figures) {
-      fmt::print("{:<28} {:>14.1f}  {}\n", figure.name, figure.value, figure.required);
+      // Scores and shares are small.
+      const int decimals = std::abs(figure.value) < 10 ? 3 : 1;
+      fmt::print("{:<28} {:>14.{}f}  {}\n", figure.name, figure.value, decimals, figure.required);
     }
     return;
   }

@@ -1,14 +1,17 @@
 // Searchers on recorded spaces: scores of the published methodology beside those of others, what
 // three trials reach on a device never seen that follow from others, and what asking costs.
 //
-//   search [--data DIR] [--search NAME] [--repeats N] [--json]
+//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--json]
 //
 // DIR has `spaces/*.csv.gz` (default: $ATTUNE_DATA_DIR). Without it only the cost of asking is
 // measured.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include "attune/base/file.h"
+#include "attune/base/random.h"
 #include "attune/replay/gunzip.h"
 #include "attune/replay/replay.h"
 #include "attune/search/config_digits.h"
@@ -32,6 +36,7 @@ struct Options {
   std::string searcher = "adaptive";
   int repeats = 100;
   int asks = 300;
+  bool permuted = false;
   bool json = false;
 };
 
@@ -77,31 +82,94 @@ std::vector<Loaded> Load(const std::string& data) {
   return spaces;
 }
 
+ReplayResult Replayed(const RecordedSpace& recorded, const Options& options) {
+  auto result = ReplayRepeatedly(
+      recorded,
+      [&](uint64_t seed) { return MakeSearcher(options.searcher, recorded.space, {.seed = seed}); },
+      options.repeats);
+  Require(result.status());
+  return *std::move(result);
+}
+
 void AddScores(const std::vector<Loaded>& spaces, const Options& options,
                std::vector<Figure>& figures) {
   std::vector<double> hub;
   std::vector<double> extra;
   std::vector<double> reaching;
   for (const Loaded& space : spaces) {
-    const auto result = ReplayRepeatedly(
-        space.recorded,
-        [&](uint64_t seed) {
-          return MakeSearcher(options.searcher, space.recorded.space, {.seed = seed});
-        },
-        options.repeats);
-    Require(result.status());
-    figures.push_back({fmt::format("score.{}", space.known.file), result->score, ""});
+    const ReplayResult result = Replayed(space.recorded, options);
+    figures.push_back({fmt::format("score.{}", space.known.file), result.score, ""});
     figures.push_back(
         {fmt::format("reference.hybrid_vndx.{}", space.known.file), space.known.reference, ""});
     figures.push_back(
-        {fmt::format("reaching.{}", space.known.file), result->share_reaching_target, ""});
-    (space.known.is_hub ? hub : extra).push_back(result->score);
-    if (space.known.is_hub) reaching.push_back(result->share_reaching_target);
+        {fmt::format("reaching.{}", space.known.file), result.share_reaching_target, ""});
+    (space.known.is_hub ? hub : extra).push_back(result.score);
+    if (space.known.is_hub) reaching.push_back(result.share_reaching_target);
   }
   if (hub.empty() || extra.empty()) return;
   figures.push_back({"score_hub_mean", MeanValue(hub), ">= 0.75"});
   figures.push_back({"score_extra_mean", MeanValue(extra), ">= 0.70"});
   figures.push_back({"share_reaching_target", MeanValue(reaching), ">= 0.92"});
+}
+
+// The same trials, whose parameters have other names and thereby another order.
+RecordedSpace Permuted(const RecordedSpace& recorded) {
+  const size_t count = recorded.space.At(0).size();
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  Random(1).Shuffle(std::span<size_t>(order));
+  std::vector<Config> configs;
+  for (uint64_t index = 0; index < recorded.space.size(); ++index) {
+    Config& config = configs.emplace_back();
+    auto place = order.begin();
+    for (const auto& [name, value] : recorded.space.At(index)) {
+      config.emplace(fmt::format("p{:03}", *place++), value);
+    }
+  }
+  auto space = ConfigSpace::FromConfigs(configs);
+  Require(space.status());
+  return {*space, recorded.trials};
+}
+
+// The mean over runs and its standard error.
+struct MeanOfRuns {
+  double mean = 0;
+  double error = 0;
+};
+MeanOfRuns MeanOf(const std::vector<double>& run_scores) {
+  MeanOfRuns of_runs{MeanValue(run_scores), 0};
+  double squares = 0;
+  for (const double score : run_scores) squares += (score - of_runs.mean) * (score - of_runs.mean);
+  const auto count = static_cast<double>(run_scores.size());
+  of_runs.error = std::sqrt(squares / count / std::max(1.0, count - 1));
+  return of_runs;
+}
+
+// By how many standard errors the mean scores of runs change with other names and another order of
+// the parameters: over all spaces, and where they change most.
+void AddPermuted(const std::vector<Loaded>& spaces, const Options& options,
+                 std::vector<Figure>& figures) {
+  double difference = 0;
+  double variance = 0;
+  double most = 0;
+  for (const Loaded& space : spaces) {
+    MeanOfRuns means[2];
+    const RecordedSpace permuted = Permuted(space.recorded);
+    for (const bool is_permuted : {false, true}) {
+      const auto result = Replayed(is_permuted ? permuted : space.recorded, options);
+      means[is_permuted ? 1 : 0] = MeanOf(result.run_scores);
+    }
+    const double change = means[1].mean - means[0].mean;
+    const double error = std::hypot(means[0].error, means[1].error);
+    figures.push_back({fmt::format("permuted_change.{}", space.known.file), change, ""});
+    figures.push_back({fmt::format("permuted_noise.{}", space.known.file), error, ""});
+    difference += change;
+    variance += error * error;
+    if (error > 0) most = std::max(most, std::abs(change) / error);
+  }
+  if (variance == 0) return;
+  figures.push_back({"permuted_errors", std::abs(difference) / std::sqrt(variance), "<= 2"});
+  figures.push_back({"permuted_errors_most", most, "<= 3"});
 }
 
 TimesElsewhere TimesOf(const RecordedSpace& recorded) {
@@ -204,6 +272,7 @@ void RunBench(const Options& options) {
   const std::vector<Loaded> spaces = Load(options.data);
   AddScores(spaces, options, figures);
   AddUnseenDevices(spaces, figures);
+  if (options.permuted) AddPermuted(spaces, options, figures);
   const ConfigSpace million = AMillion();
   for (const std::string_view name : SearcherNames()) {
     if (name == "local") continue;  // It waits for answers in rounds, which is not an ask.
@@ -230,6 +299,8 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "Runs of each space")->check(CLI::Range(1, 10'000));
   app.add_option("--asks", options.asks, "Asks whose cost is measured")
       ->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--permuted", options.permuted,
+               "Also how much scores change with other names and another order of the parameters");
   app.add_flag("--json", options.json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   attune::RunBench(options);
