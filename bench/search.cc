@@ -1,7 +1,7 @@
 // Searchers on recorded spaces: scores of the published methodology beside those of others, what
 // three trials reach on a device never seen that follow from others, and what asking costs.
 //
-//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--json]
+//   search [--data DIR] [--search NAME] [--repeats N] [--permuted] [--told] [--json]
 //
 // DIR has `spaces/*.csv.gz` (default: $ATTUNE_DATA_DIR). Without it only the cost of asking is
 // measured.
@@ -37,6 +37,7 @@ struct Options {
   int repeats = 100;
   int asks = 300;
   bool permuted = false;
+  bool told = false;
   bool json = false;
 };
 
@@ -82,10 +83,14 @@ std::vector<Loaded> Load(const std::string& data) {
   return spaces;
 }
 
-ReplayResult Replayed(const RecordedSpace& recorded, const Options& options) {
+ReplayResult Replayed(const RecordedSpace& recorded, const Options& options,
+                      const std::vector<TimesElsewhere>& elsewhere = {}) {
   auto result = ReplayRepeatedly(
       recorded,
-      [&](uint64_t seed) { return MakeSearcher(options.searcher, recorded.space, {.seed = seed}); },
+      [&](uint64_t seed) {
+        return MakeSearcher(options.searcher, recorded.space,
+                            {.seed = seed, .elsewhere = elsewhere});
+      },
       options.repeats);
   Require(result.status());
   return *std::move(result);
@@ -172,25 +177,28 @@ void AddPermuted(const std::vector<Loaded>& spaces, const Options& options,
   figures.push_back({"permuted_errors_most", most, "<= 3"});
 }
 
-TimesElsewhere TimesOf(const RecordedSpace& recorded) {
-  TimesElsewhere times;
-  for (uint64_t index = 0; index < recorded.trials.size(); ++index) {
-    times.push_back({index, recorded.trials[index].time_ms});
-  }
-  return times;
-}
-
 // Of the optimum.
 double ShareOf(const RecordedSpace& recorded, double optimum_ms, uint64_t index) {
   const auto time_ms = recorded.trials[index].time_ms;
   return time_ms.has_value() ? optimum_ms / *time_ms : 0;
 }
 
+// The same kernel on other devices.
+std::vector<const RecordedSpace*> OthersOf(const Loaded& target,
+                                           const std::vector<Loaded>& spaces) {
+  std::vector<const RecordedSpace*> others;
+  for (const Loaded& other : spaces) {
+    const bool is_alike = std::string(other.known.kernel) == target.known.kernel;
+    if (is_alike && &other != &target) others.push_back(&other.recorded);
+  }
+  return others;
+}
+
 // What the first trials reach that the others suggest.
 double ShareOfGuesses(const RecordedSpace& target,
                       const std::vector<const RecordedSpace*>& others) {
   std::vector<TimesElsewhere> elsewhere;
-  for (const RecordedSpace* other : others) elsewhere.push_back(TimesOf(*other));
+  for (const RecordedSpace* other : others) elsewhere.push_back(TimesOf(*other, target.space));
   const ConfigDigits digits(target.space);
   const double optimum_ms = BasisOf(target).optimum_ms();
   Prior prior(digits, elsewhere);
@@ -198,7 +206,8 @@ double ShareOfGuesses(const RecordedSpace& target,
   while (!prior.Done()) {
     const uint64_t index = prior.Next();
     share = std::max(share, ShareOf(target, optimum_ms, index));
-    prior.Tell(index, target.trials[index].time_ms);
+    const auto time_ms = target.trials[index].time_ms;
+    prior.Tell(index, time_ms ? std::optional<double>(*time_ms * 1e6) : std::nullopt);
   }
   return share;
 }
@@ -224,11 +233,7 @@ void AddUnseenDevices(const std::vector<Loaded>& spaces, std::vector<Figure>& fi
   double worst = 1;
   double worst_bound = 1;
   for (const Loaded& target : spaces) {
-    std::vector<const RecordedSpace*> others;
-    for (const Loaded& other : spaces) {
-      const bool is_alike = std::string(other.known.kernel) == target.known.kernel;
-      if (is_alike && &other != &target) others.push_back(&other.recorded);
-    }
+    const std::vector<const RecordedSpace*> others = OthersOf(target, spaces);
     if (others.empty()) continue;
     const double share = ShareOfGuesses(target.recorded, others);
     const double bound = ShareOfTheirBest(target.recorded, others);
@@ -240,6 +245,22 @@ void AddUnseenDevices(const std::vector<Loaded>& spaces, std::vector<Figure>& fi
   if (worst_bound == 1) return;
   figures.push_back({"unseen_worst_share", worst, ">= 0.95"});
   figures.push_back({"unseen_worst_bound", worst_bound, ""});
+}
+
+// Scores of a searcher that is told what the others recorded.
+void AddTold(const std::vector<Loaded>& spaces, const Options& options,
+             std::vector<Figure>& figures) {
+  std::vector<double> scores;
+  for (const Loaded& target : spaces) {
+    std::vector<TimesElsewhere> elsewhere;
+    for (const RecordedSpace* other : OthersOf(target, spaces)) {
+      elsewhere.push_back(TimesOf(*other, target.recorded.space));
+    }
+    if (elsewhere.empty()) continue;
+    scores.push_back(Replayed(target.recorded, options, elsewhere).score);
+    figures.push_back({fmt::format("told_score.{}", target.known.file), scores.back(), ""});
+  }
+  if (!scores.empty()) figures.push_back({"told_score_mean", MeanValue(scores), ""});
 }
 
 ConfigSpace AMillion() {
@@ -272,10 +293,10 @@ void RunBench(const Options& options) {
   const std::vector<Loaded> spaces = Load(options.data);
   AddScores(spaces, options, figures);
   AddUnseenDevices(spaces, figures);
+  if (options.told) AddTold(spaces, options, figures);
   if (options.permuted) AddPermuted(spaces, options, figures);
   const ConfigSpace million = AMillion();
   for (const std::string_view name : SearcherNames()) {
-    if (name == "local") continue;  // It waits for answers in rounds, which is not an ask.
     const bool has_model = name == "surrogate" || name == "adaptive";
     figures.push_back({fmt::format("ask_us.{}", name),
                        AskingCost(std::string(name), million, options.asks),
@@ -301,6 +322,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--permuted", options.permuted,
                "Also how much scores change with other names and another order of the parameters");
+  app.add_flag("--told", options.told, "Also scores with what other devices recorded");
   app.add_flag("--json", options.json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);
   attune::RunBench(options);

@@ -21,6 +21,7 @@ namespace {
 
 struct ReplayOptions {
   std::vector<std::string> spaces;
+  std::vector<std::string> elsewhere;
   std::string searcher = "adaptive";
   int repeats = 100;
   std::string report;  // Empty: none.
@@ -39,13 +40,30 @@ Result<RecordedSpace> ReadSpace(const std::string& file) {
   return recorded;
 }
 
+// What --elsewhere tells of the configs of `recorded`.
+Result<std::vector<TimesElsewhere>> ReadElsewhere(const RecordedSpace& recorded,
+                                                  const ReplayOptions& options) {
+  std::vector<TimesElsewhere> elsewhere;
+  for (const std::string& file : options.elsewhere) {
+    ATTUNE_ASSIGN_OR_RETURN(const RecordedSpace other, ReadSpace(file));
+    elsewhere.push_back(TimesOf(other, recorded.space));
+    if (!elsewhere.back().empty()) continue;
+    return InvalidArgument(fmt::format(
+        "{} has no config of the space that is replayed: --elsewhere is for recordings of the same "
+        "kernel on other devices, or for other sizes.",
+        Printable(file)));
+  }
+  return elsewhere;
+}
+
 Result<ReplayedSpace> ReplaySpace(const std::string& file, const ReplayOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordedSpace recorded, ReadSpace(file));
+  ATTUNE_ASSIGN_OR_RETURN(const auto elsewhere, ReadElsewhere(recorded, options));
   ReplayedSpace replayed;
   replayed.name = std::filesystem::path(file).filename().string();
   replayed.configs = recorded.space.size();
   const auto make = [&](uint64_t seed) {
-    return MakeSearcher(options.searcher, recorded.space, {.seed = seed});
+    return MakeSearcher(options.searcher, recorded.space, {.seed = seed, .elsewhere = elsewhere});
   };
   ATTUNE_ASSIGN_OR_RETURN(replayed.result, ReplayRepeatedly(recorded, make, options.repeats));
   return replayed;
@@ -121,7 +139,9 @@ Result<int> RunReplay(Application& application, const ReplayOptions& options) {
   }
   if (options.json) {
     const ReplaySummary summary = Summarise(spaces);
-    Json json = {{"search", options.searcher}, {"repeats", options.repeats}};
+    Json json = {{"search", options.searcher},
+                 {"repeats", options.repeats},
+                 {"elsewhere", options.elsewhere}};
     for (const ReplayedSpace& space : spaces) json["spaces"].push_back(SpaceJson(space));
     json["score_mean"] = summary.score;
     json["score_median"] = summary.median;
@@ -141,7 +161,8 @@ void AddReplayVerb(CLI::App& program, Invocation& invocation) {
       program, "replay", "Run a searcher on recorded search spaces, and score it",
       "  attune replay --space tests/data/spaces/convolution_sample.csv.gz --repeats 10\n"
       "  attune replay --space a.csv.gz --space b.csv.gz --search genetic -o replay.html\n"
-      "  attune replay --space a.csv.gz --search random --json\n\n"
+      "  attune replay --space a.csv.gz --search random --json\n"
+      "  attune replay --space new.csv.gz --elsewhere old.csv.gz --elsewhere other.csv.gz\n\n"
       "A score of 0 is that of random search, 1 the optimum at once. Everything that a searcher "
       "asks for is\ncharged with the time that was recorded for it, failures too. The target is 95 "
       "% of the way from the\nmedian to the optimum, the budget what random search needs to reach "
@@ -149,6 +170,11 @@ void AddReplayVerb(CLI::App& program, Invocation& invocation) {
   verb->add_option("--space", options->spaces,
                    "A recorded space, packed by gzip or not; repeatable")
       ->required()
+      ->type_name("FILE");
+  verb->add_option("--elsewhere", options->elsewhere,
+                   "The same kernel recorded on another device: what the searcher begins with; "
+                   "repeatable")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   std::vector<std::string> names;
   for (const std::string_view name : SearcherNames()) names.emplace_back(name);

@@ -1,6 +1,7 @@
 #include "attune/replay/replay.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@ namespace {
 
 // Evaluations behind the budget still count for the end of the curve (see score.cc).
 constexpr double kBehindBudget = 1.15;
+constexpr double kNsPerMs = 1e6;
 
 }  // namespace
 
@@ -34,10 +36,22 @@ Result<ReplayLog> Replay(const RecordedSpace& recorded, Searcher& searcher, doub
     if (trial.time_ms) now.best_ms = std::min(*trial.time_ms, now.best_ms.value_or(*trial.time_ms));
     log.push_back(now);
     Answer answer;
-    if (trial.time_ms) answer.time_ns = *trial.time_ms * 1e6;
+    if (trial.time_ms) answer.time_ns = *trial.time_ms * kNsPerMs;
     searcher.Tell(now.index, answer);
   }
   return log;
+}
+
+TimesElsewhere TimesOf(const RecordedSpace& elsewhere, const ConfigSpace& space) {
+  TimesElsewhere times;
+  for (uint64_t index = 0; index < elsewhere.trials.size(); ++index) {
+    const std::optional<uint64_t> here = space.IndexOf(elsewhere.space.At(index));
+    if (!here.has_value()) continue;
+    TrialElsewhere trial{*here, elsewhere.trials[index].time_ms};
+    if (trial.time_ns.has_value()) *trial.time_ns *= kNsPerMs;
+    times.push_back(trial);
+  }
+  return times;
 }
 
 Result<ReplayResult> ReplayRepeatedly(const RecordedSpace& recorded, const SearcherForSeed& make,

@@ -9,7 +9,9 @@
 #include "attune/base/status.h"
 #include "attune/replay/recorded_space.h"
 #include "attune/replay/score.h"
+#include "attune/search/prior.h"
 #include "attune/search/searcher.h"
+#include "attune/space/config_space.h"
 
 namespace attune {
 
@@ -27,6 +29,9 @@ struct ReplayResult {
   double score = 0;                // The mean of `scores`.
   double share_reaching_target = 0;
 };
+
+// What `elsewhere` recorded of the configs of `space`; none of the others.
+TimesElsewhere TimesOf(const RecordedSpace& elsewhere, const ConfigSpace& space);
 
 // A new searcher for each repeat, so that no run learns from another.
 using SearcherForSeed = std::function<Result<std::unique_ptr<Searcher>>(uint64_t seed)>;

@@ -71,6 +71,23 @@ TEST(ReplayTest, AConfigThatIsAskedForTwiceIsAnError) {
             "The searcher asked for config 7 of 400 again, or out of range.");
 }
 
+TEST(ReplayTest, AnotherPlaceTellsOfTheConfigsThatAreHere) {
+  const std::string columns =
+      ",status,time_ms,compile_ms,verification_ms,benchmark_ms,framework_ms\n";
+  const RecordedSpace here =
+      *ReadRecordedSpace("a,b" + columns + "1,1,ok,5,,,,\n1,2,ok,6,,,,\n2,2,ok,7,,,,\n");
+  const RecordedSpace there =
+      *ReadRecordedSpace("a,b" + columns + "2,2,ok,0.5,,,,\n9,9,ok,1,,,,\n1,1,crashed,,,,,\n");
+
+  const TimesElsewhere times = TimesOf(there, here.space);
+
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].index, 2u);
+  EXPECT_EQ(times[0].time_ns, 0.5e6);
+  EXPECT_EQ(times[1].index, 0u);
+  EXPECT_EQ(times[1].time_ns, std::nullopt);
+}
+
 TEST(ReplayTest, EqualSeedsGiveEqualResults) {
   const RecordedSpace recorded = Scattered();
 

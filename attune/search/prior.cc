@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <set>
 #include <utility>
 
 namespace attune {
@@ -30,6 +31,15 @@ double Distance(const Digits& a, const Digits& b, const std::vector<uint32_t>& r
     distance += std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) / (radices[i] - 1);
   }
   return distance;
+}
+
+std::optional<double> BestOf(const TimesElsewhere& times) {
+  std::optional<double> best_ns;
+  for (const TrialElsewhere& trial : times) {
+    if (trial.time_ns.has_value())
+      best_ns = std::min(*trial.time_ns, best_ns.value_or(*trial.time_ns));
+  }
+  return best_ns;
 }
 
 // The share of the best speed of the place, as a logarithm, by config.
@@ -76,6 +86,31 @@ double ExpectedImprovement(double mean, double variance, double best) {
 
 }  // namespace
 
+std::unordered_map<uint64_t, uint8_t> RanksElsewhere(const std::vector<TimesElsewhere>& elsewhere) {
+  struct Sum {
+    double of_logs = 0;
+    double count = 0;
+  };
+  std::map<uint64_t, Sum> sums;
+  for (const TimesElsewhere& times : elsewhere) {
+    const std::optional<double> best_ns = BestOf(times);
+    if (!best_ns.has_value()) continue;
+    for (const auto& [index, log_share] : LogShares(times, *best_ns)) {
+      sums[index].of_logs += log_share;
+      ++sums[index].count;
+    }
+  }
+  std::vector<std::pair<double, uint64_t>> order;
+  for (const auto& [index, sum] : sums) order.emplace_back(sum.of_logs / sum.count, index);
+  std::sort(order.begin(), order.end());
+  const size_t last = std::max<size_t>(1, order.size()) - 1;
+  std::unordered_map<uint64_t, uint8_t> ranks;
+  for (size_t i = 0; i < order.size(); ++i) {
+    ranks[order[i].second] = static_cast<uint8_t>(last == 0 ? 255 : 255 * i / last);
+  }
+  return ranks;
+}
+
 Prior::Prior(const ConfigDigits& digits, const std::vector<TimesElsewhere>& elsewhere) {
   for (size_t i = 0; i < digits.size(); ++i) radices_.push_back(digits.radix(i));
   AddPlaces(digits, elsewhere);
@@ -83,21 +118,20 @@ Prior::Prior(const ConfigDigits& digits, const std::vector<TimesElsewhere>& else
 
 void Prior::AddPlaces(const ConfigDigits& digits, const std::vector<TimesElsewhere>& elsewhere) {
   std::vector<std::map<uint64_t, double>> places;
-  std::map<uint64_t, bool> worked;
+  std::set<uint64_t> worked;
   for (const TimesElsewhere& times : elsewhere) {
-    double best_ns = std::numeric_limits<double>::infinity();
+    const std::optional<double> best_ns = BestOf(times);
+    if (!best_ns.has_value()) continue;
     for (const TrialElsewhere& trial : times) {
-      best_ns = std::min(best_ns, trial.time_ns.value_or(best_ns));
-      if (trial.time_ns.has_value()) worked[trial.index] = true;
+      if (trial.time_ns.has_value()) worked.insert(trial.index);
     }
-    if (!std::isfinite(best_ns)) continue;
-    log_best_ns_ += std::log(best_ns);
-    places.push_back(LogShares(times, best_ns));
+    log_best_ns_ += std::log(*best_ns);
+    places.push_back(LogShares(times, *best_ns));
   }
   if (places.empty()) return;
   const auto count = static_cast<double>(places.size());
   log_best_ns_ /= count;
-  for (const auto& [index, is_known] : worked) {
+  for (const uint64_t index : worked) {
     Known known{index, digits.At(index), {}, 0, 0};
     double tried = 0;
     for (const auto& shares : places) {

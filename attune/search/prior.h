@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "attune/search/config_digits.h"
@@ -17,6 +18,10 @@ struct TrialElsewhere {
 };
 // All that were tried at that place, each once, in any order.
 using TimesElsewhere = std::vector<TrialElsewhere>;
+
+// Of each config that was tried anywhere, what it reached there: its rank by the mean of the
+// logarithms of its shares of the best, from 0 (the worst) to 255.
+std::unordered_map<uint64_t, uint8_t> RanksElsewhere(const std::vector<TimesElsewhere>& elsewhere);
 
 // Chooses the first configs to try at a place that nobody knows, best guess first, among those that
 // worked at another one. Times are logarithms of the share of what is best at their place. The

@@ -89,6 +89,20 @@ TEST(PriorTest, NobodyAndNothingThatWorkedGiveNoGuesses) {
   EXPECT_TRUE(Prior(digits, {{{1, {}}, {2, {}}}, {}}).Done());
 }
 
+TEST(RanksElsewhereTest, FromTheWorstToTheBestOnTheMeanOfPlaces) {
+  const auto ranks = RanksElsewhere({{{4, 10.0}, {5, {}}, {6, 11.0}}, {{4, 5e9}, {7, 9e9}}});
+
+  ASSERT_EQ(ranks.size(), 4u);
+  EXPECT_EQ(ranks.at(4), 255);
+  EXPECT_EQ(ranks.at(5), 0);
+  EXPECT_GT(ranks.at(6), ranks.at(7));
+}
+
+TEST(RanksElsewhereTest, PlacesWhereNothingWorkedTellNothing) {
+  EXPECT_TRUE(RanksElsewhere({{{1, {}}}, {}}).empty());
+  EXPECT_EQ(RanksElsewhere({{{1, 3.0}}}).at(1), 255);
+}
+
 TEST(PriorTest, OneConfigWithoutAnyParameter) {
   const ConfigSpace space;
   const ConfigDigits digits(space);

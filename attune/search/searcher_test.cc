@@ -118,7 +118,8 @@ TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
   EXPECT_EQ(asked, whole);
 }
 
-// A run that was killed with answers out: what was told is told again, in the order in which it was.
+// A run that was killed with answers out: what was told is told again, in the order in which it
+// was.
 TEST_P(EverySearcherTest, ToldAgainInOrderItAsksTheSameWithAnswersOut) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});
   const auto first = *MakeSearcher(GetParam(), space, {.seed = 7, .head = 3});
@@ -218,6 +219,25 @@ TEST(SearcherTest, OtherSeedsGiveOtherOrders) {
     const auto second = *MakeSearcher(name, space, {2});
     EXPECT_NE(Drive(*first, space, 4, 100), Drive(*second, space, 4, 100)) << name;
   }
+}
+
+TEST(SurrogateSearcherTest, FindsTheOptimumSoonerWhereAnotherPlaceIsAlike) {
+  const ConfigSpace space = Grid(16, {"a", "b", "c", "d"});
+  TimesElsewhere elsewhere;
+  Random random(9);
+  for (uint64_t index = 0; index < space.size(); index += 1 + random.Below(64)) {
+    elsewhere.push_back({index, 3 * RippledBowl(space.At(index)) * (0.9 + 0.2 * random.Uniform())});
+  }
+  double with_sum = 0;
+  double without_sum = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto with = *MakeSearcher("surrogate", space, {.seed = seed, .elsewhere = {elsewhere}});
+    const auto without = *MakeSearcher("surrogate", space, {.seed = seed});
+    with_sum += BestOf(Drive(*with, space, 1, 60), space) - 1000;
+    without_sum += BestOf(Drive(*without, space, 1, 60), space) - 1000;
+  }
+
+  EXPECT_LT(with_sum, without_sum);
 }
 
 TEST(SurrogateSearcherTest, WhileLittleIsKnownNoMoreAreOutThanWorkersAreBusy) {

@@ -24,6 +24,8 @@ constexpr size_t kRefreshed = 150;
 constexpr size_t kBest = 3;
 constexpr size_t kMostNeighbours = 512;
 constexpr size_t kMostNeighbourLists = 256;
+// Of a config that nobody tried elsewhere: it may be good or bad.
+constexpr uint8_t kRankOfUntried = 128;
 // An improvement by less is noise.
 constexpr float kImprovement = 0.005f;
 
@@ -42,7 +44,8 @@ SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOpt
     : ProposingSearcher(space, options),
       workers_(options.workers),
       features_(digits()),
-      told_table_(features_.size()),
+      elsewhere_(RanksElsewhere(options.elsewhere)),
+      told_table_(row_size()),
       trees_(kTrees),
       pool_(NoCandidates()) {
   for (size_t i = 0; i < digits().size(); ++i) best_with_.emplace_back(digits().radix(i));
@@ -50,13 +53,20 @@ SurrogateSearcher::SurrogateSearcher(const ConfigSpace& space, const SearcherOpt
 
 void SurrogateSearcher::Learn(uint64_t index, const Answer& answer) {
   const Digits told_digits = digits().At(index);
-  features_.Write(told_digits, row_);
+  WriteRow(index, told_digits);
   told_table_.Append(row_);
   Told told{index, std::nullopt};
   if (answer.time_ns.has_value()) told.log_time = static_cast<float>(std::log(*answer.time_ns));
   told_.push_back(told);
   trees_are_old_ = true;
   if (told.log_time.has_value()) Rank(told_.size() - 1, told_digits);
+}
+
+void SurrogateSearcher::WriteRow(uint64_t index, const Digits& digits) {
+  features_.Write(digits, row_);
+  if (elsewhere_.empty()) return;
+  const auto found = elsewhere_.find(index);
+  row_.push_back(found == elsewhere_.end() ? kRankOfUntried : found->second);
 }
 
 size_t SurrogateSearcher::MostOut() const {
@@ -207,7 +217,7 @@ void SurrogateSearcher::RefreshPool() {
   for (size_t i = 0; i < count; ++i) {
     const uint64_t index = SampleUnasked();
     Digits sampled = digits().At(index);
-    features_.Write(sampled, row_);
+    WriteRow(index, sampled);
     if (old_size < kPool) {
       pool_.indices.push_back(index);
       pool_.digits.push_back(std::move(sampled));
@@ -233,7 +243,7 @@ const SurrogateSearcher::Candidates& SurrogateSearcher::NeighboursOf(uint64_t in
   Candidates candidates = NoCandidates();
   for (const uint64_t neighbour : indices) {
     candidates.digits.push_back(digits().At(neighbour));
-    features_.Write(candidates.digits.back(), row_);
+    WriteRow(neighbour, candidates.digits.back());
     candidates.table.Append(row_);
   }
   candidates.indices = std::move(indices);

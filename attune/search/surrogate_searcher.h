@@ -14,7 +14,8 @@ namespace attune {
 
 // After a few random configs, each proposal is the candidate with the least lower confidence bound
 // of extremely randomised trees on the logarithm of the time. Failures count as the median, so that
-// they repel only where they crowd. Candidates are, by chance,
+// they repel only where they crowd. What a config reached at other places is a feature beside its
+// values. Candidates are, by chance,
 //   - a random pool and all neighbours of the best configs,
 //   - the neighbours of the best configs alone, or
 //   - those with a value of one parameter that the best config does not have, near that config and
@@ -52,6 +53,10 @@ class SurrogateSearcher final : public ProposingSearcher {
     float bound = 0;
   };
 
+  // The features of a config into `row_`: those of its values, and what it reached elsewhere.
+  void WriteRow(uint64_t index, const Digits& digits);
+  size_t row_size() const { return features_.size() + (elsewhere_.empty() ? 0 : 1); }
+
   // The best answer with each value of each parameter.
   void Rank(size_t told, const Digits& digits);
   bool IsFaster(size_t told, std::optional<size_t> than) const;
@@ -70,10 +75,11 @@ class SurrogateSearcher final : public ProposingSearcher {
   // Takes the candidate with the least bound into `choice`; of those in `niche`, if it is given.
   void Consider(const Candidates& candidates, const std::optional<Niche>& niche, float trust,
                 Choice& choice);
-  Candidates NoCandidates() const { return {{}, {}, FeatureTable(features_.size())}; }
+  Candidates NoCandidates() const { return {{}, {}, FeatureTable(row_size())}; }
 
   const size_t workers_;
   ConfigFeatures features_;
+  const std::unordered_map<uint64_t, uint8_t> elsewhere_;  // See RanksElsewhere.
   // Working memory.
   std::vector<uint8_t> row_;
   std::vector<uint32_t> rows_;
