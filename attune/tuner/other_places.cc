@@ -60,7 +60,9 @@ Status OtherPlaces::ReadNewSizes(RecordStore& store) {
   query.roles = {TrialRole::kFinal};
   query.with_samples = false;
   query.after_revision = read_up_to_;
-  ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& recorded) {
+  read_up_to_ = state.last_revision;
+  if (state.last_revision - query.after_revision > most_revisions_) return Status::Ok();
+  return store.Visit(query, [&](const RecordedSet& recorded) {
     if (recorded.set.target != here_ || recorded.records.empty()) return Status::Ok();
     const Problem& problem = recorded.set.problem;
     const std::string family = FamilyOf(problem);
@@ -73,9 +75,7 @@ Status OtherPlaces::ReadNewSizes(RecordStore& store) {
     }
     AddTrials(recorded, found->times_ns);
     return Status::Ok();
-  }));
-  read_up_to_ = state.last_revision;
-  return Status::Ok();
+  });
 }
 
 void OtherPlaces::AddSizes(const Problem& problem, TimesOfPlaces& times) const {

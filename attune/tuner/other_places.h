@@ -30,7 +30,10 @@ using TimesOfPlaces = std::map<SolverId, std::vector<std::vector<ConfigTime>>>;
 // that asking for many problems reads a database once. Not thread-safe.
 class OtherPlaces {
  public:
-  explicit OtherPlaces(Target here) : here_(std::move(here)) {}
+  // A store that got more than `most_revisions` since it was read tells nothing of other sizes up
+  // to then: reading it would take longer than a problem has.
+  explicit OtherPlaces(Target here, int64_t most_revisions = 50'000)
+      : here_(std::move(here)), most_revisions_(most_revisions) {}
 
   // Fails as the store does. REQUIRES: the same store each time.
   Result<TimesOfPlaces> Find(RecordStore& store, const Problem& problem);
@@ -53,6 +56,7 @@ class OtherPlaces {
   void AddSizes(const Problem& problem, TimesOfPlaces& times) const;
 
   Target here_;
+  int64_t most_revisions_;
   std::map<std::string, std::vector<Size>> sizes_;  // By family.
   int64_t read_up_to_ = 0;                          // A revision.
 };

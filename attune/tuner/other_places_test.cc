@@ -101,6 +101,17 @@ TEST(OtherPlacesTest, NoMoreThanAFewSizesCount) {
   EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)).size(), OtherPlaces::kSizes);
 }
 
+TEST(OtherPlacesTest, OfALargeStoreOnlyWhatIsNewTellsOfSizes) {
+  MemoryStore store;
+  for (int64_t k = 65; k < 85; ++k) Record(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
+  OtherPlaces places(kHere, 10);
+  ASSERT_TRUE(Found(places, store, PackedGemm(64, 64, 64)).empty());
+
+  Record(store, PackedGemm(64, 64, 90), kHere, {Timed(8, 2)});
+
+  EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)), (std::vector<std::string>{"8:2"}));
+}
+
 TEST(OtherPlacesTest, WhatWasMeasuredMeanwhileCounts) {
   MemoryStore store;
   const Problem problem = PackedGemm(64, 64, 64);
