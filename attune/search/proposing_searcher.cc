@@ -18,17 +18,18 @@ ProposingSearcher::ProposingSearcher(const ConfigSpace& space, const SearcherOpt
 std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
   while (indices.size() < max_count && !Done()) {
-    if (start_.Done() && asked_.size() - told_ >= MostOut()) break;
+    if (start_.Done() && out_.size() >= MostOut()) break;
     const uint64_t index = Next();
     WillAsk(index);
     asked_.insert(index);
+    out_.insert(index);
     indices.push_back(index);
   }
   return indices;
 }
 
 void ProposingSearcher::Tell(uint64_t index, const Answer& answer) {
-  ++told_;
+  out_.erase(index);
   start_.Tell(index, answer);
   Learn(index, answer);
 }

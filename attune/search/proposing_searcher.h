@@ -59,7 +59,7 @@ class ProposingSearcher : public Searcher {
   uint64_t next_in_order_ = 0;
   Start start_;
   std::unordered_set<uint64_t> asked_;
-  size_t told_ = 0;
+  std::unordered_set<uint64_t> out_;  // Asked and not told.
 };
 
 }  // namespace attune
