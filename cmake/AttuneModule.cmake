@@ -12,6 +12,11 @@ function(attune_module NAME)
     add_library(attune_${NAME} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(attune_${NAME} PRIVATE attune_compiler)
+    # Those below base may lack the macros of its libraries.
+    if(NAME STREQUAL base OR attune_base IN_LIST modules)
+      attune_precompile_headers(attune_${NAME} MODULE <algorithm> <cstdint> <filesystem> <functional> <map> <memory>
+                                <optional> <set> <span> <string> <vector> <fmt/format.h> <fmt/ranges.h>)
+    endif()
   else()
     add_library(attune_${NAME} INTERFACE)
     set(scope INTERFACE)
@@ -42,24 +47,26 @@ function(attune_test NAME)
   target_link_libraries(${NAME} PRIVATE attune_compiler ${ARG_LIBRARIES} fmt::fmt GTest::gmock_main)
   # What is tested is optimised, what tests it is only compiled more slowly by that.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Debug>:-O0>)
-  attune_precompile_test_headers(${NAME})
+  attune_precompile_headers(${NAME} TEST <gmock/gmock.h> <gtest/gtest.h>)
   add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
 endfunction()
 
-# GoogleTest's headers are a quarter of what a test costs to compile: the first test compiles them for
-# all, with macros that all of them have.
-function(attune_precompile_test_headers NAME)
-  # Clang takes a precompiled header only with the very same macros on the command line.
+# attune_precompile_headers(TARGET KIND header ...): what most sources of a kind of target include is a
+# quarter of what one of them costs to compile, so the first target of the kind compiles it for all,
+# with macros that all of them have. Clang takes a precompiled header only with the very same macros on
+# the command line, and so shows what a source forgot to include. A source with another level of
+# optimisation of its own needs SKIP_PRECOMPILE_HEADERS.
+function(attune_precompile_headers TARGET KIND)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
-  get_property(first GLOBAL PROPERTY ATTUNE_FIRST_TEST)
+  get_property(first GLOBAL PROPERTY ATTUNE_FIRST_${KIND})
   if(first)
-    target_precompile_headers(${NAME} REUSE_FROM ${first})
+    target_precompile_headers(${TARGET} REUSE_FROM ${first})
   else()
-    target_precompile_headers(${NAME} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    set_property(GLOBAL PROPERTY ATTUNE_FIRST_TEST ${NAME})
+    target_precompile_headers(${TARGET} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY ATTUNE_FIRST_${KIND} ${TARGET})
   endif()
 endfunction()
 
