@@ -17,7 +17,7 @@ ConfigSpace Grid(int64_t values_each, const std::vector<std::string>& names) {
   std::vector<Parameter> parameters;
   for (const std::string& name : names) {
     Parameter parameter{name, {}};
-    for (int64_t value = 0; value < values_each; ++value) parameter.values.push_back(value);
+    for (int64_t value = 0; value < values_each; ++value) parameter.values.emplace_back(value);
     parameters.push_back(parameter);
   }
   return *ConfigSpace::Create(parameters, {});

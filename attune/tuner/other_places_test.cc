@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "attune/measure/statistics.h"
@@ -50,12 +52,13 @@ std::vector<std::string> Texts(const TimesOfPlaces& times) {
   std::vector<std::string> texts;
   for (const auto& [solver, places] : times) {
     for (const auto& place : places) {
-      std::string text;
-      for (const ConfigTime& tried : place) {
-        text += (text.empty() ? "" : " ") + std::to_string(IntegerAt(tried.config, "tile")) + ":";
-        text += tried.time_ns ? std::to_string(static_cast<int64_t>(*tried.time_ns)) : "-";
+      std::vector<std::string> tried;
+      for (const ConfigTime& config : place) {
+        const int64_t tile = IntegerAt(config.config, "tile");
+        tried.push_back(config.time_ns ? fmt::format("{}:{:.0f}", tile, *config.time_ns)
+                                       : fmt::format("{}:-", tile));
       }
-      texts.push_back(text);
+      texts.push_back(fmt::format("{}", fmt::join(tried, " ")));
     }
   }
   return texts;
