@@ -28,7 +28,7 @@ namespace attune {
 class CandidateSource {
  public:
   struct Options {
-    std::string searcher = "adaptive";  // For spaces above kExhaustiveSize.
+    std::string searcher = "local";  // For spaces above kExhaustiveSize.
     uint64_t seed = 1;
     bool drop_hopeless = true;  // Stop asking a solver that stays kHopelessRatio behind the best.
     // By solver name, the one config that it is asked for; its default if others have one and it

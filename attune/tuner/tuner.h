@@ -25,7 +25,7 @@ namespace attune {
 
 // Knobs of one tuning; values, so that a run can be repeated.
 struct TuneOptions {
-  std::string searcher = "adaptive";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
+  std::string searcher = "local";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
   uint64_t seed = 1;
   int64_t per_problem_ns = 2'000'000'000;
   CacheState cache = CacheState::kWarm;
