@@ -1,0 +1,83 @@
+// Gradient boosting of regression trees: sums of small trees, each fitted to what those before it
+// left (Friedman 2001), with splits found on histograms and trees grown at the leaf that gains
+// most.
+//
+// Training is ours rather than a library's because models have to be the same wherever they are
+// fitted: the samples, the seed and the settings decide every bit, and no build lacks it
+// (docs/design/0032-models-of-time.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/model/model_text.h"
+
+namespace attune {
+
+// Row by row.
+struct TreeTable {
+  size_t columns = 0;
+  std::vector<float> values;
+
+  explicit TreeTable(size_t column_count) : columns(column_count) {}
+  size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
+  std::span<const float> row(size_t i) const { return {values.data() + i * columns, columns}; }
+};
+
+struct BoostingSettings {
+  int trees = 100;
+  int leaves = 8;         // Of a tree, at most.
+  int least_in_leaf = 5;  // Samples.
+  double shrinkage = 0.1;
+  double row_share = 0.7;  // Drawn for each tree.
+  double column_share = 0.5;
+  double huber_share = 0.9;  // Residuals above this quantile of theirs count as that.
+  double leaf_penalty = 1;   // Samples of residual 0 that every leaf has beside its own.
+  uint64_t seed = 1;
+};
+
+class BoostedTrees {
+ public:
+  // REQUIRES: rows, as many targets as rows.
+  static BoostedTrees Train(const TreeTable& table, std::span<const double> targets,
+                            const BoostingSettings& settings);
+
+  // One value for each row. The trees go over all rows one after the other, so that several rows
+  // cost less than twice one of them.
+  void Predict(const TreeTable& table, std::span<double> values) const;
+
+  size_t columns() const { return columns_; }
+  size_t node_count() const { return nodes_.size(); }
+
+  void AppendText(std::string& text) const;
+  static Result<BoostedTrees> ReadFrom(ModelLines& lines, size_t columns);
+
+ private:
+  // Goes right where the value is above the threshold. A leaf is its own left child, with a
+  // threshold that no value is above, so that every row can take as many steps as the deepest leaf
+  // is deep.
+  struct Node {
+    float threshold = 0;
+    uint32_t column = 0;
+    uint32_t left = 0;  // The right one is behind it.
+    float value = 0;
+  };
+  struct Tree {
+    uint32_t root = 0;
+    int depth = 0;
+  };
+
+  Status AddTree(std::span<const std::string_view> words);
+
+  size_t columns_ = 0;
+  double base_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<Tree> trees_;
+};
+
+}  // namespace attune

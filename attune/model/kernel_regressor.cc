@@ -1,0 +1,256 @@
+#include "attune/model/kernel_regressor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr int kReweightings = 3;
+constexpr double kHuberScales = 1.345;  // 95 % efficient for normal errors.
+constexpr double kDeviationsInMedian = 1.4826;
+constexpr double kLeastScale = 0.005;  // Of a time: below it the clock is the noise.
+constexpr size_t kMostNames = 1 << 20;
+
+using Groups = std::map<std::string, std::vector<LinearSample>, std::less<>>;
+
+double MedianOfValues(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Sum(std::span<const double> coefficients, std::span<const double> values) {
+  double sum = 0;
+  for (size_t j = 0; j < coefficients.size(); ++j) sum += coefficients[j] * values[j];
+  return sum;
+}
+
+std::vector<double> HuberWeights(std::span<const LinearSample> samples,
+                                 std::span<const double> coefficients) {
+  std::vector<double> errors;
+  for (const LinearSample& sample : samples) {
+    errors.push_back(std::abs(Sum(coefficients, sample.values) / sample.time_ms - 1));
+  }
+  const double scale = std::max(kDeviationsInMedian * MedianOfValues(errors), kLeastScale);
+  for (double& error : errors)
+    error = std::min(1.0, kHuberScales * scale / std::max(error, 1e-300));
+  return errors;
+}
+
+// The fit of `group` as `base`, scaled to the few samples that there are.
+LinearFit Scaled(LinearFit base, std::span<const LinearSample> group) {
+  std::vector<double> ratios;
+  for (const LinearSample& sample : group) {
+    ratios.push_back(sample.time_ms / base.Predict(sample.values));
+  }
+  const double ratio = MedianOfValues(std::move(ratios));
+  for (double& coefficient : base.coefficients) coefficient *= ratio;
+  base.least_ms *= ratio;
+  return base;
+}
+
+void AddTo(Groups& groups, const std::string& name, const LinearSample& sample) {
+  groups[name].push_back(sample);
+  groups[""].push_back(sample);
+}
+
+}  // namespace
+
+double LinearFit::Predict(std::span<const double> values) const {
+  return std::max(Sum(coefficients, values), least_ms / 2);
+}
+
+LinearFit FitRelative(std::span<const LinearSample> samples) {
+  Matrix x(samples.size(), samples.front().values.size());
+  std::vector<double> times;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    for (size_t j = 0; j < x.columns; ++j) x.at(i, j) = samples[i].values[j];
+    times.push_back(samples[i].time_ms);
+  }
+  LinearFit fit;
+  fit.least_ms = *std::min_element(times.begin(), times.end());
+  std::vector<double> weights;
+  for (int round = 0; round <= kReweightings; ++round) {
+    RelativeRows rows = MakeRelative(x, times, weights);
+    fit.coefficients = NonNegativeLeastSquares(std::move(rows.a), std::move(rows.b));
+    weights = HuberWeights(samples, fit.coefficients);
+  }
+  return fit;
+}
+
+std::string FamilyOf(const std::string& signature) {
+  std::string family;
+  for (const char c : signature) {
+    if (c < '0' || c > '9') family += c;
+  }
+  return family;
+}
+
+const LinearFit& KernelRegressor::SharedFit(const std::string& algorithm,
+                                            const std::string& signature) const {
+  const auto family = families_.by_name.find(FamilyOf(signature));
+  if (family != families_.by_name.end()) return family->second;
+  const auto shared = kernels_of_algorithms_.by_name.find(algorithm);
+  if (shared != kernels_of_algorithms_.by_name.end()) return shared->second;
+  return kernels_of_algorithms_.by_name.find("")->second;
+}
+
+void KernelRegressor::FitKernels(std::span<const Sample> samples) {
+  Groups signatures;
+  Groups families;
+  Groups algorithms;
+  std::map<std::string, std::string, std::less<>> algorithm_of;
+  for (const Sample& sample : samples) {
+    for (size_t i = 0; i < sample.kernel_times_ms.size(); ++i) {
+      const KernelRow& kernel = sample.row.kernels[i];
+      const LinearSample linear = {std::span(kernel.values).first(features_.linear_kernel),
+                                   sample.kernel_times_ms[i]};
+      signatures[kernel.signature].push_back(linear);
+      families[FamilyOf(kernel.signature)].push_back(linear);
+      algorithm_of[kernel.signature] = sample.row.algorithm;
+      AddTo(algorithms, sample.row.algorithm, linear);
+    }
+  }
+  for (const auto& [name, group] : algorithms) {
+    kernels_of_algorithms_.by_name[name] = FitRelative(group);
+  }
+  for (const auto& [name, group] : families) {
+    if (group.size() >= kLeastOfSignature) families_.by_name[name] = FitRelative(group);
+  }
+  for (const auto& [name, group] : signatures) {
+    signatures_.by_name[name] = group.size() >= kLeastOfSignature
+                                    ? FitRelative(group)
+                                    : Scaled(SharedFit(algorithm_of[name], name), group);
+  }
+}
+
+void KernelRegressor::FitOperations(std::span<const Sample> samples) {
+  // They are asked for where no kernel is known, which for some algorithms is where there are many.
+  std::map<std::string, size_t, std::less<>> without_kernels;
+  for (const Sample& sample : samples) {
+    if (sample.row.kernels.empty()) ++without_kernels[sample.row.algorithm];
+  }
+  Groups groups;
+  for (const Sample& sample : samples) {
+    if (!sample.row.kernels.empty() && without_kernels[sample.row.algorithm] >= kLeastOfSignature) {
+      continue;
+    }
+    AddTo(groups, sample.row.algorithm,
+          {std::span(sample.row.values).first(features_.linear_operation), sample.time_ms});
+  }
+  operations_.by_name[""] = FitRelative(groups[""]);
+  for (const auto& [name, group] : groups) {
+    if (name.empty()) continue;
+    operations_.by_name[name] = group.size() >= kLeastOfSignature
+                                    ? FitRelative(group)
+                                    : Scaled(operations_.by_name[""], group);
+  }
+}
+
+Status KernelRegressor::Fit(std::span<const Sample> samples) {
+  if (samples.empty())
+    return FailedPrecondition("A model of kernels cannot be fitted to no samples.");
+  ATTUNE_RETURN_IF_ERROR(CheckSamples(samples, features_));
+  signatures_ = {};
+  families_ = {};
+  kernels_of_algorithms_ = {};
+  operations_ = {};
+  FitKernels(samples);
+  FitOperations(samples);
+  return Status::Ok();
+}
+
+bool KernelRegressor::Knows(const std::string& signature) const {
+  return signatures_.by_name.contains(signature);
+}
+
+double KernelRegressor::PredictKernel(const std::string& algorithm, const KernelRow& kernel) const {
+  const auto own = signatures_.by_name.find(kernel.signature);
+  if (own != signatures_.by_name.end()) return own->second.Predict(kernel.values);
+  return SharedFit(algorithm, kernel.signature).Predict(kernel.values);
+}
+
+void KernelRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const FeatureRow& row = rows[i];
+    if (!row.kernels.empty() && !kernels_of_algorithms_.by_name.empty()) {
+      median_ms[i] = 0;
+      for (const KernelRow& kernel : row.kernels) {
+        median_ms[i] += PredictKernel(row.algorithm, kernel);
+      }
+      continue;
+    }
+    auto fit = operations_.by_name.find(row.algorithm);
+    if (fit == operations_.by_name.end()) fit = operations_.by_name.find("");
+    median_ms[i] = fit->second.Predict(row.values);
+  }
+}
+
+std::unique_ptr<Regressor> KernelRegressor::Fresh() const {
+  return std::make_unique<KernelRegressor>(features_);
+}
+
+void KernelRegressor::AppendFits(std::string& text, std::string_view keyword, const Fits& fits) {
+  AppendCount(text, keyword, fits.by_name.size());
+  for (const auto& [name, fit] : fits.by_name) {
+    AppendWord(text, "of", name);
+    AppendNumbers(text, "least_ms", std::span(&fit.least_ms, 1));
+    AppendNumbers(text, "coefficients", fit.coefficients);
+  }
+}
+
+void KernelRegressor::AppendText(std::string& text) const {
+  AppendFits(text, "signatures", signatures_);
+  AppendFits(text, "families", families_);
+  AppendFits(text, "algorithms", kernels_of_algorithms_);
+  AppendFits(text, "operations", operations_);
+}
+
+Result<KernelRegressor::Fits> KernelRegressor::ReadFits(ModelLines& lines, std::string_view keyword,
+                                                        size_t columns) {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count(keyword, kMostNames));
+  Fits fits;
+  for (size_t i = 0; i < count; ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
+    LinearFit fit;
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<double> least, lines.Numbers("least_ms", 1));
+    if (least[0] <= 0) return lines.Wrong("the shortest time has to be above 0.");
+    fit.least_ms = least[0];
+    ATTUNE_ASSIGN_OR_RETURN(fit.coefficients, lines.Numbers("coefficients", columns));
+    if (std::any_of(fit.coefficients.begin(), fit.coefficients.end(),
+                    [](double x) { return x < 0; })) {
+      return lines.Wrong("a coefficient is below 0.");
+    }
+    if (!fits.by_name.emplace(name, std::move(fit)).second) {
+      return lines.Wrong(fmt::format("'{}' is there twice.", name));
+    }
+  }
+  return fits;
+}
+
+Result<std::unique_ptr<Regressor>> KernelRegressor::ReadFrom(ModelLines& lines,
+                                                             const FeatureSet& features) {
+  auto model = std::make_unique<KernelRegressor>(features);
+  ATTUNE_ASSIGN_OR_RETURN(model->signatures_,
+                          ReadFits(lines, "signatures", features.linear_kernel));
+  ATTUNE_ASSIGN_OR_RETURN(model->families_, ReadFits(lines, "families", features.linear_kernel));
+  ATTUNE_ASSIGN_OR_RETURN(model->kernels_of_algorithms_,
+                          ReadFits(lines, "algorithms", features.linear_kernel));
+  ATTUNE_ASSIGN_OR_RETURN(model->operations_,
+                          ReadFits(lines, "operations", features.linear_operation));
+  if (!model->operations_.by_name.contains("")) return lines.Wrong("no fit of all operations.");
+  // Whoever has kernels of any kind has those of all.
+  const bool has_kernels = !model->signatures_.by_name.empty() ||
+                           !model->families_.by_name.empty() ||
+                           !model->kernels_of_algorithms_.by_name.empty();
+  if (has_kernels && !model->kernels_of_algorithms_.by_name.contains("")) {
+    return lines.Wrong("no fit of all kernels.");
+  }
+  return std::unique_ptr<Regressor>(std::move(model));
+}
+
+}  // namespace attune

@@ -1,0 +1,88 @@
+// Relative non-negative least squares for each kernel: the time of a kernel is a sum of its
+// features with coefficients that are at least 0, and the time of an operation the sum over its
+// kernels.
+//
+// Every signature that has kLeastOfSignature samples has coefficients of its own. One that has
+// fewer takes those of its family (the signatures that differ from it in numbers alone, which are
+// tiles and stages), times the median ratio of its few samples to them; one never seen takes those
+// of its family, a family never seen those of its algorithm, and an algorithm never seen those of
+// all. The error that is minimised is the relative one, (x . beta / t - 1)^2, with weights that go
+// down for samples far off (Huber's, in rounds), since a few times are of a machine that was busy.
+//
+// Operations of which no kernel is known are predicted by their own features in the same way, the
+// algorithm taking the place of the signature.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/model/least_squares.h"
+#include "attune/model/model_text.h"
+#include "attune/model/regressor.h"
+
+namespace attune {
+
+// Coefficients of one kind of row.
+struct LinearFit {
+  std::vector<double> coefficients;  // At least 0.
+  double least_ms = 0;               // The shortest time that was seen: no prediction is far below.
+
+  double Predict(std::span<const double> values) const;
+  friend bool operator==(const LinearFit&, const LinearFit&) = default;
+};
+
+struct LinearSample {
+  std::span<const double> values;
+  double time_ms = 0;
+};
+
+// REQUIRES: samples, all of one size.
+LinearFit FitRelative(std::span<const LinearSample> samples);
+
+// `signature` without its numbers.
+std::string FamilyOf(const std::string& signature);
+
+class KernelRegressor final : public Regressor {
+ public:
+  static constexpr std::string_view kName = "nnls";
+  static constexpr size_t kLeastOfSignature = 8;
+
+  explicit KernelRegressor(FeatureSet features) : features_(std::move(features)) {}
+
+  std::string_view name() const override { return kName; }
+  Status Fit(std::span<const Sample> samples) override;
+  void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void AppendText(std::string& text) const override;
+  std::unique_ptr<Regressor> Fresh() const override;
+
+  static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
+
+  // Whether `signature` has coefficients of its own.
+  bool Knows(const std::string& signature) const;
+  // One kernel of an operation of `algorithm`.
+  double PredictKernel(const std::string& algorithm, const KernelRow& kernel) const;
+
+ private:
+  // Fits by name, those of all rows under "".
+  struct Fits {
+    std::map<std::string, LinearFit, std::less<>> by_name;
+  };
+  static void AppendFits(std::string& text, std::string_view keyword, const Fits& fits);
+  static Result<Fits> ReadFits(ModelLines& lines, std::string_view keyword, size_t columns);
+  const LinearFit& SharedFit(const std::string& algorithm, const std::string& signature) const;
+  void FitKernels(std::span<const Sample> samples);
+  void FitOperations(std::span<const Sample> samples);
+
+  FeatureSet features_;
+  Fits signatures_;
+  Fits families_;
+  Fits kernels_of_algorithms_;
+  Fits operations_;
+};
+
+}  // namespace attune

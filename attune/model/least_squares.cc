@@ -1,0 +1,196 @@
+#include "attune/model/least_squares.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+namespace attune {
+namespace {
+
+// Of a column's length, below which it is taken for a combination of those before it.
+constexpr double kDependent = 1e-11;
+
+double Dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// Divides every column by its length and returns the lengths; a column of zeros stays.
+std::vector<double> ScaleColumns(Matrix& a) {
+  std::vector<double> lengths(a.columns);
+  for (size_t j = 0; j < a.columns; ++j) {
+    // Not the root of the squares' sum: squares of bytes of large tensors would overflow nothing,
+    // but those of their reciprocals vanish.
+    const auto column = a.column(j);
+    double largest = 0;
+    for (const double value : column) largest = std::max(largest, std::abs(value));
+    double sum = 0;
+    for (const double value : column) {
+      const double part = largest > 0 ? value / largest : 0;
+      sum += part * part;
+    }
+    lengths[j] = largest * std::sqrt(sum);
+    for (double& value : column) value = lengths[j] > 0 ? value / lengths[j] : 0;
+  }
+  return lengths;
+}
+
+// The reflection that makes column `j` of `a` zero below row `k`, applied to the columns from
+// `first` on and to `b`.
+void Reflect(Matrix& a, std::vector<double>& b, size_t k, size_t j) {
+  std::vector<double> v(a.column(j).begin() + static_cast<std::ptrdiff_t>(k), a.column(j).end());
+  const double length = std::sqrt(Dot(v, v));
+  if (length == 0) return;
+  const double alpha = v[0] > 0 ? -length : length;
+  v[0] -= alpha;
+  const double square = Dot(v, v);
+  if (square == 0) return;
+  const auto apply = [&](std::span<double> target) {
+    const double factor = 2 * Dot(v, target) / square;
+    for (size_t i = 0; i < v.size(); ++i) target[i] -= factor * v[i];
+  };
+  for (size_t other = 0; other < a.columns; ++other) apply(a.column(other).subspan(k));
+  apply(std::span<double>(b).subspan(k));
+}
+
+// The column of `left` that is longest below row `k`, as a position in `left`, and its square.
+std::pair<size_t, double> LongestBelow(const Matrix& a, std::span<const size_t> left, size_t k) {
+  std::pair<size_t, double> longest = {0, -1};
+  for (size_t i = 0; i < left.size(); ++i) {
+    const auto below = a.column(left[i]).subspan(k);
+    const double square = Dot(below, below);
+    if (square > longest.second) longest = {i, square};
+  }
+  return longest;
+}
+
+// Least squares of columns of unit length.
+std::vector<double> SolveScaled(Matrix a, std::vector<double> b) {
+  std::vector<size_t> order(a.columns);
+  std::iota(order.begin(), order.end(), size_t{0});
+  size_t rank = 0;
+  for (; rank < std::min(a.rows, a.columns); ++rank) {
+    const auto [position, square] = LongestBelow(a, std::span(order).subspan(rank), rank);
+    if (std::sqrt(std::max(square, 0.0)) < kDependent) break;
+    std::swap(order[rank], order[rank + position]);
+    Reflect(a, b, rank, order[rank]);
+  }
+  std::vector<double> x(a.columns, 0);
+  for (size_t i = rank; i-- > 0;) {
+    double value = b[i];
+    for (size_t j = i + 1; j < rank; ++j) value -= a.at(i, order[j]) * x[order[j]];
+    x[order[i]] = value / a.at(i, order[i]);
+  }
+  return x;
+}
+
+std::vector<double> SolveColumns(const Matrix& a, const std::vector<double>& b,
+                                 const std::vector<size_t>& columns) {
+  Matrix part(a.rows, columns.size());
+  for (size_t j = 0; j < columns.size(); ++j) {
+    std::copy(a.column(columns[j]).begin(), a.column(columns[j]).end(), part.column(j).begin());
+  }
+  return SolveScaled(std::move(part), b);
+}
+
+// Q' A without its rows of zeros, and Q' b: the same problem with at most as many rows as columns.
+void ReduceRows(Matrix& a, std::vector<double>& b) {
+  if (a.rows <= a.columns) return;
+  for (size_t j = 0; j < a.columns; ++j) Reflect(a, b, j, j);
+  Matrix upper(a.columns, a.columns);
+  for (size_t j = 0; j < a.columns; ++j) {
+    for (size_t i = 0; i <= j; ++i) upper.at(i, j) = a.at(i, j);
+  }
+  a = std::move(upper);
+  b.resize(a.rows);
+}
+
+// The step from `x` towards `target` on `passive` that keeps all above 0, and who then leaves.
+void StepBack(std::vector<double>& x, const std::vector<double>& target,
+              std::vector<size_t>& passive) {
+  double step = 1;
+  for (size_t i = 0; i < passive.size(); ++i) {
+    const double now = x[passive[i]];
+    if (target[i] <= 0 && now - target[i] > 0) step = std::min(step, now / (now - target[i]));
+  }
+  std::vector<size_t> stay;
+  for (size_t i = 0; i < passive.size(); ++i) {
+    double& value = x[passive[i]];
+    value += step * (target[i] - value);
+    // Those that ended the step are at 0 but for rounding.
+    if (target[i] <= 0 && value <= 1e-14 * std::abs(target[i]) + 1e-300) {
+      value = 0;
+    } else {
+      stay.push_back(passive[i]);
+    }
+  }
+  if (stay.size() == passive.size()) {
+    // Rounding hid who it was: the one nearest to 0 that has to go there.
+    size_t worst = 0;
+    for (size_t i = 1; i < passive.size(); ++i) {
+      if (target[i] < target[worst]) worst = i;
+    }
+    x[passive[worst]] = 0;
+    stay.erase(stay.begin() + static_cast<std::ptrdiff_t>(worst));
+  }
+  passive = std::move(stay);
+}
+
+}  // namespace
+
+std::vector<double> LeastSquares(Matrix a, std::vector<double> b) {
+  assert(a.rows == b.size());
+  const std::vector<double> lengths = ScaleColumns(a);
+  std::vector<double> x = SolveScaled(std::move(a), std::move(b));
+  for (size_t j = 0; j < x.size(); ++j) x[j] = lengths[j] > 0 ? x[j] / lengths[j] : 0;
+  return x;
+}
+
+std::vector<double> NonNegativeLeastSquares(Matrix a, std::vector<double> b) {
+  assert(a.rows == b.size());
+  const std::vector<double> lengths = ScaleColumns(a);
+  ReduceRows(a, b);
+  std::vector<double> x(a.columns, 0);
+  std::vector<size_t> passive;
+  // Each round adds a column; a bound, because rounding can make two of them take turns.
+  for (size_t round = 0; round < 3 * a.columns + 10; ++round) {
+    std::vector<double> residual = b;
+    for (const size_t j : passive) {
+      for (size_t i = 0; i < a.rows; ++i) residual[i] -= a.at(i, j) * x[j];
+    }
+    size_t best = a.columns;
+    double steepest = 1e-12;
+    for (size_t j = 0; j < a.columns; ++j) {
+      const double slope = Dot(a.column(j), residual);
+      if (slope > steepest && std::find(passive.begin(), passive.end(), j) == passive.end()) {
+        steepest = slope;
+        best = j;
+      }
+    }
+    if (best == a.columns) break;
+    passive.push_back(best);
+    std::vector<double> target = SolveColumns(a, b, passive);
+    while (!passive.empty() && *std::min_element(target.begin(), target.end()) <= 0) {
+      StepBack(x, target, passive);
+      if (passive.empty()) break;
+      target = SolveColumns(a, b, passive);
+    }
+    for (size_t i = 0; i < passive.size(); ++i) x[passive[i]] = target[i];
+  }
+  for (size_t j = 0; j < x.size(); ++j) x[j] = lengths[j] > 0 ? x[j] / lengths[j] : 0;
+  return x;
+}
+
+RelativeRows MakeRelative(const Matrix& x, std::span<const double> times,
+                          std::span<const double> weights) {
+  assert(times.size() == x.rows && (weights.empty() || weights.size() == x.rows));
+  RelativeRows rows{x, std::vector<double>(x.rows, 1)};
+  for (size_t i = 0; i < x.rows; ++i) {
+    const double root = weights.empty() ? 1 : std::sqrt(weights[i]);
+    for (size_t j = 0; j < x.columns; ++j) rows.a.at(i, j) *= root / times[i];
+    rows.b[i] = root;
+  }
+  return rows;
+}
+
+}  // namespace attune

@@ -1,0 +1,120 @@
+#include "attune/model/model_file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "attune/base/text.h"
+#include "attune/model/model_text.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kFormat = "attune_model";
+constexpr size_t kVersion = 1;
+constexpr std::string_view kSeal = "seal ";
+
+bool IsOneLine(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string hex, lines.Word(keyword));
+  const std::optional<Fingerprint> value = Fingerprint::FromHex(hex);
+  if (!value.has_value()) {
+    return lines.Wrong(fmt::format("'{}' is no fingerprint.", Excerpt(hex)));
+  }
+  return *value;
+}
+
+Result<ModelHeader> TakeHeader(ModelLines& lines) {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t version, lines.Count(kFormat, SIZE_MAX));
+  if (version != kVersion) {
+    return FailedPrecondition(fmt::format(
+        "The model has version {} of the format, and this program reads version {}: fit it again.",
+        version, kVersion));
+  }
+  ModelHeader header;
+  ATTUNE_ASSIGN_OR_RETURN(header.origin.device, lines.Word("device"));
+  ATTUNE_ASSIGN_OR_RETURN(header.origin.library, lines.Word("library"));
+  ATTUNE_ASSIGN_OR_RETURN(header.features, lines.Word("features"));
+  ATTUNE_ASSIGN_OR_RETURN(header.feature_set, TakeFingerprint(lines, "feature_set"));
+  ATTUNE_ASSIGN_OR_RETURN(header.samples, TakeFingerprint(lines, "fitted_to"));
+  return header;
+}
+
+Status Mismatch(std::string_view what, std::string_view is, std::string_view needed) {
+  return FailedPrecondition(
+      fmt::format("The model is of {} '{}', and '{}' is needed: fit one there.", what, is, needed));
+}
+
+}  // namespace
+
+Fingerprint FingerprintOf(std::span<const Sample> samples) {
+  std::string text;
+  for (const Sample& sample : samples) {
+    (text += sample.row.algorithm) += '\n';
+    AppendNumbers(text, "t", std::span(&sample.time_ms, 1));
+    AppendNumbers(text, "x", sample.row.values);
+    for (const KernelRow& kernel : sample.row.kernels) {
+      AppendNumbers(text, kernel.signature, kernel.values);
+    }
+    AppendNumbers(text, "k", sample.kernel_times_ms);
+  }
+  return FingerprintOf(text);
+}
+
+Result<std::string> ModelText(const TimeModel& model, const ModelOrigin& origin,
+                              const Fingerprint& samples) {
+  if (!IsOneLine(origin.device) || !IsOneLine(origin.library)) {
+    return InvalidArgument("The device and the library of a model are one line each.");
+  }
+  std::string text;
+  AppendCount(text, kFormat, kVersion);
+  AppendWord(text, "device", origin.device);
+  AppendWord(text, "library", origin.library);
+  AppendWord(text, "features", model.features().name);
+  AppendWord(text, "feature_set", FingerprintOf(model.features()).ToHex());
+  AppendWord(text, "fitted_to", samples.ToHex());
+  model.AppendText(text);
+  const std::string seal = FingerprintOf(std::string_view(text)).ToHex();
+  (text += kSeal) += seal;
+  text += '\n';
+  return text;
+}
+
+Result<ModelHeader> ReadModelHeader(std::string_view text) {
+  ModelLines lines(text);
+  return TakeHeader(lines);
+}
+
+Result<TimeModel> ReadModel(std::string_view text, const ModelOrigin& origin,
+                            const FeatureSet& features) {
+  ModelLines lines(text);
+  ATTUNE_ASSIGN_OR_RETURN(const ModelHeader header, TakeHeader(lines));
+  if (header.origin.device != origin.device) {
+    return Mismatch("device", header.origin.device, origin.device);
+  }
+  if (header.origin.library != origin.library) {
+    return Mismatch("library", header.origin.library, origin.library);
+  }
+  if (header.features != features.name || header.feature_set != FingerprintOf(features)) {
+    return Mismatch("the features", header.features, features.name);
+  }
+  const size_t seal = text.rfind(kSeal);
+  if (seal == text.npos || seal == 0 || text[seal - 1] != '\n') {
+    return DataLoss("The model has no seal at its end: it was cut off.");
+  }
+  const std::string expected = FingerprintOf(text.substr(0, seal)).ToHex() + "\n";
+  if (text.substr(seal + kSeal.size()) != expected) {
+    return DataLoss("The seal of the model is not that of its content: it was changed or cut off.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::ReadFrom(lines, features));
+  ATTUNE_RETURN_IF_ERROR(lines.Word("seal").status());
+  if (!lines.AtEnd()) return lines.Wrong("there is more behind the seal.");
+  return model;
+}
+
+}  // namespace attune

@@ -1,0 +1,45 @@
+// Models as files: docs/formats/model.md.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attune/base/fingerprint.h"
+#include "attune/base/status.h"
+#include "attune/model/time_model.h"
+
+namespace attune {
+
+// What a model is of, beside its features. One line of text each.
+struct ModelOrigin {
+  std::string device;   // Its kind: "NVIDIA H200".
+  std::string library;  // Whose kernels were timed, and their version: "cudnn 9.19.0".
+
+  friend bool operator==(const ModelOrigin&, const ModelOrigin&) = default;
+};
+
+// The fingerprint of what a model was fitted to.
+Fingerprint FingerprintOf(std::span<const Sample> samples);
+
+// kInvalidArgument if `origin` has line ends or control characters.
+Result<std::string> ModelText(const TimeModel& model, const ModelOrigin& origin,
+                              const Fingerprint& samples);
+
+// The model in `text` if it is of `origin` and of `features`. kFailedPrecondition says what does
+// not fit: the format's version, the device, the library's version or the features. kDataLoss for a
+// file that is damaged or cut off, with its line where that is known.
+Result<TimeModel> ReadModel(std::string_view text, const ModelOrigin& origin,
+                            const FeatureSet& features);
+
+// What a file says it is of, without reading the model itself. kDataLoss if it is no model file,
+// kFailedPrecondition if it is of another version of the format.
+struct ModelHeader {
+  ModelOrigin origin;
+  std::string features;     // Their name.
+  Fingerprint feature_set;  // Of their names.
+  Fingerprint samples;
+};
+Result<ModelHeader> ReadModelHeader(std::string_view text);
+
+}  // namespace attune

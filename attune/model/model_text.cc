@@ -1,0 +1,111 @@
+#include "attune/model/model_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "attune/base/text.h"
+
+namespace attune {
+
+std::string HexFloat(double value) { return fmt::format("{:a}", value); }
+
+std::optional<double> ParseHexFloat(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (!text.starts_with("0x")) return std::nullopt;
+  text.remove_prefix(2);
+  if (text.empty() || text.front() == '-') return std::nullopt;
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::hex);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return negative ? -value : value;
+}
+
+void AppendNumbers(std::string& text, std::string_view keyword, std::span<const double> values) {
+  text += keyword;
+  for (const double value : values) (text += ' ') += HexFloat(value);
+  text += '\n';
+}
+
+void AppendWord(std::string& text, std::string_view keyword, std::string_view value) {
+  text += fmt::format("{} {}\n", keyword, value);
+}
+
+void AppendCount(std::string& text, std::string_view keyword, size_t value) {
+  text += fmt::format("{} {}\n", keyword, value);
+}
+
+Status ModelLines::Wrong(std::string_view what) const {
+  return DataLoss(fmt::format("Line {}: {}", line_ - 1, what));
+}
+
+Result<std::string_view> ModelLines::Take(std::string_view keyword) {
+  const size_t end = text_.find('\n');
+  if (end == std::string_view::npos) {
+    return DataLoss(fmt::format("Line {}: the file ends where '{}' should be.", line_, keyword));
+  }
+  std::string_view line = text_.substr(0, end);
+  text_.remove_prefix(end + 1);
+  ++line_;
+  const size_t space = std::min(line.find(' '), line.size());
+  if (line.substr(0, space) != keyword) {
+    return Wrong(fmt::format("'{}' stands where '{}' should.", Excerpt(line), keyword));
+  }
+  line.remove_prefix(std::min(space + 1, line.size()));
+  return line;
+}
+
+Result<std::string> ModelLines::Word(std::string_view keyword) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view rest, Take(keyword));
+  return std::string(rest);
+}
+
+Result<size_t> ModelLines::Count(std::string_view keyword, size_t most) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view rest, Take(keyword));
+  size_t count = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
+  if (rest.empty() || error != std::errc() || end != rest.data() + rest.size()) {
+    return Wrong(fmt::format("'{}' is no number of '{}'.", Excerpt(rest), keyword));
+  }
+  if (count > most)
+    return Wrong(fmt::format("{} of '{}', where {} is most.", count, keyword, most));
+  return count;
+}
+
+Result<std::vector<std::string_view>> ModelLines::Words(std::string_view keyword) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string_view rest, Take(keyword));
+  std::vector<std::string_view> words;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    words.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (words.empty()) return Wrong(fmt::format("Nothing stands behind '{}'.", keyword));
+  return words;
+}
+
+Result<std::vector<double>> ModelLines::Numbers(std::string_view keyword, size_t count) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string_view> words, Words(keyword));
+  std::vector<double> values;
+  for (const std::string_view word : words) {
+    const std::optional<double> value = ParseHexFloat(word);
+    if (!value.has_value()) {
+      return Wrong(fmt::format("'{}' is no finite hexadecimal number.", Excerpt(word)));
+    }
+    values.push_back(*value);
+  }
+  if (values.size() != count) {
+    return Wrong(
+        fmt::format("{} numbers of '{}', where {} belong.", values.size(), keyword, count));
+  }
+  return values;
+}
+
+}  // namespace attune

@@ -1,0 +1,55 @@
+// Lines of model files: a keyword, then words, or one text up to the end of the line. Numbers are
+// written so that they read back to the last bit. docs/formats/model.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+
+namespace attune {
+
+// "nan" is never written: models have finite numbers.
+std::string HexFloat(double value);
+std::optional<double> ParseHexFloat(std::string_view text);
+
+// "KEYWORD 0x1p+0 0x1.8p-3\n".
+void AppendNumbers(std::string& text, std::string_view keyword, std::span<const double> values);
+// "KEYWORD TEXT\n". REQUIRES: no line end in `value`.
+void AppendWord(std::string& text, std::string_view keyword, std::string_view value);
+void AppendCount(std::string& text, std::string_view keyword, size_t value);
+
+// Reads such lines one after the other. Each call fails with kDataLoss and the line if the next one
+// is another or is wrong.
+class ModelLines {
+ public:
+  // Lines are counted from `first_line`. `text` has to outlive this.
+  explicit ModelLines(std::string_view text, size_t first_line = 1)
+      : text_(text), line_(first_line) {}
+
+  bool AtEnd() const { return text_.empty(); }
+  size_t line() const { return line_; }
+  Result<std::string> Word(std::string_view keyword);
+  // At most `most`, whatever the file claims.
+  Result<size_t> Count(std::string_view keyword, size_t most);
+  // Finite ones, `count` of them.
+  Result<std::vector<double>> Numbers(std::string_view keyword, size_t count);
+  // What spaces divide, at least one.
+  Result<std::vector<std::string_view>> Words(std::string_view keyword);
+  // "kDataLoss: Line N: <what>" for the line that was read last.
+  Status Wrong(std::string_view what) const;
+
+ private:
+  // The line without its keyword.
+  Result<std::string_view> Take(std::string_view keyword);
+
+  std::string_view text_;
+  size_t line_;
+};
+
+}  // namespace attune

@@ -1,0 +1,146 @@
+#include "attune/model/nearest_regressor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr size_t kMostPoints = 1 << 24;
+constexpr double kSmallestDistance = 1e-3;
+
+// Keeps the sign, and is about linear near 0.
+double SignedLog(double x) { return std::copysign(std::log2(1 + std::abs(x)), x); }
+
+double SquaredDistance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NearestRegressor>> NearestRegressor::Make(FeatureSet features,
+                                                                 DevicePeaks peaks) {
+  std::unique_ptr<NearestRegressor> model(new NearestRegressor);
+  ATTUNE_ASSIGN_OR_RETURN(model->roofline_, RooflineRegressor::Make(features, peaks));
+  model->features_ = std::move(features);
+  return model;
+}
+
+std::vector<double> NearestRegressor::PlaceOf(std::span<const double> values) const {
+  std::vector<double> place(values.size());
+  for (size_t j = 0; j < values.size(); ++j) place[j] = SignedLog(values[j]) / spreads_[j];
+  return place;
+}
+
+Status NearestRegressor::Fit(std::span<const Sample> samples) {
+  if (samples.empty()) return FailedPrecondition("Neighbours cannot be found among no samples.");
+  ATTUNE_RETURN_IF_ERROR(roofline_->Fit(samples));
+  const auto count = static_cast<double>(samples.size());
+  spreads_.assign(features_.operation.size(), 1);
+  for (size_t j = 0; j < spreads_.size(); ++j) {
+    double sum = 0;
+    double squares = 0;
+    for (const Sample& sample : samples) {
+      const double x = SignedLog(sample.row.values[j]);
+      sum += x;
+      squares += x * x;
+    }
+    const double variance = squares / count - sum / count * (sum / count);
+    if (variance > 1e-12) spreads_[j] = std::sqrt(variance);
+  }
+  points_.clear();
+  for (const Sample& sample : samples) {
+    Point point = {sample.row.values, PlaceOf(sample.row.values),
+                   std::log(sample.time_ms / PredictOne(*roofline_, sample.row))};
+    points_[""].push_back(point);
+    if (!sample.row.algorithm.empty()) points_[sample.row.algorithm].push_back(std::move(point));
+  }
+  return Status::Ok();
+}
+
+double NearestRegressor::LogRatioNear(const std::vector<Point>& points,
+                                      std::span<const double> place) const {
+  std::vector<std::pair<double, double>> near;
+  for (const Point& point : points) {
+    near.emplace_back(SquaredDistance(point.place, place), point.log_ratio);
+  }
+  const size_t count = std::min(kNeighbours, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  double sum = 0;
+  double weights = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double weight = 1 / std::max(std::sqrt(near[i].first), kSmallestDistance);
+    sum += weight * near[i].second;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+void NearestRegressor::Predict(std::span<const FeatureRow> rows,
+                               std::span<double> median_ms) const {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    auto points = points_.find(rows[i].algorithm);
+    if (points == points_.end()) points = points_.find("");
+    median_ms[i] = PredictOne(*roofline_, rows[i]) *
+                   std::exp(LogRatioNear(points->second, PlaceOf(rows[i].values)));
+  }
+}
+
+void NearestRegressor::AppendText(std::string& text) const {
+  roofline_->AppendText(text);
+  AppendNumbers(text, "spreads", spreads_);
+  AppendCount(text, "algorithms", points_.size());
+  for (const auto& [name, points] : points_) {
+    AppendWord(text, "of", name);
+    AppendCount(text, "points", points.size());
+    for (const Point& point : points) {
+      std::vector<double> numbers = point.values;
+      numbers.push_back(point.log_ratio);
+      AppendNumbers(text, "p", numbers);
+    }
+  }
+}
+
+std::unique_ptr<Regressor> NearestRegressor::Fresh() const {
+  std::unique_ptr<NearestRegressor> model(new NearestRegressor);
+  model->features_ = features_;
+  model->roofline_ = roofline_->Fresh();
+  return model;
+}
+
+Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
+                                                              const FeatureSet& features) {
+  std::unique_ptr<NearestRegressor> model(new NearestRegressor);
+  model->features_ = features;
+  const size_t columns = features.operation.size();
+  ATTUNE_ASSIGN_OR_RETURN(model->roofline_, RooflineRegressor::ReadFrom(lines, features));
+  ATTUNE_ASSIGN_OR_RETURN(model->spreads_, lines.Numbers("spreads", columns));
+  if (*std::min_element(model->spreads_.begin(), model->spreads_.end()) <= 0) {
+    return lines.Wrong("a spread is not above 0.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const size_t algorithms, lines.Count("algorithms", kMostPoints));
+  for (size_t i = 0; i < algorithms; ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
+    ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count("points", kMostPoints));
+    if (count == 0 || model->points_.contains(name)) {
+      return lines.Wrong(fmt::format("'{}' has no points, or is there twice.", name));
+    }
+    std::vector<Point>& points = model->points_[name];
+    for (size_t j = 0; j < count; ++j) {
+      ATTUNE_ASSIGN_OR_RETURN(std::vector<double> numbers, lines.Numbers("p", columns + 1));
+      const double log_ratio = numbers.back();
+      numbers.pop_back();
+      std::vector<double> place = model->PlaceOf(numbers);
+      points.push_back({std::move(numbers), std::move(place), log_ratio});
+    }
+  }
+  if (!model->points_.contains("")) return lines.Wrong("no points of all algorithms.");
+  return std::unique_ptr<Regressor>(std::move(model));
+}
+
+}  // namespace attune

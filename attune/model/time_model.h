@@ -1,0 +1,70 @@
+// The model that others ask: several regressors, of which cross-validation chooses for each
+// algorithm, and intervals from the errors that it saw there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/model/model_text.h"
+#include "attune/model/regressor.h"
+#include "attune/model/roofline_regressor.h"
+
+namespace attune {
+
+class TimeModel {
+ public:
+  // Of the range of an error where the kernels of a row were never seen, against the one that was
+  // measured on known ones: such a row is measured rather than believed.
+  static constexpr double kWiderWhenUnseen = 3;
+
+  // REQUIRES: members, all made for `features`.
+  TimeModel(FeatureSet features, std::vector<std::unique_ptr<Regressor>> members);
+
+  // Roofline, neighbours, kernels and boosted trees with default settings. kInvalidArgument if
+  // `features` lack "flops" or "bytes".
+  static Result<TimeModel> Standard(const FeatureSet& features, DevicePeaks peaks);
+
+  // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or
+  // the geometric mean of two, with the least mean error there, and fits the chosen ones to all
+  // samples. Fails as their Fit() does, and with kFailedPrecondition for fewer than two
+  // configurations.
+  Status Fit(std::span<const Sample> samples);
+
+  // REQUIRES: as of Regressor::Predict().
+  void Predict(std::span<const FeatureRow> rows, std::span<Prediction> predictions) const;
+
+  // What was chosen for an algorithm: "nnls", "nnls+boosted_time". For one that was never seen,
+  // what was chosen over all.
+  std::string ChosenFor(const std::string& algorithm) const;
+
+  const FeatureSet& features() const { return features_; }
+  size_t samples() const { return samples_; }
+  void AppendText(std::string& text) const;
+  static Result<TimeModel> ReadFrom(ModelLines& lines, const FeatureSet& features);
+
+ private:
+  // Positions of the members, the same twice for one alone, and where nine of ten logarithms of
+  // measured over predicted lie.
+  struct Choice {
+    size_t first = 0;
+    size_t second = 0;
+    double low = 0;
+    double high = 0;
+  };
+  using LogErrors = std::vector<std::vector<double>>;  // By member, then by sample.
+
+  static Choice Choose(const LogErrors& errors, const std::vector<size_t>& samples);
+  Result<LogErrors> HeldOutErrors(std::span<const Sample> samples) const;
+  const Choice& ChoiceFor(const std::string& algorithm) const;
+  bool IsUnseen(const FeatureRow& row) const;
+
+  FeatureSet features_;
+  std::vector<std::unique_ptr<Regressor>> members_;
+  std::map<std::string, Choice, std::less<>> choices_;  // "" is of all algorithms.
+  std::map<std::string, size_t, std::less<>> seen_;     // Samples of each signature.
+  size_t samples_ = 0;
+};
+
+}  // namespace attune

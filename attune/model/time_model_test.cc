@@ -1,0 +1,132 @@
+#include "attune/model/time_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/model/folds.h"
+#include "attune/model/model_file.h"
+#include "attune/model/sample_times.h"
+
+namespace attune {
+namespace {
+
+using ::testing::HasSubstr;
+
+const ModelOrigin kOrigin = {"NVIDIA H200", "cudnn 9.19.0"};
+
+TimeModel Fitted(const std::vector<Sample>& samples) {
+  auto model = TimeModel::Standard(SampleFeatures(), {});
+  EXPECT_TRUE(model.ok() && model->Fit(samples).ok());
+  return *std::move(model);
+}
+
+std::vector<Prediction> PredictAll(const TimeModel& model, const std::vector<Sample>& samples) {
+  std::vector<FeatureRow> rows;
+  for (const Sample& sample : samples) rows.push_back(sample.row);
+  std::vector<Prediction> predictions(rows.size());
+  model.Predict(rows, predictions);
+  return predictions;
+}
+
+TEST(FoldsByConfiguration, NoConfigurationIsOnBothSides) {
+  const std::vector<Sample> samples = SampleTimes(23, 0, 1);
+
+  const std::vector<size_t> folds = FoldsByConfiguration(samples, 5, 7);
+
+  std::vector<int> sizes(5, 0);
+  for (size_t i = 0; i < samples.size(); i += 2) {
+    EXPECT_EQ(folds[i], folds[i + 1]);
+    ++sizes[folds[i]];
+  }
+  for (const int size : sizes) EXPECT_GE(size, 4);
+  EXPECT_EQ(folds, FoldsByConfiguration(samples, 5, 7));
+  EXPECT_NE(folds, FoldsByConfiguration(samples, 5, 8));
+}
+
+TEST(TimeModel, ChoosesTheSumWhereTimesAreSums) {
+  const TimeModel model = Fitted(SampleTimes(80, 0, 1));
+
+  EXPECT_EQ(model.ChosenFor("a"), "nnls");
+  EXPECT_EQ(model.ChosenFor("never seen"), "nnls");
+}
+
+TEST(TimeModel, IntervalsHoldNineOfTenAndAreWiderForKernelsNeverSeen) {
+  const TimeModel model = Fitted(SampleTimes(150, 0.2, 2));
+  const std::vector<Sample> unseen = SampleTimes(200, 0.2, 3);
+
+  const std::vector<Prediction> predictions = PredictAll(model, unseen);
+
+  int inside = 0;
+  for (size_t i = 0; i < unseen.size(); ++i) {
+    EXPECT_LE(predictions[i].low_ms, predictions[i].median_ms);
+    EXPECT_GE(predictions[i].high_ms, predictions[i].median_ms);
+    const double time_ms = unseen[i].time_ms;
+    inside += predictions[i].low_ms <= time_ms && time_ms <= predictions[i].high_ms ? 1 : 0;
+  }
+  EXPECT_NEAR(inside / 400.0, 0.9, 0.07);
+
+  std::vector<Sample> strange = {unseen[0]};
+  strange[0].row.kernels[0].signature = "never seen";
+  const Prediction wide = PredictAll(model, strange)[0];
+  EXPECT_NEAR(
+      std::log(wide.high_ms / wide.low_ms),
+      TimeModel::kWiderWhenUnseen * std::log(predictions[0].high_ms / predictions[0].low_ms), 1e-9);
+}
+
+TEST(TimeModel, OneConfigurationIsTooFew) {
+  auto model = TimeModel::Standard(SampleFeatures(), {});
+  ASSERT_TRUE(model.ok());
+
+  EXPECT_EQ(model->Fit(SampleTimes(1, 0, 1)).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(model->Fit({}).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(ModelFile, ReadsBackAsTheSameModel) {
+  const std::vector<Sample> samples = SampleTimes(80, 0.1, 4);
+  const TimeModel model = Fitted(samples);
+  const auto text = ModelText(model, kOrigin, FingerprintOf(std::span<const Sample>(samples)));
+  ASSERT_TRUE(text.ok());
+
+  const auto read = ReadModel(*text, kOrigin, SampleFeatures());
+
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(PredictAll(*read, samples), PredictAll(model, samples));
+  EXPECT_EQ(*ModelText(*read, kOrigin, FingerprintOf(std::span<const Sample>(samples))), *text);
+  EXPECT_EQ(ReadModelHeader(*text)->origin, kOrigin);
+}
+
+TEST(ModelFile, AModelThatDoesNotFitIsRefusedWithAReason) {
+  const std::vector<Sample> samples = SampleTimes(30, 0.1, 5);
+  const auto text = ModelText(Fitted(samples), kOrigin, {});
+  ASSERT_TRUE(text.ok());
+  FeatureSet others = SampleFeatures();
+  others.kernel[1] = "waves";
+
+  EXPECT_THAT(
+      ReadModel(*text, {"NVIDIA H100", kOrigin.library}, SampleFeatures()).status().message(),
+      HasSubstr("'NVIDIA H200', and 'NVIDIA H100'"));
+  EXPECT_THAT(
+      ReadModel(*text, {kOrigin.device, "cudnn 9.20.0"}, SampleFeatures()).status().message(),
+      HasSubstr("cudnn 9.20.0"));
+  EXPECT_EQ(ReadModel(*text, kOrigin, others).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(ReadModel("attune_model 2\n" + *text, kOrigin, SampleFeatures()).status().message(),
+              HasSubstr("version 2"));
+  EXPECT_FALSE(ModelText(Fitted(samples), {"two\nlines", ""}, {}).ok());
+}
+
+TEST(ModelFile, NoCutAndNoChangedByteIsBelieved) {
+  const std::vector<Sample> samples = SampleTimes(12, 0.1, 6);
+  const auto text = ModelText(Fitted(samples), kOrigin, {});
+  ASSERT_TRUE(text.ok());
+  Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    const size_t at = random.Below(text->size());
+    EXPECT_FALSE(ReadModel(text->substr(0, at), kOrigin, SampleFeatures()).ok()) << at;
+    std::string changed = *text;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(ReadModel(changed, kOrigin, SampleFeatures()).ok()) << at;
+  }
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,207 @@
+#include "attune/model/tree_grower.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace attune {
+namespace {
+
+constexpr size_t kBins = 64;
+
+double Quantile(std::vector<double> values, double share) {
+  const auto position = static_cast<size_t>(share * static_cast<double>(values.size() - 1));
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(position);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// At most kBins - 1 values between which the column's values are about equally many.
+std::vector<float> CutsOf(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  std::vector<float> cuts;
+  size_t next = 0;  // The position that the next cut has to be behind.
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    if (values[i] == values[i + 1] || i < next) continue;
+    const float middle = values[i] + (values[i + 1] - values[i]) / 2;
+    cuts.push_back(middle < values[i + 1] ? middle : values[i]);
+    next = values.size() * cuts.size() / (kBins - 1);
+    if (cuts.size() == kBins - 1) break;
+  }
+  return cuts;
+}
+
+}  // namespace
+
+TreeGrower::TreeGrower(const TreeTable& table, std::span<const double> targets,
+                       const BoostingSettings& settings)
+    : settings_(settings), targets_(targets), rows_(targets.size()), random_(settings.seed) {
+  base_ = Quantile({targets.begin(), targets.end()}, 0.5);
+  predictions_.assign(rows_, base_);
+  residuals_.resize(rows_);
+  MakeBins(table);
+}
+
+void TreeGrower::MakeBins(const TreeTable& table) {
+  bins_.resize(rows_ * table.columns);
+  for (size_t j = 0; j < table.columns; ++j) {
+    std::vector<float> column(rows_);
+    for (size_t i = 0; i < rows_; ++i) column[i] = table.row(i)[j];
+    cuts_.push_back(CutsOf(column));
+    for (size_t i = 0; i < rows_; ++i) {
+      const auto cut = std::lower_bound(cuts_[j].begin(), cuts_[j].end(), column[i]);
+      bins_[j * rows_ + i] = static_cast<uint8_t>(cut - cuts_[j].begin());
+    }
+  }
+}
+
+void TreeGrower::FillResiduals() {
+  std::vector<double> sizes(rows_);
+  for (size_t i = 0; i < rows_; ++i) {
+    residuals_[i] = targets_[i] - predictions_[i];
+    sizes[i] = std::abs(residuals_[i]);
+  }
+  const double most = Quantile(std::move(sizes), settings_.huber_share);
+  for (double& residual : residuals_) residual = std::clamp(residual, -most, most);
+}
+
+void TreeGrower::DrawColumns() {
+  std::vector<uint32_t> columns;
+  for (uint32_t j = 0; j < cuts_.size(); ++j) {
+    if (!cuts_[j].empty()) columns.push_back(j);
+  }
+  random_.Shuffle(std::span(columns));
+  const auto count =
+      static_cast<size_t>(std::ceil(settings_.column_share * static_cast<double>(columns.size())));
+  columns.resize(std::min(count, columns.size()));
+  drawn_ = std::move(columns);
+}
+
+TreeGrower::Histogram TreeGrower::CountRows(size_t begin, size_t end) const {
+  Histogram histogram(drawn_.size() * kBins);
+  for (size_t d = 0; d < drawn_.size(); ++d) {
+    const uint8_t* const bins = bins_.data() + drawn_[d] * rows_;
+    Bin* const part = histogram.data() + d * kBins;
+    for (size_t i = begin; i < end; ++i) {
+      Bin& bin = part[bins[order_[i]]];
+      bin.sum += residuals_[order_[i]];
+      ++bin.count;
+    }
+  }
+  return histogram;
+}
+
+TreeGrower::Split TreeGrower::BestSplit(const Histogram& histogram) const {
+  Split best;
+  const auto least = static_cast<uint32_t>(settings_.least_in_leaf);
+  for (size_t d = 0; d < drawn_.size(); ++d) {
+    const Bin* const part = histogram.data() + d * kBins;
+    Bin all;
+    for (size_t b = 0; b < kBins; ++b) {
+      all.sum += part[b].sum;
+      all.count += part[b].count;
+    }
+    const auto score = [&](double sum, uint32_t count) {
+      return sum * sum / (count + settings_.leaf_penalty);
+    };
+    const double whole = score(all.sum, all.count);
+    Bin left;
+    for (size_t b = 0; b < cuts_[drawn_[d]].size(); ++b) {
+      left.sum += part[b].sum;
+      left.count += part[b].count;
+      if (left.count < least || all.count - left.count < least) continue;
+      const double gain =
+          score(left.sum, left.count) + score(all.sum - left.sum, all.count - left.count) - whole;
+      if (gain > best.gain) best = {gain, d, static_cast<uint8_t>(b)};
+    }
+  }
+  return best;
+}
+
+float TreeGrower::ValueOf(const Histogram& histogram) const {
+  Bin all;
+  for (size_t b = 0; b < kBins; ++b) {
+    all.sum += histogram[b].sum;
+    all.count += histogram[b].count;
+  }
+  return static_cast<float>(settings_.shrinkage * all.sum / (all.count + settings_.leaf_penalty));
+}
+
+TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {
+  const uint32_t column = drawn_[leaf.split.drawn];
+  const uint8_t bin = leaf.split.bin;
+  const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaf.begin);
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(leaf.end);
+  const auto middle = std::stable_partition(
+      begin, end, [&](uint32_t row) { return bins_[column * rows_ + row] <= bin; });
+  const auto left = static_cast<uint32_t>(tree.nodes.size());
+  const int depth = tree.nodes[leaf.node].depth + 1;
+  tree.nodes[leaf.node] = {cuts_[column][bin], column, bin, left, 0, depth - 1};
+  tree.nodes.resize(tree.nodes.size() + 2);
+  tree.nodes[left].depth = tree.nodes[left + 1].depth = depth;
+  tree.depth = std::max(tree.depth, depth);
+
+  Leaf right;
+  right.node = left + 1;
+  right.begin = static_cast<size_t>(middle - order_.begin());
+  right.end = leaf.end;
+  leaf.node = left;
+  leaf.end = right.begin;
+  // Only the smaller side is counted; the other one is what it leaves of their parent.
+  Leaf& small = leaf.end - leaf.begin < right.end - right.begin ? leaf : right;
+  Histogram counted = CountRows(small.begin, small.end);
+  Histogram rest = std::move(leaf.histogram);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    rest[i].sum -= counted[i].sum;
+    rest[i].count -= counted[i].count;
+  }
+  (&small == &leaf ? leaf : right).histogram = std::move(counted);
+  (&small == &leaf ? right : leaf).histogram = std::move(rest);
+  for (Leaf* const side : {&leaf, &right}) {
+    tree.nodes[side->node].value = ValueOf(side->histogram);
+    side->split = BestSplit(side->histogram);
+  }
+  return right;
+}
+
+void TreeGrower::AddToPredictions(const GrownTree& tree) {
+  for (size_t i = 0; i < rows_; ++i) {
+    uint32_t at = 0;
+    while (tree.nodes[at].left != 0) {
+      const GrownTree::Node& node = tree.nodes[at];
+      at = node.left + (bins_[node.column * rows_ + i] > node.bin ? 1 : 0);
+    }
+    predictions_[i] += static_cast<double>(tree.nodes[at].value);
+  }
+}
+
+GrownTree TreeGrower::Grow() {
+  FillResiduals();
+  DrawColumns();
+  order_.clear();
+  for (uint32_t i = 0; i < rows_; ++i) {
+    if (random_.Uniform() < settings_.row_share) order_.push_back(i);
+  }
+  GrownTree tree;
+  tree.nodes.resize(1);
+  if (drawn_.empty() || order_.empty()) return tree;
+  std::vector<Leaf> leaves(1);
+  leaves[0].end = order_.size();
+  leaves[0].histogram = CountRows(0, order_.size());
+  leaves[0].split = BestSplit(leaves[0].histogram);
+  tree.nodes[0].value = ValueOf(leaves[0].histogram);
+  while (leaves.size() < static_cast<size_t>(settings_.leaves)) {
+    const auto best =
+        std::max_element(leaves.begin(), leaves.end(),
+                         [](const Leaf& a, const Leaf& b) { return a.split.gain < b.split.gain; });
+    if (best->split.gain <= 0) break;
+    Leaf right = Divide(*best, tree);
+    leaves.push_back(std::move(right));
+  }
+  AddToPredictions(tree);
+  return tree;
+}
+
+}  // namespace attune
