@@ -22,7 +22,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base problem space trial choice device solver kernel compile measure verify search replay model record "
+ORDER = ("base problem space trial choice device solver kernel compile measure verify search replay model seer record "
          "formats miopen index package tuner wisdom dispatch tunable runtime session jobs worker").split()
 
 # module -> modules that it must not reach, however indirectly.
@@ -30,6 +30,7 @@ FORBIDDEN = {
     "dispatch": {"measure", "verify", "search", "tuner", "jobs"},
     "search": {"device", "solver", "compile", "measure", "verify", "record"},
     "replay": {"device", "solver", "compile", "measure", "verify", "record"},
+    "seer": {"device", "solver", "compile", "measure", "verify", "record"},
     "model": {"device", "solver", "compile", "measure", "verify", "record"},
     # The database side never links what computes. `record` may see `measure`, for the one rule that
     # decides who wins, and through it the interface in `device`, which has no code.

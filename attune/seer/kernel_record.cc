@@ -1,0 +1,202 @@
+#include "attune/seer/kernel_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "attune/base/text.h"
+#include "attune/model/csv.h"
+
+namespace attune::seer {
+namespace {
+
+constexpr std::string_view kKernelHeader =
+    "N,C,W,K,P,f,s,p,algorithm,time_ms,inst_fp_32,dram_reads,dram_writes,Bmax,B,n,"
+    "fp_utilisation,dram_utilisation";
+constexpr std::string_view kTimesHeader = "N,C,W,K,P,f,s,p,t0,t1,t2,t3,t4,t5,t6,t7,pick";
+constexpr size_t kKernelColumns = 18;
+constexpr size_t kTimesColumns = 16;  // And the pick.
+constexpr double kMostExtent = 1 << 20;
+
+Status Wrong(const CsvRow& row, std::string_view what) {
+  return InvalidArgument(fmt::format("Line {}: {}", row.line, what));
+}
+
+// A whole number between `least` and `most`.
+Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most) {
+  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column, least));
+  if (value > most || value != std::floor(value)) {
+    return Wrong(
+        row, fmt::format("column {}: {} is no whole number up to {}.", column + 1, value, most));
+  }
+  return static_cast<int64_t>(value);
+}
+
+Status CheckLayer(const Layer& layer, const CsvRow& row) {
+  if (layer.w + 2 * layer.pad < layer.f) return Wrong(row, "the filter is wider than the image.");
+  if (layer.p == OutputWidth(layer)) return Status::Ok();
+  return Wrong(row, fmt::format("the output is {} wide and not {}.", OutputWidth(layer), layer.p));
+}
+
+Result<Layer> LayerIn(const CsvRow& row) {
+  std::array<int64_t, 8> numbers = {};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(numbers[i], WholeIn(row, i, i == 7 ? 0 : 1, kMostExtent));
+  }
+  const auto [n, c, w, k, p, f, s, pad] = numbers;
+  const Layer layer = {n, c, w, k, p, f, s, pad};
+  ATTUNE_RETURN_IF_ERROR(CheckLayer(layer, row));
+  return layer;
+}
+
+// The lines behind one that names columns, if the first does.
+Result<std::vector<CsvRow>> DataRows(std::string_view csv) {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<CsvRow> rows, ReadCsvRows(csv));
+  if (!rows.empty() && !NumberIn(rows[0], 0).ok()) rows.erase(rows.begin());
+  return rows;
+}
+
+Result<double> AboveZero(const CsvRow& row, size_t column) {
+  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column));
+  if (value > 0) return value;
+  return Wrong(row, fmt::format("column {}: {} is not above 0.", column + 1, value));
+}
+
+Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
+  if (row.fields.size() != kKernelColumns) {
+    return Wrong(row,
+                 fmt::format("{} columns, where {} belong.", row.fields.size(), kKernelColumns));
+  }
+  KernelRecord record;
+  ATTUNE_ASSIGN_OR_RETURN(record.layer, LayerIn(row));
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t number, WholeIn(row, 8, 0, kAlgorithms - 1));
+  record.algorithm = CudnnNumber(static_cast<int>(number), order);
+  ATTUNE_ASSIGN_OR_RETURN(record.time_ms, AboveZero(row, 9));
+  ATTUNE_ASSIGN_OR_RETURN(record.instructions, NumberIn(row, 10, 0));
+  ATTUNE_ASSIGN_OR_RETURN(record.read_sectors, NumberIn(row, 11, 0));
+  ATTUNE_ASSIGN_OR_RETURN(record.write_sectors, NumberIn(row, 12, 0));
+  ATTUNE_ASSIGN_OR_RETURN(record.resident_blocks, AboveZero(row, 13));
+  ATTUNE_ASSIGN_OR_RETURN(record.blocks, AboveZero(row, 14));
+  record.waves = std::ceil(record.blocks / record.resident_blocks);
+  ATTUNE_ASSIGN_OR_RETURN(record.fp_utilisation, NumberIn(row, 16, 0));
+  ATTUNE_ASSIGN_OR_RETURN(record.dram_utilisation, NumberIn(row, 17, 0));
+  return record;
+}
+
+Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
+  const size_t columns = row.fields.size();
+  if (columns != kTimesColumns && columns != kTimesColumns + 1) {
+    return Wrong(row, fmt::format("{} columns, where {} or {} belong.", columns, kTimesColumns,
+                                  kTimesColumns + 1));
+  }
+  AlgorithmTimes times;
+  ATTUNE_ASSIGN_OR_RETURN(times.layer, LayerIn(row));
+  for (int i = 0; i < kAlgorithms; ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, 8 + static_cast<size_t>(i)));
+    times.times_ms[static_cast<size_t>(CudnnNumber(i, order))] = time_ms;
+  }
+  if (columns == kTimesColumns) return times;
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t pick, WholeIn(row, kTimesColumns, -1, kAlgorithms - 1));
+  times.vendor_pick = pick < 0 ? -1 : CudnnNumber(static_cast<int>(pick), order);
+  return times;
+}
+
+std::string Text(const Layer& x) {
+  return fmt::format("{},{},{},{},{},{},{},{}", x.n, x.c, x.w, x.k, x.p, x.f, x.s, x.pad);
+}
+
+// The blank-separated numbers of a line, as a row.
+CsvRow WordsOf(std::string_view line, size_t number) {
+  CsvRow row{number, {}};
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (line.empty()) return row;
+    const size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    row.fields.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+}  // namespace
+
+KernelClass ClassOf(const KernelRecord& record) {
+  if (record.fp_utilisation >= kBoundAbove) return KernelClass::kCompute;
+  if (record.dram_utilisation >= kBoundAbove) return KernelClass::kDram;
+  return KernelClass::kUnderUtilised;
+}
+
+Result<std::vector<KernelRecord>> ReadKernelRecords(std::string_view csv, AlgorithmOrder order) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CsvRow> rows, DataRows(csv));
+  std::vector<KernelRecord> records;
+  for (const CsvRow& row : rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const KernelRecord record, RecordIn(row, order));
+    records.push_back(record);
+  }
+  return records;
+}
+
+std::string Csv(std::span<const KernelRecord> records) {
+  std::string text = fmt::format("{}\n", kKernelHeader);
+  for (const KernelRecord& x : records) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", Text(x.layer), x.algorithm, x.time_ms,
+                        x.instructions, x.read_sectors, x.write_sectors, x.resident_blocks,
+                        x.blocks, x.waves, x.fp_utilisation, x.dram_utilisation);
+  }
+  return text;
+}
+
+Result<std::vector<AlgorithmTimes>> ReadAlgorithmTimes(std::string_view csv, AlgorithmOrder order) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CsvRow> rows, DataRows(csv));
+  std::vector<AlgorithmTimes> all;
+  for (const CsvRow& row : rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const AlgorithmTimes times, TimesIn(row, order));
+    all.push_back(times);
+  }
+  return all;
+}
+
+std::string Csv(std::span<const AlgorithmTimes> times) {
+  std::string text = fmt::format("{}\n", kTimesHeader);
+  for (const AlgorithmTimes& x : times) {
+    text += Text(x.layer);
+    for (const double time_ms : x.times_ms) text += fmt::format(",{}", time_ms);
+    text += fmt::format(",{}\n", x.vendor_pick);
+  }
+  return text;
+}
+
+Result<std::vector<Layer>> ReadConfigurations(std::string_view text) {
+  std::vector<Layer> layers;
+  size_t expected = 0;
+  bool has_count = false;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const CsvRow row = WordsOf(text.substr(0, end), number);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (row.fields.empty() || row.fields[0].starts_with('#')) continue;
+    if (!has_count) {
+      if (row.fields.size() != 1) return Wrong(row, "the number of configurations belongs here.");
+      ATTUNE_ASSIGN_OR_RETURN(const int64_t count, WholeIn(row, 0, 0, 1e9));
+      expected = static_cast<size_t>(count);
+      has_count = true;
+      continue;
+    }
+    if (row.fields.size() < 8) return Wrong(row, "a configuration has eight numbers.");
+    Layer layer;
+    std::array<int64_t*, 8> parts = {&layer.n, &layer.c, &layer.w, &layer.k,
+                                     &layer.p, &layer.f, &layer.s, &layer.pad};
+    for (size_t i = 0; i < parts.size(); ++i) {
+      ATTUNE_ASSIGN_OR_RETURN(*parts[i], WholeIn(row, i, i == 7 || i == 4 ? 0 : 1, kMostExtent));
+    }
+    if (layer.w + 2 * layer.pad < layer.f) return Wrong(row, "the filter is wider than the image.");
+    layer.p = OutputWidth(layer);
+    layers.push_back(layer);
+  }
+  if (layers.size() == expected) return layers;
+  return InvalidArgument(
+      fmt::format("{} configurations, where {} are announced.", layers.size(), expected));
+}
+
+}  // namespace attune::seer

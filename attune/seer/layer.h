@@ -1,0 +1,52 @@
+// The convolutions that SEER is about: square images and filters, fp32, NCHW, and what its
+// published program did that was wrong.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace attune::seer {
+
+// Letters as in the publication.
+struct Layer {
+  int64_t n = 1;  // Images.
+  int64_t c = 1;  // Input channels.
+  int64_t w = 1;  // Width and height of the input.
+  int64_t k = 1;  // Output channels.
+  int64_t p = 1;  // Width and height of the output.
+  int64_t f = 1;  // Of the filter.
+  int64_t s = 1;  // Stride.
+  int64_t pad = 0;
+
+  friend bool operator==(const Layer&, const Layer&) = default;
+};
+
+// floor((w + 2 pad - f) / s) + 1.
+int64_t OutputWidth(const Layer& layer);
+
+// cuDNN's forward algorithms by their numbers; the table of SEER's README has other ones.
+enum class Algorithm : int {
+  kImplicitGemm = 0,
+  kImplicitPrecompGemm = 1,
+  kGemm = 2,
+  kDirect = 3,
+  kFft = 4,
+  kFftTiling = 5,
+  kWinograd = 6,
+  kWinogradNonfused = 7
+};
+inline constexpr int kAlgorithms = 8;
+
+// The README has Winograd at 4 and 5 and the FFTs at 6 and 7.
+enum class AlgorithmOrder { kCudnn, kReadme };
+// cuDNN's number of what `order` calls `number`. REQUIRES: 0 <= number < kAlgorithms.
+int CudnnNumber(int number, AlgorithmOrder order);
+
+// How to do what the published program got wrong. docs/models.md has the list.
+enum class Rules { kFixed, kAsPublished };
+
+// How a kernel spends its time.
+enum class KernelClass : int { kCompute = 0, kDram = 1, kUnderUtilised = 2 };
+inline constexpr int kClasses = 3;
+
+}  // namespace attune::seer

@@ -1,0 +1,114 @@
+#include "attune/seer/synthetic.h"
+
+#include <cmath>
+
+#include "attune/base/random.h"
+
+namespace attune::seer {
+namespace {
+
+struct Grid {
+  std::vector<int64_t> channels;
+  std::vector<int64_t> widths;
+  std::vector<int64_t> filters;
+  std::vector<int64_t> strides = {1};
+  int64_t pad = 0;
+};
+
+Grid GridOf(int algorithm) {
+  const std::vector<int64_t> ffts = {3, 16, 32, 64, 128, 256, 512, 1024};
+  if (algorithm == 4) {
+    return {ffts, {16, 32, 48, 64, 96, 128, 224, 256}, {1, 3, 5, 7, 9, 11}};
+  }
+  if (algorithm == 5) return {ffts, {32, 64, 128, 224, 256, 320}, {1, 3, 5, 7, 9, 11}};
+  if (algorithm == 6) {
+    return {{3, 16, 32, 64, 100, 128, 256, 400, 512, 600, 800, 1024},
+            {4, 10, 16, 20, 32, 64, 80, 100, 128, 224, 256, 400, 512},
+            {3},
+            {1},
+            1};
+  }
+  if (algorithm == 7) {
+    return {{3, 16, 32, 64, 128, 256, 400, 512, 800, 1024},
+            {4, 10, 16, 32, 64, 100, 128, 224, 256, 400, 512},
+            {3, 5},
+            {1},
+            1};
+  }
+  return {{3, 16, 64, 128, 512, 1024}, {10, 40, 80, 160, 224, 320}, {1, 3, 5, 7, 9}, {1, 2, 3, 4}};
+}
+
+}  // namespace
+
+KernelClass KnownKernel::ClassAt(const Layer& layer) const {
+  if (layer.c < 40) return KernelClass::kDram;
+  return layer.w < 60 ? KernelClass::kUnderUtilised : KernelClass::kCompute;
+}
+
+std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batches) {
+  const Grid grid = GridOf(algorithm);
+  std::vector<Layer> layers;
+  for (const int64_t n : batches) {
+    for (const int64_t c : grid.channels) {
+      for (const int64_t w : grid.widths) {
+        for (const int64_t k : grid.channels) {
+          for (const int64_t f : grid.filters) {
+            for (const int64_t s : grid.strides) {
+              Layer layer = {n, c, w, k, 0, f, s, grid.pad};
+              if (w + 2 * grid.pad < f) continue;
+              layer.p = OutputWidth(layer);
+              layers.push_back(layer);
+            }
+          }
+        }
+      }
+    }
+  }
+  return layers;
+}
+
+std::vector<KernelRecord> MakeRecords(const Variant& variant, const KnownKernel& kernel,
+                                      const std::vector<Layer>& layers, double noise,
+                                      uint64_t seed) {
+  Random random(seed);
+  std::vector<KernelRecord> records;
+  for (const Layer& layer : layers) {
+    if (variant.filter != 0 && layer.f != variant.filter) continue;
+    const bool is_gemm = variant.kind == TileKind::kGemm;
+    const auto q = static_cast<double>(layer.f * layer.f * layer.c);
+    KernelRecord x;
+    x.layer = layer;
+    x.algorithm = variant.algorithm;
+    x.blocks = BlocksOf(variant, layer, Rules::kFixed);
+    x.resident_blocks = static_cast<double>(variant.resident_per_processor) * kernel.processors;
+    x.waves = std::ceil(x.blocks / x.resident_blocks);
+    const double term = is_gemm ? q : std::ceil(static_cast<double>(layer.c) / 8);
+    x.instructions = x.blocks * (kernel.instructions_slope * term + kernel.instructions_offset);
+    const double scale = is_gemm ? q : static_cast<double>(layer.c);
+    x.read_sectors = x.blocks * scale * (layer.k < 100 ? 12 : 5);
+    x.write_sectors = x.blocks * (layer.k < 100 ? 96 : 224);
+    const KernelClass kernel_class = kernel.ClassAt(layer);
+    x.fp_utilisation = kernel_class == KernelClass::kCompute ? 9 : 3;
+    x.dram_utilisation = kernel_class == KernelClass::kDram ? 8 : 2;
+    const std::vector<double> terms = TimeTerms(kernel_class, CountsOf(x));
+    const std::span<const double> coefficients =
+        kernel_class == KernelClass::kCompute ? std::span<const double>(kernel.compute)
+        : kernel_class == KernelClass::kDram  ? std::span<const double>(kernel.dram)
+                                              : std::span<const double>(kernel.under_utilised);
+    x.time_ms = Sum(coefficients, terms) * std::exp(noise * (2 * random.Uniform() - 1));
+    records.push_back(x);
+  }
+  return records;
+}
+
+std::vector<TimedLayer> MakeTimes(std::vector<double> (*terms)(const Layer&, Rules), Rules rules,
+                                  const std::vector<double>& coefficients,
+                                  const std::vector<Layer>& layers) {
+  std::vector<TimedLayer> times;
+  for (const Layer& layer : layers) {
+    times.push_back({layer, Sum(coefficients, terms(layer, rules))});
+  }
+  return times;
+}
+
+}  // namespace attune::seer

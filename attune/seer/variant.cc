@@ -1,0 +1,144 @@
+#include "attune/seer/variant.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attune::seer {
+namespace {
+
+constexpr auto kGemm = TileKind::kGemm;
+constexpr auto kWinograd = TileKind::kWinograd;
+
+constexpr std::array<Variant, 16> kVariants = {{
+    {"algo0_32x32", 0, kGemm, 32, 32, 8, 0},
+    {"algo0_64x128", 0, kGemm, 64, 128, 4, 0},
+    {"algo0_128x128", 0, kGemm, 128, 128, 4, 0},
+    {"algo1_128x32", 1, kGemm, 128, 32, 5, 0},
+    {"algo1_128x64", 1, kGemm, 128, 64, 4, 0},
+    {"algo1_128x128", 1, kGemm, 128, 128, 2, 0},
+    {"algo2_32x32", 2, kGemm, 32, 32, 16, 0},
+    {"algo2_64x128", 2, kGemm, 64, 128, 2, 0},
+    {"algo2_128x128", 2, kGemm, 128, 128, 2, 0},
+    {"algo6_148", 6, kWinograd, 0, 32, 2, 3},
+    {"algo6_228", 6, kWinograd, 0, 32, 2, 3},
+    {"algo6_418", 6, kWinograd, 0, 32, 2, 3},
+    {"algo7_128x64_3x3", 7, kWinograd, 128, 64, 4, 3},
+    {"algo7_128x128_3x3", 7, kWinograd, 128, 128, 2, 3},
+    {"algo7_128x64_5x5", 7, kWinograd, 128, 64, 4, 5},
+    {"algo7_128x128_5x5", 7, kWinograd, 128, 128, 2, 5},
+}};
+
+int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+double WinogradBlocks(const Variant& variant, const Layer& x) {
+  const int64_t half = Ceil(x.w, 2);
+  const int64_t channels = Ceil(x.k, variant.tile_channels);
+  if (variant.name == "algo6_148") {
+    return static_cast<double>(x.n * Ceil(half, 4) * Ceil(half, 8) * channels);
+  }
+  if (variant.name == "algo6_228") {
+    return static_cast<double>(Ceil(x.n, 2) * Ceil(half, 2) * Ceil(half, 8) * channels);
+  }
+  return static_cast<double>(Ceil(x.n, 4) * half * Ceil(half, 8) * channels);
+}
+
+// 36 products for tiles of 4x4 outputs of a 3x3 filter, 169 for those of 9x9 of a 5x5 one.
+double NonfusedBlocks(const Variant& variant, const Layer& x, Rules rules) {
+  const int64_t tile = variant.filter == 3 ? 4 : 9;
+  const int64_t products = variant.filter == 3 ? 36 : 169;
+  const int64_t width = rules == Rules::kAsPublished ? 64 : variant.tile_channels;
+  const int64_t tiles = Ceil(x.p, tile);
+  return static_cast<double>(Ceil(x.n * tiles * tiles, variant.tile_outputs) * Ceil(x.k, width) *
+                             products);
+}
+
+}  // namespace
+
+std::span<const Variant> Variants() { return kVariants; }
+
+const Variant* FindVariant(std::string_view name) {
+  for (const Variant& variant : kVariants) {
+    if (variant.name == name) return &variant;
+  }
+  return nullptr;
+}
+
+std::vector<const Variant*> VariantsOf(int algorithm, int64_t filter) {
+  std::vector<const Variant*> found;
+  for (const Variant& variant : kVariants) {
+    if (variant.algorithm != algorithm) continue;
+    if (variant.filter == 0 || variant.filter == filter) found.push_back(&variant);
+  }
+  return found;
+}
+
+Layer PaddedLayer(const Variant& variant, const Layer& layer, Rules rules) {
+  Layer padded = layer;
+  const bool pads =
+      variant.name == "algo1_128x32" || (rules == Rules::kAsPublished && variant.algorithm == 1);
+  if (pads) padded.k = std::max<int64_t>(padded.k, 32);
+  return padded;
+}
+
+double BlocksOf(const Variant& variant, const Layer& layer, Rules rules) {
+  const Layer x = PaddedLayer(variant, layer, rules);
+  if (variant.algorithm == 6) return WinogradBlocks(variant, x);
+  if (variant.algorithm == 7) return NonfusedBlocks(variant, x, rules);
+  return static_cast<double>(Ceil(x.n * x.p * x.p, variant.tile_outputs) *
+                             Ceil(x.k, variant.tile_channels));
+}
+
+const Variant& PrecompVariant(int64_t out_channels) {
+  const int64_t k = out_channels;
+  const size_t first = 3;
+  if (k <= 32 || (k > 64 && k <= 96)) return kVariants[first];
+  if (k <= 64 || (k > 128 && k <= 192) || (k > 256 && k <= 320)) return kVariants[first + 1];
+  return kVariants[first + 2];
+}
+
+VariantRecords SplitByVariant(std::span<const KernelRecord> records, int algorithm,
+                              int64_t processors, Rules rules) {
+  VariantRecords split;
+  split.by_variant.resize(VariantsOf(algorithm, 3).size());
+  for (const KernelRecord& record : records) {
+    const std::vector<const Variant*> variants = VariantsOf(algorithm, record.layer.f);
+    std::vector<size_t> fit;
+    for (size_t i = 0; i < variants.size(); ++i) {
+      if (BlocksOf(*variants[i], record.layer, rules) == record.blocks) fit.push_back(i);
+    }
+    if (fit.size() > 1 && rules == Rules::kAsPublished) {
+      ++split.ambiguous;
+      return split;
+    }
+    if (fit.size() > 1) {
+      std::erase_if(fit, [&](size_t i) {
+        return static_cast<double>(variants[i]->resident_per_processor * processors) !=
+               record.resident_blocks;
+      });
+      if (fit.size() != 1) {
+        ++split.ambiguous;
+        continue;
+      }
+    }
+    if (fit.empty()) {
+      ++split.unknown;
+      continue;
+    }
+    split.by_variant[fit[0]].push_back(record);
+  }
+  return split;
+}
+
+RecordSplit SplitByTime(std::vector<KernelRecord> records, Rules rules) {
+  std::stable_sort(
+      records.begin(), records.end(),
+      [](const KernelRecord& a, const KernelRecord& b) { return a.time_ms < b.time_ms; });
+  if (rules == Rules::kAsPublished && !records.empty()) records.erase(records.begin());
+  RecordSplit split;
+  for (size_t i = 0; i < records.size(); ++i) {
+    (i % 10 < 7 ? split.learnt : split.held_out).push_back(records[i]);
+  }
+  return split;
+}
+
+}  // namespace attune::seer

@@ -1,0 +1,66 @@
+// The kernels behind cuDNN's algorithms that SEER models one by one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/seer/kernel_record.h"
+
+namespace attune::seer {
+
+enum class TileKind { kGemm, kWinograd };
+
+struct Variant {
+  std::string_view name;  // "algo0_32x32".
+  int algorithm = 0;
+  TileKind kind = TileKind::kGemm;
+  int64_t tile_outputs = 0;            // Positions (GEMM) that a block computes; Winograd: 0.
+  int64_t tile_channels = 0;           // Output channels of a block.
+  int64_t resident_per_processor = 0;  // On a Titan Xp.
+  int64_t filter = 0;                  // The only filter that it serves; 0: any.
+};
+
+// All 16, in the order of algorithms; within one in the order of the labels of its variant tree.
+std::span<const Variant> Variants();
+// Null if none is called so.
+const Variant* FindVariant(std::string_view name);
+// Those of an algorithm, in order. Those of algorithm 7 are of one filter: of `filter`.
+std::vector<const Variant*> VariantsOf(int algorithm, int64_t filter);
+
+// Processors of a Titan Xp, whose resident blocks the published program has everywhere.
+inline constexpr int64_t kTitanXpProcessors = 30;
+
+// The layer as a variant computes it: 128x32 of algorithm 1 pads to 32 output channels. As
+// published, prediction pads for all three variants of the algorithm.
+Layer PaddedLayer(const Variant& variant, const Layer& layer, Rules rules);
+
+// How many blocks a variant launches. As published, algo7_128x128 counts as if its tile were 64
+// channels wide.
+double BlocksOf(const Variant& variant, const Layer& layer, Rules rules);
+
+// The variant of algorithm 1, which is a function of the output channels.
+const Variant& PrecompVariant(int64_t out_channels);
+
+// Records of one algorithm by variant, told apart by their blocks. Where two variants launch
+// equally many, the resident blocks per processor decide, and where these do not, either, the
+// record is left out and counted; as published, reading stops at the first such one.
+struct VariantRecords {
+  std::vector<std::vector<KernelRecord>> by_variant;  // As VariantsOf(), filters of 7 pooled.
+  size_t ambiguous = 0;
+  size_t unknown = 0;  // No variant launches so many.
+};
+VariantRecords SplitByVariant(std::span<const KernelRecord> records, int algorithm,
+                              int64_t processors, Rules rules);
+
+// Seven of ten records, by their rank in time, to learn from, and the others. As published, the
+// quickest one is in neither.
+struct RecordSplit {
+  std::vector<KernelRecord> learnt;
+  std::vector<KernelRecord> held_out;
+};
+RecordSplit SplitByTime(std::vector<KernelRecord> records, Rules rules);
+
+}  // namespace attune::seer

@@ -1,0 +1,29 @@
+// Any bytes as SEER's tables: what is read is written and reads as the same.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "attune/seer/kernel_record.h"
+#include "tests/fuzz/fuzz_check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace attune::seer;  // NOLINT: this program is of that module alone.
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const AlgorithmOrder order : {AlgorithmOrder::kCudnn, AlgorithmOrder::kReadme}) {
+    const auto records = ReadKernelRecords(text, order);
+    if (records.ok()) {
+      const auto again = ReadKernelRecords(Csv(*records), AlgorithmOrder::kCudnn);
+      attune::FuzzCheck(again.ok() && *again == *records);
+    }
+    const auto times = ReadAlgorithmTimes(text, order);
+    if (times.ok()) {
+      const auto again = ReadAlgorithmTimes(Csv(*times), AlgorithmOrder::kCudnn);
+      attune::FuzzCheck(again.ok() && *again == *times);
+    }
+  }
+  const auto layers = ReadConfigurations(text);
+  if (!layers.ok()) return 0;
+  for (const Layer& layer : *layers)
+    attune::FuzzCheck(layer.p == OutputWidth(layer) && layer.p > 0);
+  return 0;
+}
