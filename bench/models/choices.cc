@@ -1,0 +1,291 @@
+#include "bench/models/choices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/model/boosted_regressor.h"
+#include "attune/model/kernel_regressor.h"
+#include "attune/model/time_model.h"
+
+namespace attune::bench {
+namespace {
+
+constexpr uint64_t kFirstSeed = 1;
+// What a pick that is not supported costs in the mean of regrets.
+constexpr double kUnsupportedRegret = 10;
+constexpr size_t kFitSamples = 10000;
+
+struct FittedModels {
+  TimeModel model;
+  std::unique_ptr<Regressor> roofline;
+  std::unique_ptr<Regressor> sums;
+  std::string most_frequent;
+};
+
+TimeModel MakeModel(const Recording& recording, const ChoiceSettings& settings) {
+  auto model = TimeModel::Standard(recording.features, settings.peaks);
+  Require(model.status());
+  return *std::move(model);
+}
+
+std::string MostFrequentBest(const Recording& recording, std::span<const size_t> learnt) {
+  std::map<std::string, size_t> wins;
+  for (const size_t i : learnt) {
+    const RecordedProblem& problem = recording.problems[i];
+    const auto best =
+        std::min_element(problem.samples.begin(), problem.samples.end(),
+                         [](const Sample& a, const Sample& b) { return a.time_ms < b.time_ms; });
+    ++wins[best->row.algorithm];
+  }
+  return std::max_element(wins.begin(), wins.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+FittedModels FitAll(const Recording& recording, const ChoiceSettings& settings,
+                    std::span<const size_t> learnt) {
+  const std::vector<Sample> samples = SamplesOf(recording, learnt);
+  auto roofline = RooflineRegressor::Make(recording.features, settings.peaks);
+  Require(roofline.status());
+  FittedModels models{MakeModel(recording, settings), *std::move(roofline),
+                      std::make_unique<KernelRegressor>(recording.features),
+                      MostFrequentBest(recording, learnt)};
+  Require(models.model.Fit(samples));
+  Require(models.roofline->Fit(samples));
+  Require(models.sums->Fit(samples));
+  return models;
+}
+
+Times Medians(const TimeModel& model, const std::vector<FeatureRow>& rows) {
+  std::vector<Prediction> predictions(rows.size());
+  model.Predict(rows, predictions);
+  Times medians;
+  for (const Prediction& prediction : predictions) medians.push_back(prediction.median_ms);
+  return medians;
+}
+
+Times Medians(const Regressor& model, const std::vector<FeatureRow>& rows) {
+  Times medians(rows.size());
+  model.Predict(rows, medians);
+  return medians;
+}
+
+// The time of the candidate that runs `algorithm`, or of a penalty.
+double TimeOf(const RecordedProblem& problem, const std::string& algorithm, double best_ms) {
+  for (const Sample& sample : problem.samples) {
+    if (sample.row.algorithm == algorithm) return sample.time_ms;
+  }
+  return kUnsupportedRegret * best_ms;
+}
+
+// The candidates whose kernels are known, as a problem of their own.
+RecordedProblem WithKernels(const RecordedProblem& problem) {
+  RecordedProblem part;
+  part.vendor_choice = problem.vendor_choice;
+  for (size_t i = 0; i < problem.samples.size(); ++i) {
+    if (problem.samples[i].row.kernels.empty()) continue;
+    part.samples.push_back(problem.samples[i]);
+    part.asked.push_back(problem.asked[i]);
+  }
+  return part;
+}
+
+struct Scores {
+  std::map<std::string, PickScore> picks;    // By who picks.
+  std::map<std::string, ErrorScore> errors;  // By algorithm, and "all".
+  size_t inside = 0;                         // Of the intervals.
+  size_t asked = 0;
+};
+
+void AddPicks(const RecordedProblem& problem, const FittedModels& models, const std::string& suffix,
+              Scores& scores) {
+  const Times measured = MeasuredTimes(problem);
+  const double best = *std::min_element(measured.begin(), measured.end());
+  const Times predicted = Medians(models.model, problem.asked);
+  const auto add = [&](const std::string& name, double chosen_ms) {
+    scores.picks[name + suffix].Add(chosen_ms, best);
+  };
+  add("", BestOfTop(predicted, measured, 1));
+  add("top2_", BestOfTop(predicted, measured, 2));
+  add("nnls_", BestOfTop(Medians(*models.sums, problem.asked), measured, 1));
+  add("roofline_", BestOfTop(Medians(*models.roofline, problem.asked), measured, 1));
+  add("most_frequent_", TimeOf(problem, models.most_frequent, best));
+  if (!problem.vendor_choice.empty()) add("vendor_", TimeOf(problem, problem.vendor_choice, best));
+  add("oracle_", best);
+}
+
+void AddErrors(const RecordedProblem& problem, const FittedModels& models, Scores& scores) {
+  std::vector<Prediction> predictions(problem.asked.size());
+  models.model.Predict(problem.asked, predictions);
+  const Times roofline = Medians(*models.roofline, problem.asked);
+  const Times sums = Medians(*models.sums, problem.asked);
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    const double time_ms = problem.samples[i].time_ms;
+    const auto error = [&](double predicted) { return std::abs(predicted / time_ms - 1); };
+    scores.errors["algo" + problem.samples[i].row.algorithm].relative.push_back(
+        error(predictions[i].median_ms));
+    scores.errors["all"].relative.push_back(error(predictions[i].median_ms));
+    scores.errors["roofline"].relative.push_back(error(roofline[i]));
+    scores.errors["nnls"].relative.push_back(error(sums[i]));
+    ++scores.asked;
+    const bool is_inside = predictions[i].low_ms <= time_ms && time_ms <= predictions[i].high_ms;
+    scores.inside += is_inside ? 1 : 0;
+  }
+}
+
+void AddShuffled(const Recording& recording, const ChoiceSettings& settings, const Split& split,
+                 Scores& scores) {
+  std::vector<Sample> samples = SamplesOf(recording, split.learnt);
+  ShuffleTimes(samples, kFirstSeed);
+  TimeModel model = MakeModel(recording, settings);
+  Require(model.Fit(samples));
+  for (const size_t i : split.held_out) {
+    const RecordedProblem problem = WithKernels(recording.problems[i]);
+    if (problem.samples.empty()) continue;
+    const Times measured = MeasuredTimes(problem);
+    const Times predicted = Medians(model, problem.asked);
+    scores.picks["shuffled_"].Add(BestOfTop(predicted, measured, 1),
+                                  *std::min_element(measured.begin(), measured.end()));
+    for (size_t j = 0; j < measured.size(); ++j) {
+      scores.errors["shuffled"].relative.push_back(std::abs(predicted[j] / measured[j] - 1));
+    }
+  }
+}
+
+// Problems of one configuration are on one side of a split.
+Split SplitByConfiguration(const Recording& recording, double share, uint64_t seed) {
+  std::map<uint64_t, std::vector<size_t>> by_configuration;
+  for (size_t i = 0; i < recording.problems.size(); ++i) {
+    by_configuration[recording.problems[i].samples[0].configuration].push_back(i);
+  }
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [configuration, problems] : by_configuration) groups.push_back(std::move(problems));
+  const Split of_groups = SplitProblems(groups.size(), share, seed);
+  Split split;
+  for (const size_t group : of_groups.learnt) {
+    split.learnt.insert(split.learnt.end(), groups[group].begin(), groups[group].end());
+  }
+  for (const size_t group : of_groups.held_out) {
+    split.held_out.insert(split.held_out.end(), groups[group].begin(), groups[group].end());
+  }
+  return split;
+}
+
+Scores ScoreSplits(const Recording& recording, const ChoiceSettings& settings) {
+  Scores scores;
+  for (int i = 0; i < settings.splits; ++i) {
+    Split split = SplitByConfiguration(recording, settings.held_out_share,
+                                       kFirstSeed + static_cast<uint64_t>(i));
+    if (split.learnt.size() > settings.most_learnt) split.learnt.resize(settings.most_learnt);
+    const FittedModels models = FitAll(recording, settings, split.learnt);
+    for (const size_t p : split.held_out) {
+      const RecordedProblem known = WithKernels(recording.problems[p]);
+      if (known.samples.empty()) {
+        AddErrors(recording.problems[p], models, scores);
+        continue;
+      }
+      AddErrors(known, models, scores);
+      AddPicks(known, models, "", scores);
+      AddPicks(recording.problems[p], models, "all_", scores);
+    }
+    if (i == 0) AddShuffled(recording, settings, split, scores);
+  }
+  return scores;
+}
+
+void Add(const ChoiceSettings& settings, const std::string& name, double value,
+         std::vector<Figure>& figures) {
+  const auto beside = settings.beside.find(name);
+  figures.push_back(
+      {settings.prefix + name, value, beside == settings.beside.end() ? "" : beside->second});
+}
+
+void AddErrorsOf(const Scores& scores, const ChoiceSettings& settings,
+                 std::vector<Figure>& figures) {
+  for (const auto& [name, errors] : scores.errors) {
+    Add(settings, "mape_" + name, errors.Mape(), figures);
+  }
+  const ErrorScore& all = scores.errors.at("all");
+  Add(settings, "rmspe_all", all.Rmspe(), figures);
+  Add(settings, "median_error_all", all.Median(), figures);
+  Add(settings, "within_10_pct_all", all.ShareWithin(0.1), figures);
+  Add(settings, "inside_90_pct_interval",
+      100 * static_cast<double>(scores.inside) / static_cast<double>(scores.asked), figures);
+}
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = WallClock::now();
+  work();
+  return SecondsSince(start);
+}
+
+}  // namespace
+
+void AddChoiceFigures(const Recording& recording, const ChoiceSettings& settings,
+                      std::vector<Figure>& figures) {
+  const Scores scores = ScoreSplits(recording, settings);
+  AddErrorsOf(scores, settings, figures);
+  for (const auto& [name, picks] : scores.picks) {
+    Add(settings, name + "wrong_pick_pct", picks.WrongPercent(), figures);
+    Add(settings, name + "geomean_regret", picks.GeometricRegret(), figures);
+  }
+}
+
+void AddErrorFigures(const Recording& recording, const ChoiceSettings& settings,
+                     std::vector<Figure>& figures) {
+  Scores scores;
+  for (int i = 0; i < settings.splits; ++i) {
+    const Split split = SplitByConfiguration(recording, settings.held_out_share,
+                                             kFirstSeed + static_cast<uint64_t>(i));
+    const FittedModels models = FitAll(recording, settings, split.learnt);
+    for (const size_t p : split.held_out) AddErrors(recording.problems[p], models, scores);
+    if (i > 0) continue;
+    std::vector<Sample> samples = SamplesOf(recording, split.learnt);
+    ShuffleTimes(samples, kFirstSeed);
+    TimeModel shuffled = MakeModel(recording, settings);
+    Require(shuffled.Fit(samples));
+    for (const size_t p : split.held_out) {
+      const RecordedProblem& problem = recording.problems[p];
+      const Times predicted = Medians(shuffled, problem.asked);
+      for (size_t j = 0; j < predicted.size(); ++j) {
+        scores.errors["shuffled"].relative.push_back(
+            std::abs(predicted[j] / problem.samples[j].time_ms - 1));
+      }
+    }
+  }
+  AddErrorsOf(scores, settings, figures);
+}
+
+void AddCostFigures(const Recording& recording, const ChoiceSettings& settings,
+                    std::vector<Figure>& figures) {
+  std::vector<size_t> every(recording.problems.size());
+  std::iota(every.begin(), every.end(), size_t{0});
+  std::vector<Sample> samples = SamplesOf(recording, every);
+  std::vector<FeatureRow> rows;
+  for (const Sample& sample : samples) rows.push_back(sample.row);
+  std::vector<double> medians(rows.size());
+  const size_t known = samples.size();
+  for (size_t i = 0; samples.size() < kFitSamples; ++i) samples.push_back(samples[i % known]);
+  samples.resize(kFitSamples);
+  std::vector<std::unique_ptr<Regressor>> models;
+  models.push_back(std::make_unique<KernelRegressor>(recording.features));
+  models.push_back(std::make_unique<BoostedRegressor>(recording.features, BoostingTarget::kResidual,
+                                                      BoostingSettings{}, 1));
+  for (const auto& model : models) {
+    const std::string name(model->name());
+    const double fit_s = SecondsOf([&] { Require(model->Fit(samples)); });
+    std::vector<double> predict_s;
+    for (int repeat = 0; repeat < 9; ++repeat) {
+      predict_s.push_back(SecondsOf([&] { model->Predict(rows, medians); }));
+    }
+    Add(settings, name + "_fit_10000_s", fit_s, figures);
+    Add(settings, name + "_predict_us",
+        1e6 * MedianOf(predict_s) / static_cast<double>(rows.size()), figures);
+  }
+}
+
+}  // namespace attune::bench

@@ -1,0 +1,166 @@
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/model/conv_features.h"
+#include "attune/model/csv.h"
+#include "attune/replay/gunzip.h"
+#include "bench/models/recordings.h"
+
+namespace attune::bench {
+namespace {
+
+constexpr int64_t kMultiprocessors = 132;
+
+// "n,c,w,k,ow,f,s,p,algo" as it is written.
+using OperationKey = std::string;
+
+struct RecordedKernel {
+  KernelLaunch launch;
+  KernelLaunch captured;
+  double time_ms = 0;
+};
+
+OperationKey KeyOf(const CsvRow& row, size_t fields) {
+  std::string key;
+  for (size_t i = 0; i < fields; ++i) (key += row.fields[i]) += ',';
+  return key;
+}
+
+Result<Conv> ConvOf(const CsvRow& row) {
+  std::array<int64_t, 8> numbers = {};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, i, 0));
+    numbers[i] = static_cast<int64_t>(number);
+  }
+  const auto [n, c, w, k, ow, f, s, p] = numbers;
+  Conv conv;
+  conv.batch = n;
+  conv.in_channels = c;
+  conv.out_channels = k;
+  conv.in = {1, w, w};
+  conv.filter = {1, f, f};
+  conv.stride = {1, s, s};
+  conv.pad = {0, p, p};
+  const Status valid = Validate(conv);
+  if (!valid.ok()) return valid.WithContext(fmt::format("Line {}", row.line));
+  if (OutputExtent(conv)[1] != ow) {
+    return InvalidArgument(fmt::format("Line {}: the output is not {} wide.", row.line, ow));
+  }
+  return conv;
+}
+
+// The launch in columns of these positions: grid, block, registers, static and dynamic shared
+// memory, blocks on a multiprocessor.
+Result<KernelLaunch> LaunchOf(const CsvRow& row, const std::vector<size_t>& columns) {
+  std::array<int64_t, 6> numbers = {};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, columns[i], 0));
+    numbers[i] = static_cast<int64_t>(number);
+  }
+  return KernelLaunch{"", numbers[0], numbers[1], numbers[2], numbers[3] + numbers[4], numbers[5]};
+}
+
+Result<std::map<OperationKey, std::vector<RecordedKernel>>> ReadKernels(const CsvTable& table) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<size_t> real,
+      ColumnsOf(table, {"grid", "block", "regs", "ssmem", "dsmem", "occ", "us", "name"}));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> captured,
+                          ColumnsOf(table, {"cap_grid", "cap_block", "regs", "ssmem", "cap_dsmem",
+                                            "cap_occ", "cap_name"}));
+  std::map<OperationKey, std::vector<RecordedKernel>> kernels;
+  std::map<std::string, KernelLaunch> of_name;
+  for (const CsvRow& row : table.rows) {
+    RecordedKernel kernel;
+    ATTUNE_ASSIGN_OR_RETURN(kernel.launch, LaunchOf(row, real));
+    kernel.launch.signature = row.fields[real[7]];
+    ATTUNE_ASSIGN_OR_RETURN(const double us, NumberIn(row, real[6], 1e-6));
+    kernel.time_ms = us / 1000;
+    // Some were not captured: their row says so by a name that is empty.
+    const std::string& name = row.fields[captured[6]];
+    if (const auto launch = LaunchOf(row, captured); !name.empty() && launch.ok()) {
+      kernel.captured = *launch;
+      kernel.captured.signature = name == "=" ? kernel.launch.signature : name;
+    }
+    of_name[kernel.launch.signature] = kernel.launch;
+    kernels[KeyOf(row, 9)].push_back(std::move(kernel));
+  }
+  // Registers and static memory are the kernel's own, and those of its row are another's where the
+  // capture has another order.
+  for (auto& [key, list] : kernels) {
+    for (RecordedKernel& kernel : list) {
+      const auto known = of_name.find(kernel.captured.signature);
+      if (known != of_name.end()) kernel.captured.registers = known->second.registers;
+    }
+  }
+  return kernels;
+}
+
+// What a line of the table of times says of one algorithm.
+struct RecordedOperation {
+  std::string algorithm;
+  double time_ms = 0;
+  int64_t launches = 0;
+};
+
+void AddSample(const Conv& conv, const RecordedOperation& operation,
+               const std::vector<RecordedKernel>& kernels, RecordedProblem& problem) {
+  LaunchProfile real;
+  LaunchProfile captured;
+  real.launches = captured.launches = operation.launches;
+  Sample sample;
+  for (const RecordedKernel& kernel : kernels) {
+    real.kernels.push_back(kernel.launch);
+    if (!kernel.captured.signature.empty()) captured.kernels.push_back(kernel.captured);
+    sample.kernel_times_ms.push_back(kernel.time_ms);
+  }
+  sample.row = ConvRow(conv, operation.algorithm, real, {kMultiprocessors});
+  sample.time_ms = operation.time_ms;
+  problem.samples.push_back(std::move(sample));
+  problem.asked.push_back(ConvRow(conv, operation.algorithm, captured, {kMultiprocessors}));
+}
+
+}  // namespace
+
+Result<std::string> ReadPacked(const std::filesystem::path& path) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+  if (!IsGzip(content)) return content;
+  return Gunzip(content);
+}
+
+Result<Recording> ReadH200(const std::filesystem::path& data, const std::string& name) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string kernel_text,
+                          ReadPacked(data / "h200" / fmt::format("kern_{}.csv.gz", name)));
+  ATTUNE_ASSIGN_OR_RETURN(const CsvTable kernel_table, ReadCsv(kernel_text));
+  ATTUNE_ASSIGN_OR_RETURN(const auto kernels, ReadKernels(kernel_table));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text,
+                          ReadPacked(data / "h200" / fmt::format("time_{}.csv.gz", name)));
+  ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
+                          ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk"}));
+  Recording recording{ConvFeatures(), {}};
+  std::map<std::string, size_t> positions;
+  for (const CsvRow& row : table.rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const double event_ms, NumberIn(row, columns[1]));
+    if (event_ms <= 0) continue;  // cuDNN does not support it.
+    ATTUNE_ASSIGN_OR_RETURN(const Conv conv, ConvOf(row));
+    RecordedOperation operation{row.fields[columns[0]], 0, 0};
+    ATTUNE_ASSIGN_OR_RETURN(operation.time_ms, NumberIn(row, columns[2], 1e-6));
+    ATTUNE_ASSIGN_OR_RETURN(const double launches, NumberIn(row, columns[4], 0));
+    operation.launches = static_cast<int64_t>(launches);
+    const auto [at, is_new] = positions.emplace(KeyOf(row, 8), recording.problems.size());
+    if (is_new) recording.problems.emplace_back();
+    RecordedProblem& problem = recording.problems[at->second];
+    problem.vendor_choice = row.fields[columns[3]];
+    const auto found = kernels.find(KeyOf(row, 9));
+    AddSample(conv, operation,
+              found == kernels.end() ? std::vector<RecordedKernel>() : found->second, problem);
+    problem.samples.back().configuration = at->second;
+  }
+  return recording;
+}
+
+}  // namespace attune::bench

@@ -1,0 +1,141 @@
+// Models of time on recorded data: errors and choices on configurations that were held out, beside
+// the figures that others reached, simple baselines, and models of shuffled times.
+//
+//   models [--data DIR] [--only NAME] [--splits N] [--json]
+//
+// NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
+// neusight_p100, neusight_v100, sgemm. DIR is the folder of recordings ($ATTUNE_DATA_DIR,
+// ../shared/data by default). Seeds are fixed, and nothing is measured but what fitting and
+// predicting take. docs/models.md has the tables.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "bench/models/choices.h"
+
+namespace attune::bench {
+namespace {
+
+struct Options {
+  std::string data;
+  std::string only;
+  int splits = 5;
+  bool json = false;
+};
+
+// fp32 outside of tensor cores and memory of an H200, and about what a launch takes.
+constexpr DevicePeaks kH200 = {66.9e9, 4.8e9, 0.002};
+
+bool IsWanted(const Options& options, std::string_view part) {
+  return part.starts_with(options.only);
+}
+
+void AddH200(const Options& options, std::vector<Figure>& figures) {
+  const auto fp32 = ReadH200(options.data, "fma2");
+  Require(fp32.status());
+  ChoiceSettings settings{"h200_fp32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  settings.beside = {{"mape_algo0", "<= 6 (reference 8.9)"},
+                     {"mape_algo1", "<= 6 (reference 7.7)"},
+                     {"mape_algo2", "<= 8 (reference 10.6)"},
+                     {"mape_algo7", "<= 9 (reference 11.1)"},
+                     {"mape_all", "<= 9 (reference 9.7)"},
+                     {"wrong_pick_pct", "<= 1.5 (reference 1.7)"},
+                     {"geomean_regret", "<= 1.01 (reference 1.008)"},
+                     {"nnls_wrong_pick_pct", "(reference 5.9)"},
+                     {"vendor_wrong_pick_pct", "(reference 39.3)"}};
+  if (IsWanted(options, "h200_fp32")) AddChoiceFigures(*fp32, settings, figures);
+  ChoiceSettings costs = settings;
+  costs.prefix = "cost_";
+  costs.beside = {{"nnls_predict_us", "<= 1"},
+                  {"nnls_fit_10000_s", "<= 1"},
+                  {"boosted_residual_predict_us", "<= 1"},
+                  {"boosted_residual_fit_10000_s", "<= 1"}};
+  if (IsWanted(options, "cost")) AddCostFigures(*fp32, costs, figures);
+  settings.prefix = "h200_fp32_50_";
+  settings.most_learnt = 50;
+  settings.beside = {{"wrong_pick_pct", "<= 10 (reference 21)"}};
+  if (IsWanted(options, "h200_fp32_50")) AddChoiceFigures(*fp32, settings, figures);
+  const auto tf32 = ReadH200(options.data, "tf32b");
+  Require(tf32.status());
+  settings = {"h200_tf32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  settings.beside = {{"wrong_pick_pct", "<= 5 (reference 8.9)"},
+                     {"top2_wrong_pick_pct", "<= 0.5 (reference 0.0)"},
+                     {"vendor_wrong_pick_pct", "(reference 8.1)"}};
+  if (IsWanted(options, "h200_tf32")) AddChoiceFigures(*tf32, settings, figures);
+}
+
+void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
+  struct Gpu {
+    const char* file;
+    const char* name;
+    int64_t multiprocessors;
+    DevicePeaks peaks;
+    const char* beside;
+  };
+  for (const Gpu& gpu :
+       {Gpu{"Tesla_P4", "p4", 20, {5.5e9, 0.192e9, 0.005}, "<= 11.9 (reference 14.0)"},
+        Gpu{"Tesla_P100-PCIE-16GB",
+            "p100",
+            56,
+            {9.3e9, 0.732e9, 0.005},
+            "<= 15.0 (reference 17.7)"},
+        Gpu{"Tesla_V100-PCIE-32GB",
+            "v100",
+            80,
+            {14.0e9, 0.9e9, 0.005},
+            "<= 10.2 (reference 12.0)"}}) {
+    if (!IsWanted(options, fmt::format("neusight_{}", gpu.name))) continue;
+    const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors);
+    Require(recording.status());
+    AddErrorFigures(*recording,
+                    {fmt::format("neusight_{}_", gpu.name),
+                     gpu.peaks,
+                     0.3,
+                     1,
+                     SIZE_MAX,
+                     {{"mape_all", gpu.beside}}},
+                    figures);
+  }
+}
+
+void AddSgemm(const Options& options, std::vector<Figure>& figures) {
+  const auto recording = ReadCpuSgemm(options.data);
+  Require(recording.status());
+  AddErrorFigures(*recording,
+                  {"cpu_sgemm_",
+                   {},
+                   0.3,
+                   options.splits,
+                   SIZE_MAX,
+                   {{"mape_all", "<= 10 (reference 12.1)"},
+                    {"mape_nnls", "(reference 18.3)"},
+                    {"mape_roofline", "(reference 35.5)"}}},
+                  figures);
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  const char* const folder = std::getenv("ATTUNE_DATA_DIR");
+  options.data = folder != nullptr ? folder : "../shared/data";
+  CLI::App app("Errors and choices of models of time on recorded data");
+  app.add_option("--data", options.data, "The folder of recordings");
+  app.add_option("--only", options.only, "The beginning of the name of a part");
+  app.add_option("--splits", options.splits, "Random splits")->check(CLI::Range(1, 100));
+  app.add_flag("--json", options.json, "One JSON object");
+  CLI11_PARSE(app, argc, argv);
+  std::vector<Figure> figures;
+  AddH200(options, figures);
+  AddNeuSight(options, figures);
+  if (IsWanted(options, "sgemm")) AddSgemm(options, figures);
+  PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace attune::bench
+
+int main(int argc, char** argv) { return attune::bench::Main(argc, argv); }

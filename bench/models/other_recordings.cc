@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "attune/model/conv_features.h"
+#include "attune/model/csv.h"
+#include "attune/model/gemm_features.h"
+#include "bench/models/recordings.h"
+
+namespace attune::bench {
+namespace {
+
+Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns) {
+  std::array<int64_t, 7> numbers = {};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, columns[i], i == 6 ? 0 : 1));
+    numbers[i] = static_cast<int64_t>(number);
+  }
+  const auto [b, in, out, filter, width, stride, pad] = numbers;
+  Conv conv;
+  conv.batch = b;
+  conv.in_channels = in;
+  conv.out_channels = out;
+  conv.filter = {1, filter, filter};
+  conv.in = {1, width, width};
+  conv.stride = {1, stride, stride};
+  conv.pad = {0, pad, pad};
+  const Status valid = Validate(conv);
+  if (!valid.ok()) return valid.WithContext(fmt::format("Line {}", row.line));
+  return conv;
+}
+
+}  // namespace
+
+Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
+                               int64_t multiprocessors) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text,
+                          ReadPacked(data / "neusight" / fmt::format("conv_{}.csv.gz", gpu)));
+  ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> extents,
+                          ColumnsOf(table, {"B", "Input_Channel", "Output_Channel", "Kernel_Szie",
+                                            "Input_Size", "Stride", "Padding"}));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
+                          ColumnsOf(table, {"Latency", "Kernel Name", "Grid x", "Grid y", "Grid z",
+                                            "Block x", "Block y", "Block z", "Kernels"}));
+  Recording recording{ConvFeatures(), {}};
+  std::map<std::string, uint64_t> configurations;
+  for (const CsvRow& row : table.rows) {
+    ATTUNE_ASSIGN_OR_RETURN(const Conv conv, NeuSightConv(row, extents));
+    std::array<int64_t, 6> launch = {};
+    for (size_t i = 0; i < launch.size(); ++i) {
+      ATTUNE_ASSIGN_OR_RETURN(const double extent, NumberIn(row, columns[2 + i], 1));
+      launch[i] = static_cast<int64_t>(extent);
+    }
+    const std::string& names = row.fields[columns[8]];
+    LaunchProfile profile;
+    profile.launches = std::count(names.begin(), names.end(), ';');
+    // The list of all kernels says more than the name of the longest: which of them are around it.
+    profile.kernels.push_back({row.fields[columns[1]] + " in " + names,
+                               launch[0] * launch[1] * launch[2], launch[3] * launch[4] * launch[5],
+                               0, 0, 0});
+    RecordedProblem problem;
+    Sample sample;
+    ATTUNE_ASSIGN_OR_RETURN(sample.time_ms, NumberIn(row, columns[0], 1e-6));
+    sample.row = ConvRow(conv, "conv", profile, {multiprocessors});
+    sample.kernel_times_ms = {sample.time_ms};
+    // The same convolution twice is one configuration.
+    std::string key;
+    for (const size_t column : extents) (key += row.fields[column]) += ',';
+    sample.configuration = configurations.emplace(key, configurations.size()).first->second;
+    problem.asked = {sample.row};
+    problem.samples = {std::move(sample)};
+    recording.problems.push_back(std::move(problem));
+  }
+  return recording;
+}
+
+Result<Recording> ReadCpuSgemm(const std::filesystem::path& data) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadPacked(data / "cpu_sgemm.csv.gz"));
+  ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
+                          ColumnsOf(table, {"m", "n", "k", "ms"}));
+  Recording recording{GemmFeatures(), {}};
+  std::map<std::string, size_t> positions;
+  std::vector<std::vector<double>> times;
+  for (const CsvRow& row : table.rows) {
+    std::array<int64_t, 3> extents = {};
+    for (size_t i = 0; i < extents.size(); ++i) {
+      ATTUNE_ASSIGN_OR_RETURN(const double extent, NumberIn(row, columns[i], 1));
+      extents[i] = static_cast<int64_t>(extent);
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, columns[3], 1e-9));
+    const std::string key = fmt::format("{},{},{}", extents[0], extents[1], extents[2]);
+    const auto [at, is_new] = positions.emplace(key, recording.problems.size());
+    if (is_new) {
+      Sample sample;
+      sample.row = GemmRow(PackedGemm(extents[0], extents[1], extents[2]), "sgemm", {});
+      sample.configuration = at->second;
+      recording.problems.push_back({{sample}, {sample.row}, ""});
+      times.emplace_back();
+    }
+    times[at->second].push_back(time_ms);
+  }
+  // A shape that was timed several times has the median of those.
+  for (size_t i = 0; i < times.size(); ++i) {
+    std::sort(times[i].begin(), times[i].end());
+    recording.problems[i].samples[0].time_ms = times[i][times[i].size() / 2];
+  }
+  return recording;
+}
+
+}  // namespace attune::bench

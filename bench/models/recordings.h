@@ -1,0 +1,43 @@
+// Times that others, or this project, recorded, as samples of models. docs/models.md has where each
+// is from.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/model/feature_row.h"
+
+namespace attune::bench {
+
+// One configuration with every way to compute it that was measured.
+struct RecordedProblem {
+  std::vector<Sample> samples;
+  // Rows to ask a model about before anything ran: for CUDA what a dry run saw. One for each
+  // sample.
+  std::vector<FeatureRow> asked;
+  // What the vendor's heuristic would run; empty where the data do not say.
+  std::string vendor_choice;
+};
+
+struct Recording {
+  FeatureSet features;
+  std::vector<RecordedProblem> problems;
+};
+
+// The text of a file, unpacked if it is gzip's.
+Result<std::string> ReadPacked(const std::filesystem::path& path);
+
+// `h200/time_NAME.csv.gz` with `h200/kern_NAME.csv.gz`: convolutions of cuDNN's algorithms.
+Result<Recording> ReadH200(const std::filesystem::path& data, const std::string& name);
+
+// `neusight/conv_GPU.csv.gz`: whole operations of which the main kernel is known.
+Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
+                               int64_t multiprocessors);
+
+// `cpu_sgemm.csv.gz`.
+Result<Recording> ReadCpuSgemm(const std::filesystem::path& data);
+
+}  // namespace attune::bench
