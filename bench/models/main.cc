@@ -34,7 +34,10 @@ bool IsWanted(const Options& options, std::string_view part) {
   return part.starts_with(options.only);
 }
 
-void AddH200(const Options& options, std::vector<Figure>& figures) {
+void AddH200Fp32(const Options& options, std::vector<Figure>& figures) {
+  const bool is_wanted = IsWanted(options, "h200_fp32") || IsWanted(options, "cost") ||
+                         IsWanted(options, "h200_fp32_50");
+  if (!is_wanted) return;
   const auto fp32 = ReadH200(options.data, "fma2");
   Require(fp32.status());
   ChoiceSettings settings{"h200_fp32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
@@ -59,13 +62,17 @@ void AddH200(const Options& options, std::vector<Figure>& figures) {
   settings.most_learnt = 50;
   settings.beside = {{"wrong_pick_pct", "<= 10 (reference 21)"}};
   if (IsWanted(options, "h200_fp32_50")) AddChoiceFigures(*fp32, settings, figures);
+}
+
+void AddH200Tf32(const Options& options, std::vector<Figure>& figures) {
+  if (!IsWanted(options, "h200_tf32")) return;
   const auto tf32 = ReadH200(options.data, "tf32b");
   Require(tf32.status());
-  settings = {"h200_tf32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
+  ChoiceSettings settings{"h200_tf32_", kH200, 0.3, options.splits, SIZE_MAX, {}};
   settings.beside = {{"wrong_pick_pct", "<= 5 (reference 8.9)"},
                      {"top2_wrong_pick_pct", "<= 0.5 (reference 0.0)"},
                      {"vendor_wrong_pick_pct", "(reference 8.1)"}};
-  if (IsWanted(options, "h200_tf32")) AddChoiceFigures(*tf32, settings, figures);
+  AddChoiceFigures(*tf32, settings, figures);
 }
 
 void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
@@ -128,7 +135,8 @@ int Main(int argc, char** argv) {
   app.add_flag("--json", options.json, "One JSON object");
   CLI11_PARSE(app, argc, argv);
   std::vector<Figure> figures;
-  AddH200(options, figures);
+  AddH200Fp32(options, figures);
+  AddH200Tf32(options, figures);
   AddNeuSight(options, figures);
   if (IsWanted(options, "sgemm")) AddSgemm(options, figures);
   PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);
