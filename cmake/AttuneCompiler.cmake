@@ -9,7 +9,7 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 takes the inside of an empty std::optional or of a std::variant that is moved for
   # uninitialised, and assignments of string literals for copies of a string into itself (its bug
-  # 105651). Clang and later versions of GCC look on.
+  # 105651). Clang and later versions look on.
   target_compile_options(attune_compiler INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
 # `asan` and `tsan` presets set this; it must reach every object, so it is global.
