@@ -121,7 +121,8 @@ class JobStore {
   virtual Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) = 0;
   // One transaction. Reports of leases that are no longer held change nothing; for each, whether
   // it did.
-  virtual Result<std::vector<bool>> Report(std::span<const JobReport> reports, int64_t now_unix_ns) = 0;
+  virtual Result<std::vector<bool>> Report(std::span<const JobReport> reports,
+                                           int64_t now_unix_ns) = 0;
 
   // Of queued and leased ones; how many are cancelled by that. kFailedPrecondition if the session
   // is closed.

@@ -72,8 +72,8 @@ struct PerfKey {
 std::string Text(const PerfKey& key);
 Parsed<PerfKey> ReadPerfKey(std::string_view text);
 
-// Why no convolution has that key, a sentence ("Stride 0x1 is not positive."); empty if one may: what
-// needs the extents of "out" to be told is not looked at.
+// Why no convolution has that key, a sentence ("0 is no stride."); empty if one may: what needs the
+// extents of "out" to be told is not looked at.
 std::string WhyImpossible(const PerfKey& key);
 
 // Under which a perf-db has what a find-db has under `key`.

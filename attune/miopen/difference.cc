@@ -8,10 +8,7 @@
 namespace attune::miopen {
 namespace {
 
-// Of what MIOpen passes over as of everything else, where there is nothing else.
 const FindItem& Quickest(const FindRecord& record) {
-  if (const FindItem* const answer = QuickestAnswer(record)) return *answer;
-
   return *std::min_element(
       record.items.begin(), record.items.end(),
       [](const FindItem& a, const FindItem& b) { return a.time_ms < b.time_ms; });
@@ -54,14 +51,15 @@ FindDifference Difference(const FindDb& before, const FindDb& after) {
       difference.added.push_back(record.key);
       continue;
     }
-    const bool had_answer = QuickestAnswer(*found->second) != nullptr;
-    const bool has_answer = QuickestAnswer(record) != nullptr;
-    if (had_answer != has_answer) {
-      (has_answer ? difference.added : difference.removed).push_back(record.key);
+    const FindItem* const old_answer = QuickestAnswer(*found->second);
+    const FindItem* const new_answer = QuickestAnswer(record);
+    if ((old_answer == nullptr) != (new_answer == nullptr)) {
+      (old_answer == nullptr ? difference.added : difference.removed).push_back(record.key);
       continue;
     }
-    const FindItem& old_best = Quickest(*found->second);
-    const FindItem& new_best = Quickest(record);
+    // What MIOpen passes over is compared where there is nothing else on both sides.
+    const FindItem& old_best = old_answer != nullptr ? *old_answer : Quickest(*found->second);
+    const FindItem& new_best = new_answer != nullptr ? *new_answer : Quickest(record);
     const FindChange change{record.key, old_best.solver, new_best.solver, old_best.time_ms,
                             new_best.time_ms};
     ++common;

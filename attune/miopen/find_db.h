@@ -54,8 +54,8 @@ const FindItem* QuickestAnswer(const FindRecord& record);
 
 // The same record in `generation`, items from the quickest on. In kAlgorithms only the best solver
 // of each algorithm remains, which is one that MIOpen passes over only where all are; of a solver
-// that stands twice, the quicker one does. An item of
-// kSolvers whose algorithm is none stays one: MIOpen reads both in one file.
+// that stands twice, the quicker one does. An item of kSolvers whose algorithm is none stays one:
+// MIOpen reads both in one file.
 FindRecord Converted(const FindRecord& record, Generation generation);
 
 // One line with its end, items from the quickest on, each in its own generation.

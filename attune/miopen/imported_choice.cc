@@ -49,8 +49,8 @@ Result<ImportedParameters> ParametersOf(ImportStore& imports, std::string_view t
   for (const auto& [file, line] : found) {
     if (file.kind != kPerfDbKind || file.target != target) continue;
     ATTUNE_ASSIGN_OR_RETURN(PerfRecord record, PerfRecordOf(file, line));
-    if (AreParametersFor(find_key, record))
-      return ImportedParameters{file.name, std::move(record.items)};
+    if (!AreParametersFor(find_key, record)) continue;
+    return ImportedParameters{file.name, std::move(record.items)};
   }
   return ImportedParameters();
 }

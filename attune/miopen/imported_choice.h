@@ -65,9 +65,8 @@ bool AreParametersFor(std::string_view find_key, const PerfRecord& record);
 Problem MeantByImports(const Problem& problem);
 
 // By the newest find-db of `target` that has the problem, as it is or as MeantByImports has it, and
-// the newest perf-db; nothing if none does. Files that come second
-// (IsSecond) answer where no others do. kNotFound if nothing was imported for `target`, with
-// the targets that there are.
+// the newest perf-db; nothing if none does. Files that come second (IsSecond) answer where no
+// others do. kNotFound if nothing was imported for `target`, with the targets that there are.
 Result<std::optional<ImportedAnswer>> AskImports(ImportStore& imports, std::string_view target,
                                                  const Problem& problem);
 

@@ -19,21 +19,23 @@ Status CheckSpelling(const Parsed<Key>& key, std::string_view text) {
   return InvalidArgument(fmt::format("MIOpen spells it '{}'", Text(*key)));
 }
 
-Status CheckKey(std::string_view text, PerfKeyForm form) {
-  return form == PerfKeyForm::kPerfKey ? CheckSpelling(ReadPerfKey(text), text)
-                                       : CheckSpelling(ReadFindKey(text), text);
-}
+struct CheckedKey {
+  Status spelling;
+  std::string impossible;  // Of one that is spelled right, why no convolution has it; or empty.
+};
 
-// Of a key that is spelled as MIOpen spells it, why no convolution has it; empty if one may.
-std::string WhyImpossible(std::string_view text, PerfKeyForm form) {
+CheckedKey CheckKey(std::string_view text, PerfKeyForm form) {
   if (form == PerfKeyForm::kPerfKey) {
     const auto key = ReadPerfKey(text);
-    return key ? miopen::WhyImpossible(*key) : "";
+    Status spelling = CheckSpelling(key, text);
+    return {spelling, spelling.ok() ? WhyImpossible(*key) : ""};
   }
   const auto key = ReadFindKey(text);
-  if (!key) return "";
+  Status spelling = CheckSpelling(key, text);
+  if (!spelling.ok()) return {spelling, ""};
   const auto problem = ProblemOf(*key);
-  return problem.status().code() == StatusCode::kInvalidArgument ? problem.error().message() : "";
+  const bool is_impossible = problem.status().code() == StatusCode::kInvalidArgument;
+  return {spelling, is_impossible ? problem.error().message() : ""};
 }
 
 class PerfDbReader {
@@ -47,15 +49,16 @@ class PerfDbReader {
           text.key.find('-') == text.key.npos ? PerfKeyForm::kPerfKey : PerfKeyForm::kFindKey;
     }
     keys_.CheckOrder(text);
-    if (const Status key = CheckKey(text.key, db_.form); !key.ok()) {
+    const CheckedKey key = CheckKey(text.key, db_.form);
+    if (!key.spelling.ok()) {
       findings_.Add(FindingKind::kBadKey, text.line,
-                    fmt::format("Key {}: {}", Quoted(text.key), key.message()));
+                    fmt::format("Key {}: {}", Quoted(text.key), key.spelling.message()));
       return;
     }
     if (!keys_.IsNew(text)) return;
-    if (const std::string why = WhyImpossible(text.key, db_.form); !why.empty()) {
+    if (!key.impossible.empty()) {
       findings_.Add(FindingKind::kImpossibleProblem, text.line,
-                    fmt::format("Key '{}': {}", text.key, why));
+                    fmt::format("Key '{}': {}", text.key, key.impossible));
     }
     PerfRecord record{std::string(text.key), {}, text.line};
     for (const TextItem& item : text.items) AddItem(item, record);

@@ -78,12 +78,12 @@ std::string WhyImpossible(const PerfKey& key) {
     std::string_view what;
     const Spatial& axes;
     int64_t least;
-  } kAxes[] = {{"extent of the input", key.in, 1},
-               {"extent of the filter", key.filter, 1},
-               {"pad", key.pad, 0},
-               {"stride", key.stride, 1},
-               {"dilation", key.dilation, 1}};
-  for (const auto& [what, axes, least] : kAxes) {
+  } checks[] = {{"extent of the input", key.in, 1},
+                {"extent of the filter", key.filter, 1},
+                {"pad", key.pad, 0},
+                {"stride", key.stride, 1},
+                {"dilation", key.dilation, 1}};
+  for (const auto& [what, axes, least] : checks) {
     for (size_t axis = is_flat ? 1 : 0; axis < axes.size(); ++axis) {
       if (axes[axis] < least) return fmt::format("{} is no {}.", axes[axis], what);
     }

@@ -130,10 +130,9 @@ Status TakeBackend(const ExportOptions& options, std::vector<ImportedFile>& file
     return !backend.empty() && backend != wanted;
   });
   if (!files.empty()) return Status::Ok();
-  return InvalidArgument(fmt::format(
-      "'{}' is the name of a database of MIOpen on {}, and what was imported for '{}' is of MIOpen "
-      "on {}, whose kernels and times are others.",
-      options.form.file, wanted, options.target, fmt::join(backends, " and on ")));
+  return CheckGpu(*name, options.form.file,
+                  {fmt::format("what was imported for '{}'", options.target), options.target,
+                   *backends.begin()});
 }
 
 // Files of the kind for the target, oldest first. kNotFound if there is none, and kInvalidArgument

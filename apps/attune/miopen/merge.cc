@@ -112,22 +112,25 @@ Result<Outcome> MergeFindDbs(Application& application, const std::vector<Databas
 }
 
 // The first GPU that rows or a name tell; that of an architecture, as kernels have it, if nothing
-// tells more. And the first backend that one does.
+// tells more.
 WrittenGpu GpuOf(const std::vector<Database>& databases) {
   WrittenGpu gpu;
-  std::string backend;
-  for (const Database& database : databases) {
-    if (backend.empty()) backend = database.name.backend;
-  }
   for (const Database& database : databases) {
     const std::string target = TargetOf(database);
     if (target.empty() || (!gpu.target.empty() && !ParseTargetName(target).ok())) continue;
     gpu = {fmt::format("'{}'", database.path.string()), target};
     if (ParseTargetName(target).ok()) break;
   }
-  if (gpu.source.empty()) gpu.source = fmt::format("'{}'", databases.front().path.string());
-  gpu.backend = std::move(backend);
   return gpu;
+}
+
+// The first backend that a name tells, without its GPU.
+WrittenGpu FirstBackend(const std::vector<Database>& databases) {
+  for (const Database& database : databases) {
+    if (database.name.backend.empty()) continue;
+    return {fmt::format("'{}'", database.path.string()), "", database.name.backend};
+  }
+  return {};
 }
 
 // kInvalidArgument for a database of another GPU than `gpu`: what is the fastest on one is nothing
@@ -246,6 +249,7 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
   const FileName& first = databases.front().name;
   ATTUNE_ASSIGN_OR_RETURN(const FileName output, ParseFileName(options.form.file));
   const WrittenGpu gpu = GpuOf(databases);
+  const WrittenGpu backend = FirstBackend(databases);
   const auto check_kind = [&](const FileName& name, const std::string& file) -> Status {
     if (name.kind == first.kind) return Status::Ok();
     return InvalidArgument(fmt::format("'{}' is a {} and '{}' a {}: merge databases of one kind.",
@@ -255,9 +259,11 @@ Status CheckAlike(const std::vector<Database>& databases, const MergeOptions& op
   for (const Database& database : databases) {
     ATTUNE_RETURN_IF_ERROR(check_kind(database.name, database.path.string()));
     ATTUNE_RETURN_IF_ERROR(CheckInput(database, gpu));
+    ATTUNE_RETURN_IF_ERROR(CheckInput(database, backend));
   }
   ATTUNE_RETURN_IF_ERROR(check_kind(output, options.form.file));
   ATTUNE_RETURN_IF_ERROR(CheckGpu(output, options.form.file, gpu));
+  ATTUNE_RETURN_IF_ERROR(CheckGpu(output, options.form.file, backend));
   ATTUNE_RETURN_IF_ERROR(CheckFormOptions(options.form, output));
   if (options.times.empty() || first.kind == DatabaseKind::kPerfDb) return Status::Ok();
   return InvalidArgument(fmt::format(
