@@ -27,9 +27,10 @@
 #include <nlohmann/json.hpp>
 
 #include "attune/base/random.h"
+#include "attune/problem/problem.h"
 #include "attune/runtime/places.h"
+#include "attune/trial/candidate.h"
 #include "backends/cuda/driver.h"
-#include "bench/choice_bench.h"
 #include "bench/figures.h"
 #include "bench/first_call_steps.h"
 #include "bench/fresh_race.h"
@@ -192,7 +193,7 @@ struct Row {
   std::string candidate;
   double first_us = 0;
   double steady_us = 0;
-  // 0 where nothing is tuned, or the vendor has nothing:
+  // 0 where nothing is tuned:
   double vendor_first_us = 0;
   double vendor_best_us = 0;
   double tuned_us = 0;

@@ -4,8 +4,9 @@
   cuda_first_call.py ROWS.json [--mode all|default|benchmark|inductor] [--only N] [--within S] [--json]
 
 `default` is cuDNN by its heuristics, `benchmark` sets torch.backends.cudnn.benchmark, and
-`inductor` compiles one function with mode="max-autotune" for every shape, with empty caches. `all` runs
-each of them in a process of its own, so that none finds what another one has learned, and prints them side by side.
+`inductor` compiles one function with mode="max-autotune" for every shape. `all` runs each of them in
+a process of its own with empty caches, so that none finds what another one has learned, and prints
+them side by side.
 With `--within` no mode begins a shape after so many seconds: what was left out is said, and `all`
 compares the shapes that every mode had. Times are from the call to the end of torch.cuda.synchronize().
 f32 without tensor cores, as attune's problems say.

@@ -1,8 +1,7 @@
 // How much faster attune's choice is than cuBLASLt's first answer, on an NVIDIA GPU.
 //
-//   cuda_gemm [--set misaligned|random|mixed|kinds] [--db FILE] [--device cuda:0] [--per-problem
-//   4s]
-//   [--rounds 25] [--only TEXT] [--json]
+//   cuda_gemm [--set misaligned|random|mixed|kinds] [--db FILE] [--device cuda:0]
+//             [--per-problem 4s] [--rounds 25] [--only TEXT] [--json]
 #include <cstdint>
 #include <vector>
 

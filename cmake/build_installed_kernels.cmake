@@ -4,7 +4,7 @@
 #   cmake -DPREFIX=... -DTARGETS=... -P build_installed_kernels.cmake
 #
 # PREFIX is where attune was installed to. TARGETS are GPUs as compilers call them, separated by semicolons;
-# `native` among them stands for those that are in this machine now. Whoever named a GPU wants its kernels:
+# `native` among them stands for the NVIDIA GPUs that are in this machine now. Whoever named a GPU wants its kernels:
 # that they cannot be built is an error. Of GPUs that were found it is only said.
 
 cmake_minimum_required(VERSION 3.25)
@@ -23,6 +23,7 @@ function(find_native_targets out)
   endif()
   string(JSON backends LENGTH "${json}" backends)
   set(found)
+  # RANGE includes its end, where there is nothing and what is got is no name.
   foreach(i RANGE ${backends})
     string(JSON name ERROR_VARIABLE none GET "${json}" backends ${i} name)
     if(NOT name STREQUAL "cuda")

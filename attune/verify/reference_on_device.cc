@@ -16,12 +16,19 @@ class PlacedOperands {
  public:
   explicit PlacedOperands(Device& device) : device_(device) {}
 
-  Status Add(std::span<const std::byte> content) {
-    ATTUNE_ASSIGN_OR_RETURN(auto buffer, device_.Allocate(content.size()));
+  // Whose content is not set.
+  Status AddBlank(size_t size_bytes) {
+    ATTUNE_ASSIGN_OR_RETURN(auto buffer, device_.Allocate(size_bytes));
     views_.push_back(buffer->View(0));
     buffers_.push_back(std::move(buffer));
+    return Status::Ok();
+  }
+  Status Add(std::span<const std::byte> content) {
+    ATTUNE_RETURN_IF_ERROR(AddBlank(content.size()));
     return device_.Upload(content, views_.back());
   }
+  // For an operand that is not there.
+  void AddNothing() { views_.emplace_back(); }
   const std::vector<BufferView>& views() const { return views_; }
 
  private:
@@ -45,36 +52,28 @@ Status RunToEnd(Device& device, Executable& executable, Arguments arguments) {
 Status ComputeReferenceOn(Device& device, Executable& executable, const Problem& problem,
                           ReferenceDraft& draft) {
   const std::vector<Operand> operands = Operands(problem);
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  std::vector<BufferView> views;
-  const auto place = [&](size_t size_bytes) -> Status {
-    ATTUNE_ASSIGN_OR_RETURN(auto buffer, device.Allocate(size_bytes));
-    views.push_back(buffer->View(0));
-    buffers.push_back(std::move(buffer));
-    return Status::Ok();
-  };
+  PlacedOperands placed(device);
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::span<const std::byte> input = draft.data().input(i);
     if (input.empty()) {
-      views.emplace_back();
+      placed.AddNothing();
       continue;
     }
-    ATTUNE_RETURN_IF_ERROR(place(input.size()));
-    ATTUNE_RETURN_IF_ERROR(device.Upload(input, views.back()));
+    ATTUNE_RETURN_IF_ERROR(placed.Add(input));
   }
   const std::span<std::byte> reference = std::as_writable_bytes(draft.reference());
-  ATTUNE_RETURN_IF_ERROR(place(reference.size()));
+  ATTUNE_RETURN_IF_ERROR(placed.AddBlank(reference.size()));
   // What is downloaded is all of it.
   const TensorDesc& output = operands.back().tensor;
   if (SpanElements(output) != ElementCount(output)) {
-    ATTUNE_RETURN_IF_ERROR(device.Upload(reference, views.back()));
+    ATTUNE_RETURN_IF_ERROR(device.Upload(reference, placed.views().back()));
   }
   Arguments arguments;
-  arguments.operands = views;
+  arguments.operands = placed.views();
   arguments.alpha = draft.data().alpha();
   arguments.beta = draft.data().beta();
   ATTUNE_RETURN_IF_ERROR(RunToEnd(device, executable, arguments));
-  return device.Download(views[operands.size()], reference);
+  return device.Download(placed.views()[operands.size()], reference);
 }
 
 Status ComputeOwnReferenceOn(Device& device, Executable& executable, const Problem& problem,

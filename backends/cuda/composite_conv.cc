@@ -32,8 +32,9 @@ SolverTraits TraitsOf(std::string description) {
 
 CompositeConv::CompositeConv(SolverId id, std::string description, const Borrowed& libraries,
                              CudnnEngines engines)
-    : LayoutSolver(std::move(id), TraitsOf(std::move(description)), libraries.nvrtc),
+    : LibrarySolver(std::move(id), TraitsOf(std::move(description))),
       cudnn_(libraries.cudnn),
+      nvrtc_(libraries.nvrtc),
       engines_(engines) {}
 
 Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) const {
@@ -43,8 +44,17 @@ Result<ConfigSpace> CompositeConv::Space(const Problem& problem, const Target&) 
   return ConfigSpace::Create({std::move(layout)}, {});
 }
 
+Result<BuildRecipe> CompositeConv::Recipe(const Problem& problem, const Config&,
+                                          const Target& target) const {
+  return TensorLayoutRecipe(nvrtc_.Get(), std::get<Conv>(problem).type, target.arch);
+}
+
+Result<Artifact> CompositeConv::Build(const BuildRecipe& recipe) const {
+  return BuildCubin(nvrtc_.Get(), recipe);
+}
+
 std::vector<LibraryReport> CompositeConv::Libraries() const {
-  return {cudnn_.Get().report(), nvrtc().report};
+  return {cudnn_.Get().report(), nvrtc_.Get().report};
 }
 
 Status CompositeConv::CheckTakes(const Problem& problem) const {

@@ -10,8 +10,8 @@
 #include "attune/solver/state_keeper.h"
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/cudnn_graph.h"
-#include "backends/cuda/layout_solver.h"
 #include "backends/cuda/lazy.h"
+#include "backends/cuda/library_solver.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/tensor_layout.h"
 
@@ -29,7 +29,7 @@ struct InnerConv {
 // is the `layout`, and beyond that an engine as of cuda.cudnn-graph-conv for the inner convolution;
 // without one it is the library's first recommendation. Subclasses say which layouts there are and
 // run the kernels that copy.
-class CompositeConv : public LayoutSolver, public StateKeeper {
+class CompositeConv : public LibrarySolver, public StateKeeper {
  public:
   struct Borrowed {
     const Lazy<Cudnn>& cudnn;
@@ -38,6 +38,10 @@ class CompositeConv : public LayoutSolver, public StateKeeper {
 
   // Every layout, best guess first.
   Result<ConfigSpace> Space(const Problem& problem, const Target& target) const final;
+  // Every config of a problem builds the same kernels, those of its element type.
+  Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
+                             const Target& target) const final;
+  Result<Artifact> Build(const BuildRecipe& recipe) const final;
 
   BuildRecipe StateKey(const Problem& problem, const Config& config,
                        const Target& target) const final;
@@ -76,6 +80,7 @@ class CompositeConv : public LayoutSolver, public StateKeeper {
   Result<CudnnGraph> GraphOn(CudaDevice& device, const Conv& inner) const;
 
   const Lazy<Cudnn>& cudnn_;
+  const Lazy<Nvrtc>& nvrtc_;
   const CudnnEngines engines_;
 };
 

@@ -49,9 +49,7 @@ Result<std::vector<Config>> CompositeGemm::List(CudaDevice& device, const Proble
 Result<std::vector<Config>> CompositeGemm::AlgorithmsOf(CudaDevice& device, const Gemm& gemm,
                                                         const ParameterValue& way) const {
   ATTUNE_ASSIGN_OR_RETURN(const Gemm inner, InnerProduct(gemm, way));
-  ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                          CublasLtProduct::On(lt(), device.context(), inner));
-  return ListAlgorithms(lt(), product);
+  return ListAlgorithms(lt(), device.context(), inner);
 }
 
 Result<std::unique_ptr<Executable>> CompositeGemm::LoadOn(CudaDevice& device,

@@ -81,9 +81,7 @@ class CublasLtGemm final : public LibrarySolver {
 
   Result<std::vector<Config>> List(CudaDevice& device, const Problem& problem) const override {
     ATTUNE_ASSIGN_OR_RETURN(const Gemm gemm, product_of_(std::get<Gemm>(problem)));
-    ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product,
-                            CublasLtProduct::On(lt_.Get(), device.context(), gemm));
-    return ListAlgorithms(lt_.Get(), product);
+    return ListAlgorithms(lt_.Get(), device.context(), gemm);
   }
 
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,

@@ -272,4 +272,10 @@ Result<std::vector<Config>> ListAlgorithms(const CublasLt& lt, const CublasLtPro
   return lister.Take();
 }
 
+Result<std::vector<Config>> ListAlgorithms(const CublasLt& lt, CUcontext context,
+                                           const Gemm& gemm) {
+  ATTUNE_ASSIGN_OR_RETURN(const CublasLtProduct product, CublasLtProduct::On(lt, context, gemm));
+  return ListAlgorithms(lt, product);
+}
+
 }  // namespace attune::cuda

@@ -20,5 +20,7 @@ namespace attune::cuda {
 inline constexpr int kMaxVariantsPerId = 1024;
 
 Result<std::vector<Config>> ListAlgorithms(const CublasLt& lt, const CublasLtProduct& product);
+// The same of `gemm` on the device of `context`.
+Result<std::vector<Config>> ListAlgorithms(const CublasLt& lt, CUcontext context, const Gemm& gemm);
 
 }  // namespace attune::cuda

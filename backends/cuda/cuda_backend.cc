@@ -39,8 +39,7 @@ class CudaBackendImpl final : public Backend {
  public:
   explicit CudaBackendImpl(kernel::KernelLibrary library)
       : kernel_reports_(std::move(library.reports)) {
-    // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,
-    // stay the default there.
+    // Made first, because others borrow them.
     std::unique_ptr<const Solver> split = MakeSplitGemm(lt_, nvrtc_);
     std::vector<std::unique_ptr<const Solver>> kernels;
     for (kernel::KernelFile& file : library.files) {
@@ -70,6 +69,8 @@ class CudaBackendImpl final : public Backend {
     }
     for (auto& kernel : kernels) solvers_.push_back(std::move(kernel));
     for (auto& solver : library.solvers) solvers_.push_back(std::move(solver));
+    // It has epilogues that cuBLASLt has not; kernels, whose default fits more of such problems,
+    // stay the default there.
     solvers_.push_back(std::move(split));
   }
 

@@ -131,7 +131,6 @@ Status CudaDevice::AskStream(CUstream stream, const Ask& ask, std::string_view w
   const bool is_of_current = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
   if (is_of_current) ATTUNE_RETURN_IF_ERROR(Enter());
   CUresult code = ask();
-  if (code == CUDA_SUCCESS) return Status::Ok();
   if (code == CUDA_ERROR_INVALID_CONTEXT) {
     ATTUNE_RETURN_IF_ERROR(Enter());
     code = ask();

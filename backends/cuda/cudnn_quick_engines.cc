@@ -50,12 +50,17 @@ Conv TypicalOf(const Conv& conv) {
   return typical;
 }
 
+namespace {
+
+// What `conv` shares with other sizes of its picture and other batches: a layer of a network.
 Conv LayerOf(const Conv& conv) {
   Conv layer = conv;
   layer.batch = 1;
   layer.in = {1, 1, 1};
   return layer;
 }
+
+}  // namespace
 
 std::vector<CudnnEngineChoice> CudnnQuickEngines::For(const Conv& conv, std::string_view version,
                                                       const Recommend& recommend) const {

@@ -27,9 +27,6 @@ struct CudnnEngineChoice {
 // whether it has groups or is depthwise.
 Conv TypicalOf(const Conv& conv);
 
-// What `conv` shares with other sizes of its picture and other batches: a layer of a network.
-Conv LayerOf(const Conv& conv);
-
 // Of a version whose engines were measured, those that are made quickly and compute quickly. Of any
 // other, what the library recommends for the typical convolution of the kind: it numbers and
 // prefers its engines anew at will, and what it recommends is what it vouches for. So a process

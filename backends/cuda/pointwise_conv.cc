@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 #include "attune/problem/conv_operands.h"
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/pointwise_product.h"
+#include "backends/cuda/product_conv.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 
@@ -32,16 +32,9 @@ class PointwiseExecutable final : public Executable {
     }
     const auto element_bytes = static_cast<int64_t>(SizeBytes(conv_.type));
     for (int64_t time = 0; time < repeated_.count; ++time) {
-      std::array<BufferView, 4> views = {{{places[0]}, {places[1]}, {places[2]}, {}}};
-      if (conv_.bias) {
-        views = {{{places[0]}, {places[1]}, operands[RolesOf(conv_).bias], {places[2]}}};
-      }
-      Arguments product;
-      product.operands = std::span(views).first(conv_.bias ? 4 : 3);
-      product.workspace = arguments.workspace;
-      product.beta = 0;
-      product.queue = arguments.queue;
-      ATTUNE_RETURN_IF_ERROR(inner_->Run(product));
+      const BufferView bias = conv_.bias ? operands[RolesOf(conv_).bias] : BufferView();
+      ATTUNE_RETURN_IF_ERROR(RunInner(*inner_, {places[0], places[1], bias, places[2],
+                                                arguments.workspace, 0, arguments.queue}));
       for (size_t i = 0; i < places.size(); ++i) places[i] += repeated_.steps[i] * element_bytes;
     }
     return Status::Ok();
@@ -114,15 +107,14 @@ class PointwiseWeightsExecutable final : public Executable {
     std::byte* const sums = BytesAt(arguments.workspace);
     const auto sum_bytes = static_cast<int64_t>(SizeBytes(repeated.gemm.c_type));
     for (int64_t time = 0; time < repeated.count; ++time) {
-      const std::array<BufferView, 3> views = {{{large + time * repeated.steps[0] * element_bytes_},
-                                                {small + time * repeated.steps[1] * element_bytes_},
-                                                {sums + time * repeated.steps[2] * sum_bytes}}};
-      Arguments product;
-      product.operands = views;
-      product.workspace = {sums + ScratchBytes(partial_.PartialBytes())};
-      product.beta = round == 0 ? 0.0 : 1.0;
-      product.queue = arguments.queue;
-      ATTUNE_RETURN_IF_ERROR(inner_->Run(product));
+      InnerCall call;
+      call.a = large + time * repeated.steps[0] * element_bytes_;
+      call.b = small + time * repeated.steps[1] * element_bytes_;
+      call.c = sums + time * repeated.steps[2] * sum_bytes;
+      call.workspace = {sums + ScratchBytes(partial_.PartialBytes())};
+      call.beta = round == 0 ? 0.0 : 1.0;
+      call.queue = arguments.queue;
+      ATTUNE_RETURN_IF_ERROR(RunInner(*inner_, call));
     }
     return Status::Ok();
   }

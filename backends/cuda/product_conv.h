@@ -37,6 +37,18 @@ class ConvByProduct {
                                                    std::unique_ptr<Executable> inner) const = 0;
 };
 
+// What a product computes on.
+struct InnerCall {
+  void* a = nullptr;
+  void* b = nullptr;
+  BufferView bias;  // Without a handle there is none.
+  void* c = nullptr;
+  BufferView workspace;
+  double beta = 0;
+  void* queue = nullptr;
+};
+Status RunInner(Executable& inner, const InnerCall& call);
+
 struct ConvSolverName {
   std::string name;
   std::string description;

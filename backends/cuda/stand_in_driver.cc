@@ -3,12 +3,7 @@
 // STAND_IN_PARTIAL it has the version alone. What is linked with it may define any of the others.
 
 #include "backends/cuda/driver.h"
-
-#define STAND_IN_TEXT(NAME) #NAME
-// Under the names that cuda.h gives them, as the driver is asked for them. In assembly, because
-// their types are cuda.h's and this answers all of them alike.
-#define STAND_IN_FUNCTION(NAME) \
-  asm(".weak " STAND_IN_TEXT(NAME) "\n.set " STAND_IN_TEXT(NAME) ", StandInRefuses");
+#include "backends/cuda/stand_in_functions.h"
 
 extern "C" {
 

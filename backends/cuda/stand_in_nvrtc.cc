@@ -1,11 +1,7 @@
 // A libnvrtc.so.13 for tests: one of another version, every function of which refuses.
 
 #include "backends/cuda/nvrtc.h"
-
-#define STAND_IN_TEXT(NAME) #NAME
-// In assembly, because their types are nvrtc.h's and this answers all of them alike.
-#define STAND_IN_FUNCTION(NAME) \
-  asm(".globl " STAND_IN_TEXT(NAME) "\n.set " STAND_IN_TEXT(NAME) ", StandInRefuses");
+#include "backends/cuda/stand_in_functions.h"
 
 extern "C" {
 

@@ -7,6 +7,7 @@
 
 #include "attune/problem/conv_operands.h"
 #include "backends/cuda/addresses.h"
+#include "backends/cuda/product_conv.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/tensor_layout.h"
 #include "backends/cuda/unfolded_product.h"
@@ -119,14 +120,9 @@ class UnfoldedExecutable final : public Executable {
     };
     const bool adds = plan_.computed == ConvTensor::kWeights && round > 0;
     const bool has_bias = plan_.product.gemm.bias != Bias::kNone;
-    std::array<BufferView, 4> operands = {{{at(0)}, {at(1)}, {at(2)}, {}}};
-    if (has_bias) operands = {{{at(0)}, {at(1)}, {places.bias}, {at(2)}}};
-    Arguments arguments;
-    arguments.operands = std::span(operands).first(has_bias ? 4 : 3);
-    arguments.workspace = {places.scratch};
-    arguments.beta = adds ? 1.0 : 0.0;
-    arguments.queue = places.stream;
-    return inner_->Run(arguments);
+    const BufferView bias = has_bias ? BufferView{places.bias} : BufferView();
+    return RunInner(*inner_,
+                    {at(0), at(1), bias, at(2), {places.scratch}, adds ? 1.0 : 0.0, places.stream});
   }
 
   CudaDevice& device_;

@@ -8,7 +8,6 @@
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/lazy.h"
 #include "backends/cuda/nvrtc.h"
-#include "backends/cuda/product_conv.h"
 
 namespace attune::cuda {
 
