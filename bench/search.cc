@@ -158,14 +158,10 @@ void AddPermuted(const std::vector<Loaded>& spaces, const Options& options,
   double variance = 0;
   double most = 0;
   for (const Loaded& space : spaces) {
-    MeanOfRuns means[2];
-    const RecordedSpace permuted = Permuted(space.recorded);
-    for (const bool is_permuted : {false, true}) {
-      const auto result = Replayed(is_permuted ? permuted : space.recorded, options);
-      means[is_permuted ? 1 : 0] = MeanOf(result.run_scores);
-    }
-    const double change = means[1].mean - means[0].mean;
-    const double error = std::hypot(means[0].error, means[1].error);
+    const MeanOfRuns given = MeanOf(Replayed(space.recorded, options).run_scores);
+    const MeanOfRuns permuted = MeanOf(Replayed(Permuted(space.recorded), options).run_scores);
+    const double change = permuted.mean - given.mean;
+    const double error = std::hypot(given.error, permuted.error);
     figures.push_back({fmt::format("permuted_change.{}", space.known.file), change, ""});
     figures.push_back({fmt::format("permuted_noise.{}", space.known.file), error, ""});
     difference += change;
@@ -230,21 +226,19 @@ double ShareOfTheirBest(const RecordedSpace& target,
 
 // The share of the optimum that the first trials reach on each device, told of the others alone.
 void AddUnseenDevices(const std::vector<Loaded>& spaces, std::vector<Figure>& figures) {
-  double worst = 1;
-  double worst_bound = 1;
+  std::vector<double> shares;
+  std::vector<double> bounds;
   for (const Loaded& target : spaces) {
     const std::vector<const RecordedSpace*> others = OthersOf(target, spaces);
     if (others.empty()) continue;
-    const double share = ShareOfGuesses(target.recorded, others);
-    const double bound = ShareOfTheirBest(target.recorded, others);
-    figures.push_back({fmt::format("unseen.{}", target.known.file), share, ""});
-    figures.push_back({fmt::format("unseen_bound.{}", target.known.file), bound, ""});
-    worst = std::min(worst, share);
-    worst_bound = std::min(worst_bound, bound);
+    shares.push_back(ShareOfGuesses(target.recorded, others));
+    bounds.push_back(ShareOfTheirBest(target.recorded, others));
+    figures.push_back({fmt::format("unseen.{}", target.known.file), shares.back(), ""});
+    figures.push_back({fmt::format("unseen_bound.{}", target.known.file), bounds.back(), ""});
   }
-  if (worst_bound == 1) return;
-  figures.push_back({"unseen_worst_share", worst, ">= 0.95"});
-  figures.push_back({"unseen_worst_bound", worst_bound, ""});
+  if (shares.empty()) return;
+  figures.push_back({"unseen_worst_share", std::ranges::min(shares), ">= 0.95"});
+  figures.push_back({"unseen_worst_bound", std::ranges::min(bounds), ""});
 }
 
 // Scores of a searcher that is told what the others recorded.

@@ -110,6 +110,7 @@ class BackgroundTuner {
     tuner->options_.solver_filter =
         SolversInScope(tuner->place_.backend->solvers(), settings.scope);
     tuner->options_.select = SelectionAt(tuner->place_);
+    tuner->other_places_.emplace(tuner->place_.target);
     if (auto machine = MachineLock::Open(tuner->place_, kTurnPatience); machine.ok()) {
       tuner->machine_ = std::move(*machine);
     } else if (machine.error().code() != StatusCode::kUnavailable) {
@@ -131,6 +132,7 @@ class BackgroundTuner {
     parts.evaluator = evaluator_.get();
     parts.clock = &clock_;
     parts.machine = machine_.get();
+    parts.other_places = &*other_places_;
     Tuner tuner(parts, UnderTerms(options_, request.terms));
     const TaggedProblem tagged{problem, 1};
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
@@ -152,7 +154,8 @@ class BackgroundTuner {
   Place place_;
   std::unique_ptr<RecordStore> store_;
   std::unique_ptr<Evaluator> evaluator_;
-  std::unique_ptr<MachineTurns> machine_;  // Null where turns cannot be taken.
+  std::unique_ptr<MachineTurns> machine_;    // Null where turns cannot be taken.
+  std::optional<OtherPlaces> other_places_;  // From Make on.
   SteadyClock clock_;
   TuneOptions options_;
 };

@@ -172,8 +172,8 @@ void AddReplayVerb(CLI::App& program, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--elsewhere", options->elsewhere,
-                   "The same kernel recorded on another device: what the searcher begins with; "
-                   "repeatable")
+                   "The same kernel recorded on another device, or for another size: what the "
+                   "searcher begins with; repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE");
   std::vector<std::string> names;

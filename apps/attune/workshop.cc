@@ -85,6 +85,7 @@ TunerParts Workshop::PartsFor(RecordStore& store) {
   parts.evaluator = evaluator_.get();
   parts.clock = &clock_;
   parts.machine = machine_.get();
+  parts.other_places = &other_places_;
   return parts;
 }
 

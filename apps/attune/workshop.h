@@ -40,6 +40,7 @@ class Workshop {
                                                 int64_t peaks_end_ns = QualifyTime::kForever);
 
   // What a Tuner that keeps its records in `store` works with; valid as long as this object.
+  // REQUIRES: the same store each time.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
   const Peaks& peaks() const { return peaks_; }
@@ -54,10 +55,11 @@ class Workshop {
   const Status& turns_status() const { return turns_status_; }
 
  private:
-  explicit Workshop(const Place& place) : place_(place) {}
+  explicit Workshop(const Place& place) : place_(place), other_places_(place.target) {}
   Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns);
 
   Place place_;
+  OtherPlaces other_places_;
   ChildOptions children_;
   std::unique_ptr<MachineTurns> machine_;  // Null without turns.
   Status turns_status_;

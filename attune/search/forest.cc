@@ -14,13 +14,13 @@ constexpr size_t kBlock = 16;
 
 }  // namespace
 
-void FeatureTable::Append(FeatureRow features) {
+void FeatureTable::Append(std::span<const uint8_t> features) {
   assert(features.size() <= stride_);
   bytes_.resize(bytes_.size() + stride_, 0);
   std::copy(features.begin(), features.end(), bytes_.end() - static_cast<ptrdiff_t>(stride_));
 }
 
-void FeatureTable::Replace(size_t i, FeatureRow features) {
+void FeatureTable::Replace(size_t i, std::span<const uint8_t> features) {
   assert(i < rows() && features.size() <= stride_);
   std::copy(features.begin(), features.end(), bytes_.begin() + static_cast<ptrdiff_t>(i * stride_));
 }

@@ -11,11 +11,9 @@
 
 namespace attune {
 
-// What is known about one point, one byte for each feature: the position of its value among the
-// values that the feature can have. Only their order counts.
-using FeatureRow = std::span<const uint8_t>;
-
-// Points side by side, in rows that are padded so that loops over features are vector instructions.
+// Points side by side, of which one byte is known for each feature: the position of its value among
+// those that the feature can have. Only their order counts. They stand in rows that are padded so
+// that loops over features are vector instructions.
 class FeatureTable {
  public:
   static constexpr size_t kPadding = 16;
@@ -27,8 +25,8 @@ class FeatureTable {
   size_t stride() const { return stride_; }
   const uint8_t* row(size_t i) const { return bytes_.data() + i * stride_; }
   // REQUIRES: `features` has at most stride() bytes.
-  void Append(FeatureRow features);
-  void Replace(size_t i, FeatureRow features);
+  void Append(std::span<const uint8_t> features);
+  void Replace(size_t i, std::span<const uint8_t> features);
 
  private:
   size_t stride_;

@@ -31,10 +31,10 @@ std::unordered_map<uint64_t, uint8_t> RanksElsewhere(const std::vector<TimesElse
 //
 // where the second part is the same mixture of the others' deviations from the mean for all
 // configs, the third is a Gaussian process over the distance between configs, and how fast this
-// place is altogether is unknown within a factor of a few. The first guess has the greatest mean.
-// Each further one has the greatest expected improvement over the best of those that were told,
-// by what is known from them; those that are not told yet count as expected. So a guess that
-// disappoints leads away from all that is like it. Not thread-safe.
+// place is altogether is unknown within a factor of a few. The first guess has the greatest mean,
+// if nothing was tried before. Every other one has the greatest expected improvement over the best
+// of those that were told, by what is known from them; those that are not told yet count as
+// expected. So a guess that disappoints leads away from all that is like it. Not thread-safe.
 class Prior {
  public:
   // So many guesses at most: behind them a searcher knows more of this place than the others do.

@@ -40,7 +40,6 @@ class ProposingSearcher : public Searcher {
   virtual void WillAsk(uint64_t) {}
 
   bool WasAsked(uint64_t index) const { return asked_.contains(index); }
-  size_t asked_count() const { return asked_.size(); }
   const ConfigSpace& space() const { return space_; }
   ConfigDigits& digits() { return digits_; }
   Random& random() { return random_; }

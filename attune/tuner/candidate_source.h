@@ -23,8 +23,8 @@ namespace attune {
 // Asks breadth first: the default config of every solver in order, then small spaces whole, then
 // the large ones in turns. The further behind the best a solver is, the rarer are its turns (half
 // as fast, an eighth of them), and who has shown to be far behind is left out. A batch ends early
-// where the turn is of somebody whose searcher waits for answers. Deterministic for a seed and the
-// same answers.
+// where the turn is of somebody whose searcher waits for answers. Deterministic for a seed, the
+// same answers and, of searchers that count who works, as many cores.
 class CandidateSource {
  public:
   struct Options {

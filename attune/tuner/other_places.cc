@@ -68,12 +68,9 @@ Status OtherPlaces::ReadNewSizes(RecordStore& store) {
     const std::string family = FamilyOf(problem);
     if (family.empty()) return Status::Ok();
     std::vector<Size>& sizes = sizes_[family];
-    auto found = std::find_if(sizes.begin(), sizes.end(),
-                              [&](const Size& size) { return size.problem == problem; });
-    if (found == sizes.end()) {
-      found = sizes.insert(sizes.end(), {problem, PositionOf(problem), {}});
-    }
-    AddTrials(recorded, found->times_ns);
+    const auto [place, is_new] = places_of_sizes_.try_emplace(KeyOf(problem), sizes.size());
+    if (is_new) sizes.push_back({problem, PositionOf(problem), {}});
+    AddTrials(recorded, sizes[place->second].times_ns);
     return Status::Ok();
   });
 }

@@ -58,6 +58,7 @@ class OtherPlaces {
   Target here_;
   int64_t most_revisions_;
   std::map<std::string, std::vector<Size>> sizes_;  // By family.
+  std::map<Fingerprint, size_t> places_of_sizes_;   // By KeyOf the problem, within its family.
   int64_t read_up_to_ = 0;                          // A revision.
 };
 

@@ -41,7 +41,7 @@ void Record(RecordStore& store, const Problem& problem, const Target& target,
   set.id = NewSetId();
   set.problem = problem;
   set.target = target;
-  set.searcher = "adaptive";
+  set.searcher = "local";
   ASSERT_TRUE(store.BeginSet(set).ok());
   ASSERT_TRUE(store.Append(set.id, trials).ok());
   ASSERT_TRUE(store.FinishSet(set.id).ok());

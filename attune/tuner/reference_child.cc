@@ -36,10 +36,14 @@ ReferenceMaker* ReferenceChild::For(const Problem& problem) {
 
 Status ReferenceChild::Make(const Problem& problem, int data_fd,
                             const std::function<bool()>& go_on) {
+  // A user's own reference that fails says nothing of the device.
+  const auto give_up = [&](const std::string& why) {
+    if (!IsOwnKernel(problem)) GiveUp(why);
+  };
   // Whoever dies before it listens, of what it was warmed up with, says nothing of references.
   auto taken = spares_.TakeListening(go_on);
   if (!taken.ok()) {
-    GiveUp(problem, taken.error().message());
+    give_up(taken.error().message());
     return taken.error();
   }
   ChildProcess child = std::move(*taken);
@@ -50,11 +54,11 @@ Status ReferenceChild::Make(const Problem& problem, int data_fd,
   child.SetRunDeadline(options_.run_deadline_ns);
   if (child.was_given_up()) return DeadlineExceeded(reply.error().message);
   if (!reply) {
-    GiveUp(problem, reply.error().message);
+    give_up(reply.error().message);
     return Unavailable(reply.error().message);
   }
   if (const auto* failed = std::get_if<FailedReply>(&reply->content)) {
-    GiveUp(problem, failed->failure.message);
+    give_up(failed->failure.message);
     return Unavailable(failed->failure.message);
   }
   const auto* refused = std::get_if<RefusedReply>(&reply->content);
@@ -67,12 +71,10 @@ Status ReferenceChild::Make(const Problem& problem, int data_fd,
 
 void ReferenceChild::Distrust(const Status& reason) {
   child_.reset();
-  GiveUp(Problem(), reason.message());
+  GiveUp(reason.message());
 }
 
-void ReferenceChild::GiveUp(const Problem& problem, const std::string& reason) {
-  // A user's own reference that fails says nothing of the device.
-  if (IsOwnKernel(problem)) return;
+void ReferenceChild::GiveUp(const std::string& reason) {
   is_trusted_ = false;
   notes_.push_back(
       fmt::format("Device '{}' is not asked for references any more, which the processor computes "

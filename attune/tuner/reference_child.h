@@ -39,7 +39,7 @@ class ReferenceChild final : public ReferenceMaker {
   std::vector<std::string> TakeNotes() { return std::exchange(notes_, {}); }
 
  private:
-  void GiveUp(const Problem& problem, const std::string& reason);
+  void GiveUp(const std::string& reason);
 
   SpareChildren& spares_;
   const ChildOptions& options_;

@@ -32,7 +32,7 @@ std::string_view Name(TuneProgress::Stage stage) {
 }
 
 Tuner::Tuner(TunerParts parts, TuneOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)), other_places_(parts_.target) {}
+    : parts_(std::move(parts)), options_(std::move(options)) {}
 
 namespace {
 
@@ -144,8 +144,9 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, FindStanding(problem));
   TimesOfPlaces elsewhere;
   // Nobody searches where everything is tried, or one config of each solver.
-  if (options_.searcher != "exhaustive" && options_.only_configs.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(elsewhere, other_places_.Find(*parts_.store, problem));
+  const bool searches = options_.searcher != "exhaustive" && options_.only_configs.empty();
+  if (searches && parts_.other_places != nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(elsewhere, parts_.other_places->Find(*parts_.store, problem));
   }
   TuningSession session(parts_, options_, problem, listener);
   session.BeginWith(std::move(elsewhere));

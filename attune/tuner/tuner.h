@@ -104,6 +104,9 @@ struct TunerParts {
   Evaluator* evaluator = nullptr;
   Clock* clock = nullptr;
   MachineTurns* machine = nullptr;  // Null where no other process measures.
+  // What `store` knows of other devices and sizes, kept from problem to problem; null where nothing
+  // of them is asked.
+  OtherPlaces* other_places = nullptr;
 };
 
 // Not thread-safe.
@@ -154,7 +157,6 @@ class Tuner {
 
   TunerParts parts_;
   TuneOptions options_;
-  OtherPlaces other_places_;
 };
 
 }  // namespace attune
