@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "attune/base/file.h"
 #include "attune/base/process_variables.h"
 #include "attune/kernel/json_line.h"
+#include "attune/kernel/kernel_file.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/problem/own_kernel.h"
 
@@ -38,6 +40,28 @@ Status AtPlace(const Status& status, const std::filesystem::path& path) {
   return status.WithContext(fmt::format("{}:{}", path.string(), kernel::LineOf(*json, pointer)));
 }
 
+// The user's kernel in `path`, in the first language that it is written in, as its problems know
+// it. Errors begin with the path and, where there is one, the line.
+Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path) {
+  Status other = Status::Ok();
+  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
+    auto file = kernel::LoadOwnKernel(path, std::string(Name(language)));
+    if (file.ok() || file.error().code() != StatusCode::kUnsupported) return file;
+    other = file.error();
+  }
+  return other;
+}
+
+// The problem of `file`, which was read from `path`, for the sizes in `text` (m=4096,n=4096).
+Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem::path& path,
+                           const std::string& text) {
+  ATTUNE_ASSIGN_OR_RETURN(kernel::OwnSizes sizes, kernel::ParseSizes(text));
+  sizes.insert(file.own->usual_sizes.begin(), file.own->usual_sizes.end());
+  auto problem = kernel::MakeOwnProblem(file, sizes);
+  if (problem.ok()) return problem;
+  return AtPlace(problem.error(), path);
+}
+
 struct GivenKernel {
   std::string path;
   std::vector<std::string> sizes;
@@ -54,7 +78,7 @@ void TakeKernel(const GivenKernel& given, bool is_whole, std::vector<std::string
   std::vector<std::string> sizes = given.sizes;
   if (sizes.empty() && !is_whole) sizes.emplace_back();
   for (const std::string& text : sizes) {
-    const auto problem = OwnProblem(given.path, text);
+    const auto problem = OwnProblem(*file, given.path, text);
     if (!problem.ok()) return fail(problem.error());
     problems.push_back(Text(*problem));
   }
@@ -85,25 +109,6 @@ void AddOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& probl
 }
 
 }  // namespace
-
-Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path) {
-  Status other = Status::Ok();
-  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
-    auto file = kernel::LoadOwnKernel(path, std::string(Name(language)));
-    if (file.ok() || file.error().code() != StatusCode::kUnsupported) return file;
-    other = file.error();
-  }
-  return other;
-}
-
-Result<Problem> OwnProblem(const std::filesystem::path& path, const std::string& text) {
-  ATTUNE_ASSIGN_OR_RETURN(const kernel::KernelFile file, LoadOwnKernel(path));
-  ATTUNE_ASSIGN_OR_RETURN(kernel::OwnSizes sizes, kernel::ParseSizes(text));
-  sizes.insert(file.own->usual_sizes.begin(), file.own->usual_sizes.end());
-  auto problem = kernel::MakeOwnProblem(file, sizes);
-  if (problem.ok()) return problem;
-  return AtPlace(problem.error(), path);
-}
 
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                       std::string& device) {
@@ -139,9 +144,6 @@ Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& pro
       const auto space = solver->Space(tagged.problem, place.target);
       const std::string what = fmt::format("The constraints of kernel {}", own.name);
       if (!space.ok()) return InvalidArgument(space.error().message()).WithContext(what);
-      if (space->size() > 0) continue;
-      return InvalidArgument(fmt::format("{} leave no config for {} on {}.", what,
-                                         Text(tagged.problem), place.device_spec));
     }
     if (!is_found) return closest;
   }

@@ -1,7 +1,6 @@
 // --kernel and --size: problems of a kernel that the user brings, on verbs that take problems.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,18 +8,10 @@
 
 #include "apps/attune/application.h"
 #include "attune/base/status.h"
-#include "attune/kernel/kernel_file.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 
 namespace attune {
-
-// The user's kernel in `path`, in the first language that it is written in, as its problems know
-// it. Errors begin with the path and, where there is one, the line.
-Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path);
-
-// The problem of the kernel file `path` for the sizes in `text` (m=4096,n=4096).
-Result<Problem> OwnProblem(const std::filesystem::path& path, const std::string& text);
 
 // Adds --kernel to `group` and --size to `verb`. Whoever gives them gets the problems as texts
 // behind `problems`, the file in front of ATTUNE_KERNEL_PATH for this process and its children,

@@ -151,6 +151,13 @@ Status CheckWhatIsMeant(const ExportOptions& options) {
     return InvalidArgument(
         fmt::format("--format {} is of what --kernel or --results names.", options.format));
   }
+  const auto& selection = options.selection;
+  const bool names_more = options.wisdom || !options.kernel.empty() ||
+                          !selection.problems.empty() || !selection.tag.empty() ||
+                          !selection.model.empty() || !selection.session.empty();
+  if (!options.results.empty() && names_more) {
+    return InvalidArgument("--results stands alone: it names all that is written.");
+  }
   if (!options.results.empty() && !is_of_tried) {
     return InvalidArgument("--results goes with --format t4 or space.");
   }

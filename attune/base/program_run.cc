@@ -132,10 +132,6 @@ Result<ProgramOutput> OutputOf(const siginfo_t& status, const std::string& progr
   return output;
 }
 
-}  // namespace
-
-namespace {
-
 bool IsProgram(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;

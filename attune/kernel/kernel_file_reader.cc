@@ -103,9 +103,12 @@ Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place, const K
                        (may_be_cuda && name.ends_with(kCudaExtension)) ||
                        (IsOwn(file) && name.ends_with(kOtherOpenClExtension));
     if ((name.find('/') != std::string::npos && !IsOwn(file)) || !known) {
-      return place.Element(i).Error(
-          fmt::format("'{}' is not the name of a {} file in the folder of this file.", name,
-                      may_be_cuda ? ".cl or .cu" : ".cl"));
+      const char* const endings = IsOwn(file)
+                                      ? (may_be_cuda ? ".cl, .opencl or .cu" : ".cl or .opencl")
+                                      : (may_be_cuda ? ".cl or .cu" : ".cl");
+      return place.Element(i).Error(fmt::format("'{}' is not the name of a {} file{}.", name,
+                                                endings,
+                                                IsOwn(file) ? "" : " in the folder of this file"));
     }
     names.push_back(std::move(name));
   }
@@ -160,27 +163,13 @@ Status ReadSizes(const JsonPlace& place, const FieldNames& fields, KernelFile& f
   return Status::Ok();
 }
 
-Result<ParameterValue> ReadParameterValue(const JsonPlace& place, const KernelFile& file) {
-  if (IsOwn(file) && place.value().is_number_float()) {
-    return ParameterValue(place.value().get<double>());
-  }
-  if (IsOwn(file) && place.value().is_boolean()) {
-    return ParameterValue(int64_t{place.value().get<bool>()});
-  }
-  if (place.value().is_string()) {
-    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
-    return ParameterValue(std::move(name));
-  }
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t value, place.Integer(-(1 << 30), 1 << 30));
-  return ParameterValue(value);
-}
-
 Result<std::vector<ParameterValue>> ReadParameterValues(const JsonPlace& place,
                                                         const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, IsOwn(file) ? kMaxOwnValues : kMaxValues));
   std::vector<ParameterValue> values;
   for (size_t i = 0; i < place.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value, ReadParameterValue(place.Element(i), file));
+    ATTUNE_ASSIGN_OR_RETURN(ParameterValue value,
+                            ReadParameterValue(place.Element(i), IsOwn(file)));
     if (std::find(values.begin(), values.end(), value) != values.end()) {
       return place.Element(i).Error(fmt::format("the value {} stands twice.", Text(value)));
     }

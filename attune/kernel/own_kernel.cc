@@ -15,8 +15,6 @@
 namespace attune::kernel {
 namespace {
 
-constexpr const char* kReferenceSuffix = "-reference";
-
 Expression::Lookup LookupIn(const OwnSizes& sizes, ParameterValue& value) {
   return [&sizes, &value](std::string_view name) -> const ParameterValue* {
     const auto found = sizes.find(name);
@@ -171,15 +169,6 @@ Result<Problem> MakeOwnProblem(const KernelFile& file, const OwnSizes& sizes) {
   return ToProblem(problem);
 }
 
-Status CheckLeavesConfigs(const KernelFile& file, const Problem& problem,
-                          const Config& device_limits) {
-  ATTUNE_RETURN_IF_ERROR(CheckApplies(file, problem, device_limits));
-  const auto space = MakeSpace(file, problem, device_limits);
-  if (!space.ok()) return InvalidArgument("/constraints: " + space.error().message());
-  if (space->size() > 0) return Status::Ok();
-  return InvalidArgument("/constraints: they leave no config for these sizes on this device.");
-}
-
 Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& path,
                                                   KernelFile& file) {
   OwnKernel& own = *file.own;
@@ -212,7 +201,7 @@ Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& p
   }
   file.content = FingerprintOf(file.content.ToHex() + own.content.ToHex());
   if (reference == nullptr) return reference;
-  reference->name = own.name + kReferenceSuffix;
+  reference->name = fmt::format("{}{}", own.name, kReferenceSuffix);
   reference->own->name = own.name;
   reference->own->content = own.content;
   reference->own->is_reference = true;

@@ -1,11 +1,13 @@
 // The problems of a user's kernel, and what computes their right results.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "attune/kernel/kernel_file.h"
@@ -13,6 +15,9 @@
 #include "attune/solver/solver.h"
 
 namespace attune::kernel {
+
+// What the name of a reference ends with, behind that of its kernel.
+inline constexpr std::string_view kReferenceSuffix = "-reference";
 
 using OwnSizes = std::map<std::string, int64_t, std::less<>>;
 
@@ -23,11 +28,6 @@ Result<Problem> MakeOwnProblem(const KernelFile& file, const OwnSizes& sizes);
 
 // "m=4096,n=4096". The error names what is wrong in the text.
 Result<OwnSizes> ParseSizes(const std::string& text);
-
-// Ok, or kInvalidArgument where the constraints of `file` leave no config for `problem`, or cannot
-// be evaluated.
-Status CheckLeavesConfigs(const KernelFile& file, const Problem& problem,
-                          const Config& device_limits);
 
 // The reference of the user's kernel in `file`, which was read from `path`, as a kernel file of its
 // own: `<name>-reference`, tuned only by name. Null if its reference is a program. `file` learns

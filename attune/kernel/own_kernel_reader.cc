@@ -169,18 +169,27 @@ Result<Config> ReadConfig(const JsonPlace& place, const KernelFile& file) {
     if (found == config.end()) {
       return value.Error(fmt::format("'{}' is not a parameter of this kernel.", item.key()));
     }
-    if (value.value().is_string()) {
-      ATTUNE_ASSIGN_OR_RETURN(found->second, value.Text(kMaxWordBytes));
-    } else if (value.value().is_number_float()) {
-      found->second = value.value().get<double>();
-    } else {
-      ATTUNE_ASSIGN_OR_RETURN(found->second, value.Integer(-(1 << 30), 1 << 30));
-    }
+    ATTUNE_ASSIGN_OR_RETURN(found->second, ReadParameterValue(value, true));
   }
   return config;
 }
 
 }  // namespace
+
+Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own) {
+  if (is_own && place.value().is_number_float()) {
+    return ParameterValue(place.value().get<double>());
+  }
+  if (is_own && place.value().is_boolean()) {
+    return ParameterValue(int64_t{place.value().get<bool>()});
+  }
+  if (place.value().is_string()) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Identifier());
+    return ParameterValue(std::move(name));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t value, place.Integer(-(1 << 30), 1 << 30));
+  return ParameterValue(value);
+}
 
 Result<Expression> ReadNumberOrExpression(const JsonPlace& place) {
   if (!place.value().is_number_float()) return place.ParsedExpression();

@@ -15,6 +15,10 @@ Status ReadOwnKernel(const JsonPlace& root, KernelFile& file);
 // Its reference, whose launches are in `launches`. REQUIRES: the parameters are read.
 Status ReadOwnReference(const JsonPlace& place, KernelFile& file);
 
+// A value of a parameter: an identifier or a whole number; of a user's kernel also a real number,
+// or true and false, which are 1 and 0.
+Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own);
+
 // Integers, texts, and numbers as JSON has them.
 Result<Expression> ReadNumberOrExpression(const JsonPlace& place);
 

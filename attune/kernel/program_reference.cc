@@ -103,7 +103,7 @@ class ProgramReference final : public Solver {
   ProgramReference(const KernelFile& file, fs::path folder)
       : file_(ForAnyDevice(file)),
         folder_(std::move(folder)),
-        id_{file.solver_name() + "-reference", 1} {
+        id_{fmt::format("{}{}", file.solver_name(), kReferenceSuffix), 1} {
     traits_.description = fmt::format("The reference of kernel {}: {}", file.name,
                                       file.own->reference.program.front());
     traits_.operator_name = file.operator_name;

@@ -17,6 +17,7 @@ Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::Kern
   ShareIfCostly(place.backend, children);
   const std::unique_ptr<Evaluator> evaluator = MakeChildEvaluator(children);
   SteadyClock clock;
+  OtherPlaces other_places(place.target);
   TunerParts parts;
   parts.solvers = &place.backend.solvers();
   parts.target = place.target;
@@ -24,6 +25,7 @@ Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::Kern
   parts.store = &place.store;
   parts.evaluator = evaluator.get();
   parts.clock = &clock;
+  parts.other_places = &other_places;
   Tuner tuner(parts, options);
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Choice> standing, tuner.FindStanding(problem));
   if (!standing.has_value()) return tuner.Tune(problem);

@@ -33,6 +33,9 @@ std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
 Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::KernelFile& file,
                                             const Target& here, const Environment& now) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, store.Problems(""));
+  // Its reference is tuned, too, where somebody names that: no config of the kernel.
+  SelectOptions options;
+  options.known_solvers = {{file.solver_name(), file.version}};
   std::vector<TunedSize> tuned;
   for (const TaggedProblem& tagged : problems) {
     if (!IsOwnKernel(tagged.problem)) continue;
@@ -46,7 +49,7 @@ Result<std::vector<TunedSize>> TunedSizesOf(RecordStore& store, const kernel::Ke
       sets.push_back(set);
       return Status::Ok();
     }));
-    const auto choice = SelectBest(sets, here, now, SelectOptions(), nullptr);
+    const auto choice = SelectBest(sets, here, now, options, nullptr);
     if (!choice.has_value()) continue;
     tuned.push_back({own->sizes, choice->candidate.config, choice->measurement.median_ns,
                      choice->default_measurement.median_ns});

@@ -81,6 +81,25 @@ TEST(WisdomTextTest, AHeaderQuotesWhatItHolds) {
   EXPECT_THAT(*text, HasSubstr("attune_my_scale_choose(const char* device, long long n_, "));
 }
 
+TEST(WisdomTextTest, AParameterThatIsAMemberOfEveryChoiceIsRefusedByName) {
+  const kernel::KernelFile file = Scale("time_ns");
+
+  const auto text = WisdomHeader(WisdomOf(file, "time_ns"));
+
+  EXPECT_EQ(text.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(text.status().message(), HasSubstr("'time_ns'"));
+}
+
+TEST(WisdomTextTest, TheTypeOfAParameterIsThatOfAllItsValues) {
+  kernel::KernelFile file = Scale("WG");
+  file.parameters[0].values = {int64_t{64}, int64_t{32}, 0.5};
+  EXPECT_THAT(WisdomHeader(WisdomOf(file, "WG")).value(), HasSubstr("double WG;"));
+
+  file.parameters[0].values = {int64_t{64}, int64_t{32}, std::string("all")};
+  EXPECT_THAT(WisdomHeader(WisdomOf(file, "WG")).status().message(),
+              HasSubstr("'WG' has words and numbers"));
+}
+
 TEST(WisdomTextTest, AParameterThatIsAKeywordIsRefusedByName) {
   const kernel::KernelFile file = Scale("inline");
 

@@ -19,15 +19,104 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kWisdomVersion = 1;
 
-// Those of C and C++ that a size or a parameter may well be called.
-constexpr std::string_view kKeywords[] = {
-    "auto",    "bool",   "break",   "case",     "char",     "class",    "const",  "continue",
-    "default", "delete", "do",      "double",   "else",     "enum",     "extern", "false",
-    "float",   "for",    "goto",    "if",       "inline",   "int",      "long",   "namespace",
-    "new",     "not",    "or",      "and",      "operator", "private",  "public", "register",
-    "return",  "short",  "signed",  "sizeof",   "static",   "struct",   "switch", "template",
-    "this",    "throw",  "true",    "try",      "typedef",  "typename", "union",  "unsigned",
-    "using",   "void",   "virtual", "volatile", "while",    "xor"};
+// Of C and C++.
+constexpr std::string_view kKeywords[] = {"alignas",
+                                          "alignof",
+                                          "and",
+                                          "and_eq",
+                                          "asm",
+                                          "auto",
+                                          "bitand",
+                                          "bitor",
+                                          "bool",
+                                          "break",
+                                          "case",
+                                          "catch",
+                                          "char",
+                                          "char8_t",
+                                          "char16_t",
+                                          "char32_t",
+                                          "class",
+                                          "compl",
+                                          "concept",
+                                          "const",
+                                          "consteval",
+                                          "constexpr",
+                                          "constinit",
+                                          "const_cast",
+                                          "continue",
+                                          "co_await",
+                                          "co_return",
+                                          "co_yield",
+                                          "decltype",
+                                          "default",
+                                          "delete",
+                                          "do",
+                                          "double",
+                                          "dynamic_cast",
+                                          "else",
+                                          "enum",
+                                          "explicit",
+                                          "export",
+                                          "extern",
+                                          "false",
+                                          "float",
+                                          "for",
+                                          "friend",
+                                          "goto",
+                                          "if",
+                                          "inline",
+                                          "int",
+                                          "long",
+                                          "mutable",
+                                          "namespace",
+                                          "new",
+                                          "noexcept",
+                                          "not",
+                                          "not_eq",
+                                          "nullptr",
+                                          "operator",
+                                          "or",
+                                          "or_eq",
+                                          "private",
+                                          "protected",
+                                          "public",
+                                          "register",
+                                          "reinterpret_cast",
+                                          "requires",
+                                          "restrict",
+                                          "return",
+                                          "short",
+                                          "signed",
+                                          "sizeof",
+                                          "static",
+                                          "static_assert",
+                                          "static_cast",
+                                          "struct",
+                                          "switch",
+                                          "template",
+                                          "this",
+                                          "thread_local",
+                                          "throw",
+                                          "true",
+                                          "try",
+                                          "typedef",
+                                          "typeid",
+                                          "typename",
+                                          "typeof",
+                                          "union",
+                                          "unsigned",
+                                          "using",
+                                          "virtual",
+                                          "void",
+                                          "volatile",
+                                          "wchar_t",
+                                          "while",
+                                          "xor",
+                                          "xor_eq"};
+// What every choice has beside sizes and parameters.
+constexpr std::string_view kMembers[] = {"device",   "defines", "launch_count",
+                                         "launches", "time_ns", "default_time_ns"};
 
 struct PlannedSize {
   const TunedSize* tuned = nullptr;
@@ -91,9 +180,22 @@ std::string CValue(const ParameterValue& value) {
   return Text(value);
 }
 
-std::string_view CType(const ParameterValue& value) {
-  if (std::holds_alternative<int64_t>(value)) return "long long";
-  return std::holds_alternative<double>(value) ? "double" : "const char*";
+// Of all values of a parameter.
+Result<std::string_view> CType(const Parameter& parameter) {
+  bool has_text = false;
+  bool has_real = false;
+  bool has_number = false;
+  for (const ParameterValue& value : parameter.values) {
+    has_text = has_text || std::holds_alternative<std::string>(value);
+    has_real = has_real || std::holds_alternative<double>(value);
+    has_number = has_number || !std::holds_alternative<std::string>(value);
+  }
+  if (has_text && has_number) {
+    return Unsupported(fmt::format(
+        "The parameter '{}' has words and numbers, for which a header has no type. Write JSON.",
+        parameter.name));
+  }
+  return has_text ? "const char*" : has_real ? "double" : "long long";
 }
 
 // Three dimensions; those that a launch has not are 1.
@@ -104,18 +206,19 @@ std::string Dimensions(std::vector<int64_t> extents) {
 
 Status CheckNames(const Wisdom& wisdom) {
   const auto check = [](std::string_view what, const std::string& name) -> Status {
-    if (std::find(std::begin(kKeywords), std::end(kKeywords), name) == std::end(kKeywords)) {
-      return Status::Ok();
-    }
+    const bool is_keyword = std::ranges::find(kKeywords, name) != std::end(kKeywords);
+    const bool is_member = std::ranges::find(kMembers, name) != std::end(kMembers);
+    if (!is_keyword && !is_member) return Status::Ok();
     return Unsupported(fmt::format(
-        "The {} '{}' is a keyword of C or C++, and a header cannot name it. Write JSON.", what,
-        name));
+        "The {} '{}' is {}, and a header cannot name it. Write JSON.", what, name,
+        is_keyword ? "a keyword of C or C++" : "what every choice has a member of that name for"));
   };
   for (const std::string& size : wisdom.file->own->sizes) {
     ATTUNE_RETURN_IF_ERROR(check("size", size));
   }
   for (const Parameter& parameter : wisdom.file->parameters) {
     ATTUNE_RETURN_IF_ERROR(check("parameter", parameter.name));
+    ATTUNE_RETURN_IF_ERROR(CType(parameter).status());
   }
   return Status::Ok();
 }
@@ -126,8 +229,7 @@ std::string StructText(const Wisdom& wisdom, const std::string& name, size_t lau
     text += fmt::format("  long long {}; /* a size */\n", size);
   }
   for (const Parameter& parameter : wisdom.file->parameters) {
-    text += fmt::format("  {} {}; /* a parameter */\n", CType(parameter.values.front()),
-                        parameter.name);
+    text += fmt::format("  {} {}; /* a parameter */\n", CType(parameter).value(), parameter.name);
   }
   text += "  const char* defines; /* lines in front of the source */\n";
   text += "  int launch_count;\n";

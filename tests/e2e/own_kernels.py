@@ -118,6 +118,11 @@ def test_t1_wisdom_and_t4(attune):
     wisdom = json.loads((attune.folder / "stencil_wisdom.json").read_text())
     sizes = {choice["sizes"]["ProblemSize_0"]: choice for choice in wisdom["choices"]}
     program.check(sorted(sizes) == [1000, 4000], wisdom)
+    # What the reference takes, tuned by name, is no wisdom about the kernel.
+    reference = best.split("@")[0].replace("opencl.", "") + "-reference"
+    attune.run("tune", *kernel, "--solver", reference, "--retune", *SHORT)
+    attune.run("export", *kernel, "--wisdom", "-o", "again.json")
+    program.check(json.loads((attune.folder / "again.json").read_text()) == wisdom, "again.json")
     program.check(f"block_size_x={sizes[4000]['config']['block_size_x']}," in best, best)
     attune.run("export", *kernel, "--wisdom", "-o", "stencil.h")
     (attune.folder / "user.c").write_text(HEADER_USER)
@@ -137,6 +142,9 @@ def test_t1_wisdom_and_t4(attune):
     program.check(any(r["configuration"]["block_size_x"] == block for r in results), results)
     attune.run("export", "--results", "t4.json", "--format", "space", "-o", "space.csv")
     attune.run("replay", "--space", "space.csv", "--search", "random", "--repeats", "2")
+    err = attune.run("export", "--results", "t4.json", *kernel, "--format", "space", "-o", "-",
+                     status=2)[1]
+    program.check("--results stands alone" in err, err)
     err = attune.run("export", "--results", "space.csv", "--format", "t4", "-o", "-", status=2)[1]
     program.check("space.csv" in err and "not JSON" in err, err)
     document = json.loads((attune.data / "t1" / "stencil.json").read_text())
