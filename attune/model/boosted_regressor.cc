@@ -89,6 +89,8 @@ size_t BoostedRegressor::ColumnCount() const {
 }
 
 size_t BoostedRegressor::MainKernel(const FeatureRow& row, double& share) const {
+  share = 0;
+  if (!base_->knows_kernels()) return 0;
   size_t main = 0;
   double longest = 0;
   double sum = 0;

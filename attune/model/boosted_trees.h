@@ -51,9 +51,6 @@ class BoostedTrees {
   // cost less than twice one of them.
   void Predict(const TreeTable& table, std::span<double> values) const;
 
-  size_t columns() const { return columns_; }
-  size_t node_count() const { return nodes_.size(); }
-
   void AppendText(std::string& text) const;
   static Result<BoostedTrees> ReadFrom(ModelLines& lines, size_t columns);
 

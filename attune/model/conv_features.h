@@ -1,5 +1,5 @@
-// Features of convolutions and products: pure functions of the problem, of what is known of its
-// launches and of the device.
+// Features of convolutions: pure functions of the problem, of what is known of its launches and of
+// the device.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "attune/model/least_squares.h"
 
 namespace attune {
 namespace {
@@ -23,17 +24,11 @@ double MedianOfValues(std::vector<double> values) {
   return *middle;
 }
 
-double Sum(std::span<const double> coefficients, std::span<const double> values) {
-  double sum = 0;
-  for (size_t j = 0; j < coefficients.size(); ++j) sum += coefficients[j] * values[j];
-  return sum;
-}
-
 std::vector<double> HuberWeights(std::span<const LinearSample> samples,
                                  std::span<const double> coefficients) {
   std::vector<double> errors;
   for (const LinearSample& sample : samples) {
-    errors.push_back(std::abs(Sum(coefficients, sample.values) / sample.time_ms - 1));
+    errors.push_back(std::abs(Dot(coefficients, sample.values) / sample.time_ms - 1));
   }
   const double scale = std::max(kDeviationsInMedian * MedianOfValues(errors), kLeastScale);
   for (double& error : errors)
@@ -61,7 +56,7 @@ void AddTo(Groups& groups, const std::string& name, const LinearSample& sample) 
 }  // namespace
 
 double LinearFit::Predict(std::span<const double> values) const {
-  return std::max(Sum(coefficients, values), least_ms / 2);
+  return std::max(Dot(coefficients, values.first(coefficients.size())), least_ms / 2);
 }
 
 LinearFit FitRelative(std::span<const LinearSample> samples) {
@@ -92,11 +87,11 @@ std::string FamilyOf(const std::string& signature) {
 
 const LinearFit& KernelRegressor::SharedFit(const std::string& algorithm,
                                             const std::string& signature) const {
-  const auto family = families_.by_name.find(FamilyOf(signature));
-  if (family != families_.by_name.end()) return family->second;
-  const auto shared = kernels_of_algorithms_.by_name.find(algorithm);
-  if (shared != kernels_of_algorithms_.by_name.end()) return shared->second;
-  return kernels_of_algorithms_.by_name.find("")->second;
+  const auto family = families_.find(FamilyOf(signature));
+  if (family != families_.end()) return family->second;
+  const auto shared = kernels_of_algorithms_.find(algorithm);
+  if (shared != kernels_of_algorithms_.end()) return shared->second;
+  return kernels_of_algorithms_.find("")->second;
 }
 
 void KernelRegressor::FitKernels(std::span<const Sample> samples) {
@@ -116,15 +111,15 @@ void KernelRegressor::FitKernels(std::span<const Sample> samples) {
     }
   }
   for (const auto& [name, group] : algorithms) {
-    kernels_of_algorithms_.by_name[name] = FitRelative(group);
+    kernels_of_algorithms_[name] = FitRelative(group);
   }
   for (const auto& [name, group] : families) {
-    if (group.size() >= kLeastOfSignature) families_.by_name[name] = FitRelative(group);
+    if (group.size() >= kLeastOfSignature) families_[name] = FitRelative(group);
   }
   for (const auto& [name, group] : signatures) {
-    signatures_.by_name[name] = group.size() >= kLeastOfSignature
-                                    ? FitRelative(group)
-                                    : Scaled(SharedFit(algorithm_of[name], name), group);
+    signatures_[name] = group.size() >= kLeastOfSignature
+                            ? FitRelative(group)
+                            : Scaled(SharedFit(algorithm_of[name], name), group);
   }
 }
 
@@ -142,12 +137,11 @@ void KernelRegressor::FitOperations(std::span<const Sample> samples) {
     AddTo(groups, sample.row.algorithm,
           {std::span(sample.row.values).first(features_.linear_operation), sample.time_ms});
   }
-  operations_.by_name[""] = FitRelative(groups[""]);
+  operations_[""] = FitRelative(groups[""]);
   for (const auto& [name, group] : groups) {
     if (name.empty()) continue;
-    operations_.by_name[name] = group.size() >= kLeastOfSignature
-                                    ? FitRelative(group)
-                                    : Scaled(operations_.by_name[""], group);
+    operations_[name] =
+        group.size() >= kLeastOfSignature ? FitRelative(group) : Scaled(operations_[""], group);
   }
 }
 
@@ -164,28 +158,24 @@ Status KernelRegressor::Fit(std::span<const Sample> samples) {
   return Status::Ok();
 }
 
-bool KernelRegressor::Knows(const std::string& signature) const {
-  return signatures_.by_name.contains(signature);
-}
-
 double KernelRegressor::PredictKernel(const std::string& algorithm, const KernelRow& kernel) const {
-  const auto own = signatures_.by_name.find(kernel.signature);
-  if (own != signatures_.by_name.end()) return own->second.Predict(kernel.values);
+  const auto own = signatures_.find(kernel.signature);
+  if (own != signatures_.end()) return own->second.Predict(kernel.values);
   return SharedFit(algorithm, kernel.signature).Predict(kernel.values);
 }
 
 void KernelRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
   for (size_t i = 0; i < rows.size(); ++i) {
     const FeatureRow& row = rows[i];
-    if (!row.kernels.empty() && !kernels_of_algorithms_.by_name.empty()) {
+    if (!row.kernels.empty() && knows_kernels()) {
       median_ms[i] = 0;
       for (const KernelRow& kernel : row.kernels) {
         median_ms[i] += PredictKernel(row.algorithm, kernel);
       }
       continue;
     }
-    auto fit = operations_.by_name.find(row.algorithm);
-    if (fit == operations_.by_name.end()) fit = operations_.by_name.find("");
+    auto fit = operations_.find(row.algorithm);
+    if (fit == operations_.end()) fit = operations_.find("");
     median_ms[i] = fit->second.Predict(row.values);
   }
 }
@@ -195,8 +185,8 @@ std::unique_ptr<Regressor> KernelRegressor::Fresh() const {
 }
 
 void KernelRegressor::AppendFits(std::string& text, std::string_view keyword, const Fits& fits) {
-  AppendCount(text, keyword, fits.by_name.size());
-  for (const auto& [name, fit] : fits.by_name) {
+  AppendCount(text, keyword, fits.size());
+  for (const auto& [name, fit] : fits) {
     AppendWord(text, "of", name);
     AppendNumbers(text, "least_ms", std::span(&fit.least_ms, 1));
     AppendNumbers(text, "coefficients", fit.coefficients);
@@ -225,7 +215,7 @@ Result<KernelRegressor::Fits> KernelRegressor::ReadFits(ModelLines& lines, std::
                     [](double x) { return x < 0; })) {
       return lines.Wrong("a coefficient is below 0.");
     }
-    if (!fits.by_name.emplace(name, std::move(fit)).second) {
+    if (!fits.emplace(name, std::move(fit)).second) {
       return lines.Wrong(fmt::format("'{}' is there twice.", name));
     }
   }
@@ -242,12 +232,11 @@ Result<std::unique_ptr<Regressor>> KernelRegressor::ReadFrom(ModelLines& lines,
                           ReadFits(lines, "algorithms", features.linear_kernel));
   ATTUNE_ASSIGN_OR_RETURN(model->operations_,
                           ReadFits(lines, "operations", features.linear_operation));
-  if (!model->operations_.by_name.contains("")) return lines.Wrong("no fit of all operations.");
+  if (!model->operations_.contains("")) return lines.Wrong("no fit of all operations.");
   // Whoever has kernels of any kind has those of all.
-  const bool has_kernels = !model->signatures_.by_name.empty() ||
-                           !model->families_.by_name.empty() ||
-                           !model->kernels_of_algorithms_.by_name.empty();
-  if (has_kernels && !model->kernels_of_algorithms_.by_name.contains("")) {
+  const bool has_kernels = !model->signatures_.empty() || !model->families_.empty() ||
+                           !model->kernels_of_algorithms_.empty();
+  if (has_kernels && !model->kernels_of_algorithms_.contains("")) {
     return lines.Wrong("no fit of all kernels.");
   }
   return std::unique_ptr<Regressor>(std::move(model));

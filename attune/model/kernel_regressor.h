@@ -62,16 +62,14 @@ class KernelRegressor final : public Regressor {
 
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
-  // Whether `signature` has coefficients of its own.
-  bool Knows(const std::string& signature) const;
-  // One kernel of an operation of `algorithm`.
+  // Whether any sample had times of its kernels.
+  bool knows_kernels() const { return !kernels_of_algorithms_.empty(); }
+  // One kernel of an operation of `algorithm`. REQUIRES: knows_kernels().
   double PredictKernel(const std::string& algorithm, const KernelRow& kernel) const;
 
  private:
-  // Fits by name, those of all rows under "".
-  struct Fits {
-    std::map<std::string, LinearFit, std::less<>> by_name;
-  };
+  // By name, those of all rows under "".
+  using Fits = std::map<std::string, LinearFit, std::less<>>;
   static void AppendFits(std::string& text, std::string_view keyword, const Fits& fits);
   static Result<Fits> ReadFits(ModelLines& lines, std::string_view keyword, size_t columns);
   const LinearFit& SharedFit(const std::string& algorithm, const std::string& signature) const;

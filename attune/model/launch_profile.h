@@ -28,8 +28,7 @@ struct LaunchProfile {
   friend bool operator==(const LaunchProfile&, const LaunchProfile&) = default;
 };
 
-// Blocks over those that are resident at a time, and the same rounded up. At least one block is
-// resident, whatever is known.
+// Blocks over those that are resident at a time. At least one block is resident, whatever is known.
 double Waves(const KernelLaunch& launch, int64_t multiprocessors);
 
 // Extents of the tile that a kernel's name says, as "tilesize128x64x8" and "_128x64_16x4_" do;

@@ -11,10 +11,6 @@ namespace {
 // Of a column's length, below which it is taken for a combination of those before it.
 constexpr double kDependent = 1e-11;
 
-double Dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 // Divides every column by its length and returns the lengths; a column of zeros stays.
 std::vector<double> ScaleColumns(Matrix& a) {
   std::vector<double> lengths(a.columns);
@@ -35,9 +31,10 @@ std::vector<double> ScaleColumns(Matrix& a) {
   return lengths;
 }
 
-// The reflection that makes column `j` of `a` zero below row `k`, applied to the columns from
-// `first` on and to `b`.
-void Reflect(Matrix& a, std::vector<double>& b, size_t k, size_t j) {
+// The reflection that makes the first of `columns` of `a` zero below row `k`, applied to all of
+// them and to `b`. Columns that are done below `k` need none.
+void Reflect(Matrix& a, std::vector<double>& b, size_t k, std::span<const size_t> columns) {
+  const size_t j = columns.front();
   std::vector<double> v(a.column(j).begin() + static_cast<std::ptrdiff_t>(k), a.column(j).end());
   const double length = std::sqrt(Dot(v, v));
   if (length == 0) return;
@@ -49,7 +46,7 @@ void Reflect(Matrix& a, std::vector<double>& b, size_t k, size_t j) {
     const double factor = 2 * Dot(v, target) / square;
     for (size_t i = 0; i < v.size(); ++i) target[i] -= factor * v[i];
   };
-  for (size_t other = 0; other < a.columns; ++other) apply(a.column(other).subspan(k));
+  for (const size_t column : columns) apply(a.column(column).subspan(k));
   apply(std::span<double>(b).subspan(k));
 }
 
@@ -73,7 +70,7 @@ std::vector<double> SolveScaled(Matrix a, std::vector<double> b) {
     const auto [position, square] = LongestBelow(a, std::span(order).subspan(rank), rank);
     if (std::sqrt(std::max(square, 0.0)) < kDependent) break;
     std::swap(order[rank], order[rank + position]);
-    Reflect(a, b, rank, order[rank]);
+    Reflect(a, b, rank, std::span(order).subspan(rank));
   }
   std::vector<double> x(a.columns, 0);
   for (size_t i = rank; i-- > 0;) {
@@ -96,7 +93,9 @@ std::vector<double> SolveColumns(const Matrix& a, const std::vector<double>& b,
 // Q' A without its rows of zeros, and Q' b: the same problem with at most as many rows as columns.
 void ReduceRows(Matrix& a, std::vector<double>& b) {
   if (a.rows <= a.columns) return;
-  for (size_t j = 0; j < a.columns; ++j) Reflect(a, b, j, j);
+  std::vector<size_t> columns(a.columns);
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  for (size_t j = 0; j < a.columns; ++j) Reflect(a, b, j, std::span(columns).subspan(j));
   Matrix upper(a.columns, a.columns);
   for (size_t j = 0; j < a.columns; ++j) {
     for (size_t i = 0; i <= j; ++i) upper.at(i, j) = a.at(i, j);
@@ -137,6 +136,11 @@ void StepBack(std::vector<double>& x, const std::vector<double>& target,
 }
 
 }  // namespace
+
+double Dot(std::span<const double> a, std::span<const double> b) {
+  assert(a.size() == b.size());
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 std::vector<double> LeastSquares(Matrix a, std::vector<double> b) {
   assert(a.rows == b.size());

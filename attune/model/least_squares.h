@@ -21,6 +21,9 @@ struct Matrix {
   std::span<const double> column(size_t j) const { return {values.data() + j * rows, rows}; }
 };
 
+// a . b. REQUIRES: equally many.
+double Dot(std::span<const double> a, std::span<const double> b);
+
 // x with the least |A x - b|: Householder's factorisation with columns of unit length, the largest
 // remaining one first. Columns that depend on others get 0. REQUIRES: as many right sides as rows.
 std::vector<double> LeastSquares(Matrix a, std::vector<double> b);

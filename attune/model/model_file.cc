@@ -1,6 +1,5 @@
 #include "attune/model/model_file.h"
 
-#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,11 +13,6 @@ namespace {
 constexpr std::string_view kFormat = "attune_model";
 constexpr size_t kVersion = 1;
 constexpr std::string_view kSeal = "seal ";
-
-bool IsOneLine(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < ' '; });
-}
 
 Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string hex, lines.Word(keyword));

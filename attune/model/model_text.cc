@@ -34,6 +34,11 @@ void AppendNumbers(std::string& text, std::string_view keyword, std::span<const 
   text += '\n';
 }
 
+bool IsOneLine(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
 void AppendWord(std::string& text, std::string_view keyword, std::string_view value) {
   text += fmt::format("{} {}\n", keyword, value);
 }

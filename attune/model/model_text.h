@@ -20,7 +20,10 @@ std::optional<double> ParseHexFloat(std::string_view text);
 
 // "KEYWORD 0x1p+0 0x1.8p-3\n".
 void AppendNumbers(std::string& text, std::string_view keyword, std::span<const double> values);
-// "KEYWORD TEXT\n". REQUIRES: no line end in `value`.
+// Whether `text` can stand at the end of a line of a model file.
+bool IsOneLine(std::string_view text);
+
+// "KEYWORD TEXT\n". REQUIRES: IsOneLine(value).
 void AppendWord(std::string& text, std::string_view keyword, std::string_view value);
 void AppendCount(std::string& text, std::string_view keyword, size_t value);
 
@@ -28,12 +31,10 @@ void AppendCount(std::string& text, std::string_view keyword, size_t value);
 // is another or is wrong.
 class ModelLines {
  public:
-  // Lines are counted from `first_line`. `text` has to outlive this.
-  explicit ModelLines(std::string_view text, size_t first_line = 1)
-      : text_(text), line_(first_line) {}
+  // `text` has to outlive this.
+  explicit ModelLines(std::string_view text) : text_(text) {}
 
   bool AtEnd() const { return text_.empty(); }
-  size_t line() const { return line_; }
   Result<std::string> Word(std::string_view keyword);
   // At most `most`, whatever the file claims.
   Result<size_t> Count(std::string_view keyword, size_t most);
@@ -49,7 +50,7 @@ class ModelLines {
   Result<std::string_view> Take(std::string_view keyword);
 
   std::string_view text_;
-  size_t line_;
+  size_t line_ = 1;  // The next one.
 };
 
 }  // namespace attune

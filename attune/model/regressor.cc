@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/model/model_text.h"
+
 namespace attune {
 namespace {
 
@@ -12,17 +14,11 @@ bool AllFinite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-// Names stand at the end of lines of model files.
-bool IsName(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < ' '; });
-}
-
 bool IsTime(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
 
 std::string WhatIsWrong(const Sample& sample, const FeatureSet& features) {
   if (!IsTime(sample.time_ms)) return fmt::format("its time is {} ms", sample.time_ms);
-  if (!IsName(sample.row.algorithm)) return "the name of its algorithm has control characters";
+  if (!IsOneLine(sample.row.algorithm)) return "the name of its algorithm has control characters";
   if (sample.row.values.size() != features.operation.size()) {
     return fmt::format("it has {} values, where the features '{}' are {}", sample.row.values.size(),
                        features.name, features.operation.size());
@@ -37,7 +33,7 @@ std::string WhatIsWrong(const Sample& sample, const FeatureSet& features) {
     return "the time of a kernel is not above 0";
   }
   for (const KernelRow& kernel : sample.row.kernels) {
-    if (!IsName(kernel.signature)) return "the name of a kernel has control characters";
+    if (!IsOneLine(kernel.signature)) return "the name of a kernel has control characters";
     if (kernel.values.size() != features.kernel.size() || !AllFinite(kernel.values)) {
       return fmt::format("kernel '{}' has not {} finite values", kernel.signature,
                          features.kernel.size());

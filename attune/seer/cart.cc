@@ -102,7 +102,8 @@ class Grower {
         const double gain = whole - left.Total() - right.Total();
         // Better by more than rounding, so that equal splits are decided by their order.
         if (gain <= best.gain * (1 + 1e-9)) continue;
-        best = {gain, feature, here + (next - here) / 2};
+        // Between neighbouring numbers there is nothing, and the middle is the lower one.
+        best = {gain, feature, std::max(here + (next - here) / 2, std::nextafter(here, next))};
         found = true;
       }
     }

@@ -1,5 +1,7 @@
 #include "attune/seer/cart.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,6 +67,18 @@ TEST(Cart, NoiseIsAnsweredWithLargeLeaves) {
   }
 
   EXPECT_GT(Cart::GrowCrossValidated(CartKind::kRegression, data, 1).least_in_leaf(), 5u);
+}
+
+TEST(Cart, NeighbouringNumbersAreDivided) {
+  const double first = 1;
+  const double second = std::nextafter(first, 2.0);
+  const CartData data = {{{first}, {first}, {second}, {second}}, {3, 3, 5, 5}};
+
+  const Cart tree = Cart::Grow(CartKind::kRegression, data, {});
+
+  EXPECT_EQ(tree.splits(), 1u);
+  EXPECT_EQ(tree.Predict(std::vector<double>{first}), 3);
+  EXPECT_EQ(tree.Predict(std::vector<double>{second}), 5);
 }
 
 TEST(Cart, OneRowIsALeaf) {

@@ -24,17 +24,8 @@ struct Layer {
 // floor((w + 2 pad - f) / s) + 1.
 int64_t OutputWidth(const Layer& layer);
 
-// cuDNN's forward algorithms by their numbers; the table of SEER's README has other ones.
-enum class Algorithm : int {
-  kImplicitGemm = 0,
-  kImplicitPrecompGemm = 1,
-  kGemm = 2,
-  kDirect = 3,
-  kFft = 4,
-  kFftTiling = 5,
-  kWinograd = 6,
-  kWinogradNonfused = 7
-};
+// cuDNN's forward algorithms go by their numbers: the implicit product, the one with precomputed
+// indices, the explicit product, direct, FFT, FFT in tiles, Winograd, and Winograd in three steps.
 inline constexpr int kAlgorithms = 8;
 
 // The README has Winograd at 4 and 5 and the FFTs at 6 and 7.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include "attune/model/least_squares.h"
 
 namespace attune::seer {
 namespace {
@@ -34,7 +35,9 @@ std::vector<double> FftTilingTerms(const Layer& x, Rules rules) {
   return terms;
 }
 
-double MacsOf(const Layer& x) { return Number(x.n * x.p * x.p) * Number(x.k * x.f * x.f * x.c); }
+double MacsOf(const Layer& x) {
+  return Number(x.n * x.p * x.p) * Number(x.k) * Number(x.f * x.f) * Number(x.c);
+}
 double InOf(const Layer& x) { return Number(x.n * x.w * x.w) * Number(x.c); }
 double OutOf(const Layer& x) { return Number(x.n * x.p * x.p) * Number(x.k); }
 
@@ -52,7 +55,7 @@ std::vector<double> RatioFeatures(const Layer& x) {
 }  // namespace
 
 double Polynomial::Predict(const Layer& layer) const {
-  const double sum = Sum(coefficients, terms(layer, rules));
+  const double sum = Dot(coefficients, terms(layer, rules));
   return rules == Rules::kFixed ? std::max(sum, least_ms / 2) : sum;
 }
 
@@ -113,11 +116,12 @@ Result<FftTilingModel> FftTilingModel::Train(std::span<const TimedLayer> samples
 }
 
 std::vector<double> Im2colTerms(const Layer& x, Rules) {
-  return {Number(x.n * x.p * x.p) * Number(x.f * x.f * x.c), Number(x.k * x.f * x.f * x.c), 1};
+  return {Number(x.n * x.p * x.p) * Number(x.f * x.f * x.c),
+          Number(x.k) * Number(x.f * x.f) * Number(x.c), 1};
 }
 
 std::vector<double> WinogradTransformTerms(const Layer& x, Rules rules) {
-  const double filter = Number(x.c * x.k * x.f * x.f);
+  const double filter = Number(x.c) * Number(x.k) * Number(x.f * x.f);
   return {InOf(x), rules == Rules::kAsPublished ? Number(x.n) * filter : filter, OutOf(x), 1};
 }
 

@@ -25,12 +25,13 @@ bool Supports(const Layer& x, int algorithm) {
   return true;
 }
 
-}  // namespace
-
+// What the published program says instead of "not supported".
 double PublishedPenaltyMs(int algorithm) {
   if (algorithm == 3) return 100000;
   return algorithm == 4 || algorithm == 5 ? 10000 : 200000;
 }
+
+}  // namespace
 
 void SeerModel::GrowVariantTree(int algorithm, const TrainingData& data, uint64_t seed) {
   CartData choices;
@@ -93,10 +94,7 @@ const VariantModel* SeerModel::FindModel(std::string_view variant) const {
 }
 
 const VariantModel* SeerModel::ChooseVariant(const Layer& layer, int algorithm) const {
-  if (algorithm == 1) {
-    const int64_t k = rules_ == Rules::kAsPublished ? std::max<int64_t>(layer.k, 32) : layer.k;
-    return FindModel(PrecompVariant(k).name);
-  }
+  if (algorithm == 1) return FindModel(PrecompVariant(layer.k).name);
   const auto tree = variant_trees_.find(algorithm);
   if (tree == variant_trees_.end()) return nullptr;
   const auto label = static_cast<size_t>(std::lround(tree->second.Predict(VariantFeatures(layer))));

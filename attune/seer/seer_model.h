@@ -35,9 +35,6 @@ struct AlgorithmPrediction {
   std::optional<KernelClass> kernel_class;  // None for algorithm 4.
 };
 
-// What the published program says instead of "not supported".
-double PublishedPenaltyMs(int algorithm);
-
 class SeerModel {
  public:
   // Algorithms without data are never supported. kFailedPrecondition for a variant that is none.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attune/base/random.h"
+#include "attune/model/least_squares.h"
 
 namespace attune::seer {
 namespace {
@@ -95,7 +96,7 @@ std::vector<KernelRecord> MakeRecords(const Variant& variant, const KnownKernel&
         kernel_class == KernelClass::kCompute ? std::span<const double>(kernel.compute)
         : kernel_class == KernelClass::kDram  ? std::span<const double>(kernel.dram)
                                               : std::span<const double>(kernel.under_utilised);
-    x.time_ms = Sum(coefficients, terms) * std::exp(noise * (2 * random.Uniform() - 1));
+    x.time_ms = Dot(coefficients, terms) * std::exp(noise * (2 * random.Uniform() - 1));
     records.push_back(x);
   }
   return records;
@@ -106,7 +107,7 @@ std::vector<TimedLayer> MakeTimes(std::vector<double> (*terms)(const Layer&, Rul
                                   const std::vector<Layer>& layers) {
   std::vector<TimedLayer> times;
   for (const Layer& layer : layers) {
-    times.push_back({layer, Sum(coefficients, terms(layer, rules))});
+    times.push_back({layer, Dot(coefficients, terms(layer, rules))});
   }
   return times;
 }

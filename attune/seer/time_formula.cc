@@ -1,7 +1,6 @@
 #include "attune/seer/time_formula.h"
 
 #include <cassert>
-#include <numeric>
 #include <utility>
 
 namespace attune::seer {
@@ -41,11 +40,6 @@ std::vector<double> FitTerms(const std::vector<std::vector<double>>& rows,
   return rules == Rules::kAsPublished
              ? LeastSquares(std::move(relative.a), std::move(relative.b))
              : NonNegativeLeastSquares(std::move(relative.a), std::move(relative.b));
-}
-
-double Sum(std::span<const double> coefficients, std::span<const double> terms) {
-  assert(coefficients.size() == terms.size());
-  return std::inner_product(coefficients.begin(), coefficients.end(), terms.begin(), 0.0);
 }
 
 }  // namespace attune::seer

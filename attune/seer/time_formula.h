@@ -23,10 +23,12 @@ struct LaunchCounts {
 LaunchCounts CountsOf(const KernelRecord& record);
 
 // What stands beside each coefficient:
-//   compute    n Bmax i, n                                   T = n (a Bmax i + b)
-//   DRAM       (n - 1 + eps) Bmax (dr + dw), 1               T = (n - 1 + eps) a Bmax (dr + dw) + b
-//   under-     (n - 1 + eps) Bmax dr, n Bmax i, 1, (n - 1 + eps) Bmax dw       coefficients a, b,
-//   c, d utilised   T = (n - 1 + eps) (a Bmax dr + d Bmax dw) + b n Bmax i + c
+//   compute         n Bmax i, n
+//                   T = n (a Bmax i + b)
+//   DRAM            (n - 1 + eps) Bmax (dr + dw), 1
+//                   T = (n - 1 + eps) a Bmax (dr + dw) + b
+//   under-utilised  (n - 1 + eps) Bmax dr, n Bmax i, 1, (n - 1 + eps) Bmax dw for a, b, c, d
+//                   T = (n - 1 + eps) (a Bmax dr + d Bmax dw) + b n Bmax i + c
 // with eps the share of the last wave that is full, (B - (n - 1) Bmax) / Bmax.
 std::vector<double> TimeTerms(KernelClass kernel_class, const LaunchCounts& counts);
 
@@ -35,7 +37,5 @@ std::vector<double> TimeTerms(KernelClass kernel_class, const LaunchCounts& coun
 // come out. REQUIRES: rows, times above 0.
 std::vector<double> FitTerms(const std::vector<std::vector<double>>& rows,
                              std::span<const double> times, Rules rules);
-
-double Sum(std::span<const double> coefficients, std::span<const double> terms);
 
 }  // namespace attune::seer

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include "attune/model/least_squares.h"
 
 namespace attune::seer {
 namespace {
@@ -130,7 +131,7 @@ KernelTime VariantModel::Predict(const Layer& layer, double blocks, double resid
   time.counts.read_sectors = read_tree_.Predict(dram) * ReadScale(x);
   time.counts.write_sectors = write_tree_.Predict(dram);
   time.time_ms =
-      Sum(time_coefficients(time.kernel_class), TimeTerms(time.kernel_class, time.counts));
+      Dot(time_coefficients(time.kernel_class), TimeTerms(time.kernel_class, time.counts));
   // As published, a time may be below 0 and then wins.
   if (rules_ == Rules::kFixed) time.time_ms = std::max(time.time_ms, least_ms_ / 2);
   return time;

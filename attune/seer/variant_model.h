@@ -41,7 +41,6 @@ class VariantModel {
   const std::vector<double>& time_coefficients(KernelClass kernel_class) const {
     return coefficients_[static_cast<size_t>(kernel_class)];
   }
-  double resident() const { return resident_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

@@ -184,10 +184,7 @@ Scores ScoreSplits(const Recording& recording, const ChoiceSettings& settings) {
     const FittedModels models = FitAll(recording, settings, split.learnt);
     for (const size_t p : split.held_out) {
       const RecordedProblem known = WithKernels(recording.problems[p]);
-      if (known.samples.empty()) {
-        AddErrors(recording.problems[p], models, scores);
-        continue;
-      }
+      if (known.samples.empty()) continue;
       AddErrors(known, models, scores);
       AddPicks(known, models, "", scores);
       AddPicks(recording.problems[p], models, "all_", scores);

@@ -88,8 +88,8 @@ Result<std::map<OperationKey, std::vector<RecordedKernel>>> ReadKernels(const Cs
     of_name[kernel.launch.signature] = kernel.launch;
     kernels[KeyOf(row, 9)].push_back(std::move(kernel));
   }
-  // Registers and static memory are the kernel's own, and those of its row are another's where the
-  // capture has another order.
+  // Registers are the kernel's own, and those of its row are another's where the capture has
+  // another order. Static memory stays that of the row.
   for (auto& [key, list] : kernels) {
     for (RecordedKernel& kernel : list) {
       const auto known = of_name.find(kernel.captured.signature);
