@@ -1,6 +1,7 @@
 // What a product costs the calling thread on an NVIDIA GPU: attune_run_gemm on a stream of the
-// program beside cublasLtMatmul with descriptors and algorithm at hand, the same algorithm in both,
-// in blocks that take turns. The device is never behind: blocks are shorter than its queue.
+// program beside cublasLtMatmul with descriptors, algorithm and workspace at hand, the same
+// algorithm in both, in blocks that take turns. The device is never behind: blocks are shorter than
+// its queue.
 //
 //   cuda_host_time [--size N] [--rounds N] [--calls N] [--json]
 #include <cublasLt.h>
@@ -68,8 +69,8 @@ class Product {
     });
   }
 
-  // The same through attune.
-  double AttuneNs(attune_runtime* runtime, int calls) {
+  // The same through attune, with the program's workspace or one of the run time's.
+  double AttuneNs(attune_runtime* runtime, int calls, bool brings_workspace) {
     attune_gemm gemm{};
     gemm.m = gemm.n = gemm.k = size_;
     gemm.type = ATTUNE_BF16;
@@ -79,6 +80,10 @@ class Product {
     arguments.b = Pointer(b_);
     arguments.c = Pointer(c_);
     arguments.queue = stream_;
+    if (brings_workspace) {
+      arguments.workspace = Pointer(workspace_);
+      arguments.workspace_bytes = kWorkspaceBytes;
+    }
     return BlockNs(calls, [&] {
       if (attune_run_gemm(runtime, &gemm, &arguments) != ATTUNE_OK) Fail(attune_last_message());
     });
@@ -176,22 +181,25 @@ int Run(const Options& options) {
   if (!lt.available()) Fail(fmt::format("No cuBLASLt here: {}", lt.report().missing));
   Product product(driver, lt, options.size);
   ServingRuntime runtime;
-  std::vector<double> library_ns, attune_ns, added_ns;
+  std::vector<double> library_ns, attune_ns, added_ns, added_without_ns;
   constexpr int kWarmUp = 3;
   for (int round = -kWarmUp; round < options.rounds; ++round) {
     // Who goes first changes from round to round.
     double library = 0;
     if (round % 2 == 0) library = product.LibraryNs(options.calls);
-    const double attune = product.AttuneNs(runtime.get(), options.calls);
+    const double attune = product.AttuneNs(runtime.get(), options.calls, true);
+    const double without = product.AttuneNs(runtime.get(), options.calls, false);
     if (round % 2 != 0) library = product.LibraryNs(options.calls);
     if (round < 0) continue;
     library_ns.push_back(library);
     attune_ns.push_back(attune);
     added_ns.push_back(attune - library);
+    added_without_ns.push_back(without - library);
   }
   PrintFigures({{"cublasLtMatmul, ns", MedianOf(library_ns), ""},
                 {"attune_run_gemm, ns", MedianOf(attune_ns), ""},
-                {"added, ns", MedianOf(added_ns), fmt::format("< {}", kWantedNs)}},
+                {"added, ns", MedianOf(added_ns), fmt::format("< {}", kWantedNs)},
+                {"added without a workspace, ns", MedianOf(added_without_ns), ""}},
                {{"size", options.size}, {"rounds", options.rounds}, {"calls", options.calls}},
                options.as_json);
   return 0;

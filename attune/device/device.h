@@ -64,6 +64,10 @@ class Executable {
   // Whether several threads may Run() it at the same time, each with operands and a workspace of
   // its own.
   virtual bool is_concurrent() const { return false; }
+  // Whether a graph that captured a launch of it needs it for as long as the graph is executed: for
+  // its machine code, or for memory that it owns. Who says false, and is given no workspace of the
+  // run time's, is launched without a question whether its queue is captured.
+  virtual bool is_needed_by_graphs() const { return true; }
   // Enqueues one launch; the work is complete after Device::Synchronize.
   virtual Status Run(const Arguments& arguments) = 0;
   // What is launched in the end: itself, unless it only chooses what another one computes on.

@@ -39,7 +39,8 @@ Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
       executable_(std::move(executable)),
       workspace_bytes_(executable_->workspace_bytes()),
       has_bias_(HasBias(problem_)),
-      is_concurrent_(executable_->is_concurrent()) {}
+      is_concurrent_(executable_->is_concurrent()),
+      is_needed_by_graphs_(option_.fails_capture || executable_->is_needed_by_graphs()) {}
 
 Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure)
     : problem_(std::move(problem)),

@@ -69,6 +69,11 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Status& failure() const { return failure_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
   uint64_t workspace_limit_bytes() const { return workspace_limit_bytes_; }
+  // Whether a call on a queue has to know if that is captured: the graph needs this plan or its
+  // workspace, or another plan.
+  bool asks_queues(bool has_workspace) const {
+    return is_needed_by_graphs_ || (workspace_bytes_ > 0 && !has_workspace);
+  }
 
   // Thread-safe. Calls wait for each other only if the executable is one for a single thread.
   Status Run(const Arguments& arguments) {
@@ -87,7 +92,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const size_t workspace_bytes_ = 0;
   const bool has_bias_;
   const bool is_concurrent_ = false;
-  std::mutex run_mutex_;  // Held while executable_ runs, if it is not concurrent.
+  const bool is_needed_by_graphs_ = true;  // Or cannot become part of one.
+  std::mutex run_mutex_;                   // Held while executable_ runs, if it is not concurrent.
 };
 
 // Where the plan of a key stands. A reader takes the current plan without a lock; plans that were

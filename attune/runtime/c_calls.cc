@@ -138,7 +138,7 @@ Status RunOnQueue(PlanServer& server, Plan& plan, const attune_arguments& call,
   arguments.beta = call.beta;
   arguments.queue = QueueOf(call);
   const size_t needed = plan.workspace_bytes();
-  if (arguments.queue != nullptr) [[unlikely]] {
+  if (arguments.queue != nullptr && plan.asks_queues(call.workspace != nullptr)) [[unlikely]] {
     const Status ran = RunOnQueue(server, plan, call, arguments);
     return ran.ok() ? ATTUNE_OK : Fail(ran);
   }

@@ -29,6 +29,9 @@ class CublasLtExecutable final : public Executable {
   // The library's handle may be shared; the address of a bias is set in the product's descriptor.
   bool is_concurrent() const override { return !has_bias_; }
 
+  // A graph has the library's kernel and its arguments, and the library is never unloaded.
+  bool is_needed_by_graphs() const override { return false; }
+
   Status Run(const Arguments& arguments) override {
     ATTUNE_RETURN_IF_ERROR(device_.Enter());
     const auto& operands = arguments.operands;
