@@ -98,9 +98,14 @@ void ReadStem(std::string_view stem, FileName& name) {
   if (is_arch || ParseTargetName(base).ok()) name.target = base;
   if (BeginsAsGpu(base)) name.claimed_gpu = base;
   if (name.kind != DatabaseKind::kFindDb || dot == stem.size()) return;
-  const std::string_view rest = stem.substr(dot + 1);
-  const std::string_view word = rest.substr(0, rest.find('.'));
-  if (std::ranges::find(kBackends, word) != std::end(kBackends)) name.backend = word;
+  // MIOpen has it first; whoever renames a file may put words of his own before it.
+  std::string_view rest = stem.substr(dot + 1);
+  while (!rest.empty() && name.backend.empty()) {
+    const size_t end = std::min(rest.find('.'), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    if (std::ranges::find(kBackends, word) != std::end(kBackends)) name.backend = word;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ TEST(FileNameTest, OfAFindDbTheNameTellsTheBackend) {
   EXPECT_EQ(backend("gfx803_36.OpenCL.fdb.txt.bz2"), "OpenCL");
   EXPECT_EQ(backend("gfx906_60.HIP.2_11_0_993628deb.ufdb.txt"), "HIP");
   EXPECT_EQ(backend("mine.OpenCL.fdb.txt"), "OpenCL");
+  EXPECT_EQ(backend("gfx906_60.new.HIP.fdb.txt"), "HIP");
+  EXPECT_EQ(backend("gfx906_60.2.1..OpenCL.fdb.txt"), "OpenCL");
+  EXPECT_EQ(backend("gfx906_60.new.fdb.txt"), "");
   EXPECT_EQ(backend("gfx906_60.hip.fdb.txt"), "");
   EXPECT_EQ(backend("gfx906_60.fdb.txt"), "");
   EXPECT_EQ(backend("HIP.fdb.txt"), "");

@@ -70,14 +70,20 @@ class PerfMerger {
     size_t& owner = sources[static_cast<size_t>(known - record.items.begin())];
     const auto standing_ms = times_[owner].Of(record.key, item.solver);
     const auto new_ms = times_[source].Of(record.key, item.solver);
-    const bool by_time = standing_ms.has_value() && new_ms.has_value();
+    const bool is_faster =
+        new_ms.has_value() && (!standing_ms.has_value() || *new_ms < *standing_ms);
     if (known->params == item.params) {
       // The best time of these parameters is what others have to beat.
-      if (new_ms.has_value() && (!by_time || *new_ms < *standing_ms)) owner = source;
+      if (is_faster) owner = source;
       return;
     }
-    PerfConflict conflict{record.key, item.solver, owner, source, by_time};
-    if (by_time && *new_ms < *standing_ms) {
+    PerfConflict conflict{record.key, item.solver, owner, source, PerfReason::kFirst};
+    if (standing_ms.has_value() && new_ms.has_value()) {
+      conflict.reason = PerfReason::kFaster;
+    } else if (standing_ms.has_value() || new_ms.has_value()) {
+      conflict.reason = PerfReason::kTimed;
+    }
+    if (is_faster) {
       std::swap(conflict.taken, conflict.left);
       *known = item;
       owner = source;

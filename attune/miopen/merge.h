@@ -28,13 +28,20 @@ struct PerfSource {
   const FindDb* times = nullptr;  // Measured with the parameters of `db`; null: unknown.
 };
 
+// Why parameters were taken rather than others.
+enum class PerfReason {
+  kFaster,  // They are no slower.
+  kTimed,   // They have a valid time, and the others none.
+  kFirst,   // Nobody has a time, and they stood first.
+};
+
 // Parameters of one solver for one problem that differ between databases.
 struct PerfConflict {
   std::string key;
   std::string solver;
   size_t taken = 0;  // Which of the databases.
   size_t left = 0;
-  bool by_time = false;  // The one taken is faster; else it merely stood first.
+  PerfReason reason = PerfReason::kFirst;
 };
 
 struct MergedPerfDb {
@@ -43,8 +50,9 @@ struct MergedPerfDb {
   std::vector<PerfConflict> conflicts;
 };
 
-// Where parameters differ, those of the faster time are taken if both times are known, else the
-// first. Of databases with the same ones the fastest counts.
+// Where parameters differ, those of the faster time are taken; those without one lose against any
+// that has, and of those without the first is taken. Of databases with the same ones the fastest
+// counts.
 MergedPerfDb Merge(std::span<const PerfSource> databases);
 
 }  // namespace attune::miopen

@@ -162,15 +162,14 @@ TEST(PerfDbMergeTest, ParametersOfTheFasterTimeWin) {
   EXPECT_EQ(merged.conflicts[0].solver, "ConvAsm3x3U");
   EXPECT_EQ(merged.conflicts[0].taken, 1u);
   EXPECT_EQ(merged.conflicts[0].left, 0u);
-  EXPECT_TRUE(merged.conflicts[0].by_time);
+  EXPECT_EQ(merged.conflicts[0].reason, PerfReason::kFaster);
 }
 
-TEST(PerfDbMergeTest, WithoutBothTimesTheFirstToNameParametersWins) {
+TEST(PerfDbMergeTest, WithoutTimesTheFirstToNameParametersWins) {
   const PerfDb first = PerfDbOf(kPerfKey + "=ConvAsm3x3U:1\n");
   const PerfDb second = PerfDbOf(kPerfKey + "=ConvAsm3x3U:2;ConvOclDirectFwd:9\n");
-  const FindDb fast = FindDbOf(kKey + "=" + Direct("3") + "\n");
 
-  const PerfSource sources[] = {{&first, nullptr}, {&second, &fast}};
+  const PerfSource sources[] = {{&first, nullptr}, {&second, nullptr}};
   const MergedPerfDb merged = Merge(sources);
 
   EXPECT_EQ(Text(merged.db), kPerfKey + "=ConvAsm3x3U:1;ConvOclDirectFwd:9\n");
@@ -178,7 +177,23 @@ TEST(PerfDbMergeTest, WithoutBothTimesTheFirstToNameParametersWins) {
   ASSERT_EQ(merged.conflicts.size(), 1u);
   EXPECT_EQ(merged.conflicts[0].taken, 0u);
   EXPECT_EQ(merged.conflicts[0].left, 1u);
-  EXPECT_FALSE(merged.conflicts[0].by_time);
+  EXPECT_EQ(merged.conflicts[0].reason, PerfReason::kFirst);
+}
+
+TEST(PerfDbMergeTest, WhatHasATimeWinsOverWhatHasNoneWhereverItStands) {
+  const PerfDb timed = PerfDbOf(kPerfKey + "=ConvAsm3x3U:1\n");
+  const PerfDb untimed = PerfDbOf(kPerfKey + "=ConvAsm3x3U:2\n");
+  const FindDb times = FindDbOf(kKey + "=" + Direct("3") + "\n");
+  const PerfSource orders[][2] = {{{&timed, &times}, {&untimed, nullptr}},
+                                  {{&untimed, nullptr}, {&timed, &times}}};
+  for (size_t place = 0; place < 2; ++place) {
+    const MergedPerfDb merged = Merge(orders[place]);
+
+    EXPECT_EQ(Text(merged.db), kPerfKey + "=ConvAsm3x3U:1\n");
+    ASSERT_EQ(merged.conflicts.size(), 1u);
+    EXPECT_EQ(merged.conflicts[0].taken, place);
+    EXPECT_EQ(merged.conflicts[0].reason, PerfReason::kTimed);
+  }
 }
 
 TEST(PerfDbMergeTest, AFasterTimeWinsAmongThreeWhateverTheOrder) {

@@ -1,7 +1,9 @@
 #include "storage/miopen/kernel_table.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,16 +85,25 @@ Status VisitRows(SqliteFile& file, Findings& findings,
       SqliteStatement rows,
       file.Prepare("SELECT id, kernel_name, kernel_args, kernel_blob, kernel_hash, "
                    "uncompressed_size FROM kern_db ORDER BY id"));
+  // MIOpen's own index allows each once, and a file of others may lack it.
+  std::map<std::pair<std::string, std::string>, int64_t> row_of;
   for (;;) {
     ATTUNE_ASSIGN_OR_RETURN(const bool has_row, rows.Next());
     if (!has_row) return Status::Ok();
     const auto row = RowOf(rows);
-    if (row.ok()) {
-      ATTUNE_RETURN_IF_ERROR(visit(*row));
-    } else {
+    if (!row.ok()) {
       const int64_t id = std::max<int64_t>(rows.Integer(0).value_or(0), 0);
       findings.Add(FindingKind::kBadRow, static_cast<uint64_t>(id), row.error().message());
+      continue;
     }
+    const auto [first, is_new] = row_of.try_emplace({row->name, row->options}, row->id);
+    if (is_new) {
+      ATTUNE_RETURN_IF_ERROR(visit(*row));
+      continue;
+    }
+    findings.Add(FindingKind::kDuplicateKey, static_cast<uint64_t>(row->id),
+                 fmt::format("Row {} of table kern_db is row {} again: '{}' with '{}'.", row->id,
+                             first->second, row->name, row->options));
   }
 }
 

@@ -110,6 +110,20 @@ TEST_F(KernelTableTest, RowsWithValuesThatTheirColumnsCannotHaveAreLeftOut) {
   EXPECT_THAT(PlacesAfter("UPDATE kern_db SET id = -2 WHERE id = 2"), ElementsAre("0 bad_row"));
 }
 
+TEST_F(KernelTableTest, WithoutItsIndexATableMayHaveAKernelTwiceAndTheFirstCounts) {
+  const auto path = CopyOf("gfx906.kdb");
+  Findings before;
+  const std::vector<KernelRow> rows = Rows(path, before);
+  Run(path,
+      "DROP INDEX idx_kern_db; INSERT INTO kern_db (kernel_name, kernel_args, kernel_blob, "
+      "kernel_hash, uncompressed_size) SELECT kernel_name, kernel_args, X'41', kernel_hash, 0 FROM "
+      "kern_db WHERE id = 1");
+
+  Findings findings;
+  EXPECT_EQ(Rows(path, findings), rows);
+  EXPECT_EQ(findings.count(FindingKind::kDuplicateKey), 1u);
+}
+
 TEST_F(KernelTableTest, OtherTablesAreRefused) {
   for (const std::string sql :
        {"DROP TABLE kern_db", "ALTER TABLE kern_db RENAME COLUMN kernel_hash TO hash",

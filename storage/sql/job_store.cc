@@ -397,12 +397,7 @@ class SqlJobStore final : public JobStore {
     const auto has_ended = [](JobState state) {
       return state != JobState::kQueued && state != JobState::kLeased;
     };
-    const auto queue = [](Job& job) {
-      job.state = JobState::kQueued;
-      job.lost = 0;
-      job.error = {};
-    };
-    return ChangeMatching(session_id, filter, {has_ended, queue, true});
+    return ChangeMatching(session_id, filter, {has_ended, Queue, true});
   }
 
   Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) override {
@@ -459,7 +454,8 @@ class SqlJobStore final : public JobStore {
 
   static Status Take(WriteTransaction& transaction, const JobReport& report, int64_t now_unix_ns,
                      JobRow& row) {
-    End(row.job, report.state, now_unix_ns);
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_outdated, IsOutdated(transaction, report, row));
+    End(row.job, is_outdated ? JobState::kQueued : report.state, now_unix_ns);
     row.job.error = report.error;
     // Whoever reports was not lost.
     row.job.lost = 0;
@@ -467,7 +463,31 @@ class SqlJobStore final : public JobStore {
       row.job.entry_id = report.entry_id;
       row.job.set_id = report.set_id;
     }
-    return Settle(transaction, row, now_unix_ns);
+    ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
+    if (row.job.step != kPerfMeasure || report.state != JobState::kDone) return Status::Ok();
+    // What find has measured was measured with parameters that are no longer those of the perf-db.
+    ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(transaction.connection(), row, kFindMeasure));
+    if (!find.has_value() || find->job.state != JobState::kDone) return Status::Ok();
+    Queue(find->job);
+    End(find->job, JobState::kQueued, now_unix_ns);
+    return Settle(transaction, *find, now_unix_ns);
+  }
+
+  // Whether a find job was done with parameters that a perf job has replaced while it ran: it was
+  // leased before the perf job was loaded.
+  static Result<bool> IsOutdated(WriteTransaction& transaction, const JobReport& report,
+                                 const JobRow& row) {
+    if (row.job.step != kFindMeasure || report.state != JobState::kDone) return false;
+    ATTUNE_ASSIGN_OR_RETURN(const auto perf, FindJob(transaction.connection(), row, kPerfMeasure));
+    return perf.has_value() && perf->job.state == JobState::kDone &&
+           perf->job.changed_unix_ns > row.job.changed_unix_ns;
+  }
+
+  // To be done again.
+  static void Queue(Job& job) {
+    job.state = JobState::kQueued;
+    job.lost = 0;
+    job.error = {};
   }
 
   struct JobChange {

@@ -291,6 +291,63 @@ TEST_F(JobStoreTest, WhatFindMeasuredGoesWithTheSearchThatItsParametersAreFrom) 
   }
 }
 
+TEST_F(JobStoreTest, WhatFindMeasuredIsMeasuredAgainAfterASearchThatWasLoadedLater) {
+  JobLoad load = PerfLoad();
+  load.steps = {kFindMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
+  LeaseTerms terms = Terms(1);
+  terms.steps = {kPerfMeasure, kFindMeasure};
+  Report(ReportOf(Lease(terms)[0], JobState::kDone));
+  Report(ReportOf(Lease(terms)[0], JobState::kDone));
+  load.steps = {kPerfMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}});
+  const Job searched = Lease(terms)[0];
+
+  EXPECT_EQ(Report(ReportOf(searched, JobState::kDone)), 1);
+
+  const std::vector<Job> again = Lease(terms);
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].step, kFindMeasure);
+  EXPECT_EQ(again[0].problem, SampleProblem(1));
+  EXPECT_EQ(Report(ReportOf(again[0], JobState::kDone)), 1);
+  EXPECT_THAT(Lease(terms), IsEmpty());
+}
+
+TEST_F(JobStoreTest, AFailedSearchLeavesWhatFindMeasured) {
+  JobLoad load = PerfLoad();
+  load.steps = {kFindMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}});
+  LeaseTerms terms = Terms(1);
+  terms.steps = {kPerfMeasure, kFindMeasure};
+  Report(ReportOf(Lease(terms)[0], JobState::kDone));
+  load.steps = {kPerfMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}});
+
+  EXPECT_EQ(Report(ReportOf(Lease(terms)[0], JobState::kFailed, {"crashed", "It died."})), 1);
+
+  EXPECT_THAT(Lease(terms), IsEmpty());
+}
+
+TEST_F(JobStoreTest, AFindJobThatASearchOvertookIsDoneAgain) {
+  JobLoad load = PerfLoad();
+  load.steps = {kFindMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}});
+  LeaseTerms find = Terms(1);
+  find.steps = {kFindMeasure};
+  find.now_unix_ns = 1;
+  const Job slow = Lease(find)[0];
+  load.steps = {kPerfMeasure};
+  Load(load, {{SampleProblem(1), {"l"}}});
+  LeaseTerms perf = Terms(1, "w2");
+  perf.steps = {kPerfMeasure};
+  Report(ReportOf(Lease(perf)[0], JobState::kDone), 10);
+
+  EXPECT_EQ(Report(ReportOf(slow, JobState::kDone), 20), 1);
+
+  find.now_unix_ns = 30;
+  EXPECT_THAT(Lease(find), SizeIs(1));
+}
+
 TEST_F(JobStoreTest, JobsThatAreLoadedLaterFollow) {
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
   JobLoad measure_only = PerfLoad();

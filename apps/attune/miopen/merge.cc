@@ -35,6 +35,7 @@ struct Outcome {
   int64_t unused_configs = 0;             // Left out.
   int64_t without_room = 0;               // Left out.
   std::vector<int64_t> other_parameters;  // Of each perf-db, left out (kOtherParameters).
+  bool lacks_times = false;               // Something of --times was left out.
   std::string provenance;                 // CSV: key, solver or name, file.
 
   int64_t lost_parameters() const {
@@ -145,8 +146,10 @@ Status CheckInput(const Database& database, const WrittenGpu& gpu) {
                                      database.path.string(), name.target, gpu.source, gpu.target));
 }
 
-// The find-dbs of --times, of which there are none or as many as perf-dbs, all of `gpu`.
-Result<std::vector<Database>> ReadTimes(const MergeOptions& options, const WrittenGpu& gpu) {
+// The find-dbs of --times, of which there are none or as many as perf-dbs, all of `gpu`. What
+// cannot be read of them is told in `outcome`.
+Result<std::vector<Database>> ReadTimes(Application& application, const MergeOptions& options,
+                                        const WrittenGpu& gpu, Outcome& outcome) {
   if (!options.times.empty() && options.times.size() != options.files.size()) {
     return InvalidArgument(
         fmt::format("There are {} perf-dbs and {} find-dbs of --times: name one for each, in the "
@@ -161,6 +164,7 @@ Result<std::vector<Database>> ReadTimes(const MergeOptions& options, const Writt
           fmt::format("'{}' is a {}: --times takes find-dbs.", file, Name(times.back().name.kind)));
     }
     ATTUNE_RETURN_IF_ERROR(CheckInput(times.back(), gpu));
+    outcome.lacks_times = ReportLeftOut(times.back(), application) || outcome.lacks_times;
   }
   return times;
 }
@@ -177,12 +181,25 @@ int64_t ConfigsOfNoGpu(const std::vector<Database>& databases) {
   return static_cast<int64_t>(count);
 }
 
+std::string_view WhyTaken(PerfReason reason) {
+  switch (reason) {
+    case PerfReason::kFaster:
+      return "is no slower";
+    case PerfReason::kTimed:
+      return "alone has a valid time";
+    case PerfReason::kFirst:
+      return "stands first";
+  }
+  return "stands first";
+}
+
 Result<Outcome> MergePerfDbs(Application& application, const std::vector<Database>& databases,
                              const MergeOptions& options) {
   const WrittenGpu gpu = GpuOf(databases);
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times, ReadTimes(options, gpu));
-  std::vector<PerfDb> dbs;
   Outcome outcome;
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Database> times,
+                          ReadTimes(application, options, gpu, outcome));
+  std::vector<PerfDb> dbs;
   for (const Database& database : databases) {
     ATTUNE_ASSIGN_OR_RETURN(const PerfDb* const db, OnlyPerfDb(database));
     ATTUNE_ASSIGN_OR_RETURN(ConvertedPerfDb converted, Converted(*db, PerfKeyForm::kPerfKey));
@@ -200,8 +217,7 @@ Result<Outcome> MergePerfDbs(Application& application, const std::vector<Databas
   for (const PerfConflict& conflict : merged.conflicts) {
     outcome.conflicts.push_back(fmt::format(
         "{} of '{}': that of {}, which {}, not that of {}", conflict.solver, conflict.key,
-        options.files[conflict.taken], conflict.by_time ? "is no slower" : "stands first",
-        options.files[conflict.left]));
+        options.files[conflict.taken], WhyTaken(conflict.reason), options.files[conflict.left]));
   }
   ATTUNE_RETURN_IF_ERROR(WriteProvenance(application, outcome, options));
   PerfTables tables;
@@ -316,7 +332,8 @@ void PrintOutcome(const Outcome& outcome, const MergeOptions& options, Output& o
 
 // What the output has no room for; whether there is any.
 bool ReportOutcome(const Outcome& outcome, const MergeOptions& options, Output& err) {
-  bool left_out = ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err);
+  bool left_out =
+      ReportConfigs(static_cast<uint64_t>(outcome.unused_configs), err) || outcome.lacks_times;
   for (size_t i = 0; i < outcome.other_parameters.size(); ++i) {
     left_out =
         ReportOtherParameters(outcome.other_parameters[i], options.files[i], err) || left_out;
@@ -371,8 +388,8 @@ void AddMergeVerb(CLI::App& miopen, Invocation& invocation) {
   AddOutputOption(*verb, options->form.file, "Where the merged one goes");
   AddFormOptions(*verb, options->form, "2 if one of the files is of it");
   verb->add_option("--times", options->times,
-                   "For perf-dbs: the find-db of each, in the same order; without, the first to "
-                   "name parameters wins")
+                   "For perf-dbs: the find-db of each, in the same order, whose fastest valid time "
+                   "decides; without, the first to name parameters wins")
       ->type_name("FILE");
   verb->add_option("--provenance", options->provenance,
                    "Write from which file each entry is, as CSV; - is standard output")

@@ -201,9 +201,9 @@ void AddGoldenExportVerb(CLI::App& golden, Invocation& invocation) {
       ->required()
       ->check(NameWithin(kMaxSessionNameBytes))
       ->type_name("VERSION");
-  verb->add_option(
-          "--target", options->part.target,
-          "Which of its targets, by text, device or architecture; needed if it has several")
+  verb->add_option("--target", options->part.target,
+                   "Which of its targets, by text, name of its device or architecture; needed if "
+                   "it has several")
       ->type_name("TARGET");
   AddGoldenCacheOption(*verb, options->part.cache);
   verb->add_flag("--with-kernels", options->with_kernels,

@@ -305,9 +305,10 @@ Result<int> RunRollback(Application& application, const GoldenOptions& options) 
     return kExitDone;
   }
   std::string text = fmt::format(
-      "Golden version '{}' is rolled back: it stays readable, and nothing begins from it. What it "
-      "began from{} is as it was.\n",
-      version.name, version.base.empty() ? "" : fmt::format(", '{}',", version.base));
+      "Golden version '{}' is rolled back: it stays readable, and nothing begins from it.{}\n",
+      version.name,
+      version.base.empty() ? ""
+                           : fmt::format(" What it began from, '{}', is as it was.", version.base));
   if (!dependents.empty()) {
     text += fmt::format("Of no use with it, because they begin from it: {}.\n",
                         fmt::join(dependents, ", "));
