@@ -93,6 +93,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddStatusVerb(program, invocation);
   AddGoldenVerb(program, invocation);
   AddNetworksVerb(program, invocation);
+  AddSeerVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =

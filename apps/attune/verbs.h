@@ -44,6 +44,7 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation);
 void AddStatusVerb(CLI::App& program, Invocation& invocation);
 void AddGoldenVerb(CLI::App& program, Invocation& invocation);
 void AddNetworksVerb(CLI::App& program, Invocation& invocation);
+void AddSeerVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).
 CLI::App* AddVerb(CLI::App& program, const std::string& name, const std::string& description,

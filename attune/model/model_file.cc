@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kFormat = "attune_model";
 constexpr size_t kVersion = 1;
-constexpr std::string_view kSeal = "seal ";
 
 Result<Fingerprint> TakeFingerprint(ModelLines& lines, std::string_view keyword) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string hex, lines.Word(keyword));
@@ -73,9 +72,7 @@ Result<std::string> ModelText(const TimeModel& model, const ModelOrigin& origin,
   AppendWord(text, "feature_set", FingerprintOf(model.features()).ToHex());
   AppendWord(text, "fitted_to", samples.ToHex());
   model.AppendText(text);
-  const std::string seal = FingerprintOf(std::string_view(text)).ToHex();
-  (text += kSeal) += seal;
-  text += '\n';
+  AppendSeal(text);
   return text;
 }
 
@@ -97,14 +94,7 @@ Result<TimeModel> ReadModel(std::string_view text, const ModelOrigin& origin,
   if (header.features != features.name || header.feature_set != FingerprintOf(features)) {
     return Mismatch("the features", header.features, features.name);
   }
-  const size_t seal = text.rfind(kSeal);
-  if (seal == text.npos || seal == 0 || text[seal - 1] != '\n') {
-    return DataLoss("The model has no seal at its end: it was cut off.");
-  }
-  const std::string expected = FingerprintOf(text.substr(0, seal)).ToHex() + "\n";
-  if (text.substr(seal + kSeal.size()) != expected) {
-    return DataLoss("The seal of the model is not that of its content: it was changed or cut off.");
-  }
+  ATTUNE_RETURN_IF_ERROR(CheckSeal(text));
   ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::ReadFrom(lines, features));
   ATTUNE_RETURN_IF_ERROR(lines.Word("seal").status());
   if (!lines.AtEnd()) return lines.Wrong("there is more behind the seal.");

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/fingerprint.h"
 #include "attune/base/text.h"
 
 namespace attune {
@@ -45,6 +46,26 @@ void AppendWord(std::string& text, std::string_view keyword, std::string_view va
 
 void AppendCount(std::string& text, std::string_view keyword, size_t value) {
   text += fmt::format("{} {}\n", keyword, value);
+}
+
+namespace {
+constexpr std::string_view kSeal = "seal ";
+}  // namespace
+
+void AppendSeal(std::string& text) {
+  const std::string seal = FingerprintOf(std::string_view(text)).ToHex();
+  (text += kSeal) += seal;
+  text += '\n';
+}
+
+Status CheckSeal(std::string_view text) {
+  const size_t seal = text.rfind(kSeal);
+  if (seal == text.npos || seal == 0 || text[seal - 1] != '\n') {
+    return DataLoss("The model has no seal at its end: it was cut off.");
+  }
+  const std::string expected = FingerprintOf(text.substr(0, seal)).ToHex() + "\n";
+  if (text.substr(seal + kSeal.size()) == expected) return Status::Ok();
+  return DataLoss("The seal of the model is not that of its content: it was changed or cut off.");
 }
 
 Status ModelLines::Wrong(std::string_view what) const {

@@ -27,6 +27,11 @@ bool IsOneLine(std::string_view text);
 void AppendWord(std::string& text, std::string_view keyword, std::string_view value);
 void AppendCount(std::string& text, std::string_view keyword, size_t value);
 
+// Appends the last line, "seal FINGERPRINT" of all bytes before it.
+void AppendSeal(std::string& text);
+// kDataLoss if the last line is no seal or that of another content.
+Status CheckSeal(std::string_view text);
+
 // Reads such lines one after the other. Each call fails with kDataLoss and the line if the next one
 // is another or is wrong.
 class ModelLines {

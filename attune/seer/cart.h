@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/model/model_text.h"
 
 namespace attune::seer {
 
@@ -53,6 +54,12 @@ class Cart {
 
     friend bool operator==(const Node&, const Node&) = default;
   };
+  // One line of a file of models (docs/formats/seer.md).
+  void AppendText(std::string& text) const;
+  // A tree on `features` numbers. With `classes` above 0 its leaves have to be one of 0 to classes
+  // - 1. kDataLoss, with the line, for what is none.
+  static Result<Cart> ReadFrom(ModelLines& lines, size_t features, size_t classes);
+
   // The root first.
   const std::vector<Node>& nodes() const { return nodes_; }
 

@@ -51,6 +51,31 @@ std::map<std::string, Errors> EvaluateKernels(
   return errors;
 }
 
+std::map<std::string, Errors> EvaluateRecords(const SeerModel& model, const SortedRecords& sorted) {
+  std::map<std::string, Errors> errors = EvaluateKernels(model, sorted.kernels);
+  for (const std::vector<KernelRecord>* records : {&sorted.fft, &sorted.fft_tiling}) {
+    for (const KernelRecord& record : *records) {
+      const AlgorithmPrediction predicted = model.Predict(record.layer, record.algorithm);
+      if (!predicted.is_supported) continue;
+      for (const std::string& key :
+           {fmt::format("algo{}", record.algorithm), std::string("total")}) {
+        errors[key].Add(predicted.time_ms, record.time_ms);
+      }
+    }
+  }
+  return errors;
+}
+
+std::map<std::string, Errors> EvaluateOperators(const OperatorModels& models,
+                                                std::span<const OperatorTime> measured) {
+  std::map<std::string, Errors> errors;
+  for (const OperatorTime& time : measured) {
+    const auto predicted = models.Predict(time.name, time.layer, time.forward_ms);
+    if (predicted) errors[time.name].Add(*predicted, time.time_ms);
+  }
+  return errors;
+}
+
 Errors EvaluateLayers(const SeerModel& model, std::span<const AlgorithmTimes> measured) {
   Errors errors;
   for (const AlgorithmTimes& times : measured) {

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "attune/seer/operator_models.h"
 #include "attune/seer/seer_model.h"
+#include "attune/seer/training_tables.h"
 
 namespace attune::seer {
 
@@ -29,6 +31,13 @@ struct Errors {
 std::map<std::string, Errors> EvaluateKernels(
     const SeerModel& model,
     const std::map<std::string, std::vector<KernelRecord>, std::less<>>& held_out);
+
+// The same with whole calls of the FFTs, "algo4" and "algo5", where those were trained.
+std::map<std::string, Errors> EvaluateRecords(const SeerModel& model, const SortedRecords& sorted);
+
+// By operator, of those that were trained; pre-kernels are passed over.
+std::map<std::string, Errors> EvaluateOperators(const OperatorModels& models,
+                                                std::span<const OperatorTime> measured);
 
 // Test set II: the least of the predicted times against the least of the measured ones. Layers of
 // which either has none are left out.

@@ -1,13 +1,12 @@
 #include "attune/seer/kernel_record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "attune/base/text.h"
 #include "attune/model/csv.h"
+#include "attune/seer/table_rows.h"
 
 namespace attune::seer {
 namespace {
@@ -18,56 +17,11 @@ constexpr std::string_view kKernelHeader =
 constexpr std::string_view kTimesHeader = "N,C,W,K,P,f,s,p,t0,t1,t2,t3,t4,t5,t6,t7,pick";
 constexpr size_t kKernelColumns = 18;
 constexpr size_t kTimesColumns = 16;  // And the pick.
-constexpr double kMostExtent = 1 << 20;
-
-Status Wrong(const CsvRow& row, std::string_view what) {
-  return InvalidArgument(fmt::format("Line {}: {}", row.line, what));
-}
-
-// A whole number between `least` and `most`.
-Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most) {
-  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column, least));
-  if (value > most || value != std::floor(value)) {
-    return Wrong(
-        row, fmt::format("column {}: {} is no whole number up to {}.", column + 1, value, most));
-  }
-  return static_cast<int64_t>(value);
-}
-
-Status CheckLayer(const Layer& layer, const CsvRow& row) {
-  if (layer.w + 2 * layer.pad < layer.f) return Wrong(row, "the filter is wider than the image.");
-  if (layer.p == OutputWidth(layer)) return Status::Ok();
-  return Wrong(row, fmt::format("the output is {} wide and not {}.", OutputWidth(layer), layer.p));
-}
-
-Result<Layer> LayerIn(const CsvRow& row) {
-  std::array<int64_t, 8> numbers = {};
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(numbers[i], WholeIn(row, i, i == 7 ? 0 : 1, kMostExtent));
-  }
-  const auto [n, c, w, k, p, f, s, pad] = numbers;
-  const Layer layer = {n, c, w, k, p, f, s, pad};
-  ATTUNE_RETURN_IF_ERROR(CheckLayer(layer, row));
-  return layer;
-}
-
-// The lines behind one that names columns, if the first does.
-Result<std::vector<CsvRow>> DataRows(std::string_view csv) {
-  ATTUNE_ASSIGN_OR_RETURN(std::vector<CsvRow> rows, ReadCsvRows(csv));
-  if (!rows.empty() && !NumberIn(rows[0], 0).ok()) rows.erase(rows.begin());
-  return rows;
-}
-
-Result<double> AboveZero(const CsvRow& row, size_t column) {
-  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column));
-  if (value > 0) return value;
-  return Wrong(row, fmt::format("column {}: {} is not above 0.", column + 1, value));
-}
 
 Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
   if (row.fields.size() != kKernelColumns) {
-    return Wrong(row,
-                 fmt::format("{} columns, where {} belong.", row.fields.size(), kKernelColumns));
+    return WrongRow(row,
+                    fmt::format("{} columns, where {} belong.", row.fields.size(), kKernelColumns));
   }
   KernelRecord record;
   ATTUNE_ASSIGN_OR_RETURN(record.layer, LayerIn(row));
@@ -88,8 +42,8 @@ Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
 Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
   const size_t columns = row.fields.size();
   if (columns != kTimesColumns && columns != kTimesColumns + 1) {
-    return Wrong(row, fmt::format("{} columns, where {} or {} belong.", columns, kTimesColumns,
-                                  kTimesColumns + 1));
+    return WrongRow(row, fmt::format("{} columns, where {} or {} belong.", columns, kTimesColumns,
+                                     kTimesColumns + 1));
   }
   AlgorithmTimes times;
   ATTUNE_ASSIGN_OR_RETURN(times.layer, LayerIn(row));
@@ -101,10 +55,6 @@ Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t pick, WholeIn(row, kTimesColumns, -1, kAlgorithms - 1));
   times.vendor_pick = pick < 0 ? -1 : CudnnNumber(static_cast<int>(pick), order);
   return times;
-}
-
-std::string Text(const Layer& x) {
-  return fmt::format("{},{},{},{},{},{},{},{}", x.n, x.c, x.w, x.k, x.p, x.f, x.s, x.pad);
 }
 
 // The blank-separated numbers of a line, as a row.
@@ -140,9 +90,9 @@ Result<std::vector<KernelRecord>> ReadKernelRecords(std::string_view csv, Algori
 std::string Csv(std::span<const KernelRecord> records) {
   std::string text = fmt::format("{}\n", kKernelHeader);
   for (const KernelRecord& x : records) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", Text(x.layer), x.algorithm, x.time_ms,
-                        x.instructions, x.read_sectors, x.write_sectors, x.resident_blocks,
-                        x.blocks, x.waves, x.fp_utilisation, x.dram_utilisation);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", LayerColumns(x.layer), x.algorithm,
+                        x.time_ms, x.instructions, x.read_sectors, x.write_sectors,
+                        x.resident_blocks, x.blocks, x.waves, x.fp_utilisation, x.dram_utilisation);
   }
   return text;
 }
@@ -160,7 +110,7 @@ Result<std::vector<AlgorithmTimes>> ReadAlgorithmTimes(std::string_view csv, Alg
 std::string Csv(std::span<const AlgorithmTimes> times) {
   std::string text = fmt::format("{}\n", kTimesHeader);
   for (const AlgorithmTimes& x : times) {
-    text += Text(x.layer);
+    text += LayerColumns(x.layer);
     for (const double time_ms : x.times_ms) text += fmt::format(",{}", time_ms);
     text += fmt::format(",{}\n", x.vendor_pick);
   }
@@ -177,20 +127,22 @@ Result<std::vector<Layer>> ReadConfigurations(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (row.fields.empty() || row.fields[0].starts_with('#')) continue;
     if (!has_count) {
-      if (row.fields.size() != 1) return Wrong(row, "the number of configurations belongs here.");
+      if (row.fields.size() != 1)
+        return WrongRow(row, "the number of configurations belongs here.");
       ATTUNE_ASSIGN_OR_RETURN(const int64_t count, WholeIn(row, 0, 0, 1e9));
       expected = static_cast<size_t>(count);
       has_count = true;
       continue;
     }
-    if (row.fields.size() < 8) return Wrong(row, "a configuration has eight numbers.");
+    if (row.fields.size() < 8) return WrongRow(row, "a configuration has eight numbers.");
     Layer layer;
     std::array<int64_t*, 8> parts = {&layer.n, &layer.c, &layer.w, &layer.k,
                                      &layer.p, &layer.f, &layer.s, &layer.pad};
     for (size_t i = 0; i < parts.size(); ++i) {
       ATTUNE_ASSIGN_OR_RETURN(*parts[i], WholeIn(row, i, i == 7 || i == 4 ? 0 : 1, kMostExtent));
     }
-    if (layer.w + 2 * layer.pad < layer.f) return Wrong(row, "the filter is wider than the image.");
+    if (layer.w + 2 * layer.pad < layer.f)
+      return WrongRow(row, "the filter is wider than the image.");
     layer.p = OutputWidth(layer);
     layers.push_back(layer);
   }

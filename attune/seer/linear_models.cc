@@ -189,4 +189,78 @@ double GradientModel::Predict(const Layer& layer, double forward_ms) const {
   return forward_ms * ratio_.Predict(RatioFeatures(layer));
 }
 
+void Polynomial::AppendText(std::string& text) const {
+  AppendNumbers(text, "least_ms", std::span(&least_ms, 1));
+  AppendNumbers(text, "coefficients", coefficients);
+}
+
+Result<Polynomial> Polynomial::ReadFrom(ModelLines& lines,
+                                        std::vector<double> (*terms)(const Layer&, Rules),
+                                        Rules rules) {
+  Polynomial polynomial{terms, rules, {}, 0};
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<double> least, lines.Numbers("least_ms", 1));
+  if (!(least[0] > 0)) return lines.Wrong("a least time is not above 0.");
+  polynomial.least_ms = least[0];
+  const size_t count = terms(Layer{}, rules).size();
+  ATTUNE_ASSIGN_OR_RETURN(polynomial.coefficients, lines.Numbers("coefficients", count));
+  return polynomial;
+}
+
+namespace {
+
+// A part that may not have been trained, behind a line that says whether it was.
+template <class Part>
+void AppendOptional(std::string& text, std::string_view keyword, const std::optional<Part>& part) {
+  AppendCount(text, keyword, part.has_value() ? 1 : 0);
+  if (part.has_value()) part->AppendText(text);
+}
+
+Result<std::optional<Polynomial>> ReadOptional(ModelLines& lines, std::string_view keyword,
+                                               std::vector<double> (*terms)(const Layer&, Rules),
+                                               Rules rules) {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t is_there, lines.Count(keyword, 1));
+  if (is_there == 0) return std::optional<Polynomial>();
+  ATTUNE_ASSIGN_OR_RETURN(Polynomial polynomial, Polynomial::ReadFrom(lines, terms, rules));
+  return std::optional<Polynomial>(std::move(polynomial));
+}
+
+}  // namespace
+
+void FftModel::AppendText(std::string& text) const {
+  for (const std::optional<Polynomial>& band : bands_) AppendOptional(text, "band", band);
+}
+
+Result<FftModel> FftModel::ReadFrom(ModelLines& lines, Rules rules) {
+  FftModel model;
+  for (std::optional<Polynomial>& band : model.bands_) {
+    ATTUNE_ASSIGN_OR_RETURN(band, ReadOptional(lines, "band", &FftTerms, rules));
+  }
+  return model;
+}
+
+Result<FftTilingModel> FftTilingModel::ReadFrom(ModelLines& lines, Rules rules) {
+  FftTilingModel model;
+  ATTUNE_ASSIGN_OR_RETURN(model.polynomial_, Polynomial::ReadFrom(lines, &FftTilingTerms, rules));
+  return model;
+}
+
+void PointwiseModel::AppendText(std::string& text) const {
+  AppendOptional(text, "narrow", narrow_);
+  AppendOptional(text, "wide", wide_);
+}
+
+Result<PointwiseModel> PointwiseModel::ReadFrom(ModelLines& lines, Rules rules) {
+  PointwiseModel model;
+  ATTUNE_ASSIGN_OR_RETURN(model.narrow_,
+                          ReadOptional(lines, "narrow", &PointwiseNarrowTerms, rules));
+  ATTUNE_ASSIGN_OR_RETURN(model.wide_, ReadOptional(lines, "wide", &PointwiseWideTerms, rules));
+  return model;
+}
+
+Result<GradientModel> GradientModel::ReadFrom(ModelLines& lines) {
+  GradientModel model;
+  ATTUNE_ASSIGN_OR_RETURN(model.ratio_, Cart::ReadFrom(lines, RatioFeatures(Layer{}).size(), 0));
+  return model;
+}
+
 }  // namespace attune::seer

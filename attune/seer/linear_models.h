@@ -27,6 +27,11 @@ struct Polynomial {
   double least_ms = 0;
 
   double Predict(const Layer& layer) const;
+  // Lines of a file of models (docs/formats/seer.md), which do not say the terms.
+  void AppendText(std::string& text) const;
+  static Result<Polynomial> ReadFrom(ModelLines& lines,
+                                     std::vector<double> (*terms)(const Layer&, Rules),
+                                     Rules rules);
 };
 // kFailedPrecondition for no samples or times that are not above 0.
 Result<Polynomial> FitPolynomial(std::vector<double> (*terms)(const Layer&, Rules),
@@ -43,6 +48,8 @@ class FftModel {
   static bool Supports(const Layer& layer);
   // Nothing where it is not supported or the band was never measured.
   std::optional<double> Predict(const Layer& layer) const;
+  void AppendText(std::string& text) const;
+  static Result<FftModel> ReadFrom(ModelLines& lines, Rules rules);
 
  private:
   std::array<std::optional<Polynomial>, 5> bands_;
@@ -56,6 +63,8 @@ class FftTilingModel {
   // The stride is 1 and a tile is wider than the filter.
   static bool Supports(const Layer& layer);
   double Predict(const Layer& layer) const { return polynomial_.Predict(layer); }
+  void AppendText(std::string& text) const { polynomial_.AppendText(text); }
+  static Result<FftTilingModel> ReadFrom(ModelLines& lines, Rules rules);
 
  private:
   Polynomial polynomial_;
@@ -89,6 +98,8 @@ class PointwiseModel {
   static Result<PointwiseModel> Train(std::span<const TimedLayer> samples, Rules rules);
   // Nothing where that half was never measured.
   std::optional<double> Predict(const Layer& layer) const;
+  void AppendText(std::string& text) const;
+  static Result<PointwiseModel> ReadFrom(ModelLines& lines, Rules rules);
 
  private:
   std::optional<Polynomial> narrow_;
@@ -105,6 +116,8 @@ class GradientModel {
  public:
   static Result<GradientModel> Train(std::span<const GradientSample> samples, uint64_t seed);
   double Predict(const Layer& layer, double forward_ms) const;
+  void AppendText(std::string& text) const { ratio_.AppendText(text); }
+  static Result<GradientModel> ReadFrom(ModelLines& lines);
 
  private:
   Cart ratio_;

@@ -173,4 +173,12 @@ std::vector<std::string> SeerModel::warnings() const {
   return all;
 }
 
+std::vector<std::string> SeerModel::trained_variants() const {
+  std::vector<std::string> names;
+  for (const Variant& variant : Variants()) {
+    if (variants_.contains(variant.name)) names.emplace_back(variant.name);
+  }
+  return names;
+}
+
 }  // namespace attune::seer

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace attune::seer {
 namespace {
@@ -28,28 +29,28 @@ constexpr std::array<Variant, 16> kVariants = {{
     {"algo7_128x128_5x5", 7, kWinograd, 128, 128, 2, 5},
 }};
 
-int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+double Number(int64_t x) { return static_cast<double>(x); }
+
+// Of counts whose products can be more than 64 bits hold: extents are up to 2^20 each.
+double Ceil(double a, int64_t b) { return std::ceil(a / Number(b)); }
 
 double WinogradBlocks(const Variant& variant, const Layer& x) {
-  const int64_t half = Ceil(x.w, 2);
-  const int64_t channels = Ceil(x.k, variant.tile_channels);
-  if (variant.name == "algo6_148") {
-    return static_cast<double>(x.n * Ceil(half, 4) * Ceil(half, 8) * channels);
-  }
-  if (variant.name == "algo6_228") {
-    return static_cast<double>(Ceil(x.n, 2) * Ceil(half, 2) * Ceil(half, 8) * channels);
-  }
-  return static_cast<double>(Ceil(x.n, 4) * half * Ceil(half, 8) * channels);
+  const double n = Number(x.n);
+  const double half = Ceil(Number(x.w), 2);
+  const double channels = Ceil(Number(x.k), variant.tile_channels);
+  if (variant.name == "algo6_148") return n * Ceil(half, 4) * Ceil(half, 8) * channels;
+  if (variant.name == "algo6_228") return Ceil(n, 2) * Ceil(half, 2) * Ceil(half, 8) * channels;
+  return Ceil(n, 4) * half * Ceil(half, 8) * channels;
 }
 
 // 36 products for tiles of 4x4 outputs of a 3x3 filter, 169 for those of 9x9 of a 5x5 one.
 double NonfusedBlocks(const Variant& variant, const Layer& x, Rules rules) {
   const int64_t tile = variant.filter == 3 ? 4 : 9;
-  const int64_t products = variant.filter == 3 ? 36 : 169;
+  const double products = variant.filter == 3 ? 36 : 169;
   const int64_t width = rules == Rules::kAsPublished ? 64 : variant.tile_channels;
-  const int64_t tiles = Ceil(x.p, tile);
-  return static_cast<double>(Ceil(x.n * tiles * tiles, variant.tile_outputs) * Ceil(x.k, width) *
-                             products);
+  const double tiles = Ceil(Number(x.p), tile);
+  return Ceil(Number(x.n) * tiles * tiles, variant.tile_outputs) * Ceil(Number(x.k), width) *
+         products;
 }
 
 }  // namespace
@@ -84,8 +85,8 @@ double BlocksOf(const Variant& variant, const Layer& layer, Rules rules) {
   const Layer x = PaddedLayer(variant, layer, rules);
   if (variant.algorithm == 6) return WinogradBlocks(variant, x);
   if (variant.algorithm == 7) return NonfusedBlocks(variant, x, rules);
-  return static_cast<double>(Ceil(x.n * x.p * x.p, variant.tile_outputs) *
-                             Ceil(x.k, variant.tile_channels));
+  return Ceil(Number(x.n) * Number(x.p) * Number(x.p), variant.tile_outputs) *
+         Ceil(Number(x.k), variant.tile_channels);
 }
 
 const Variant& PrecompVariant(int64_t out_channels) {

@@ -137,4 +137,40 @@ KernelTime VariantModel::Predict(const Layer& layer, double blocks, double resid
   return time;
 }
 
+void VariantModel::AppendText(std::string& text) const {
+  class_tree_.AppendText(text);
+  read_tree_.AppendText(text);
+  write_tree_.AppendText(text);
+  AppendNumbers(text, "instructions", instruction_line_);
+  for (const std::vector<double>& coefficients : coefficients_) {
+    AppendNumbers(text, "time", coefficients);
+  }
+  AppendNumbers(text, "resident_least", std::array{resident_, least_ms_});
+}
+
+Result<VariantModel> VariantModel::ReadFrom(ModelLines& lines, const Variant& variant,
+                                            Rules rules) {
+  VariantModel model;
+  model.variant_ = &variant;
+  model.rules_ = rules;
+  const size_t class_features = model.ClassFeatures(Layer{}, 1).size();
+  const size_t dram_features = model.DramFeatures(Layer{}, 1).size();
+  ATTUNE_ASSIGN_OR_RETURN(model.class_tree_, Cart::ReadFrom(lines, class_features, kClasses));
+  ATTUNE_ASSIGN_OR_RETURN(model.read_tree_, Cart::ReadFrom(lines, dram_features, 0));
+  ATTUNE_ASSIGN_OR_RETURN(model.write_tree_, Cart::ReadFrom(lines, dram_features, 0));
+  ATTUNE_ASSIGN_OR_RETURN(model.instruction_line_, lines.Numbers("instructions", 2));
+  for (int c = 0; c < kClasses; ++c) {
+    const size_t terms = TimeTerms(static_cast<KernelClass>(c), {}).size();
+    ATTUNE_ASSIGN_OR_RETURN(model.coefficients_[static_cast<size_t>(c)],
+                            lines.Numbers("time", terms));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<double> numbers, lines.Numbers("resident_least", 2));
+  if (!(numbers[0] > 0) || !(numbers[1] > 0)) {
+    return lines.Wrong("resident blocks and the least time are above 0.");
+  }
+  model.resident_ = numbers[0];
+  model.least_ms_ = numbers[1];
+  return model;
+}
+
 }  // namespace attune::seer

@@ -42,6 +42,9 @@ class VariantModel {
     return coefficients_[static_cast<size_t>(kernel_class)];
   }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Lines of a file of models (docs/formats/seer.md), which do not say the variant.
+  void AppendText(std::string& text) const;
+  static Result<VariantModel> ReadFrom(ModelLines& lines, const Variant& variant, Rules rules);
 
  private:
   std::vector<double> ClassFeatures(const Layer& layer, double blocks) const;

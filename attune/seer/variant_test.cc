@@ -1,5 +1,7 @@
 #include "attune/seer/variant.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +26,15 @@ TEST(Variants, BlocksAreThoseOfTheTables) {
   EXPECT_EQ(Blocks("algo6_418", x), 32 * 20 * 3 * 4);
   EXPECT_EQ(Blocks("algo7_128x64_3x3", x), 100 * 2 * 36);
   EXPECT_EQ(Blocks("algo7_128x64_5x5", x), 25 * 2 * 169);
+}
+
+TEST(Variants, BlocksOfTheLargestLayerThatIsReadAreCounted) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const Layer x = {kMost, kMost, kMost, kMost, kMost, 1, 1, 0};
+
+  EXPECT_EQ(Blocks("algo0_32x32", x), std::ldexp(1, 60 - 5 + 20 - 5));
+  EXPECT_EQ(Blocks("algo6_148", x), std::ldexp(1, 20 + 17 + 16 + 15));
+  EXPECT_EQ(Blocks("algo7_128x64_3x3", x), 36 * std::ldexp(1, 20 + 18 + 18 - 7 + 20 - 6));
 }
 
 TEST(Variants, The128WideTileOfAlgorithm7CountsItsOwnWidth) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "attune/seer/kernel_record.h"
+#include "attune/seer/operator_models.h"
 #include "tests/fuzz/fuzz_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -20,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const auto again = ReadAlgorithmTimes(Csv(*times), AlgorithmOrder::kCudnn);
       attune::FuzzCheck(again.ok() && *again == *times);
     }
+  }
+  const auto operators = ReadOperatorTimes(text);
+  if (operators.ok()) {
+    const auto again = ReadOperatorTimes(Csv(*operators));
+    attune::FuzzCheck(again.ok() && *again == *operators);
   }
   const auto layers = ReadConfigurations(text);
   if (!layers.ok()) return 0;

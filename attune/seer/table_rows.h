@@ -1,0 +1,35 @@
+// What the readers of SEER's tables share: lines with a layer among their columns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/model/csv.h"
+#include "attune/seer/layer.h"
+
+namespace attune::seer {
+
+// The largest extent that is read.
+inline constexpr double kMostExtent = 1 << 20;
+
+// "Line N: <what>", kInvalidArgument.
+Status WrongRow(const CsvRow& row, std::string_view what);
+
+// The lines of `csv` without the first one if that names columns: where the column `number`, which
+// has numbers in every other line, has none.
+Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number = 0);
+
+// A whole number between `least` and `most`. REQUIRES, of all three: the row has the columns.
+Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most);
+Result<double> AboveZero(const CsvRow& row, size_t column);
+// N, C, W, K, P, f, s and p from the column `first` on. kInvalidArgument for extents below 1 and an
+// output width that does not follow.
+Result<Layer> LayerIn(const CsvRow& row, size_t first = 0);
+
+// The eight columns of a layer, with commas between them.
+std::string LayerColumns(const Layer& layer);
+
+}  // namespace attune::seer
