@@ -57,18 +57,6 @@ Result<AlgorithmTimes> TimesIn(const CsvRow& row, AlgorithmOrder order) {
   return times;
 }
 
-// The blank-separated numbers of a line, as a row.
-CsvRow WordsOf(std::string_view line, size_t number) {
-  CsvRow row{number, {}};
-  while (true) {
-    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
-    if (line.empty()) return row;
-    const size_t end = std::min(line.find_first_of(" \t\r"), line.size());
-    row.fields.emplace_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
 }  // namespace
 
 KernelClass ClassOf(const KernelRecord& record) {

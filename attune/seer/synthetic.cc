@@ -6,66 +6,9 @@
 #include "attune/model/least_squares.h"
 
 namespace attune::seer {
-namespace {
-
-struct Grid {
-  std::vector<int64_t> channels;
-  std::vector<int64_t> widths;
-  std::vector<int64_t> filters;
-  std::vector<int64_t> strides = {1};
-  int64_t pad = 0;
-};
-
-Grid GridOf(int algorithm) {
-  const std::vector<int64_t> ffts = {3, 16, 32, 64, 128, 256, 512, 1024};
-  if (algorithm == 4) {
-    return {ffts, {16, 32, 48, 64, 96, 128, 224, 256}, {1, 3, 5, 7, 9, 11}};
-  }
-  if (algorithm == 5) return {ffts, {32, 64, 128, 224, 256, 320}, {1, 3, 5, 7, 9, 11}};
-  if (algorithm == 6) {
-    return {{3, 16, 32, 64, 100, 128, 256, 400, 512, 600, 800, 1024},
-            {4, 10, 16, 20, 32, 64, 80, 100, 128, 224, 256, 400, 512},
-            {3},
-            {1},
-            1};
-  }
-  if (algorithm == 7) {
-    return {{3, 16, 32, 64, 128, 256, 400, 512, 800, 1024},
-            {4, 10, 16, 32, 64, 100, 128, 224, 256, 400, 512},
-            {3, 5},
-            {1},
-            1};
-  }
-  return {{3, 16, 64, 128, 512, 1024}, {10, 40, 80, 160, 224, 320}, {1, 3, 5, 7, 9}, {1, 2, 3, 4}};
-}
-
-}  // namespace
-
 KernelClass KnownKernel::ClassAt(const Layer& layer) const {
   if (layer.c < 40) return KernelClass::kDram;
   return layer.w < 60 ? KernelClass::kUnderUtilised : KernelClass::kCompute;
-}
-
-std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batches) {
-  const Grid grid = GridOf(algorithm);
-  std::vector<Layer> layers;
-  for (const int64_t n : batches) {
-    for (const int64_t c : grid.channels) {
-      for (const int64_t w : grid.widths) {
-        for (const int64_t k : grid.channels) {
-          for (const int64_t f : grid.filters) {
-            for (const int64_t s : grid.strides) {
-              Layer layer = {n, c, w, k, 0, f, s, grid.pad};
-              if (w + 2 * grid.pad < f) continue;
-              layer.p = OutputWidth(layer);
-              layers.push_back(layer);
-            }
-          }
-        }
-      }
-    }
-  }
-  return layers;
 }
 
 std::vector<KernelRecord> MakeRecords(const Variant& variant, const KnownKernel& kernel,

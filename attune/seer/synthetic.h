@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attune/seer/grids.h"
 #include "attune/seer/linear_models.h"
 #include "attune/seer/variant_model.h"
 
@@ -22,10 +23,6 @@ struct KnownKernel {
 
   KernelClass ClassAt(const Layer& layer) const;
 };
-
-// SEER's training grid of an algorithm (N = 128, or `batches` of it), layers whose output is empty
-// left out.
-std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batches = {128});
 
 // A record for each layer, the time times e^(noise u) with u uniform in [-1, 1).
 std::vector<KernelRecord> MakeRecords(const Variant& variant, const KnownKernel& kernel,

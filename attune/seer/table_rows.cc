@@ -1,5 +1,6 @@
 #include "attune/seer/table_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -53,6 +54,17 @@ Result<double> AboveZero(const CsvRow& row, size_t column) {
   ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column));
   if (value > 0) return value;
   return WrongRow(row, fmt::format("column {}: {} is not above 0.", column + 1, value));
+}
+
+CsvRow WordsOf(std::string_view line, size_t number) {
+  CsvRow row{number, {}};
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (line.empty()) return row;
+    const size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    row.fields.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
 }
 
 std::string LayerColumns(const Layer& x) {

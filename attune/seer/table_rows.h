@@ -29,6 +29,9 @@ Result<double> AboveZero(const CsvRow& row, size_t column);
 // output width that does not follow.
 Result<Layer> LayerIn(const CsvRow& row, size_t first = 0);
 
+// The words of a line that blanks divide, as a row.
+CsvRow WordsOf(std::string_view line, size_t number);
+
 // The eight columns of a layer, with commas between them.
 std::string LayerColumns(const Layer& layer);
 

@@ -9,6 +9,7 @@
 
 #include "backends/cuda/addresses.h"
 #include "backends/cuda/cuda_memory.h"
+#include "backends/cuda/dry_run.h"
 #include "backends/cuda/sample.h"
 
 namespace attune::cuda {
@@ -199,6 +200,32 @@ Status CudaDevice::TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> 
 Status CudaDevice::TryCapture(Executable& executable, const Arguments& arguments) {
   ATTUNE_RETURN_IF_ERROR(Enter());
   return cuda::TryCapture(driver_, StreamOf(arguments), [&] { return executable.Run(arguments); });
+}
+
+int64_t CudaDevice::multiprocessors() const {
+  int count = 0;
+  const CUresult told =
+      driver_.cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, entry_.device);
+  return told == CUDA_SUCCESS ? count : 0;
+}
+
+Result<std::vector<ObservedLaunch>> CudaDevice::DryRun(Executable& executable,
+                                                       const Arguments& arguments) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  return cuda::DryRun(driver_, StreamOf(arguments), [&] { return executable.Run(arguments); });
+}
+
+Result<std::vector<std::vector<double>>> CudaDevice::Count(
+    Executable& executable, const Arguments& arguments, const std::vector<std::string>& counters) {
+  ATTUNE_RETURN_IF_ERROR(Enter());
+  if (counter_source_ == nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(counter_source_, MakeCounterSource(context_, entry_.device));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto launches, DryRun(executable, arguments));
+  return counter_source_->Count(counters, std::max<size_t>(1, launches.size()), [&]() -> Status {
+    ATTUNE_RETURN_IF_ERROR(executable.Run(arguments));
+    return Synchronize();
+  });
 }
 
 MemoryOperations* CudaDevice::memory_operations() {

@@ -10,8 +10,10 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
+#include "attune/device/launch_observer.h"
 #include "attune/device/recording_queues.h"
 #include "attune/device/repeating_device.h"
+#include "backends/cuda/counter_source.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/inventory.h"
 #include "backends/cuda/lazy.h"
@@ -36,7 +38,7 @@ struct LoadedModules {
 // replay are compared, so that what the host needs to launch is not measured. An executable that
 // cannot be captured (it allocates or synchronises) is launched directly between the events, which
 // then hold host time: TryCapture says so of it.
-class CudaDevice final : public RepeatingDevice, public RecordingQueues {
+class CudaDevice final : public RepeatingDevice, public RecordingQueues, public LaunchObserver {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
@@ -54,6 +56,13 @@ class CudaDevice final : public RepeatingDevice, public RecordingQueues {
   // By a user object of the graph.
   Status TellWhenOver(void* queue, std::shared_ptr<std::atomic<bool>> over) override;
   Status TryCapture(Executable& executable, const Arguments& arguments) override;
+  // 0 if the driver does not tell.
+  int64_t multiprocessors() const override;
+  Result<std::vector<ObservedLaunch>> DryRun(Executable& executable,
+                                             const Arguments& arguments) override;
+  // By CUPTI.
+  Result<std::vector<std::vector<double>>> Count(Executable& executable, const Arguments& arguments,
+                                                 const std::vector<std::string>& counters) override;
   // Null where there is no compiler for them.
   MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
@@ -99,6 +108,7 @@ class CudaDevice final : public RepeatingDevice, public RecordingQueues {
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   LoadedModules loaded_modules_;
+  std::unique_ptr<CounterSource> counter_source_;
   std::unique_ptr<Buffer> displacer_;  // Larger than the L2, for cold samples.
   bool has_tried_memory_ = false;
   std::unique_ptr<MemoryOperations> memory_;

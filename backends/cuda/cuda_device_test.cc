@@ -254,6 +254,41 @@ TEST_F(CudaDeviceTest, WhatCannotBeCapturedSaysWhyAndTheStreamIsAsItWas) {
   EXPECT_EQ(device_->Synchronize(), Status::Ok());
 }
 
+TEST_F(CudaDeviceTest, ADryRunTellsWhatWouldBeLaunchedAndLaunchesNothing) {
+  const auto module = Compile(kSpin);
+  Spin spin(*device_, *module, 200'000);
+  Spin refused(*device_, *module, 200'000, false);
+
+  const auto launches = device_->DryRun(spin, {});
+
+  ASSERT_TRUE(launches.ok()) << launches.status().ToString();
+  ASSERT_EQ(launches->size(), 1u);
+  EXPECT_EQ((*launches)[0].name, "spin");
+  EXPECT_EQ((*launches)[0].blocks, 1);
+  EXPECT_GE((*launches)[0].threads, 1);
+  EXPECT_GE((*launches)[0].blocks_per_multiprocessor, 1);
+  EXPECT_GT((*launches)[0].registers, 0);
+  EXPECT_GT(device_->multiprocessors(), 0);
+  EXPECT_FALSE(device_->DryRun(refused, {}).ok());
+  EXPECT_EQ(device_->Synchronize(), Status::Ok());
+}
+
+TEST_F(CudaDeviceTest, CountersOfEachKernelAreReadOrRefusedWithAReason) {
+  const auto module = Compile(kSpin);
+  Spin spin(*device_, *module, 200'000);
+  ASSERT_TRUE(device_->DryRun(spin, {}).ok());
+
+  const auto counted =
+      device_->Count(spin, {}, {"gpu__time_duration.sum", "dram__sectors_read.sum"});
+
+  if (!counted.ok()) GTEST_SKIP() << counted.status().message();
+  ASSERT_EQ(counted->size(), 1u);
+  ASSERT_EQ((*counted)[0].size(), 2u);
+  EXPECT_THAT((*counted)[0][0], Gt(50e3));
+  EXPECT_GE((*counted)[0][1], 0);
+  EXPECT_EQ(device_->Count(spin, {}, {"of__nobody.sum"}).status().code(), StatusCode::kNotFound);
+}
+
 // Whether `over` is set within the time that a driver may need to notice.
 bool IsSoon(const std::atomic<bool>& over) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);

@@ -1,4 +1,5 @@
-// In place of cupti.cc where CUPTI's headers were missing.
+// In place of cupti.cc and counter_source.cc where CUPTI's headers were missing.
+#include "backends/cuda/counter_source.h"
 #include "backends/cuda/cupti_report.h"
 
 namespace attune::cuda {
@@ -10,6 +11,10 @@ LibraryReport CuptiReport() {
       "CUPTI's headers (cupti_profiler_host.h, package cuda-cupti-dev-13-0) were missing when "
       "attune was built; without it no counters are planned.";
   return report;
+}
+
+Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext, int) {
+  return Unsupported(CuptiReport().missing);
 }
 
 }  // namespace attune::cuda

@@ -62,12 +62,18 @@ namespace attune::cuda {
   X(cuLaunchKernel)
 
 // Those that a driver may lack; null then.
-#define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X) \
-  X(cuFuncGetAttribute)                       \
-  X(cuFuncGetParamInfo)                       \
-  X(cuGraphRetainUserObject)                  \
-  X(cuOccupancyMaxActiveClusters)             \
-  X(cuUserObjectCreate)                       \
+#define ATTUNE_CUDA_LATER_DRIVER_FUNCTIONS(X)    \
+  X(cuFuncGetAttribute)                          \
+  X(cuFuncGetName)                               \
+  X(cuFuncGetParamInfo)                          \
+  X(cuGraphGetNodes)                             \
+  X(cuGraphKernelNodeGetParams)                  \
+  X(cuGraphNodeGetType)                          \
+  X(cuGraphRetainUserObject)                     \
+  X(cuKernelGetFunction)                         \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(cuOccupancyMaxActiveClusters)                \
+  X(cuUserObjectCreate)                          \
   X(cuUserObjectRelease)
 
 // Loaded once by whoever creates it; the library stays for the life of the process. Immutable and

@@ -13,7 +13,8 @@ VERBS = ("import", "session new", "session", "jobs load", "applicability", "jobs
          "solvers", "problems", "networks", "tune", "status", "best", "explain", "run", "export",
          "report", "golden", "golden diff", "golden show", "golden list", "golden export",
          "golden rollback", "jobs list", "jobs cancel", "jobs retry", "session list", "session show",
-         "session diff", "session close", "miopen", "miopen lint", "miopen convert", "miopen diff")
+         "session diff", "session close", "miopen", "miopen lint", "miopen convert", "miopen diff",
+         "seer", "seer train", "seer evaluate", "seer pick", "seer collect")
 # Options that say how long, and how long is enough here.
 TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
 # What golden versions are made of: one decision at least, also on a busy machine.
@@ -72,7 +73,7 @@ def test(attune):
         # A list with a line that is refused, a budget that ends early, a choice without a trial, jobs
         # that are left, a database with a time of zero.
         in_part = any(f"attune {verb} " in command
-                      for verb in ("import", "tune", "export", "status", "miopen"))
+                      for verb in ("import", "tune", "export", "status", "miopen", "seer"))
         allowed = (0, 3) if in_part else (0,)
         done = subprocess.run(["sh", "-c", hurried(command)], cwd=attune.folder, env=settings,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -89,11 +89,13 @@ std::string LeftOutNote(const SortedRecords& sorted) {
 
 void AddSeerVerb(CLI::App& program, Invocation& invocation) {
   CLI::App* verb = AddVerb(
-      program, "seer", "Train, evaluate and ask SEER's model of the times of cuDNN's convolutions",
+      program, "seer",
+      "Collect data for, train, evaluate and ask SEER's model of the times of cuDNN's convolutions",
       "  attune seer train tests/data/seer/kernels.csv --operators tests/data/seer/operators.csv "
       "-o /tmp/model.seer\n"
       "  attune seer pick /tmp/model.seer --configs tests/data/seer/configs.txt");
   verb->require_subcommand(1);
+  seer::AddCollectVerb(*verb, invocation);
   seer::AddTrainVerb(*verb, invocation);
   seer::AddEvaluateVerb(*verb, invocation);
   seer::AddPickVerb(*verb, invocation);

@@ -13,6 +13,7 @@
 
 namespace attune::seer {
 
+void AddCollectVerb(CLI::App& seer, Invocation& invocation);
 void AddTrainVerb(CLI::App& seer, Invocation& invocation);
 void AddEvaluateVerb(CLI::App& seer, Invocation& invocation);
 void AddPickVerb(CLI::App& seer, Invocation& invocation);

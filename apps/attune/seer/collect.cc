@@ -1,0 +1,299 @@
+// attune seer collect: SEER's tables, measured on an NVIDIA GPU.
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "apps/attune/counted.h"
+#include "apps/attune/interrupt.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/machine_lock.h"
+#include "apps/attune/seer/device_probe.h"
+#include "apps/attune/seer/seer_verbs.h"
+#include "apps/attune/wait_notice.h"
+#include "attune/base/file.h"
+#include "attune/base/steady_time.h"
+#include "attune/seer/grids.h"
+
+namespace attune::seer {
+namespace {
+
+// How long a device is kept from others, and rows are in memory alone.
+constexpr int64_t kTurnNs = 10'000'000'000;
+
+struct CollectOptions {
+  std::string device = "cuda:0";
+  std::string output;
+  std::string pre_kernels;
+  std::string grid;
+  std::string configs;
+  std::vector<int> algorithms = {0, 1, 2, 4, 5, 6, 7};
+  std::vector<std::string> operators;
+  int64_t budget_ns = 0;  // 0: until everything is measured.
+  bool json = false;
+};
+
+// The tables that are written, as far as they are there.
+struct Tables {
+  KernelTables kernels;
+  std::vector<AlgorithmTimes> times;
+};
+
+// What a file of an earlier collection has; empty if there is none.
+Result<std::string> Earlier(const std::string& file) {
+  if (file.empty() || !std::filesystem::exists(file)) return std::string();
+  return ReadFile(file);
+}
+
+Result<Tables> ReadTables(const CollectOptions& options) {
+  Tables tables;
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, Earlier(options.output));
+  const auto named = [&](const Status& status) {
+    return status.WithContext(fmt::format("'{}'", options.output));
+  };
+  if (!options.configs.empty()) {
+    auto times = ReadAlgorithmTimes(text, AlgorithmOrder::kCudnn);
+    if (!times.ok()) return named(times.error());
+    tables.times = *std::move(times);
+    return tables;
+  }
+  if (!options.operators.empty()) {
+    auto operators = ReadOperatorTimes(text);
+    if (!operators.ok()) return named(operators.error());
+    tables.kernels.operators = *std::move(operators);
+    return tables;
+  }
+  auto records = ReadKernelRecords(text, AlgorithmOrder::kCudnn);
+  if (!records.ok()) return named(records.error());
+  tables.kernels.records = *std::move(records);
+  ATTUNE_ASSIGN_OR_RETURN(const std::string around, Earlier(options.pre_kernels));
+  ATTUNE_ASSIGN_OR_RETURN(tables.kernels.operators, ReadOperatorTimes(around));
+  return tables;
+}
+
+Status WriteTables(const CollectOptions& options, const Tables& tables) {
+  if (!options.configs.empty()) return WriteFileAtomically(options.output, Csv(tables.times));
+  if (!options.operators.empty()) {
+    return WriteFileAtomically(options.output, Csv(tables.kernels.operators));
+  }
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(options.output, Csv(tables.kernels.records)));
+  if (options.pre_kernels.empty()) return Status::Ok();
+  return WriteFileAtomically(options.pre_kernels, Csv(tables.kernels.operators));
+}
+
+// The device for some seconds at a time, after each of which what was measured is written.
+class Collection {
+ public:
+  Collection(Application& application, const CollectOptions& options, Tables& tables,
+             MachineTurns& machine)
+      : application_(application),
+        options_(options),
+        tables_(tables),
+        machine_(machine),
+        notice_(application.err(), "seer collect") {}
+
+  Status TakeTurn() {
+    turn_ = {};  // Others first.
+    const auto go_on = [this] {
+      notice_.StillWaiting();
+      return GoesOn();
+    };
+    ATTUNE_ASSIGN_OR_RETURN(turn_, machine_.Take(MachineUse::kTime, go_on));
+    turn_end_ns_ = SteadyNowNs() + kTurnNs;
+    return Status::Ok();
+  }
+
+  Result<bool> Step(const CollectionCounts&) {
+    if (SteadyNowNs() >= turn_end_ns_) {
+      ATTUNE_RETURN_IF_ERROR(WriteTables(options_, tables_));
+      if (GoesOn()) ATTUNE_RETURN_IF_ERROR(TakeTurn());
+    }
+    return GoesOn();
+  }
+
+ private:
+  bool GoesOn() const {
+    const bool is_over = options_.budget_ns > 0 && application_.ElapsedNs() >= options_.budget_ns;
+    return !is_over && !interruption_.requested();
+  }
+
+  Application& application_;
+  const CollectOptions& options_;
+  Tables& tables_;
+  MachineTurns& machine_;
+  WaitNotice notice_;
+  const OrderlyInterruption interruption_;
+  MachineTurns::Grant turn_;
+  int64_t turn_end_ns_ = 0;
+};
+
+void Add(const CollectionCounts& part, CollectionCounts& all) {
+  all.measured += part.measured;
+  all.known += part.known;
+  all.unsupported += part.unsupported;
+  all.too_large += part.too_large;
+  all.is_complete = part.is_complete;
+}
+
+Result<std::vector<Layer>> GridOf(const CollectOptions& options, int algorithm) {
+  if (options.grid.empty()) return TrainingGrid(algorithm);
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.grid));
+  auto layers = ReadGrid(text);
+  if (!layers.ok()) return layers.error().WithContext(fmt::format("'{}'", options.grid));
+  return layers;
+}
+
+// What is to be measured, known before a device is opened.
+struct Wanted {
+  std::vector<Layer> configurations;
+  std::vector<std::pair<int, std::vector<Layer>>> kernels;  // By algorithm.
+  std::vector<Layer> of_operators;
+};
+
+Result<Wanted> WantedOf(const CollectOptions& options) {
+  Wanted wanted;
+  if (!options.configs.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(wanted.configurations,
+                            ReadConfigurationFiles(std::span(&options.configs, 1)));
+    return wanted;
+  }
+  if (!options.operators.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(wanted.of_operators, GridOf(options, 0));
+    return wanted;
+  }
+  for (const int algorithm : options.algorithms) {
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<Layer> layers, GridOf(options, algorithm));
+    wanted.kernels.emplace_back(algorithm, std::move(layers));
+  }
+  return wanted;
+}
+
+Result<CollectionCounts> Collect(const CollectOptions& options, const Wanted& wanted,
+                                 LayerProbe& probe, Collection& collection, Tables& tables) {
+  const CollectionStep step = [&](const CollectionCounts& so_far) {
+    return collection.Step(so_far);
+  };
+  ATTUNE_RETURN_IF_ERROR(collection.TakeTurn());
+  if (!options.configs.empty()) {
+    return CollectTimes(probe, wanted.configurations, step, tables.times);
+  }
+  CollectionCounts all;
+  for (const std::string& name : options.operators) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        const CollectionCounts part,
+        CollectOperator(probe, name, wanted.of_operators, step, tables.kernels.operators));
+    Add(part, all);
+    if (!all.is_complete) return all;
+  }
+  for (const auto& [algorithm, layers] : wanted.kernels) {
+    ATTUNE_ASSIGN_OR_RETURN(const CollectionCounts part,
+                            CollectKernels(probe, algorithm, layers, step, tables.kernels));
+    Add(part, all);
+    if (!all.is_complete) return all;
+  }
+  return all;
+}
+
+void PrintCounts(const CollectOptions& options, const CollectionCounts& counts, Output& out) {
+  if (options.json) {
+    out.Print(Dump({{"measured", counts.measured},
+                    {"known", counts.known},
+                    {"unsupported", counts.unsupported},
+                    {"too_large", counts.too_large},
+                    {"complete", counts.is_complete}}));
+    return;
+  }
+  out.Print(fmt::format(
+      "{} measured, {} known before, {} not supported, {} too large for the "
+      "device.{}\n",
+      Counted(counts.measured, "row"), counts.known, counts.unsupported, counts.too_large,
+      counts.is_complete ? "" : " It ended early: the same command goes on."));
+}
+
+Status CheckOperatorsRun(const CollectOptions& options) {
+  for (const std::string& name : options.operators) {
+    if (name == "conv1x1" || IsGradientOfConv(name)) continue;
+    return Unsupported(
+        fmt::format("Nothing here runs the operator {}: rows of it come from elsewhere "
+                    "(docs/formats/seer.md).",
+                    name));
+  }
+  return Status::Ok();
+}
+
+Result<int> RunCollect(Application& application, const CollectOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckOperatorsRun(options));
+  ATTUNE_ASSIGN_OR_RETURN(const Wanted wanted, WantedOf(options));
+  ATTUNE_ASSIGN_OR_RETURN(Tables tables, ReadTables(options));
+  ATTUNE_ASSIGN_OR_RETURN(const Place place,
+                          FindPlaceToMeasure(application.backends(), options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const auto probe, DeviceProbe::Open(place));
+  // A table of times has no counters.
+  if (!options.configs.empty()) probe->CountNothing();
+  ATTUNE_ASSIGN_OR_RETURN(const auto machine, MachineLock::Open(place));
+  Collection collection(application, options, tables, *machine);
+  const auto counts = Collect(options, wanted, *probe, collection, tables);
+  // What was measured is kept, whatever ended it.
+  ATTUNE_RETURN_IF_ERROR(WriteTables(options, tables));
+  if (!counts.ok()) return counts.error();
+  if (!probe->no_counters().empty()) {
+    application.err().Print(fmt::format(
+        "attune seer collect: Nothing is counted, so instructions, sectors and utilisations are 0: "
+        "{}\n",
+        Printable(probe->no_counters())));
+  }
+  PrintCounts(options, *counts, application.out());
+  return counts->is_complete ? kExitDone : kExitPartly;
+}
+
+void AddWhatOptions(CLI::App& verb, CollectOptions& options) {
+  auto* grid =
+      verb.add_option("--grid", options.grid,
+                      "The layers: a line of values for each of N, C, W, K, f, s and p, of "
+                      "which every combination is measured (default: SEER's own grids)")
+          ->type_name("FILE");
+  verb.add_option("--configs", options.configs,
+                  "Configurations as published: every algorithm of each and cuDNN's own pick, as a "
+                  "table of times (test set II)")
+      ->type_name("FILE")
+      ->excludes(grid);
+  verb.add_option("--algorithms", options.algorithms, "Which algorithms, by cuDNN's numbers")
+      ->delimiter(',')
+      ->check(CLI::Range(0, kAlgorithms - 1))
+      ->capture_default_str();
+  verb.add_option("--operators", options.operators,
+                  "A table of these operators instead: conv1x1, conv_grad_input, conv_grad_filter")
+      ->delimiter(',')
+      ->check(
+          CLI::IsMember(std::vector<std::string>(OperatorNames().begin(), OperatorNames().end())));
+}
+
+}  // namespace
+
+void AddCollectVerb(CLI::App& seer, Invocation& invocation) {
+  auto options = std::make_shared<CollectOptions>();
+  CLI::App* verb = AddVerb(
+      seer, "collect", "Measure SEER's tables with cuDNN's algorithms on an NVIDIA GPU",
+      "  attune seer collect --device cuda:0 --budget 10m -o kernels.csv\n"
+      "  attune seer collect --device cuda:0 --configs tests/data/seer/configs.txt -o times.csv\n\n"
+      "What the file has already is not measured again, so the same command goes on where one was\n"
+      "ended. Exit status: 3 if the budget or Ctrl-C ended it.");
+  verb->add_option("--device", options->device, "See 'attune devices'")->capture_default_str();
+  AddWhatOptions(*verb, *options);
+  verb->add_option("-o,--output", options->output, "The table, which is continued if it is there")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--pre-kernels", options->pre_kernels,
+                   "Where kernels around the main ones go, as operators; only counters tell their "
+                   "times")
+      ->type_name("FILE");
+  AddDurationOption(*verb, "--budget", options->budget_ns, "End after this time");
+  AddJsonFlag(*verb, options->json);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunCollect(application, *options);
+    };
+  });
+}
+
+}  // namespace attune::seer

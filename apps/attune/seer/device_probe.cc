@@ -1,0 +1,204 @@
+#include "apps/attune/seer/device_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "attune/base/random.h"
+
+namespace attune::seer {
+namespace {
+
+constexpr std::string_view kSolver = "cuda.cudnn-conv";
+constexpr std::array<std::string_view, kAlgorithms> kNames = {
+    "implicit_gemm", "implicit_precomp_gemm", "gemm", "", "fft", "fft_tiling",
+    "winograd",      "winograd_nonfused"};
+constexpr const char* kFirst = "first";
+constexpr size_t kWorkspace = 3;  // Behind the three operands.
+constexpr int kSamples = 5;
+constexpr double kSampleNs = 2e6;
+constexpr double kMostLaunches = 20;
+constexpr size_t kFillBytes = size_t{16} << 20;
+
+Problem ConvOf(const Layer& x, ConvDirection direction) {
+  Conv conv;
+  conv.direction = direction;
+  conv.batch = x.n;
+  conv.in_channels = x.c;
+  conv.out_channels = x.k;
+  conv.in = {1, x.w, x.w};
+  conv.filter = {1, x.f, x.f};
+  conv.stride = {1, x.s, x.s};
+  conv.pad = {0, x.pad, x.pad};
+  return conv;
+}
+
+std::vector<float> RandomNumbers() {
+  Random random(1);
+  std::vector<float> numbers(kFillBytes / sizeof(float));
+  for (float& x : numbers) {
+    x = static_cast<float>(2 * random.Uniform() - 1);
+    if (x == 0) x = 1;  // Zeros are free on hardware that gates its multipliers.
+  }
+  return numbers;
+}
+
+// What SEER's columns are on today's chips; all in two passes.
+const std::vector<std::string> kCounters = {
+    "gpu__time_duration.sum",
+    "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum",
+    "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
+    "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed"};
+
+// SEER's utilisations are whole numbers up to 10.
+double Tenths(double percent) { return std::clamp(std::round(percent / 10), 0.0, 10.0); }
+
+KernelCounters CountersOf(const std::vector<double>& values) {
+  return {values[0] / 1e6, values[1], values[2], values[3], Tenths(values[4]), Tenths(values[5])};
+}
+
+LaunchedKernel KernelOf(const ObservedLaunch& launch) {
+  return {launch.name, launch.blocks, launch.threads, launch.blocks_per_multiprocessor,
+          std::nullopt};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceProbe>> DeviceProbe::Open(const Place& place) {
+  const Solver* found = nullptr;
+  for (const auto& solver : place.backend->solvers()) {
+    if (solver->id().name == kSolver) found = solver.get();
+  }
+  if (found == nullptr) {
+    return Unsupported(fmt::format(
+        "The device '{}' has no solver {}: SEER's data are of cuDNN's algorithms on an NVIDIA GPU. "
+        "'attune devices' lists what is here.",
+        place.device_spec, kSolver));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, place.backend->Open(place.device_spec));
+  auto* const observer = dynamic_cast<LaunchObserver*>(device.get());
+  if (observer == nullptr) {
+    return Unsupported(
+        fmt::format("The device '{}' does not tell what a call launches.", place.device_spec));
+  }
+  return std::unique_ptr<DeviceProbe>(new DeviceProbe(*found, std::move(device), observer));
+}
+
+Result<BufferView> DeviceProbe::MemoryFor(size_t position, size_t size_bytes) {
+  std::unique_ptr<Buffer>& buffer = memory_[position];
+  if (buffer == nullptr || buffer->size_bytes() < size_bytes) {
+    buffer.reset();
+    ATTUNE_ASSIGN_OR_RETURN(buffer, device_->Allocate(std::max<size_t>(size_bytes, 64)));
+    if (position >= 2) return buffer->View(0);
+    const std::vector<float> numbers = RandomNumbers();
+    const auto bytes = std::as_bytes(std::span(numbers));
+    for (size_t at = 0; at < buffer->size_bytes(); at += bytes.size()) {
+      const size_t count = std::min(bytes.size(), buffer->size_bytes() - at);
+      ATTUNE_RETURN_IF_ERROR(device_->Upload(bytes.first(count), buffer->View(at)));
+    }
+  }
+  return buffer->View(0);
+}
+
+Result<DeviceProbe::Call> DeviceProbe::MakeReady(const Problem& problem,
+                                                 const std::string& algorithm) {
+  ATTUNE_RETURN_IF_ERROR(solver_.IsApplicable(problem, device_->target()));
+  const Config config = {{"algorithm", algorithm}, {"math", std::string("fma")}};
+  Call call;
+  ATTUNE_ASSIGN_OR_RETURN(call.executable, solver_.Load({}, problem, config, *device_));
+  const std::vector<Operand> operands = Operands(problem);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const BufferView view, MemoryFor(i, SpanBytes(operands[i].tensor)));
+    call.operands.push_back(view);
+  }
+  ATTUNE_ASSIGN_OR_RETURN(call.arguments.workspace,
+                          MemoryFor(kWorkspace, call.executable->workspace_bytes()));
+  return call;
+}
+
+Result<double> DeviceProbe::TimeMs(Call& call) {
+  call.arguments.operands = call.operands;
+  TimingRequest request;
+  ATTUNE_ASSIGN_OR_RETURN(const double first_ns,
+                          device_->TimeNs(*call.executable, call.arguments, request));
+  request.launches =
+      static_cast<int>(std::clamp(kSampleNs / std::max(first_ns, 1.0), 1.0, kMostLaunches));
+  std::vector<double> samples;
+  for (int i = 0; i < kSamples; ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(const double ns,
+                            device_->TimeNs(*call.executable, call.arguments, request));
+    samples.push_back(ns);
+  }
+  std::ranges::nth_element(samples, samples.begin() + kSamples / 2);
+  return samples[kSamples / 2] / 1e6;
+}
+
+Result<LayerRun> DeviceProbe::Run(const Layer& layer, int algorithm) {
+  const std::string name(kNames[static_cast<size_t>(algorithm)]);
+  if (name.empty()) return Unsupported("cuDNN never had its direct algorithm.");
+  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), name));
+  LayerRun run;
+  ATTUNE_ASSIGN_OR_RETURN(run.time_ms, TimeMs(call));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<ObservedLaunch> launches,
+                          observer_->DryRun(*call.executable, call.arguments));
+  for (const ObservedLaunch& launch : launches) run.kernels.push_back(KernelOf(launch));
+  if (!counts_) return run;
+  const auto counted = observer_->Count(*call.executable, call.arguments, kCounters);
+  counts_ = counted.ok();
+  if (!counts_) {
+    no_counters_ = counted.error().message();
+    return run;
+  }
+  for (size_t i = 0; i < run.kernels.size() && run.kernels.size() == counted->size(); ++i) {
+    if ((*counted)[i][0] > 0) run.kernels[i].counters = CountersOf((*counted)[i]);
+  }
+  return run;
+}
+
+Result<std::vector<ObservedLaunch>> DeviceProbe::LaunchesOf(const Layer& layer,
+                                                            const std::string& algorithm) {
+  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), algorithm));
+  call.arguments.operands = call.operands;
+  return observer_->DryRun(*call.executable, call.arguments);
+}
+
+Result<int> DeviceProbe::VendorPick(const Layer& layer) {
+  const auto first = LaunchesOf(layer, kFirst);
+  if (!first.ok()) return -1;
+  for (int i = 0; i < kAlgorithms; ++i) {
+    const std::string name(kNames[static_cast<size_t>(i)]);
+    if (name.empty()) continue;
+    const auto launches = LaunchesOf(layer, name);
+    if (launches.ok() && *launches == *first) return i;
+  }
+  return -1;
+}
+
+Result<double> DeviceProbe::TimeMsOf(const Problem& problem) {
+  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(problem, kFirst));
+  return TimeMs(call);
+}
+
+Result<OperatorTime> DeviceProbe::RunOperator(std::string_view name, const Layer& layer) {
+  OperatorTime time{std::string(name), layer, 0, 0};
+  if (name == "conv1x1") {
+    if (layer.f != 1) return Unsupported("It is of filters of 1 alone.");
+    ATTUNE_ASSIGN_OR_RETURN(time.time_ms, TimeMsOf(ConvOf(layer, ConvDirection::kForward)));
+    return time;
+  }
+  if (!IsGradientOfConv(name)) {
+    return Unsupported(fmt::format("Nothing here runs the operator {}.", name));
+  }
+  const auto direction =
+      name == "conv_grad_input" ? ConvDirection::kBackwardData : ConvDirection::kBackwardWeights;
+  ATTUNE_ASSIGN_OR_RETURN(time.forward_ms, TimeMsOf(ConvOf(layer, ConvDirection::kForward)));
+  ATTUNE_ASSIGN_OR_RETURN(time.time_ms, TimeMsOf(ConvOf(layer, direction)));
+  return time;
+}
+
+}  // namespace attune::seer

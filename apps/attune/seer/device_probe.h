@@ -1,0 +1,62 @@
+// SEER's layers run by cuDNN's legacy algorithms on an opened device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/launch_observer.h"
+#include "attune/problem/problem.h"
+#include "attune/runtime/places.h"
+#include "attune/seer/collection.h"
+#include "attune/solver/solver.h"
+
+namespace attune::seer {
+
+// Inputs are uniform in [-1, 1) and never zero, made once for the largest layer so far. A time is
+// the median of several samples of a warm call. Not thread-safe.
+class DeviceProbe final : public LayerProbe {
+ public:
+  // kUnsupported where there is no cuDNN, or where the device does not tell what a call launches.
+  static Result<std::unique_ptr<DeviceProbe>> Open(const Place& place);
+
+  int64_t multiprocessors() const override { return observer_->multiprocessors(); }
+  Result<LayerRun> Run(const Layer& layer, int algorithm) override;
+  // The algorithm whose kernels are those that the heuristic's answer launches.
+  Result<int> VendorPick(const Layer& layer) override;
+  Result<OperatorTime> RunOperator(std::string_view name, const Layer& layer) override;
+  // Why nothing is counted; empty if something is. Asked after a Run().
+  const std::string& no_counters() const { return no_counters_; }
+  // Of calls from now on; they are, unless the device refuses.
+  void CountNothing() { counts_ = false; }
+
+ private:
+  // A call made ready with memory to run on.
+  struct Call {
+    std::unique_ptr<Executable> executable;
+    std::vector<BufferView> operands;
+    Arguments arguments;
+  };
+
+  DeviceProbe(const Solver& solver, std::unique_ptr<Device> device, LaunchObserver* observer)
+      : solver_(solver), device_(std::move(device)), observer_(observer) {}
+
+  Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
+  Result<double> TimeMs(Call& call);
+  Result<double> TimeMsOf(const Problem& problem);
+  Result<std::vector<ObservedLaunch>> LaunchesOf(const Layer& layer, const std::string& algorithm);
+  // At least `size_bytes` of device memory for the operand at `position`, with random content if
+  // it is read.
+  Result<BufferView> MemoryFor(size_t position, size_t size_bytes);
+
+  const Solver& solver_;
+  const std::unique_ptr<Device> device_;
+  LaunchObserver* const observer_;  // The device.
+  std::map<size_t, std::unique_ptr<Buffer>> memory_;
+  bool counts_ = true;
+  std::string no_counters_;
+};
+
+}  // namespace attune::seer

@@ -1,0 +1,47 @@
+// What some devices tell of the kernels that a call launches, before or while they run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/device/device.h"
+
+namespace attune {
+
+// One kernel that a call launches.
+struct ObservedLaunch {
+  std::string name;                       // As its library calls it.
+  int64_t blocks = 0;                     // Of the whole grid.
+  int64_t threads = 0;                    // Of a block.
+  int64_t registers = 0;                  // Of a thread; 0 if it is not known, as the next two.
+  int64_t shared_bytes = 0;               // Of a block.
+  int64_t blocks_per_multiprocessor = 0;  // That fit at a time.
+
+  friend bool operator==(const ObservedLaunch&, const ObservedLaunch&) = default;
+};
+
+// A second interface of devices that can tell. Used by the thread that owns the device.
+class LaunchObserver {
+ public:
+  virtual ~LaunchObserver() = default;
+
+  virtual int64_t multiprocessors() const = 0;
+
+  // The kernels that `executable` would launch on `arguments`, in the order of launches. Nothing is
+  // executed, so what is in memory does not matter. Fails where the call cannot be captured, and
+  // with kUnsupported where the driver does not tell.
+  virtual Result<std::vector<ObservedLaunch>> DryRun(Executable& executable,
+                                                     const Arguments& arguments) = 0;
+
+  // For each kernel that a launch has, in their order, the values of hardware counters, called as
+  // the vendor does, in theirs. The launch is executed as often as that takes. Fails where the
+  // device counts nothing for this process, which is normal.
+  virtual Result<std::vector<std::vector<double>>> Count(
+      Executable& executable, const Arguments& arguments,
+      const std::vector<std::string>& counters) = 0;
+};
+
+}  // namespace attune

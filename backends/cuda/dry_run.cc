@@ -1,0 +1,107 @@
+#include "backends/cuda/dry_run.h"
+
+#include <string_view>
+
+namespace attune::cuda {
+namespace {
+
+// A graph that is never executed.
+class CapturedGraph {
+ public:
+  explicit CapturedGraph(const Driver& driver) : driver_(driver) {}
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
+  ~CapturedGraph() {
+    if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
+  }
+
+  Status Capture(CUstream stream, const std::function<Status()>& launch) {
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "Cannot begin to capture a stream"));
+    const Status launched = launch();
+    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
+    if (!launched.ok()) return launched;
+    return CudaStatus(driver_, ended, "The capture of a launch is void");
+  }
+
+  Result<std::vector<CUgraphNode>> Nodes() const {
+    size_t count = 0;
+    constexpr std::string_view kWhat = "Cannot list what a graph has";
+    ATTUNE_RETURN_IF_ERROR(
+        CudaStatus(driver_, driver_.cuGraphGetNodes(graph_, nullptr, &count), kWhat));
+    std::vector<CUgraphNode> nodes(count);
+    ATTUNE_RETURN_IF_ERROR(
+        CudaStatus(driver_, driver_.cuGraphGetNodes(graph_, nodes.data(), &count), kWhat));
+    return nodes;
+  }
+
+ private:
+  const Driver& driver_;
+  CUgraph graph_ = nullptr;
+};
+
+bool ReadsGraphs(const Driver& driver) {
+  return driver.cuGraphGetNodes != nullptr && driver.cuGraphNodeGetType != nullptr &&
+         driver.cuGraphKernelNodeGetParams != nullptr && driver.cuFuncGetName != nullptr &&
+         driver.cuKernelGetFunction != nullptr && driver.cuFuncGetAttribute != nullptr &&
+         driver.cuOccupancyMaxActiveBlocksPerMultiprocessor != nullptr;
+}
+
+// 0 if the driver does not tell.
+int64_t AttributeOf(const Driver& driver, CUfunction function, CUfunction_attribute attribute) {
+  int value = 0;
+  return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;
+}
+
+Result<ObservedLaunch> LaunchOf(const Driver& driver, CUgraphNode node) {
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuGraphKernelNodeGetParams(node, &params),
+                                    "Cannot read a captured launch"));
+  CUfunction function = params.func;
+  if (function == nullptr) {
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuKernelGetFunction(&function, params.kern),
+                                      "Cannot find the function of a captured kernel"));
+  }
+  ObservedLaunch launch;
+  const char* name = nullptr;
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuFuncGetName(&name, function),
+                                    "Cannot read the name of a captured kernel"));
+  launch.name = name;
+  launch.blocks = int64_t{params.gridDimX} * params.gridDimY * params.gridDimZ;
+  launch.threads = int64_t{params.blockDimX} * params.blockDimY * params.blockDimZ;
+  launch.registers = AttributeOf(driver, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  launch.shared_bytes = AttributeOf(driver, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) +
+                        int64_t{params.sharedMemBytes};
+  int resident = 0;
+  const CUresult told = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &resident, function, static_cast<int>(launch.threads), params.sharedMemBytes);
+  if (told == CUDA_SUCCESS) launch.blocks_per_multiprocessor = resident;
+  return launch;
+}
+
+}  // namespace
+
+Result<std::vector<ObservedLaunch>> DryRun(const Driver& driver, CUstream stream,
+                                           const std::function<Status()>& launch) {
+  if (!ReadsGraphs(driver)) {
+    return Unsupported(
+        "The driver does not tell what a captured graph launches. Install a newer "
+        "one: that of CUDA 12.3 does.");
+  }
+  CapturedGraph graph(driver);
+  ATTUNE_RETURN_IF_ERROR(graph.Capture(stream, launch));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CUgraphNode> nodes, graph.Nodes());
+  std::vector<ObservedLaunch> launches;
+  for (const CUgraphNode node : nodes) {
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuGraphNodeGetType(node, &type),
+                                      "Cannot tell what a node of a graph is"));
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+    ATTUNE_ASSIGN_OR_RETURN(ObservedLaunch one, LaunchOf(driver, node));
+    launches.push_back(std::move(one));
+  }
+  return launches;
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""SEER's tables measured on an NVIDIA GPU: kernels of a small grid, every algorithm of
+configurations, gradients; what was measured is not measured again, and a model is trained and asked.
+
+Exits with 77 where there is no GPU with cuDNN.
+"""
+
+import csv
+
+import program
+
+DEVICE = "cuda:0"
+program.TIMEOUT_S = 300
+GRID = "N 32\nC 16 64\nW 14 28\nK 64 128\nf 1 3\np 0\n"
+LAYERS = 2 * 2 * 2 * 2
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def collect(attune, *words):
+    return attune.json("seer", "collect", "--device", DEVICE, *words)
+
+
+def check_kernels(attune):
+    grid = attune.folder / "grid.txt"
+    grid.write_text(GRID, encoding="utf-8")
+    table = attune.folder / "kernels.csv"
+    words = ("--grid", grid, "--algorithms", "0,1,3", "-o", table,
+             "--pre-kernels", attune.folder / "around.csv")
+    first = collect(attune, *words)
+    program.check(first["complete"] and first["measured"] == 2 * LAYERS, f"measured: {first}")
+    program.check(first["unsupported"] == LAYERS, f"algorithm 3 is there: {first}")
+    kernels = rows(table)
+    for row in kernels:
+        program.check(float(row["time_ms"]) > 0 and float(row["B"]) >= 1, f"a row: {row}")
+        program.check(float(row["Bmax"]) >= 1, f"nobody knows the resident blocks: {row}")
+    counted = sum(float(row["dram_reads"]) > 0 for row in kernels)
+    print(f"{counted} of {len(kernels)} rows have counters")
+    again = collect(attune, *words)
+    program.check(again["known"] == 2 * LAYERS and again["measured"] == 0, f"again: {again}")
+
+
+def check_times(attune):
+    table = attune.folder / "times.csv"
+    counts = collect(attune, "--configs", attune.data / "seer" / "configs.txt", "-o", table)
+    program.check(counts["measured"] == 6, f"configurations: {counts}")
+    for row in rows(table):
+        supported = [i for i in range(8) if float(row[f"t{i}"]) > 0]
+        program.check(0 in supported and 3 not in supported, f"supported: {row}")
+        program.check(int(row["pick"]) in supported, f"cuDNN's pick is one of them: {row}")
+
+
+def check_operators(attune):
+    table = attune.folder / "operators.csv"
+    counts = collect(attune, "--grid", attune.folder / "grid.txt", "-o", table,
+                     "--operators", "conv1x1,conv_grad_input,conv_grad_filter")
+    program.check(counts["measured"] == LAYERS // 2 + 2 * LAYERS, f"operators: {counts}")
+    model = attune.folder / "operators.seer"
+    attune.run("seer", "train", attune.data / "seer" / "kernels.csv", "--operators", table, "-o",
+               model)
+    scores = attune.json("seer", "evaluate", model, "--operators", table)["operators"]
+    for name in ("conv1x1", "conv_grad_input", "conv_grad_filter"):
+        program.check(scores[name]["count"] >= LAYERS // 2, f"scores: {scores}")
+
+
+def test(attune):
+    program.require_device(attune, DEVICE)
+    if "cuda.cudnn-conv" not in attune.run("solvers", "--device", DEVICE)[0]:
+        program.skip("there is no cuDNN here")
+    check_kernels(attune)
+    check_times(attune)
+    check_operators(attune)
+
+
+program.main(test)
