@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attune/problem/problem.h"
+
 namespace attune {
 namespace {
 
@@ -38,7 +40,7 @@ ConvWork WorkOf(const Conv& conv) {
   work.weight_bytes = out_channels * work.reduction * size;
   work.out_bytes = work.outputs * out_channels * size;
   work.im2col_bytes = work.outputs * static_cast<double>(conv.in_channels) * filter * size;
-  work.flops = 2 * work.outputs * out_channels * work.reduction;
+  work.flops = Flops(Problem(conv));
   return work;
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/problem/problem.h"
+
 namespace attune {
 namespace {
 
@@ -71,6 +73,20 @@ TEST(LaunchProfile, TilesAreReadOutOfNames) {
 
 TEST(LaunchProfile, WhatIsNotKnownCountsAsOneBlockOnOneMultiprocessor) {
   EXPECT_EQ(Waves({"k", 12, 0, 0, 0, 0}, 0), 12);
+}
+
+TEST(ConvRow, ATransposedConvolutionHasTheFlopsOfTheProblem) {
+  Conv conv;
+  conv.mode = ConvMode::kTransposed;
+  conv.in_channels = 8;
+  conv.out_channels = 4;
+  conv.in = {1, 5, 5};
+  conv.filter = {1, 3, 3};
+  conv.stride = {1, 2, 2};
+
+  const FeatureRow row = ConvRow(conv, "a", {}, {});
+
+  EXPECT_EQ(row.values[1], Flops(Problem(conv)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "attune/model/boosted_regressor.h"
+#include "attune/model/choice_regressor.h"
 #include "attune/model/folds.h"
 #include "attune/model/kernel_regressor.h"
 #include "attune/model/nearest_regressor.h"
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Regressor>> ReadMember(ModelLines& lines, const FeatureSe
   ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("member"));
   if (name == KernelRegressor::kName) return KernelRegressor::ReadFrom(lines, features);
   if (name == RooflineRegressor::kName) return RooflineRegressor::ReadFrom(lines, features);
+  if (name == ChoiceRegressor::kName) return ChoiceRegressor::ReadFrom(lines, features);
   if (name == NearestRegressor::kName) return NearestRegressor::ReadFrom(lines, features);
   for (const BoostingTarget target : {BoostingTarget::kTime, BoostingTarget::kResidual}) {
     if (name == BoostedRegressor(features, target, {}, 1).name()) {
@@ -65,6 +67,12 @@ Result<TimeModel> TimeModel::Standard(const FeatureSet& features, DevicePeaks pe
                                                        BoostingSettings{}, kBagsOfTime));
   members.push_back(std::make_unique<BoostedRegressor>(features, BoostingTarget::kResidual,
                                                        BoostingSettings{}, kBagsOfResidual));
+  return TimeModel(features, std::move(members));
+}
+
+TimeModel TimeModel::ForChoosing(const FeatureSet& features) {
+  std::vector<std::unique_ptr<Regressor>> members;
+  members.push_back(std::make_unique<ChoiceRegressor>(features));
   return TimeModel(features, std::move(members));
 }
 

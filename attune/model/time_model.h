@@ -26,6 +26,10 @@ class TimeModel {
   // `features` lack "flops" or "bytes".
   static Result<TimeModel> Standard(const FeatureSet& features, DevicePeaks peaks);
 
+  // Boosted trees for choosing alone (choice_regressor.h): for more samples than neighbours can be
+  // looked for among.
+  static TimeModel ForChoosing(const FeatureSet& features);
+
   // Holds every fifth of the configurations out in turn, chooses for each algorithm the member, or
   // the geometric mean of two, with the least mean error there, and fits the chosen ones to all
   // samples. Fails as their Fit() does, and with kFailedPrecondition for fewer than two

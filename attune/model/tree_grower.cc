@@ -126,7 +126,11 @@ float TreeGrower::ValueOf(const Histogram& histogram) const {
     all.sum += histogram[b].sum;
     all.count += histogram[b].count;
   }
-  return static_cast<float>(settings_.shrinkage * all.sum / (all.count + settings_.leaf_penalty));
+  const double value = settings_.shrinkage * all.sum / (all.count + settings_.leaf_penalty);
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  const double rounded = std::round(std::ldexp(fraction, settings_.leaf_bits));
+  return static_cast<float>(std::ldexp(rounded, exponent - settings_.leaf_bits));
 }
 
 TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {

@@ -1,0 +1,47 @@
+// Boosted trees for choosing: for each algorithm trees on the logarithm of its time, and trees on
+// that of its time over the best one of the same problem, which need not know what all algorithms
+// of a problem have in common. What is common is one more model, of the best times. An answer is
+// the geometric mean of the two.
+//
+// It takes features of the operation alone and hundreds of thousands of samples, and stays small:
+// an algorithm has more trees the more samples it has, and leaves are rounded.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "attune/model/boosted_trees.h"
+#include "attune/model/regressor.h"
+
+namespace attune {
+
+class ChoiceRegressor final : public Regressor {
+ public:
+  static constexpr std::string_view kName = "choice";
+  // An algorithm with fewer samples is predicted by those of all.
+  static constexpr size_t kLeastOfAlgorithm = 30;
+
+  explicit ChoiceRegressor(FeatureSet features) : features_(std::move(features)) {}
+
+  std::string_view name() const override { return kName; }
+  Status Fit(std::span<const Sample> samples) override;
+  void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void AppendText(std::string& text) const override;
+  std::unique_ptr<Regressor> Fresh() const override {
+    return std::make_unique<ChoiceRegressor>(features_);
+  }
+  static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
+
+ private:
+  struct OfAlgorithm {
+    BoostedTrees time;
+    BoostedTrees over_best;
+  };
+
+  FeatureSet features_;
+  BoostedTrees best_;
+  double usual_over_best_ = 0;  // The median logarithm, for algorithms with too few samples.
+  std::map<std::string, OfAlgorithm, std::less<>> algorithms_;
+};
+
+}  // namespace attune

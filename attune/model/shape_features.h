@@ -1,0 +1,21 @@
+// Features of problems of which no launch is known: extents, types and counts of any product or
+// convolution, in whatever direction.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "attune/base/status.h"
+#include "attune/model/feature_row.h"
+#include "attune/problem/problem.h"
+
+namespace attune {
+
+// Of "conv" or "gemm": 1, flops and compulsory bytes, then base-2 logarithms of extents and counts,
+// and what they are divisible by. kUnsupported for other operators, naming them.
+Result<FeatureSet> ShapeFeatures(std::string_view operator_name);
+
+// A row of these features. REQUIRES: a valid convolution or product.
+FeatureRow ShapeRow(const Problem& problem, const std::string& algorithm);
+
+}  // namespace attune
