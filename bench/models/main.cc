@@ -4,7 +4,8 @@
 //   models [--data DIR] [--only NAME] [--splits N] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, sgemm. DIR is the folder of recordings ($ATTUNE_DATA_DIR,
+// neusight_p100, neusight_v100, sgemm, miopen_gfx1030. DIR is the folder of recordings
+// ($ATTUNE_DATA_DIR,
 // ../shared/data by default). Seeds are fixed, and nothing is measured but what fitting and
 // predicting take. docs/models.md has the tables.
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/models/choices.h"
+#include "bench/models/miopen_choices.h"
 
 namespace attune::bench {
 namespace {
@@ -124,6 +126,13 @@ void AddSgemm(const Options& options, std::vector<Figure>& figures) {
                   figures);
 }
 
+void AddMiopen(const Options& options, std::vector<Figure>& figures) {
+  if (!IsWanted(options, "miopen_gfx1030")) return;
+  const auto found = ReadFindSamples(options.data, "gfx1030_36");
+  Require(found.status());
+  AddMiopenFigures(*found, "miopen_gfx1030_", figures);
+}
+
 int Main(int argc, char** argv) {
   Options options;
   const char* const folder = std::getenv("ATTUNE_DATA_DIR");
@@ -139,6 +148,7 @@ int Main(int argc, char** argv) {
   AddH200Tf32(options, figures);
   AddNeuSight(options, figures);
   if (IsWanted(options, "sgemm")) AddSgemm(options, figures);
+  AddMiopen(options, figures);
   PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);
   return 0;
 }

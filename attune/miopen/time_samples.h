@@ -1,0 +1,24 @@
+// Find-dbs as samples of models of time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attune/miopen/find_db.h"
+#include "attune/model/feature_row.h"
+
+namespace attune::miopen {
+
+// Samples of ShapeFeatures("conv"), in which a solver's name is the algorithm and each record is a
+// configuration.
+struct FindSamples {
+  std::vector<Sample> samples;
+  // By configuration: its layer without batch, direction, type and layout, as a text. Records of
+  // one layer are much alike, so a split by records says little of layers never seen.
+  std::vector<std::string> layers;
+  size_t left_out = 0;  // Records that no Conv can express.
+};
+FindSamples SamplesOf(const FindDb& db);
+
+}  // namespace attune::miopen

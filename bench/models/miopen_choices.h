@@ -1,0 +1,26 @@
+// Choosing among the solvers that a find-db of MIOpen lists.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attune/miopen/time_samples.h"
+#include "bench/figures.h"
+
+namespace attune::bench {
+
+// The samples of `miopen/NAME.HIP.fdb.txt.bz2`.
+Result<miopen::FindSamples> ReadFindSamples(const std::filesystem::path& data,
+                                            const std::string& name);
+
+// Appends what boosted trees for choosing reach on a tenth of the records that was held out, by
+// record and by layer: how often they choose the best of those listed, the geometric mean of the
+// chosen time over the best one, the same with all measured that are predicted within 1.5 times
+// the best, what share of the GPU time of measuring all of them that takes (beside the share that
+// the best ones alone take), and the size of the model; beside them the solver that was best most
+// often, and trees of shuffled times.
+void AddMiopenFigures(const miopen::FindSamples& found, const std::string& prefix,
+                      std::vector<Figure>& figures);
+
+}  // namespace attune::bench
