@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/attune/interrupt.h"
+#include "apps/attune/model/model_verbs.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/verbs.h"
 #include "storage/sql/sqlite_settings.h"
@@ -94,6 +95,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddGoldenVerb(program, invocation);
   AddNetworksVerb(program, invocation);
   AddSeerVerb(program, invocation);
+  AddModelVerb(program, invocation);
 }
 
 constexpr const char* kEmptyValue =

@@ -166,6 +166,14 @@ std::string TimeModel::ChosenFor(const std::string& algorithm) const {
   return text;
 }
 
+std::vector<std::string> TimeModel::algorithms() const {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices_) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
 bool TimeModel::IsUnseen(const FeatureRow& row) const {
   return std::any_of(row.kernels.begin(), row.kernels.end(),
                      [&](const KernelRow& kernel) { return !seen_.contains(kernel.signature); });

@@ -43,6 +43,9 @@ class TimeModel {
   // what was chosen over all.
   std::string ChosenFor(const std::string& algorithm) const;
 
+  // Those that have a choice of their own, in order.
+  std::vector<std::string> algorithms() const;
+
   const FeatureSet& features() const { return features_; }
   size_t samples() const { return samples_; }
   void AppendText(std::string& text) const;

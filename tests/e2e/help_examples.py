@@ -8,13 +8,14 @@ import subprocess
 import program
 
 # Those of blas and cublas need scripts of a user's own; tests/blas runs such. That of `miopen merge`
-# needs a user's own databases.
+# needs a user's own databases, that of `model fit` records of products.
 VERBS = ("import", "session new", "session", "jobs load", "applicability", "jobs", "devices",
          "solvers", "problems", "networks", "tune", "status", "best", "explain", "run", "export",
          "report", "golden", "golden diff", "golden show", "golden list", "golden export",
          "golden rollback", "jobs list", "jobs cancel", "jobs retry", "session list", "session show",
          "session diff", "session close", "miopen", "miopen lint", "miopen convert", "miopen diff",
-         "seer", "seer train", "seer evaluate", "seer pick", "seer collect")
+         "seer", "seer train", "seer evaluate", "seer pick", "seer collect",
+         "model", "model evaluate", "model show")
 # Options that say how long, and how long is enough here.
 TIMES = {"--budget": "500ms", "--per-problem": "100ms", "--time": "20ms"}
 # What golden versions are made of: one decision at least, also on a busy machine.

@@ -1,0 +1,216 @@
+// attune model: models of time, fitted to what was measured.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/attune/counted.h"
+#include "apps/attune/model/model_verbs.h"
+#include "apps/attune/table.h"
+#include "attune/base/random.h"
+
+namespace attune {
+namespace model {
+namespace {
+
+// Neighbours are looked for among all samples: with more, trees for choosing alone are fitted.
+constexpr size_t kMostForNeighbours = 5000;
+constexpr uint64_t kSeed = 1;
+
+struct FitOptions {
+  Sources sources;
+  std::string output;
+  double held_out = 0.1;
+  bool json = false;
+};
+
+struct EvaluateOptions {
+  std::string model;
+  Sources sources;
+  bool json = false;
+};
+
+struct ShowOptions {
+  std::string model;
+  bool json = false;
+};
+
+Result<TimeModel> Fitted(const FeatureSet& features, const std::vector<Sample>& samples) {
+  if (samples.size() > kMostForNeighbours) {
+    TimeModel model = TimeModel::ForChoosing(features);
+    ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
+    return model;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::Standard(features, {}));
+  ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
+  return model;
+}
+
+// What a model of the others reaches on a share of the configurations; nothing if too few are left.
+Result<std::optional<ModelScore>> HeldOutScore(const ModelData& data, double share) {
+  std::vector<bool> is_held(data.configurations);
+  Random random(kSeed);
+  for (size_t i = 0; i < is_held.size(); ++i) is_held[i] = random.Uniform() < share;
+  std::vector<Sample> learnt, held_out;
+  for (const Sample& sample : data.samples) {
+    (is_held[sample.configuration] ? held_out : learnt).push_back(sample);
+  }
+  const auto learnt_configurations = std::count(is_held.begin(), is_held.end(), false);
+  if (held_out.empty() || learnt_configurations < 2) return std::optional<ModelScore>();
+  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, Fitted(data.features, learnt));
+  return std::optional<ModelScore>(ScoreOf(model, held_out));
+}
+
+Result<int> RunFit(Application& application, const FitOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const ModelData data, ReadData(application, options.sources));
+  ATTUNE_ASSIGN_OR_RETURN(const std::optional<ModelScore> score,
+                          HeldOutScore(data, options.held_out));
+  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, Fitted(data.features, data.samples));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text,
+                          ModelText(model, data.origin, FingerprintOf(data.samples)));
+  ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.output, text));
+  Output& out = application.out();
+  if (options.json) {
+    Json json = {{"device", data.origin.device},
+                 {"library", data.origin.library},
+                 {"features", data.features.name},
+                 {"samples", data.samples.size()},
+                 {"configurations", data.configurations},
+                 {"left_out", data.left_out},
+                 {"bytes", text.size()},
+                 {"held_out", score ? ScoreJson(*score) : Json()}};
+    out.Print(Dump(json));
+  } else if (options.output != "-") {
+    out.Print(fmt::format("Fitted to {} of {}, {} bytes.\n", Counted(data.samples.size(), "sample"),
+                          Counted(data.configurations, "configuration"), text.size()));
+    if (data.left_out > 0) {
+      out.Print(fmt::format("{} left out: of other operators, or none of ours.\n",
+                            Counted(data.left_out, "row")));
+    }
+    if (score) out.Print("Held out while fitting another one:\n" + ScoreText(*score));
+  }
+  return data.left_out == 0 ? kExitDone : kExitPartly;
+}
+
+Result<int> RunEvaluate(Application& application, const EvaluateOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadModelText(options.model));
+  ATTUNE_ASSIGN_OR_RETURN(ModelData data, ReadData(application, options.sources));
+  const auto model = ReadModel(text, data.origin, data.features);
+  if (!model.ok()) return model.error().WithContext(fmt::format("'{}'", options.model));
+  const ModelScore score = ScoreOf(*model, data.samples);
+  application.out().Print(options.json ? Dump(ScoreJson(score)) : ScoreText(score));
+  return kExitDone;
+}
+
+Result<int> RunShow(Application& application, const ShowOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadModelText(options.model));
+  const auto named = [&](const Status& status) {
+    return status.WithContext(fmt::format("'{}'", options.model));
+  };
+  const auto header = ReadModelHeader(text);
+  if (!header.ok()) return named(header.error());
+  ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, FeaturesNamed(header->features));
+  const auto model = ReadModel(text, header->origin, features);
+  if (!model.ok()) return named(model.error());
+  Output& out = application.out();
+  if (options.json) {
+    Json algorithms = Json::array();
+    for (const std::string& name : model->algorithms()) {
+      algorithms.push_back({{"algorithm", name}, {"model", model->ChosenFor(name)}});
+    }
+    out.Print(Dump({{"device", header->origin.device},
+                    {"library", header->origin.library},
+                    {"features", header->features},
+                    {"fitted_to", header->samples.ToHex()},
+                    {"samples", model->samples()},
+                    {"bytes", text.size()},
+                    {"over_all", model->ChosenFor("")},
+                    {"algorithms", algorithms}}));
+    return kExitDone;
+  }
+  out.Print(fmt::format("Device    {}\nLibrary   {}\nFeatures  {}\nSamples   {}\nBytes     {}\n",
+                        Printable(header->origin.device), Printable(header->origin.library),
+                        header->features, model->samples(), text.size()));
+  Table table({{"algorithm", Column::Align::kLeft, Column::Fit::kCut}, {"model"}});
+  table.AddRow({"(all)", model->ChosenFor("")});
+  for (const std::string& name : model->algorithms()) {
+    table.AddRow({Printable(name), model->ChosenFor(name)});
+  }
+  out.Print(table.Render(out.screen(), out.width()));
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddFitVerb(CLI::App& verb, Invocation& invocation) {
+  auto options = std::make_shared<FitOptions>();
+  CLI::App* fit = AddVerb(
+      verb, "fit", "Fit a model to measured times of one device, and say how good it is",
+      "  attune model fit --device cpu --operator gemm -o /tmp/gemm.model\n"
+      "  attune model fit --miopen tests/data/miopen/gfx906_60.HIP.fdb.txt -o /tmp/conv.model\n\n"
+      "Exit status: 3 if rows were left out.");
+  AddSourceOptions(*fit, options->sources);
+  fit->add_option("-o,--output", options->output, "Where the model goes; - is standard output")
+      ->required()
+      ->type_name("FILE");
+  fit->add_option("--hold-out", options->held_out,
+                  "The share of configurations by which a model of the others is scored first")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  AddJsonFlag(*fit, options->json);
+  fit->callback([options, &invocation] {
+    invocation.run = [options](Application& application) -> Result<int> {
+      ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options->json, options->output));
+      return RunFit(application, *options);
+    };
+  });
+}
+
+void AddEvaluateVerb(CLI::App& verb, Invocation& invocation) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* evaluate = AddVerb(
+      verb, "evaluate", "Compare a model with measured times of its device",
+      "  attune model evaluate /tmp/conv.model --miopen "
+      "tests/data/miopen/gfx906_60.HIP.fdb.txt\n\n"
+      "A model of another device, library or set of features is refused. What a model was fitted "
+      "to "
+      "is\npredicted better than what it was not: 'attune model fit' says how well that is.");
+  evaluate->add_option("model", options->model, "What 'attune model fit' wrote")
+      ->required()
+      ->type_name("MODEL");
+  AddSourceOptions(*evaluate, options->sources);
+  AddJsonFlag(*evaluate, options->json);
+  evaluate->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunEvaluate(application, *options);
+    };
+  });
+}
+
+void AddShowVerb(CLI::App& verb, Invocation& invocation) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* show = AddVerb(verb, "show", "Say what a model is of, and what predicts each algorithm",
+                           "  attune model show /tmp/conv.model --json");
+  show->add_option("model", options->model, "What 'attune model fit' wrote")
+      ->required()
+      ->type_name("MODEL");
+  AddJsonFlag(*show, options->json);
+  show->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return RunShow(application, *options); };
+  });
+}
+
+}  // namespace model
+
+void AddModelVerb(CLI::App& program, Invocation& invocation) {
+  CLI::App* verb = AddVerb(program, "model", "Fit, evaluate and show models of time",
+                           "  attune model fit --miopen tests/data/miopen/gfx906_60.HIP.fdb.txt -o "
+                           "/tmp/conv.model\n"
+                           "  attune model show /tmp/conv.model");
+  verb->require_subcommand(1);
+  model::AddFitVerb(*verb, invocation);
+  model::AddEvaluateVerb(*verb, invocation);
+  model::AddShowVerb(*verb, invocation);
+}
+
+}  // namespace attune

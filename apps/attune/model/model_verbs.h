@@ -1,0 +1,50 @@
+// The verbs below `attune model`, one source file each, and what they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/verbs.h"
+#include "attune/model/evaluation.h"
+#include "attune/model/model_file.h"
+
+namespace attune {
+
+void AddModelVerb(CLI::App& program, Invocation& invocation);
+
+namespace model {
+
+void AddFitVerb(CLI::App& verb, Invocation& invocation);
+void AddEvaluateVerb(CLI::App& verb, Invocation& invocation);
+void AddShowVerb(CLI::App& verb, Invocation& invocation);
+
+// Where samples are from: records of the database unless files are named.
+struct Sources {
+  std::vector<std::string> find_dbs;  // Of MIOpen.
+  std::vector<std::string> tables;    // CSV.
+  std::string device;                 // Of records; empty: as other verbs.
+  std::string operator_name;          // Empty: the only one that there is.
+  std::string origin_device;          // What the model is of, where files do not say.
+  std::string origin_library;
+};
+void AddSourceOptions(CLI::App& verb, Sources& sources);
+
+struct ModelData {
+  ModelOrigin origin;
+  FeatureSet features;
+  std::vector<Sample> samples;
+  size_t configurations = 0;
+  size_t left_out = 0;  // Rows of other operators, and what no features express.
+};
+Result<ModelData> ReadData(Application& application, const Sources& sources);
+
+Result<std::string> ReadModelText(const std::string& file);
+// The features that a model file names. kUnsupported for those that are none of ours.
+Result<FeatureSet> FeaturesNamed(const std::string& name);
+
+Json ScoreJson(const ModelScore& score);
+std::string ScoreText(const ModelScore& score);
+
+}  // namespace model
+}  // namespace attune
