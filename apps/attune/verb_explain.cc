@@ -15,6 +15,7 @@
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
+#include "apps/attune/model/candidate_times.h"
 #include "apps/attune/program_runtime.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/story.h"
@@ -34,6 +35,7 @@ struct ExplainOptions {
   std::string device;                     // FindRecordPlace.
   std::string session;
   std::string target;  // Of imported databases, instead of a device.
+  std::string model;   // A file of `attune model fit`; empty: nothing is predicted.
   bool json = false;
 };
 
@@ -50,6 +52,7 @@ struct Evidence {
   std::string roofline_note;
   std::string throttle_note;  // That the set of the choice was decided at a clock held back.
   Served served;
+  std::map<Candidate, Prediction> predicted;  // Of every candidate of the sets, by --time-model.
 };
 
 // The set to show in full: the one that decided, else the newest.
@@ -95,6 +98,22 @@ Result<Evidence> Gather(Application& application, const Problem& problem, const 
   return evidence;
 }
 
+// Beside the measurements: what a model says that the same candidates take.
+Status Predict(const std::string& file, Evidence& evidence) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const model::CandidateTimes times,
+      model::CandidateTimes::Open(file, evidence.place, OperatorName(evidence.problem)));
+  std::vector<Candidate> candidates;
+  for (const RecordedSet& set : evidence.sets) {
+    for (const Record& record : set.records) candidates.push_back(record.trial.candidate);
+  }
+  const std::vector<Prediction> predictions = times.Of(evidence.problem, candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    evidence.predicted.emplace(candidates[i], predictions[i]);
+  }
+  return Status::Ok();
+}
+
 Json SetJson(const RecordedSet& recorded, bool used) {
   const MeasurementSet& set = recorded.set;
   Json json = {{"id", set.id},
@@ -135,6 +154,15 @@ Json EvidenceJson(const Evidence& evidence) {
                {"sets", Json::array()}};
   for (const auto& [candidate, failure] : evidence.quarantined) {
     json["quarantined"].push_back({{"candidate", Text(candidate)}, {"failure", ToJson(failure)}});
+  }
+  if (!evidence.predicted.empty()) {
+    json["predictions"] = Json::array();
+    for (const auto& [candidate, x] : evidence.predicted) {
+      json["predictions"].push_back({{"candidate", Text(candidate)},
+                                     {"median_ns", x.median_ms * 1e6},
+                                     {"low_ns", x.low_ms * 1e6},
+                                     {"high_ns", x.high_ms * 1e6}});
+    }
   }
   for (const RecordedSet& set : evidence.sets) {
     const bool used = evidence.choice && set.set.id == evidence.choice->set_id;
@@ -230,6 +258,32 @@ std::string FailureText(const Candidate& candidate, const Failure& failure) {
                      Text(candidate), Printable(failure.message));
 }
 
+// "1.2 us (0.9 us to 1.7 us)".
+std::string PredictionText(const Prediction& predicted) {
+  return fmt::format("{} ({} to {})", FormatTime(predicted.median_ms * 1e6),
+                     FormatTime(predicted.low_ms * 1e6), FormatTime(predicted.high_ms * 1e6));
+}
+
+void PrintPredicted(const Evidence& evidence, const std::vector<Story>& stories, Output& out) {
+  using Align = Column::Align;
+  Table table({{"candidate", Align::kLeft, Column::Fit::kBelow},
+               {"predicted", Align::kRight},
+               {"measured", Align::kRight},
+               {"", Align::kLeft}});
+  for (const Story& story : stories) {
+    const auto found = evidence.predicted.find(story.candidate);
+    if (found == evidence.predicted.end() || (!story.final && !story.screen)) continue;
+    const Prediction& predicted = found->second;
+    const double measured_ms = (story.final ? *story.final : *story.screen).median_ns / 1e6;
+    const bool is_within = predicted.low_ms <= measured_ms && measured_ms <= predicted.high_ms;
+    table.AddRow({Text(story.candidate), PredictionText(predicted), FormatTime(measured_ms * 1e6),
+                  is_within ? "" : "outside"});
+  }
+  if (table.empty()) return;
+  out.Print("\nPredicted by the model, with the range of nine of ten times:\n" +
+            table.Render(out.screen(), out.width()));
+}
+
 void PrintUntimed(const std::vector<Story>& stories, Output& out) {
   std::string failed;
   std::string qualified;
@@ -306,6 +360,7 @@ void PrintEvidence(const Evidence& evidence, Output& out) {
     const Story* winner =
         evidence.choice ? FindStory(stories, evidence.choice->candidate) : nullptr;
     PrintTimed(stories, winner, out);
+    PrintPredicted(evidence, stories, out);
     PrintUntimed(stories, out);
     PrintUncapturable(stories, out);
     PrintQuarantined(evidence, stories, out);
@@ -351,6 +406,7 @@ Result<int> RunExplain(Application& application, const ExplainOptions& options) 
   Json list = Json::array();
   for (const Problem& problem : problems) {
     ATTUNE_ASSIGN_OR_RETURN(Evidence evidence, Gather(application, problem, where.place));
+    if (!options.model.empty()) ATTUNE_RETURN_IF_ERROR(Predict(options.model, evidence));
     if (const Status fits = ProblemData::CheckMemory(problem); !program.has_value()) {
       evidence.served.reason = "The device of the session is not here.";
     } else if (fits.ok()) {
@@ -389,6 +445,10 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
           "A GPU that need not be here: every candidate that databases imported for it have")
       ->excludes(device)
       ->type_name("TARGET");
+  verb->add_option("--time-model", options->model,
+                   "Show what this model predicts beside what was measured; 'attune model fit' "
+                   "makes one")
+      ->type_name("FILE");
   AddKernelOptions(*verb, *verb, options->own_problems, options->device);
   AddSessionOption(*verb, options->session, invocation, "Records of this session alone");
   AddJsonFlag(*verb, options->json);

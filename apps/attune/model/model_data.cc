@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/attune/model/candidate_times.h"
 #include "apps/attune/model/model_verbs.h"
 #include "apps/attune/session/record_place.h"
 #include "attune/base/file.h"
@@ -18,25 +19,12 @@
 namespace attune::model {
 namespace {
 
-constexpr std::string_view kLibraryPrefix = "library.";
-
 // One measured way to compute a problem.
 struct TimedCandidate {
   Problem problem;
   std::string algorithm;
   double time_ms = 0;
 };
-
-// "openblas 0.3.21, blis 1.0": what records of one environment were computed with.
-std::string LibrariesOf(const Environment& environment) {
-  std::string text;
-  for (const auto& [key, value] : environment) {
-    if (!key.starts_with(kLibraryPrefix)) continue;
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", key.substr(kLibraryPrefix.size()), value);
-  }
-  return text.empty() ? "none" : text;
-}
 
 // Finals count for more than screens of the same set, and later sets for more than earlier ones.
 void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& times) {
@@ -53,7 +41,7 @@ Result<std::vector<TimedCandidate>> FromRecords(Application& application, const 
                                                 ModelOrigin& origin) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace at, FindRecordPlace(application, sources.device));
-  origin = {Text(at.place.target), LibrariesOf(at.place.environment)};
+  origin = OriginOf(at.place);
   std::map<std::string, std::pair<Problem, std::map<std::string, double>>> problems;
   RecordQuery query;
   query.backend = at.place.target.backend;
