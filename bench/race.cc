@@ -19,11 +19,11 @@
 #include <CLI/CLI.hpp>
 
 #include "attune/base/file.h"
+#include "attune/base/gzip.h"
 #include "attune/base/random.h"
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
 #include "attune/measure/synthetic_timer.h"
-#include "attune/replay/gunzip.h"
 #include "attune/replay/recorded_space.h"
 #include "attune/replay/score.h"
 #include "bench/figures.h"

@@ -20,8 +20,8 @@
 #include <CLI/CLI.hpp>
 
 #include "attune/base/file.h"
+#include "attune/base/gzip.h"
 #include "attune/base/random.h"
-#include "attune/replay/gunzip.h"
 #include "attune/replay/replay.h"
 #include "attune/search/config_digits.h"
 #include "attune/search/prior.h"

@@ -15,7 +15,7 @@ target_link_libraries(attune_xxhash INTERFACE ${XXHASH_LIBRARY})
 # libcrypto, for the SHA-256 of packages and the MD5 of kernels in databases of MIOpen's, which bzlib packs.
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(BZip2 REQUIRED)
-# Recorded search spaces are packed with gzip.
+# Recorded search spaces and the data of captured launches are packed with gzip.
 find_package(ZLIB REQUIRED)
 
 # SOCI 4.0 on Debian ships no CMake package.

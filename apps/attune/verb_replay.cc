@@ -12,7 +12,7 @@
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
-#include "attune/replay/gunzip.h"
+#include "attune/base/gzip.h"
 #include "attune/replay/replay.h"
 #include "attune/search/searcher.h"
 

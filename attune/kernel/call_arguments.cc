@@ -18,6 +18,18 @@ double RealValue(const PlannedArgument& argument, const Arguments& arguments) {
   return scalar != nullptr && *scalar == CallScalar::kBeta ? arguments.beta : arguments.alpha;
 }
 
+std::vector<unsigned char> BytesOf(const PlannedArgument& argument) {
+  const auto digit = [&](size_t i) {
+    const char c = argument.name[i];
+    return c >= 'a' ? c - 'a' + 10 : c - '0';
+  };
+  std::vector<unsigned char> bytes(argument.name.size() / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<unsigned char>(digit(2 * i) * 16 + digit(2 * i + 1));
+  }
+  return bytes;
+}
+
 std::vector<std::string> OperandNames(const Problem& problem) {
   std::vector<std::string> names;
   for (const Operand& operand : Operands(problem)) names.push_back(operand.name);

@@ -17,6 +17,9 @@ bool DependsOnCall(const PlannedArgument& argument);
 // Of a float or double. REQUIRES: an argument of one of these kinds.
 double RealValue(const PlannedArgument& argument, const Arguments& arguments);
 
+// Of an argument of the kind kBytes, as they lie in memory.
+std::vector<unsigned char> BytesOf(const PlannedArgument& argument);
+
 // Of Operands(problem), in order.
 std::vector<std::string> OperandNames(const Problem& problem);
 

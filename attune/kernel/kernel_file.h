@@ -43,6 +43,7 @@ struct KernelArgument {
     kDouble,
     kReal,        // float or double, as the output is.
     kLocalBytes,  // `value` bytes of local memory.
+    kBytes,       // A scalar of any other type: `name` is its bytes in hexadecimal.
   };
   Kind kind = Kind::kOperand;
   std::string name;
@@ -58,6 +59,12 @@ struct KernelLaunch {
   std::vector<KernelArgument> arguments;
 };
 
+// A file beside the kernel file that holds the elements of an operand, as they lie in memory.
+struct DataFile {
+  std::string path;  // From the folder of the kernel file; packed by gzip if it ends in ".gz".
+  Fingerprint hash;  // Of the content, unpacked.
+};
+
 // An operand of a user's kernel, whose extents and fill are expressions of its sizes.
 struct OwnOperand {
   size_t index_in_file = 0;
@@ -68,15 +75,17 @@ struct OwnOperand {
   BufferFill::Kind fill = BufferFill::Kind::kUniform;
   std::optional<Expression> first;  // BufferFill's; both absent: the default.
   std::optional<Expression> second;
+  std::optional<DataFile> data;  // Of the fill `file`.
 };
 
-// What computes the right result of a user's kernel: exactly one of the three.
+// What computes the right result of a user's kernel: exactly one of the four.
 struct OwnReference {
   // The same source with other launches, if there are any, and this config.
   std::optional<Config> config;
   std::vector<KernelLaunch> launches;
   std::string file;  // Another kernel file in the same folder, by its default config.
-  std::vector<std::string> program;  // An executable and its arguments.
+  std::vector<std::string> program;                   // An executable and its arguments.
+  std::map<std::string, DataFile, std::less<>> data;  // The results themselves, by operand.
 };
 
 // What the operator `kernel` adds: an operation that attune knows nothing of.
@@ -93,9 +102,9 @@ struct OwnKernel {
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 3;
+  static constexpr int kFormatVersion = 4;
 
-  int format_version = kFormatVersion;  // In which the file is written; 1 and 2 are read, too.
+  int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.
   // Among `languages`: what the values of parameters and the source are for.
   KernelLanguage language = KernelLanguage::kOpenCl;
@@ -113,6 +122,8 @@ struct KernelFile {
   std::vector<NamedExpression> variables;    // For the expressions of launches, in order.
   std::optional<Expression> workspace_bytes;
   std::vector<KernelLaunch> launches;
+  // Of a user's kernel: what its compiler is told beside what attune says, in order.
+  std::vector<std::string> compile_options;
   // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
   // by LoadKernelFile, as the next two are.
   std::string_view prelude;

@@ -54,12 +54,8 @@ bool Offers(const KernelFile& file, KernelLanguage language) {
   return std::find(file.languages.begin(), file.languages.end(), language) != file.languages.end();
 }
 
-// What only a later version of the format has.
 Status CheckKeyOfVersion2(const JsonPlace& place, std::string_view key, const KernelFile& file) {
-  if (!place.Has(key) || file.format_version >= 2) return Status::Ok();
-  return place.Member(key).Error(
-      fmt::format("'{}' is a key of version 2 of the format; this file is of version {}.", key,
-                  file.format_version));
+  return CheckKeyOfVersion(place, key, 2, file);
 }
 
 Result<KernelLanguage> ReadLanguage(const JsonPlace& place) {
@@ -253,11 +249,14 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
                                     const KernelFile& file) {
   using Kind = KernelArgument::Kind;
   static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"operand", Kind::kOperand}, {"offset_of", Kind::kOffset},      {"int", Kind::kInt},
-      {"long", Kind::kLong},       {"float", Kind::kFloat},           {"double", Kind::kDouble},
-      {"real", Kind::kReal},       {"local_bytes", Kind::kLocalBytes}};
-  ATTUNE_RETURN_IF_ERROR(place.CheckObject(
-      {}, {"operand", "offset_of", "int", "long", "float", "double", "real", "local_bytes"}));
+      {"operand", Kind::kOperand}, {"offset_of", Kind::kOffset},
+      {"int", Kind::kInt},         {"long", Kind::kLong},
+      {"float", Kind::kFloat},     {"double", Kind::kDouble},
+      {"real", Kind::kReal},       {"local_bytes", Kind::kLocalBytes},
+      {"bytes", Kind::kBytes}};
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"operand", "offset_of", "int", "long", "float",
+                                                "double", "real", "local_bytes", "bytes"}));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(place, "bytes", 4, file));
   if (place.Size() != 1) return place.Error("an argument has exactly one key, which is its kind.");
   const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const auto& entry) { return place.Has(entry.first); });
@@ -266,6 +265,10 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
   if (argument.kind == Kind::kLocalBytes && Offers(file, KernelLanguage::kCuda)) {
     return content.Error(
         "is of OpenCL: a kernel in CUDA declares an array of fixed size, or takes 'shared_bytes'.");
+  }
+  if (argument.kind == Kind::kBytes) {
+    ATTUNE_ASSIGN_OR_RETURN(argument.name, ReadArgumentBytes(content));
+    return argument;
   }
   if (argument.kind != Kind::kOperand && argument.kind != Kind::kOffset) {
     ATTUNE_ASSIGN_OR_RETURN(Expression value, IsOwn(file) ? ReadNumberOrExpression(content)
@@ -336,10 +339,11 @@ Status CheckKeys(const JsonPlace& root) {
            root.Member("operator").value() == kOwnKernelOperator;
   };
   if (is_own()) {
-    return root.CheckObject({"attune_kernel_file", "name", "operator", "sources", "sizes",
-                             "operands", "parameters", "launches", "reference", "tolerance"},
-                            {"version", "description", "language", "expressions", "applies",
-                             "constraints", "cost", "definitions", "variables", "workspace_bytes"});
+    return root.CheckObject(
+        {"attune_kernel_file", "name", "operator", "sources", "sizes", "operands", "parameters",
+         "launches", "reference", "tolerance"},
+        {"version", "description", "language", "expressions", "applies", "constraints", "cost",
+         "definitions", "variables", "workspace_bytes", "compile_options"});
   }
   return root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
                            "sources", "sizes", "parameters", "launches"},

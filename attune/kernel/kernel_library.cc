@@ -58,6 +58,15 @@ std::vector<fs::path> ChosenFolders() {
 
 }  // namespace
 
+std::vector<fs::path> ChosenKernelFiles() {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : ChosenFolders()) {
+    const std::vector<fs::path> more = JsonFiles(folder);
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  return files;
+}
+
 std::vector<LibraryReport> MissingKernelFolders() {
   std::vector<LibraryReport> reports;
   for (const fs::path& folder : ChosenFolders()) {
@@ -135,8 +144,8 @@ class LibraryReader {
   void Take(const fs::path& path, KernelFile file, std::unique_ptr<KernelFile> reference) {
     const std::string name = path.filename().string();
     if (file.own.has_value()) {
-      if (auto program = MakeProgramReference(file, path)) {
-        library_.solvers.push_back(std::move(program));
+      if (auto solver = MakeHostReference(file, path)) {
+        library_.solvers.push_back(std::move(solver));
       }
     }
     files_.emplace_back(name, std::move(file));

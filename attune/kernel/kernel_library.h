@@ -15,7 +15,7 @@ struct KernelLibrary {
   std::vector<KernelFile> files;  // Sorted by file name; names are distinct.
   std::vector<LibraryReport>
       reports;  // One for each file that was found, the broken ones with place and reason.
-  // What is behind users' kernels and is no kernel itself: references that are programs.
+  // What is behind users' kernels and is no kernel itself: references that are programs or data.
   SolverList solvers;
 };
 
@@ -23,6 +23,9 @@ struct KernelLibrary {
 // ':'), then share/attune/kernels of the installation that this code is in, then the source tree
 // that this was built from. Not all need to exist.
 std::vector<std::filesystem::path> KernelFolders();
+
+// The kernel files of ATTUNE_KERNEL_PATH, in the order in which they are looked for.
+std::vector<std::filesystem::path> ChosenKernelFiles();
 
 // One for each folder or file of ATTUNE_KERNEL_PATH that cannot be read, with the reason.
 std::vector<LibraryReport> MissingKernelFolders();

@@ -22,7 +22,7 @@ enum class CallScalar { kAlpha, kBeta };
 
 struct PlannedArgument {
   KernelArgument::Kind kind = KernelArgument::Kind::kOperand;  // Never kReal: it is resolved here.
-  std::string name;                                            // Of the operand.
+  std::string name;  // Of the operand; of kBytes, the bytes in hexadecimal.
   std::variant<int64_t, double, CallScalar> value = int64_t{0};
 
   friend bool operator==(const PlannedArgument&, const PlannedArgument&) = default;

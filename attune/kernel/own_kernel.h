@@ -30,15 +30,16 @@ Result<Problem> MakeOwnProblem(const KernelFile& file, const OwnSizes& sizes);
 Result<OwnSizes> ParseSizes(const std::string& text);
 
 // The reference of the user's kernel in `file`, which was read from `path`, as a kernel file of its
-// own: `<name>-reference`, tuned only by name. Null if its reference is a program. `file` learns
+// own: `<name>-reference`, tuned only by name. Null if its reference is no kernel. `file` learns
 // the content of its reference. Errors begin with the path.
 Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& path,
                                                   KernelFile& file);
 
-// The same for a program: a solver that writes what it is given into a folder, runs the program on
-// it, and reads what that has written (docs/formats/kernel_file.md). Null if it is not one.
-std::unique_ptr<const Solver> MakeProgramReference(const KernelFile& file,
-                                                   const std::filesystem::path& path);
+// The same for a reference that is no kernel: a solver that writes what it is given into a folder,
+// runs a program on it, and reads what that has written, or one that has the results in data files
+// (docs/formats/kernel_file.md). Null for one that is a kernel.
+std::unique_ptr<const Solver> MakeHostReference(const KernelFile& file,
+                                                const std::filesystem::path& path);
 
 // LoadKernelFile and LoadReference for devices of the backend called `backend`. kUnsupported if the
 // kernel is not written for those; kInvalidArgument for a file of another operator.

@@ -1,6 +1,7 @@
 #include "attune/kernel/own_kernel_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <string>
@@ -15,6 +16,10 @@ namespace {
 constexpr size_t kMaxWords = 32;
 constexpr size_t kMaxWordBytes = 4096;
 constexpr size_t kMaxPathBytes = 4096;
+// What CUDA lets all arguments of a launch have together; OpenCL has less on most devices.
+constexpr size_t kMaxArgumentBytes = 4096;
+constexpr size_t kMaxOptions = 32;
+constexpr size_t kMaxOptionBytes = 1024;
 
 Status ReadSizes(const JsonPlace& place, KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"run_time", "compile_time", "usual"}));
@@ -48,14 +53,35 @@ Status ReadSizes(const JsonPlace& place, KernelFile& file) {
       fmt::format("has {} sizes; {} are allowed.", file.own->sizes.size(), kMaxOwnSizes));
 }
 
-Status ReadFill(const JsonPlace& place, OwnOperand& operand) {
-  ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"uniform", "normal", "constant", "iota"}));
-  if (place.Size() != 1) {
-    return place.Error("has exactly one key: uniform, normal, constant or iota.");
+Result<DataFile> ReadDataFileName(const JsonPlace& place) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject({"path", "xxh128"}));
+  DataFile file;
+  ATTUNE_ASSIGN_OR_RETURN(file.path, place.Member("path").Text(kMaxPathBytes));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string hash, place.Member("xxh128").Text(kMaxWordBytes));
+  const auto known = Fingerprint::FromHex(hash);
+  if (known.has_value()) {
+    file.hash = *known;
+    return file;
   }
+  return place.Member("xxh128").Error(
+      fmt::format("'{}' is not 32 hexadecimal digits, as `xxh128sum` prints them.", hash));
+}
+
+Status ReadFill(const JsonPlace& place, const KernelFile& file, OwnOperand& operand) {
+  ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"uniform", "normal", "constant", "iota", "file"}));
+  if (place.Size() != 1) {
+    return place.Error("has exactly one key: uniform, normal, constant, iota or file.");
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(place, "file", 4, file));
   const std::string kind = place.value().begin().key();
   operand.fill = *ParseFillKind(kind);
   const JsonPlace content = place.Member(kind);
+  if (operand.fill == BufferFill::Kind::kFile) {
+    ATTUNE_ASSIGN_OR_RETURN(operand.data, ReadDataFileName(content));
+    ATTUNE_ASSIGN_OR_RETURN(operand.first, Expression::Parse("0"));
+    ATTUNE_ASSIGN_OR_RETURN(operand.second, Expression::Parse("0"));
+    return Status::Ok();
+  }
   if (operand.fill == BufferFill::Kind::kConstant) {
     ATTUNE_ASSIGN_OR_RETURN(operand.first, ReadNumberOrExpression(content));
     ATTUNE_ASSIGN_OR_RETURN(operand.second, Expression::Parse("0"));
@@ -87,7 +113,7 @@ Status CheckFillFits(const JsonPlace& place, const OwnOperand& operand) {
   return Status::Ok();
 }
 
-Result<OwnOperand> ReadOperand(const JsonPlace& place) {
+Result<OwnOperand> ReadOperand(const JsonPlace& place, const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(place.CheckObject({"name", "type", "shape", "access"}, {"fill"}));
   OwnOperand operand;
   ATTUNE_ASSIGN_OR_RETURN(operand.name, place.Member("name").Identifier());
@@ -109,7 +135,7 @@ Result<OwnOperand> ReadOperand(const JsonPlace& place) {
     operand.shape.push_back(std::move(extent));
   }
   ATTUNE_RETURN_IF_ERROR(CheckFillFits(place, operand));
-  if (place.Has("fill")) ATTUNE_RETURN_IF_ERROR(ReadFill(place.Member("fill"), operand));
+  if (place.Has("fill")) ATTUNE_RETURN_IF_ERROR(ReadFill(place.Member("fill"), file, operand));
   return operand;
 }
 
@@ -129,10 +155,10 @@ Status CheckReadsSizes(const JsonPlace& place, const OwnOperand& operand, const 
   return Status::Ok();
 }
 
-Status ReadOperands(const JsonPlace& place, OwnKernel& own) {
+Status ReadOperands(const JsonPlace& place, const KernelFile& file, OwnKernel& own) {
   ATTUNE_RETURN_IF_ERROR(place.CheckArray(1, kMaxOwnBuffers));
   for (size_t i = 0; i < place.Size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(OwnOperand operand, ReadOperand(place.Element(i)));
+    ATTUNE_ASSIGN_OR_RETURN(OwnOperand operand, ReadOperand(place.Element(i), file));
     ATTUNE_RETURN_IF_ERROR(CheckReadsSizes(place.Element(i), operand, own));
     for (const OwnOperand& earlier : own.operands) {
       if (earlier.name == operand.name) {
@@ -174,7 +200,69 @@ Result<Config> ReadConfig(const JsonPlace& place, const KernelFile& file) {
   return config;
 }
 
+// Words for one compiler: a file in two languages would need two lists.
+Status ReadCompileOptions(const JsonPlace& place, KernelFile& file) {
+  if (file.languages.size() > 1) {
+    return place.Error("is for one compiler, and this file has two languages.");
+  }
+  ATTUNE_RETURN_IF_ERROR(place.CheckArray(0, kMaxOptions));
+  for (size_t i = 0; i < place.Size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string option, place.Element(i).Text(kMaxOptionBytes));
+    const bool is_word =
+        option.front() == '-' && std::all_of(option.begin(), option.end(),
+                                             [](unsigned char c) { return std::isgraph(c) != 0; });
+    if (!is_word) {
+      return place.Element(i).Error(
+          fmt::format("'{}' is no option: it begins with '-' and has no blanks.", option));
+    }
+    file.compile_options.push_back(std::move(option));
+  }
+  return Status::Ok();
+}
+
+// A result for each operand that is written, and for no other.
+Status ReadReferenceData(const JsonPlace& place, KernelFile& file) {
+  if (!place.value().is_object()) return place.Error("must be an object of files by operand.");
+  for (const auto& item : place.value().items()) {
+    const JsonPlace content = place.Member(item.key());
+    const auto& operands = file.own->operands;
+    const bool is_written = std::any_of(operands.begin(), operands.end(), [&](const auto& operand) {
+      return operand.name == item.key() && operand.role != OperandRole::kIn;
+    });
+    if (!is_written) {
+      return content.Error(fmt::format("'{}' is no operand that is written.", item.key()));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(file.own->reference.data[item.key()], ReadDataFileName(content));
+  }
+  for (const OwnOperand& operand : file.own->operands) {
+    if (operand.role == OperandRole::kIn || file.own->reference.data.contains(operand.name)) {
+      continue;
+    }
+    return place.Error(
+        fmt::format("has no file for operand '{}', which is written.", operand.name));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
+
+Status CheckKeyOfVersion(const JsonPlace& place, std::string_view key, int version,
+                         const KernelFile& file) {
+  if (!place.Has(key) || file.format_version >= version) return Status::Ok();
+  return place.Member(key).Error(
+      fmt::format("'{}' is a key of version {} of the format; this file is of version {}.", key,
+                  version, file.format_version));
+}
+
+Result<std::string> ReadArgumentBytes(const JsonPlace& place) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string digits, place.Text(2 * kMaxArgumentBytes));
+  const bool is_hexadecimal =
+      digits.size() % 2 == 0 && std::all_of(digits.begin(), digits.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+      });
+  if (is_hexadecimal) return digits;
+  return place.Error(fmt::format("'{}' is not an even number of the digits 0-9 and a-f.", digits));
+}
 
 Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own) {
   if (is_own && place.value().is_number_float()) {
@@ -202,23 +290,30 @@ Status ReadOwnKernel(const JsonPlace& root, KernelFile& file) {
   file.own.emplace();
   file.own->name = file.name;
   ATTUNE_RETURN_IF_ERROR(ReadSizes(root.Member("sizes"), file));
-  ATTUNE_RETURN_IF_ERROR(ReadOperands(root.Member("operands"), *file.own));
+  ATTUNE_RETURN_IF_ERROR(ReadOperands(root.Member("operands"), file, *file.own));
   const JsonPlace tolerance = root.Member("tolerance");
   ATTUNE_RETURN_IF_ERROR(tolerance.CheckObject({}, {"absolute", "relative"}));
   ATTUNE_ASSIGN_OR_RETURN(file.own->absolute_tolerance, ReadTolerance(tolerance, "absolute"));
   ATTUNE_ASSIGN_OR_RETURN(file.own->relative_tolerance, ReadTolerance(tolerance, "relative"));
-  return Status::Ok();
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(root, "compile_options", 4, file));
+  return root.Has("compile_options") ? ReadCompileOptions(root.Member("compile_options"), file)
+                                     : Status::Ok();
 }
 
 Status ReadOwnReference(const JsonPlace& place, KernelFile& file) {
-  ATTUNE_RETURN_IF_ERROR(place.CheckObject({}, {"config", "launches", "kernel", "program"}));
+  ATTUNE_RETURN_IF_ERROR(
+      place.CheckObject({}, {"config", "launches", "kernel", "program", "data"}));
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(place, "data", 4, file));
   OwnReference& reference = file.own->reference;
   const bool is_same_source = place.Has("config") || place.Has("launches");
-  if (int{is_same_source} + int{place.Has("kernel")} + int{place.Has("program")} != 1) {
+  if (int{is_same_source} + int{place.Has("kernel")} + int{place.Has("program")} +
+          int{place.Has("data")} !=
+      1) {
     return place.Error(
         "is one of: 'config' with or without 'launches', which is this source; 'kernel', another "
-        "kernel file; 'program', an executable.");
+        "kernel file; 'program', an executable; 'data', files that hold the results.");
   }
+  if (place.Has("data")) return ReadReferenceData(place.Member("data"), file);
   if (place.Has("kernel")) {
     ATTUNE_ASSIGN_OR_RETURN(reference.file, place.Member("kernel").Text(kMaxPathBytes));
     return Status::Ok();

@@ -9,7 +9,12 @@
 
 namespace attune::kernel {
 
-// Sizes, operands and tolerance of `root` into `file.own`. REQUIRES: the head is read.
+// An error if `place` has `key` and `file` is of an earlier version of the format than `version`.
+Status CheckKeyOfVersion(const JsonPlace& place, std::string_view key, int version,
+                         const KernelFile& file);
+
+// Sizes, operands, tolerance and options of `root` into `file.own` and `file`. REQUIRES: the head
+// is read.
 Status ReadOwnKernel(const JsonPlace& root, KernelFile& file);
 
 // Its reference, whose launches are in `launches`. REQUIRES: the parameters are read.
@@ -21,6 +26,9 @@ Result<ParameterValue> ReadParameterValue(const JsonPlace& place, bool is_own);
 
 // Integers, texts, and numbers as JSON has them.
 Result<Expression> ReadNumberOrExpression(const JsonPlace& place);
+
+// The bytes of an argument, in hexadecimal: lower case, two digits for each.
+Result<std::string> ReadArgumentBytes(const JsonPlace& place);
 
 // What expressions of `file` may read about its problem.
 FieldNames FieldNamesFor(const KernelFile& file);

@@ -20,7 +20,8 @@ constexpr std::pair<BufferFill::Kind, std::string_view> kFillNames[] = {
     {BufferFill::Kind::kUniform, "uniform"},
     {BufferFill::Kind::kNormal, "normal"},
     {BufferFill::Kind::kConstant, "constant"},
-    {BufferFill::Kind::kIota, "iota"}};
+    {BufferFill::Kind::kIota, "iota"},
+    {BufferFill::Kind::kFile, "file"}};
 
 constexpr std::pair<OperandRole, std::string_view> kRoleNames[] = {
     {OperandRole::kIn, "in"}, {OperandRole::kOut, "out"}, {OperandRole::kInOut, "inout"}};

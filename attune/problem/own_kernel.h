@@ -33,6 +33,7 @@ struct BufferFill {
     kNormal,    // Independent, of mean `first` and standard deviation `second`.
     kConstant,  // `first`.
     kIota,      // first + second i for element i.
+    kFile,      // What a file that the kernel's file names holds; `first` and `second` are 0.
   };
   Kind kind = Kind::kUniform;
   double first = -1;
@@ -40,7 +41,7 @@ struct BufferFill {
 
   friend bool operator==(const BufferFill&, const BufferFill&) = default;
 };
-std::string_view Name(BufferFill::Kind kind);  // "uniform", "normal", "constant", "iota".
+std::string_view Name(BufferFill::Kind kind);  // "uniform", "normal", ...
 std::optional<BufferFill::Kind> ParseFillKind(std::string_view name);
 
 // Row-major and packed. kInOut and kIn have a fill, kOut begins with bytes that no result has.

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
-#include "attune/replay/gunzip.h"
+#include "attune/base/gzip.h"
 
 namespace attune {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "attune/base/steady_time.h"
 #include "attune/base/usable_cores.h"
+#include "attune/kernel/data_file.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/tuner/build_ahead.h"
 #include "attune/tuner/child_block_timer.h"
@@ -112,6 +113,7 @@ class ChildEvaluator final : public Evaluator {
     }
     const int64_t begin_ns = SteadyNowNs();
     ReferenceTerms reference_terms = reference;
+    reference_terms.read_data = kernel::ReadOwnData;
     if (KeepsChild()) {
       reference_terms.maker = references_.For(problem);
     } else if (IsOwnKernel(problem)) {

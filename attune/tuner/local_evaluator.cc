@@ -8,6 +8,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
+#include "attune/kernel/data_file.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/tuner/candidate_runner.h"
 #include "attune/tuner/own_reference.h"
@@ -46,6 +47,7 @@ class LocalEvaluator final : public Evaluator {
     problem_ = problem;
     const int64_t begin_ns = SteadyNowNs();
     ReferenceTerms reference_terms = reference;
+    reference_terms.read_data = kernel::ReadOwnData;
     LocalReferenceMaker maker(solvers_, device_, builder_);
     if (IsOwnKernel(problem)) reference_terms.maker = &maker;
     ATTUNE_ASSIGN_OR_RETURN(ProblemData data, ProblemData::Create(problem_, seed, reference_terms));

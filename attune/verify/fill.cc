@@ -36,6 +36,8 @@ double ValueOf(const BufferFill& fill, DataType type, uint64_t seed, int64_t ind
       return fill.first;
     case BufferFill::Kind::kIota:
       return fill.first + fill.second * static_cast<double>(index);
+    case BufferFill::Kind::kFile:
+      return 0;
   }
   return 0;
 }

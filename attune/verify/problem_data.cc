@@ -276,7 +276,7 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
   ProblemData data(std::move(file));
   WorkWatch watch(terms.go_on, ReferenceMultiplyAdds(problem));
   try {
-    data.MakeInputs(problem, header, watch);
+    ATTUNE_RETURN_IF_ERROR(data.MakeInputs(problem, header, terms.read_data, watch));
     if (IsOwnKernel(problem)) {
       if (!watch.stopped()) ATTUNE_RETURN_IF_ERROR(data.TakeReference(terms.maker, problem, watch));
     } else {
@@ -300,25 +300,34 @@ Result<ProblemData> ProblemData::Create(const Problem& problem, uint64_t seed,
   return data;
 }
 
-void ProblemData::MakeInputs(const Problem& problem, const Header& header, WorkWatch& watch) {
+Status ProblemData::MakeInputs(const Problem& problem, const Header& header,
+                               const DataReader& read_data, WorkWatch& watch) {
   std::byte* const memory = file_.writable_bytes().data();
   std::memcpy(memory, &header, sizeof(header));
   const std::vector<Operand> operands = Operands(problem);
-  std::vector<OwnBuffer> buffers;
-  if (const auto own = OwnKernelOf(problem); own.ok()) buffers = own->buffers;
+  OwnKernelProblem own;
+  if (IsOwnKernel(problem)) {
+    ATTUNE_ASSIGN_OR_RETURN(own, OwnKernelOf(problem));
+  }
+  const std::vector<OwnBuffer>& buffers = own.buffers;
   Random seeds(header.seed);
   for (size_t i = 0; i < operands.size(); ++i) {
     const uint64_t operand_seed = seeds.Next();
     if (header.sizes[i] == 0) continue;
     if (buffers.empty()) {
       GenerateOperand(operands[i].tensor, operand_seed, memory + header.offsets[i], watch);
-    } else {
+    } else if (buffers[i].fill.kind != BufferFill::Kind::kFile) {
       FillBuffer(buffers[i], operand_seed, {memory + header.offsets[i], header.sizes[i]}, watch);
+    } else if (read_data) {
+      ATTUNE_RETURN_IF_ERROR(read_data(own, i, {memory + header.offsets[i], header.sizes[i]}));
+    } else {
+      return Unsupported(fmt::format("Nobody here reads the data of kernel {}.", own.name));
     }
-    if (watch.stopped()) return;
+    if (watch.stopped()) return Status::Ok();
   }
   const std::span<double> reference = writable_reference();
   std::fill(reference.begin(), reference.end(), std::numeric_limits<double>::quiet_NaN());
+  return Status::Ok();
 }
 
 void ProblemData::ComputeReference(const Problem& problem, WorkWatch& watch) {

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 
 #include "attune/base/status.h"
+#include "attune/problem/own_kernel.h"
 #include "attune/problem/problem.h"
 #include "attune/verify/memory_file.h"
 #include "attune/verify/reference_maker.h"
@@ -21,11 +23,16 @@ namespace attune {
 // is computed.
 Status CheckVerifiable(const Problem& problem);
 
+// Reads what operand `i` of a user's kernel holds out of its file, into memory of its size.
+using DataReader = std::function<Status(const OwnKernelProblem&, size_t i, std::span<std::byte>)>;
+
 // How far the making of a reference may go, and who is asked before this processor.
 struct ReferenceTerms {
   // The share is that of the reference; 0 while inputs are made, and while `maker` computes.
   GoOn go_on;
   ReferenceMaker* maker = nullptr;  // Borrowed; null: nobody.
+  // For operands whose fill is kFile; without one, problems that have any are kUnsupported.
+  DataReader read_data = {};
 };
 
 // Inputs and a reference output in one sealed, read-only memory file, which a child process maps
@@ -92,7 +99,8 @@ class ProblemData {
   // REQUIRES, as the next three: the file is not sealed.
   std::span<double> writable_reference();
   // Inputs, and NaN for a reference.
-  void MakeInputs(const Problem& problem, const Header& header, WorkWatch& watch);
+  Status MakeInputs(const Problem& problem, const Header& header, const DataReader& read_data,
+                    WorkWatch& watch);
   // Throws std::bad_alloc.
   void ComputeReference(const Problem& problem, WorkWatch& watch);
   // Of a user's kernel, whose reference nobody here can compute or check.

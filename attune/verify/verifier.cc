@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "attune/problem/own_kernel.h"
+#include "attune/verify/element.h"
 #include "attune/verify/output_comparison.h"
 #include "attune/verify/poison.h"
 #include "attune/verify/tolerance.h"
@@ -52,9 +54,18 @@ std::vector<CheckedOutput> OutputsOf(const Problem& problem) {
   return outputs;
 }
 
+// Integers that a captured launch wrote are equal or wrong: its tolerance is for its real numbers.
+Tolerance ToleranceOf(const Problem& problem, const CheckedOutput& output) {
+  if (IsOwnKernel(problem) && IsInteger(output.operand.tensor.type)) {
+    const auto own = OwnKernelOf(problem);
+    if (own.ok() && own->buffers[output.i].fill.kind == BufferFill::Kind::kFile) return {};
+  }
+  return attune::ToleranceOf(problem);
+}
+
 ComparisonTerms TermsOf(const CheckedOutput& output, const ProblemData& data,
                         const Problem& problem) {
-  const Tolerance tolerance = ToleranceOf(problem);
+  const Tolerance tolerance = ToleranceOf(problem, output);
   return {output.operand.tensor.type, std::ssize(data.reference(output.i)), tolerance.absolute,
           tolerance.relative, kPoisonWord};
 }
@@ -75,7 +86,7 @@ std::optional<Failure> FailureOf(const OutputComparison& comparison, const Check
                   "{:.9g} and the tolerance {:.3g}. Seed {}.",
                   comparison.wrong, comparison.elements, operand.name, operand.name,
                   PositionText(operand.tensor, comparison.worst_offset), comparison.worst_value,
-                  right, ToleranceOf(problem).Of(right), data.seed())};
+                  right, ToleranceOf(problem, output).Of(right), data.seed())};
 }
 
 // The first output that is wrong, and the largest error of all.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/kernel/data_file.h"
 #include "attune/tuner/own_reference.h"
 #include "attune/verify/bound_operands.h"
 #include "attune/verify/problem_data.h"
@@ -120,8 +121,9 @@ Result<std::unique_ptr<Executable>> OwnKernelServer::Load(const Problem& problem
 
 Status OwnKernelServer::Check(const Problem& problem, Executable& executable) {
   LocalReferenceMaker maker(solvers_, device_, builder_);
-  ATTUNE_ASSIGN_OR_RETURN(const ProblemData data,
-                          ProblemData::Create(problem, kSeed, {nullptr, &maker}));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const ProblemData data,
+      ProblemData::Create(problem, kSeed, {nullptr, &maker, kernel::ReadOwnData}));
   ATTUNE_ASSIGN_OR_RETURN(BoundOperands operands, BoundOperands::Create(device_, problem, data));
   const Verdict verdict = Verify(executable, device_, operands, data, problem);
   if (!verdict.failure.has_value()) return Status::Ok();

@@ -38,6 +38,8 @@ uint64_t ArgumentBits(const kernel::PlannedArgument& argument, const kernel::Cal
     case Kind::kLong:
     case Kind::kLocalBytes:
       return static_cast<uint64_t>(std::get<int64_t>(argument.value));
+    case Kind::kBytes:  // Which need not fit.
+      return 0;
   }
   return 0;
 }
@@ -76,7 +78,12 @@ Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
     } else {
       step.values[i] = ArgumentBits(launch.arguments[i], operands_, Arguments{});
     }
-    step.addresses.push_back(&step.values[i]);
+    if (launch.arguments[i].kind == kernel::KernelArgument::Kind::kBytes) {
+      step.bytes.push_back(kernel::BytesOf(launch.arguments[i]));
+      step.addresses.push_back(step.bytes.back().data());
+    } else {
+      step.addresses.push_back(&step.values[i]);
+    }
   }
   steps_.push_back(std::move(step));
   return Status::Ok();

@@ -36,9 +36,10 @@ class KernelExecutable final : public Executable {
     CUfunction function = nullptr;
     const kernel::PlannedLaunch* launch = nullptr;
     LaunchShape shape;
-    std::vector<uint64_t> values;  // Of all arguments.
-    std::vector<void*> addresses;  // Of these.
-    std::vector<size_t> varying;   // Those that depend on the call; the others are set once.
+    std::vector<uint64_t> values;  // Of all arguments but those of the kind kBytes,
+    std::vector<std::vector<unsigned char>> bytes;  // which are here.
+    std::vector<void*> addresses;                   // Of these.
+    std::vector<size_t> varying;  // Those that depend on the call; the others are set once.
   };
 
   KernelExecutable(CudaDevice& device, std::shared_ptr<Module> module, kernel::KernelPlan plan,

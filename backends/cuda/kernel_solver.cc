@@ -56,8 +56,11 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
   ATTUNE_ASSIGN_OR_RETURN(std::string source, kernel::MakeSource(file_, problem, config));
-  return MakeRecipe(nvrtc_.Get(), std::move(source), file_.prelude.empty() ? "" : kPreludeOptions,
-                    target.arch);
+  std::string options = file_.prelude.empty() ? "" : kPreludeOptions;
+  for (const std::string& option : file_.compile_options) {
+    options += (options.empty() ? "" : " ") + option;
+  }
+  return MakeRecipe(nvrtc_.Get(), std::move(source), std::move(options), target.arch);
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {

@@ -1,5 +1,6 @@
 #include "backends/cuda/nvrtc.h"
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -127,9 +128,14 @@ Result<Artifact> BuildCubin(const Nvrtc& nvrtc, const BuildRecipe& recipe) {
   if (!nvrtc.available()) return Unavailable(nvrtc.report.missing);
   Program program(nvrtc);
   ATTUNE_RETURN_IF_ERROR(program.Create(recipe.source));
-  std::vector<std::string> options = {"--gpu-architecture=" + CompilerArch(recipe.target),
-                                      "--std=c++17"};
+  std::vector<std::string> options = {"--gpu-architecture=" + CompilerArch(recipe.target)};
   for (std::string& option : Words(recipe.options)) options.push_back(std::move(option));
+  // NVRTC takes one standard.
+  const bool has_standard =
+      std::any_of(options.begin(), options.end(), [](const std::string& option) {
+        return option.starts_with("--std=") || option.starts_with("-std=");
+      });
+  if (!has_standard) options.emplace_back("--std=c++17");
   ATTUNE_RETURN_IF_ERROR(program.Compile(options));
   ATTUNE_ASSIGN_OR_RETURN(std::string bytes, program.Cubin());
   return Artifact{std::move(bytes)};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_plan.h"
@@ -27,6 +28,10 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
   if (target.backend != "hip") {
     return Unsupported(
         fmt::format("{} is built for AMD GPUs, not for '{}'.", id_.name, target.backend));
+  }
+  if (!file_.compile_options.empty()) {
+    return Unsupported(fmt::format("{} has options of another compiler ({}).", id_.name,
+                                   fmt::join(file_.compile_options, " ")));
   }
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckApplies(file_, problem, limits));

@@ -173,6 +173,11 @@ Status KernelExecutable::SetArgument(const Step& step, size_t index, const Argum
       code = clSetKernelArg(kernel, static_cast<cl_uint>(index),
                             static_cast<size_t>(std::get<int64_t>(argument.value)), nullptr);
       break;
+    case Kind::kBytes: {
+      const std::vector<unsigned char> bytes = kernel::BytesOf(argument);
+      code = clSetKernelArg(kernel, static_cast<cl_uint>(index), bytes.size(), bytes.data());
+      break;
+    }
   }
   if (code == CL_SUCCESS) return Status::Ok();
   return ClStatus(

@@ -58,7 +58,8 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
                           kernel::DeviceLimitsOf(target, kernel::KernelLanguage::kOpenCl));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
   ATTUNE_ASSIGN_OR_RETURN(const std::string source, kernel::MakeSource(file_, problem, config));
-  return MakeRecipe(*entry, source, entry->is_pocl ? WarmUpPlan(problem, config, limits) : "");
+  return MakeRecipe(*entry, source, entry->is_pocl ? WarmUpPlan(problem, config, limits) : "",
+                    file_.compile_options);
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {

@@ -13,7 +13,8 @@ namespace {
 
 // C with the vector extensions that every platform has. No fast-math: the result would depend on
 // the compiler's mood.
-constexpr std::string_view kOptions = "-cl-std=CL1.2";
+constexpr std::string_view kStandard = "-cl-std=CL1.2";
+constexpr std::string_view kStandardOption = "-cl-std=";
 constexpr std::string_view kWarmUpMark = "// attune warm-up ";
 
 std::string BuildLog(cl_program program, cl_device_id device) {
@@ -113,11 +114,16 @@ Result<const DeviceEntry*> DeviceOf(const Inventory& inventory, const BuildRecip
 }  // namespace
 
 BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
-                       const std::string& warm_up) {
+                       const std::string& warm_up, const std::vector<std::string>& options) {
+  const bool has_standard =
+      std::any_of(options.begin(), options.end(),
+                  [](const std::string& option) { return option.starts_with(kStandardOption); });
+  std::string words(has_standard ? "" : kStandard);
+  for (const std::string& option : options) words += (words.empty() ? "" : " ") + option;
   std::string text;
   if (!warm_up.empty()) text = fmt::format("{}{}\n", kWarmUpMark, warm_up);
   text += source;
-  return {std::move(text), std::string(kOptions), entry.CompilerIdentity(), entry.CodeIdentity()};
+  return {std::move(text), std::move(words), entry.CompilerIdentity(), entry.CodeIdentity()};
 }
 
 Result<Artifact> BuildArtifact(const Inventory& inventory, const BuildRecipe& recipe) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/kernel/kernel_plan.h"
@@ -15,8 +16,9 @@ namespace attune::opencl {
 
 // The recipe of `source` for `entry`. `warm_up` is what a compiler that works lazily is made to
 // compile; empty for none. It is part of the recipe, because it is part of what the artifact holds.
+// `options` come behind what attune says itself, and may name another standard than that.
 BuildRecipe MakeRecipe(const DeviceEntry& entry, std::string_view source,
-                       const std::string& warm_up);
+                       const std::string& warm_up, const std::vector<std::string>& options = {});
 
 // Compiles for the device that the recipe names. kInvalidArgument holds the compiler's log;
 // kUnavailable if there is no such device here.

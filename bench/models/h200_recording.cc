@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/base/gzip.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
-#include "attune/replay/gunzip.h"
 #include "bench/models/recordings.h"
 
 namespace attune::bench {

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenKernel{"kernel_file_v2_cuda", KernelLanguage::kCuda,
                                  "gemm@1{m=500,n=3,k=800}"},
                     GoldenKernel{"kernel_file_v3", KernelLanguage::kOpenCl, "n=96,width=4"},
-                    GoldenKernel{"kernel_file_v3", KernelLanguage::kCuda, "n=96,width=4"}));
+                    GoldenKernel{"kernel_file_v3", KernelLanguage::kCuda, "n=96,width=4"},
+                    GoldenKernel{"kernel_file_v4", KernelLanguage::kOpenCl, "n=96"}));
 
 TEST_P(KernelFileGoldenTest, IsReadAndMeansWhatItEverMeant) {
   const auto meaning = MeaningOf(GetParam());

@@ -1,4 +1,4 @@
-// Unpacks what gzip packed.
+// Packs and unpacks as gzip does.
 #pragma once
 
 #include <cstddef>
@@ -15,5 +15,8 @@ bool IsGzip(std::string_view bytes);
 // The content of `bytes`, which may be several packed files one after the other. kDataLoss if they
 // are damaged or end too early; kResourceExhausted if more than `max_bytes` come out of them.
 Result<std::string> Gunzip(std::string_view bytes, size_t max_bytes = size_t{1} << 30);
+
+// `bytes` as a packed file, by the fastest of zlib's levels. kInternal if zlib cannot be used.
+Result<std::string> Gzip(std::string_view bytes);
 
 }  // namespace attune

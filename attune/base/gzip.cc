@@ -1,4 +1,4 @@
-#include "attune/replay/gunzip.h"
+#include "attune/base/gzip.h"
 
 #include <zlib.h>
 
@@ -69,6 +69,36 @@ Result<std::string> Gunzip(std::string_view bytes, size_t max_bytes) {
                                   code == Z_BUF_ERROR ? "cut off" : "damaged", stream.total_in));
     }
   }
+}
+
+Result<std::string> Gzip(std::string_view bytes) {
+  z_stream stream = {};
+  // Level 1: real data hardly shrinks further, and capturing has a program wait.
+  constexpr int kLevel = 1;
+  constexpr int kMemory = 8;  // zlib's default.
+  if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
+    return Internal("zlib cannot be used.");
+  }
+  std::string packed;
+  std::string chunk(kChunkBytes, '\0');
+  int code = Z_OK;
+  while (code == Z_OK) {
+    // zlib counts in 32 bits.
+    const size_t taken = std::min<size_t>(bytes.size(), size_t{1} << 30);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(taken);
+    const bool is_last = taken == bytes.size();
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+      stream.avail_out = static_cast<uInt>(chunk.size());
+      code = deflate(&stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+      packed.append(chunk, 0, chunk.size() - stream.avail_out);
+    } while (code == Z_OK && (stream.avail_in > 0 || is_last));
+    bytes.remove_prefix(taken);
+  }
+  deflateEnd(&stream);
+  if (code != Z_STREAM_END) return Internal("zlib did not come to an end.");
+  return packed;
 }
 
 }  // namespace attune

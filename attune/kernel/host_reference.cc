@@ -1,4 +1,4 @@
-// References that a program of the user's computes.
+// References that are no kernels: a program of the user's, or results that were kept.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "attune/base/file.h"
 #include "attune/base/program_run.h"
 #include "attune/base/scratch_folder.h"
+#include "attune/kernel/data_file.h"
 #include "attune/kernel/kernel_plan.h"
 #include "attune/kernel/own_kernel.h"
 #include "attune/problem/own_kernel.h"
@@ -91,6 +92,35 @@ class ProgramExecutable final : public Executable {
   Device& device_;
 };
 
+// Copies what a launch wrote when it was captured.
+class DataExecutable final : public Executable {
+ public:
+  DataExecutable(const OwnReference& reference, fs::path folder, OwnKernelProblem own,
+                 Device& device)
+      : files_(reference.data), folder_(std::move(folder)), own_(std::move(own)), device_(device) {}
+
+  size_t workspace_bytes() const override { return 0; }
+
+  Status Run(const Arguments& arguments) override {
+    const std::vector<Operand> operands = OperandsOf(own_);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == OperandRole::kIn) continue;
+      ATTUNE_ASSIGN_OR_RETURN(const std::string bytes,
+                              ReadDataFile(folder_, files_.find(operands[i].name)->second,
+                                           SpanBytes(operands[i].tensor)));
+      ATTUNE_RETURN_IF_ERROR(
+          device_.Upload(std::as_bytes(std::span(bytes)), arguments.operands[i]));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const std::map<std::string, DataFile, std::less<>> files_;
+  const fs::path folder_;
+  const OwnKernelProblem own_;
+  Device& device_;
+};
+
 // Without what only a device knows, and without the source, which is not compiled.
 KernelFile ForAnyDevice(KernelFile file) {
   file.applies.clear();
@@ -98,14 +128,16 @@ KernelFile ForAnyDevice(KernelFile file) {
   return file;
 }
 
-class ProgramReference final : public Solver {
+class HostReference final : public Solver {
  public:
-  ProgramReference(const KernelFile& file, fs::path folder)
+  HostReference(const KernelFile& file, fs::path folder)
       : file_(ForAnyDevice(file)),
         folder_(std::move(folder)),
         id_{fmt::format("{}{}", file.solver_name(), kReferenceSuffix), 1} {
-    traits_.description = fmt::format("The reference of kernel {}: {}", file.name,
-                                      file.own->reference.program.front());
+    const OwnReference& reference = file.own->reference;
+    traits_.description =
+        fmt::format("The reference of kernel {}: {}", file.name,
+                    reference.program.empty() ? "captured data" : reference.program.front());
     traits_.operator_name = file.operator_name;
     traits_.last_resort = true;
   }
@@ -127,6 +159,10 @@ class ProgramReference final : public Solver {
   Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem& problem, const Config&,
                                            Device& device) const override {
     ATTUNE_ASSIGN_OR_RETURN(OwnKernelProblem own, OwnKernelOf(problem));
+    if (file_.own->reference.program.empty()) {
+      return std::unique_ptr<Executable>(
+          std::make_unique<DataExecutable>(file_.own->reference, folder_, std::move(own), device));
+    }
     std::vector<std::string> words = file_.own->reference.program;
     const bool is_path = words[0].find('/') != std::string::npos;
     const std::string program = FindProgram(is_path ? (folder_ / words[0]).string() : words[0]);
@@ -148,12 +184,13 @@ class ProgramReference final : public Solver {
 
 }  // namespace
 
-std::unique_ptr<const Solver> MakeProgramReference(const KernelFile& file,
-                                                   const std::filesystem::path& path) {
-  if (file.own->reference.program.empty()) return nullptr;
+std::unique_ptr<const Solver> MakeHostReference(const KernelFile& file,
+                                                const std::filesystem::path& path) {
+  const OwnReference& reference = file.own->reference;
+  if (reference.program.empty() && reference.data.empty()) return nullptr;
   std::error_code ignored;
   fs::path folder = fs::absolute(path, ignored).parent_path();
-  return std::make_unique<ProgramReference>(file, std::move(folder));
+  return std::make_unique<HostReference>(file, std::move(folder));
 }
 
 }  // namespace attune::kernel

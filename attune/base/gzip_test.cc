@@ -1,4 +1,4 @@
-#include "attune/replay/gunzip.h"
+#include "attune/base/gzip.h"
 
 #include <string>
 
@@ -37,6 +37,18 @@ TEST(GunzipTest, ADamagedByteIsSeen) {
 
 TEST(GunzipTest, MoreThanWasAllowedIsRefused) {
   EXPECT_EQ(Gunzip(kHello, 4).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST(GzipTest, WhatItPacksIsUnpackedAgain) {
+  std::string bytes;
+  for (int i = 0; i < 300000; ++i) bytes += static_cast<char>(i * i / 7);
+
+  const auto packed = Gzip(bytes);
+
+  ASSERT_TRUE(packed.ok());
+  EXPECT_LT(packed->size(), bytes.size());
+  EXPECT_EQ(*Gunzip(*packed), bytes);
+  EXPECT_EQ(*Gunzip(*Gzip("")), "");
 }
 
 }  // namespace
