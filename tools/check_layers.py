@@ -23,7 +23,7 @@ import re
 import sys
 
 ORDER = ("base problem space trial choice device solver kernel compile measure verify search replay model seer record "
-         "formats miopen index package tuner wisdom dispatch tunable runtime session jobs worker").split()
+         "formats miopen index package tuner wisdom capture dispatch tunable runtime session jobs worker").split()
 
 # module -> modules that it must not reach, however indirectly.
 FORBIDDEN = {
@@ -58,7 +58,8 @@ MAX_PARAMETERS = 5
 # Where a function may have more: inner loops, of which each takes the registers that it walks by, and
 # interfaces whose parameters are not ours to choose.
 MANY_PARAMETERS = re.compile(
-    r"^(backends/host/(conv|kernels)/.*|tests/blas/plain_blas\.cc|tests/cublas/stand_in_cublas\.cc)$")
+    r"^(backends/host/(conv|kernels)/.*|tests/blas/plain_blas\.cc|tests/cublas/stand_in_cublas\.cc|"
+    r"faces/capture/\w+_entry_points\.cc|tests/capture/stand_in_cuda\.cc)$")
 C_INTERFACE = re.compile(r"^(extern )?attune_code attune_\w+\(")
 BAD_NAMES = re.compile(r"(^|[_.-])(utils?|helpers?|common)($|[_.-])")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")

@@ -84,6 +84,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddReplayVerb(program, invocation);
   AddBlasVerb(program, invocation);
   AddCublasVerb(program, invocation);
+  AddCaptureVerb(program, invocation);
   AddPackageVerb(program, invocation);
   AddTunableVerb(program, invocation);
   AddBuildVerb(program, invocation);

@@ -27,27 +27,6 @@ struct PreloadOptions {
   std::vector<std::string> command;
 };
 
-// Beside this program, in a build tree and in an install prefix alike.
-Result<std::string> PreloadLibrary(const PreloadFace& face) {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Unavailable("Cannot tell where this program is, because /proc is missing.");
-  const auto library =
-      (program.parent_path() / fmt::format("../lib/attune/libattune_{}.so", face.name))
-          .lexically_normal();
-  if (!std::filesystem::exists(library, error)) {
-    return NotFound(
-        fmt::format("There is no preload library at '{}'. {}", library.string(), face.missing));
-  }
-  if (library.string().find_first_of(" :") != std::string::npos) {
-    return FailedPrecondition(fmt::format(
-        "The path '{}' has a space or a colon in it, which LD_PRELOAD takes for the end of a "
-        "name. Install attune elsewhere.",
-        library.string()));
-  }
-  return library.string();
-}
-
 // --db reaches the program as ATTUNE_DB, in a form that survives a change of folder.
 void NameDatabase(const Application& application) {
   const auto path = application.DatabasePath();
@@ -66,10 +45,7 @@ std::string VariableOf(const PreloadFace& face, std::string_view suffix = "") {
 }
 
 void SetUp(const PreloadFace& face, const PreloadOptions& options, const std::string& library) {
-  const char* others = std::getenv("LD_PRELOAD");
-  const bool has_others = others != nullptr && *others != '\0';
-  const std::string preload = has_others ? fmt::format("{}:{}", library, others) : library;
-  ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  ::setenv("LD_PRELOAD", PreloadWith(library).c_str(), 1);
   if (!options.record_tag.empty()) {
     ::setenv(VariableOf(face).c_str(), "record", 1);
     ::setenv("ATTUNE_RECORD_TAG", options.record_tag.c_str(), 1);
@@ -90,17 +66,46 @@ int Become(const PreloadFace& face, const std::vector<std::string>& command, Out
   const int reason = errno;
   err.Print(fmt::format("attune {}: Cannot start '{}': {}.\n", face.name, Printable(command[0]),
                         std::strerror(reason)));
-  return reason == ENOENT ? kExitNoProgram : kExitCannotExecute;
+  return ExitStatusOfNoStart(reason);
 }
 
 Result<int> Run(const PreloadFace& face, Application& application, const PreloadOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string library, PreloadLibrary(face));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string library, FindPreloadLibrary(face.name, face.missing));
   NameDatabase(application);
   SetUp(face, options, library);
   return Become(face, options.command, application.err());
 }
 
 }  // namespace
+
+Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Unavailable("Cannot tell where this program is, because /proc is missing.");
+  const auto library = (program.parent_path() / fmt::format("../lib/attune/libattune_{}.so", name))
+                           .lexically_normal();
+  if (!std::filesystem::exists(library, error)) {
+    return NotFound(
+        fmt::format("There is no preload library at '{}'. {}", library.string(), missing));
+  }
+  if (library.string().find_first_of(" :") != std::string::npos) {
+    return FailedPrecondition(fmt::format(
+        "The path '{}' has a space or a colon in it, which LD_PRELOAD takes for the end of a "
+        "name. Install attune elsewhere.",
+        library.string()));
+  }
+  return library.string();
+}
+
+std::string PreloadWith(const std::string& library) {
+  const char* others = std::getenv("LD_PRELOAD");
+  const bool has_others = others != nullptr && *others != '\0';
+  return has_others ? fmt::format("{}:{}", library, others) : library;
+}
+
+int ExitStatusOfNoStart(int reason) {
+  return reason == ENOENT ? kExitNoProgram : kExitCannotExecute;
+}
 
 void AddPreloadVerb(CLI::App& program, Invocation& invocation, const PreloadFace& face) {
   auto options = std::make_shared<PreloadOptions>();

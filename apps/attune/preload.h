@@ -20,6 +20,16 @@ struct PreloadFace {
   std::string_view missing;      // What to do where the library is not there.
 };
 
+// The path of libattune_NAME.so, beside this program in a build tree and in an install prefix
+// alike. `missing` is what to do where it is not there.
+Result<std::string> FindPreloadLibrary(std::string_view name, std::string_view missing);
+
+// LD_PRELOAD with `library` in front of what it has.
+std::string PreloadWith(const std::string& library);
+
+// Of a program that could not be started, as shells have it: 127 if there is none.
+int ExitStatusOfNoStart(int reason);
+
 // Adds the verb of `face`: it sets the environment and becomes the program that stands after '--'.
 void AddPreloadVerb(CLI::App& program, Invocation& invocation, const PreloadFace& face);
 

@@ -34,6 +34,7 @@ void AddReportVerb(CLI::App& program, Invocation& invocation);
 void AddReplayVerb(CLI::App& program, Invocation& invocation);
 void AddBlasVerb(CLI::App& program, Invocation& invocation);
 void AddCublasVerb(CLI::App& program, Invocation& invocation);
+void AddCaptureVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);
 void AddTunableVerb(CLI::App& program, Invocation& invocation);
 void AddBuildVerb(CLI::App& program, Invocation& invocation);

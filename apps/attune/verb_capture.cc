@@ -1,0 +1,232 @@
+// attune capture: runs a program and makes kernel files of what it launches.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "apps/attune/captured_program.h"
+#include "apps/attune/json_text.h"
+#include "apps/attune/preload.h"
+#include "attune/base/file.h"
+#include "attune/capture/capture_folder.h"
+#include "attune/capture/spool_format.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kUsualMaxBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostLaunches = 1000;
+constexpr size_t kMaxKernelNameBytes = 1000;
+
+struct CaptureOptions {
+  std::vector<std::string> kernels;
+  uint64_t launch = 0;
+  uint64_t count = 1;
+  uint64_t max_bytes = kUsualMaxBytes;
+  std::string folder = "captured";
+  std::string json;
+  std::vector<std::string> command;
+};
+
+// Where the program puts its launches until it has ended: beside the kernel files, where there is
+// room for them. Removed with the scope.
+class Spool {
+ public:
+  static Result<std::unique_ptr<Spool>> Make(const fs::path& out) {
+    std::error_code error;
+    fs::create_directories(out, error);
+    if (error) {
+      return Unavailable(
+          fmt::format("Cannot make the folder '{}' of -o: {}.", out.string(), error.message()));
+    }
+    std::string path = (fs::absolute(out) / ".launches-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) {
+      return SystemError("make a folder in the folder of -o", out);
+    }
+    return std::unique_ptr<Spool>(new Spool(path));
+  }
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+  ~Spool() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  explicit Spool(fs::path path) : path_(std::move(path)) {}
+
+  const fs::path path_;
+};
+
+// What was asked for and did not come.
+void AddWhatNeverCame(const CaptureOptions& options, capture::CaptureReport& report) {
+  std::set<std::string> told;
+  for (const auto& written : report.written) told.insert(written.kernel);
+  for (const auto& refused : report.refused) told.insert(refused.kernel);
+  for (const std::string& kernel : options.kernels) {
+    const auto launched = report.launches.find(kernel);
+    const uint64_t launches = launched == report.launches.end() ? 0 : launched->second;
+    if (told.contains(kernel)) continue;
+    report.refused.push_back({kernel, launches == 0
+                                          ? "no launch of it arrived"
+                                          : fmt::format("it was launched {} times", launches)});
+  }
+  if (!options.kernels.empty() || options.launch == 0) return;
+  for (const auto& [kernel, launches] : report.launches) {
+    if (told.contains(kernel) || launches >= options.launch) continue;
+    report.refused.push_back({kernel, fmt::format("it was launched {} times", launches)});
+  }
+}
+
+Json JsonOf(const CaptureOptions& options, const ProgramEnd& end,
+            const capture::CaptureReport& report) {
+  Json captured = Json::array();
+  for (const auto& written : report.written) {
+    captured.push_back({{"kernel", written.kernel},
+                        {"launch", written.number},
+                        {"path", written.path.string()},
+                        {"data_bytes", written.data_bytes},
+                        {"packed_bytes", written.packed_bytes},
+                        {"notes", written.notes}});
+  }
+  Json refused = Json::array();
+  for (const auto& launch : report.refused) {
+    refused.push_back({{"kernel", launch.kernel}, {"reason", launch.reason}});
+  }
+  Json launches = Json::object();
+  for (const auto& [kernel, count] : report.launches) launches[kernel] = count;
+  return {{"program", options.command}, {"exit_status", end.exit_status}, {"signal", end.signal},
+          {"captured", captured},       {"not_captured", refused},        {"launches", launches}};
+}
+
+void PrintReport(const CaptureOptions& options, const ProgramEnd& end,
+                 const capture::CaptureReport& report, Output& err) {
+  const auto say = [&](const std::string& line) {
+    err.Print(fmt::format("attune capture: {}\n", Printable(line)));
+  };
+  for (const auto& written : report.written) {
+    const auto launches = report.launches.find(written.kernel);
+    say(fmt::format(
+        "{}, launch {}{}: {} bytes of data, {}.", written.kernel, written.number,
+        launches == report.launches.end() ? "" : fmt::format(" of {}", launches->second),
+        written.data_bytes, written.path.string()));
+    for (const std::string& note : written.notes) say("  " + note);
+  }
+  for (const auto& refused : report.refused) {
+    say(fmt::format("Not captured: {}{}.", refused.kernel.empty() ? "" : refused.kernel + ": ",
+                    refused.reason));
+  }
+  if (end.signal != 0) {
+    say(fmt::format("The program was ended by signal {} ({}).", end.signal,
+                    ::strsignal(end.signal)));
+  }
+  if (!report.written.empty()) {
+    say(fmt::format("Next: attune tune --kernel {}",
+                    ShellWord(report.written.front().path.string())));
+  } else if (report.refused.empty()) {
+    say(
+        fmt::format("No launch of OpenCL or CUDA arrived from '{}'. It may launch nothing, or in a "
+                    "process that it "
+                    "left behind, or reach its driver in a way that is not seen (docs/capture.md).",
+                    options.command[0]));
+  }
+}
+
+std::map<std::string, std::string> VariablesOf(const CaptureOptions& options,
+                                               const std::string& library, const fs::path& spool) {
+  return {{"LD_PRELOAD", PreloadWith(library)},
+          {capture::kSpoolVariable, spool.string()},
+          {capture::kKernelsVariable, fmt::format("{}", fmt::join(options.kernels, ","))},
+          {capture::kLaunchVariable, std::to_string(options.launch)},
+          {capture::kCountVariable, std::to_string(options.count)},
+          {capture::kMaxBytesVariable, std::to_string(options.max_bytes)}};
+}
+
+Result<int> Run(Application& application, const CaptureOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::string library,
+      FindPreloadLibrary("capture",
+                         "It is built where the headers of OpenCL are. Install them and "
+                         "build attune anew."));
+  ATTUNE_ASSIGN_OR_RETURN(const auto spool, Spool::Make(options.folder));
+  ATTUNE_ASSIGN_OR_RETURN(
+      const ProgramEnd end,
+      RunToItsEnd(options.command, VariablesOf(options, library, spool->path())));
+  if (end.start_error != 0) {
+    application.err().Print(fmt::format("attune capture: Cannot start '{}': {}.\n",
+                                        Printable(options.command[0]),
+                                        std::strerror(end.start_error)));
+    return ExitStatusOfNoStart(end.start_error);
+  }
+  capture::CaptureReport report = capture::WriteCaptures(spool->path(), options.folder);
+  AddWhatNeverCame(options, report);
+  PrintReport(options, end, report, application.err());
+  if (!options.json.empty()) {
+    const Status written = WriteFileAtomically(options.json, Dump(JsonOf(options, end, report)));
+    // The status is the program's own.
+    if (!written.ok()) {
+      application.err().Print(
+          fmt::format("attune capture: --json: {}\n", Printable(written.message())));
+    }
+  }
+  return end.exit_status;
+}
+
+}  // namespace
+
+void AddCaptureVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<CaptureOptions>();
+  CLI::App* verb = AddVerb(
+      program, "capture",
+      "Run a program and store what it launches on OpenCL and CUDA, to be tuned with its own data",
+      "  attune capture -- ./simulate input.dat && attune tune --kernel captured/step/step.json\n"
+      "  attune capture --kernel step --launch 100 --max-bytes 4G -o kernels -- ./simulate\n"
+      "  attune capture --count 3 --json summary.json -- python3 script.py\n\n"
+      "Each kernel file stands in a folder of its own, with its source and its data.\n"
+      "Exit status: the program's, 128 and the signal's number if one ended it; 127 if it is not "
+      "found,\n126 if it cannot be started. What could not be captured is said on standard error.");
+  verb->add_option("--kernel", options->kernels,
+                   "Only kernels of this name; may be repeated (default: all)")
+      ->allow_extra_args(false)
+      ->check(NameWithin(kMaxKernelNameBytes))
+      ->type_name("NAME");
+  verb->add_option(
+          "--launch", options->launch,
+          "From the N-th launch of each kernel on (default: the first that changes a buffer)")
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
+      ->type_name("N");
+  verb->add_option("--count", options->count,
+                   "So many launches of each kernel, which differ in geometry, scalars or sizes "
+                   "(default: 1)")
+      ->check(CLI::Range(uint64_t{1}, kMostLaunches))
+      ->type_name("N");
+  verb->add_option("--max-bytes", options->max_bytes,
+                   "None whose buffers have more bytes together, as 500M or 4G (default: 1G)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  verb->add_option("-o,--output", options->folder, "Folder of the kernel files (default: captured)")
+      ->type_name("FOLDER");
+  verb->add_option("--json", options->json, "Write a summary as JSON to this file")
+      ->type_name("FILE");
+  verb->add_option("program", options->command, "After '--': the program and its arguments")
+      ->required();
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) { return Run(application, *options); };
+  });
+}
+
+}  // namespace attune

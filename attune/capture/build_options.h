@@ -1,0 +1,34 @@
+// The words that a program compiled its kernel with, taken apart: what can be tuned, what is only
+// defined, and what is left for the compiler.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/capture/signature.h"
+#include "attune/space/config.h"
+
+namespace attune::capture {
+
+struct Macro {
+  std::string name;
+  std::string value;  // "1" of -DNAME, as compilers have it.
+};
+
+struct BuildOptions {
+  std::vector<Macro> macros;          // In order; the last of a name alone.
+  std::vector<std::string> further;   // Each begins with '-' and has no blanks.
+  std::vector<std::string> left_out;  // Words that a kernel file cannot have, with their reasons.
+};
+
+// `text` as a program wrote it for the compiler of `language`; relative folders of -I begin in
+// `folder`. What attune says itself (the GPU, the standard of OpenCL if it is 1.2) is left out in
+// silence.
+BuildOptions TakeApart(std::string_view text, std::string_view language, std::string_view folder);
+
+// The value as that of a parameter: a whole number, a real one or a name. Nothing for expressions,
+// numbers with suffixes and all else.
+std::optional<ParameterValue> ParameterOf(const Macro& macro);
+
+}  // namespace attune::capture

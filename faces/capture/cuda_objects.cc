@@ -1,0 +1,108 @@
+#include "faces/capture/cuda_objects.h"
+
+#include <elf.h>
+
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace attune::capture {
+namespace {
+
+// Larger ones are no code of a kernel, or no code at all.
+constexpr size_t kMostImageBytes = size_t{1} << 30;
+
+uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+// The bytes of a cubin, whose header says where they end, or of PTX with the zero behind it; 0 of
+// anything else, a fat binary above all.
+size_t SizeOf(const void* image) {
+  if (image == nullptr) return 0;
+  if (std::memcmp(image, ELFMAG, SELFMAG) == 0) {
+    Elf64_Ehdr header;
+    std::memcpy(&header, image, sizeof header);
+    const size_t sections = header.e_shoff + size_t{header.e_shnum} * header.e_shentsize;
+    const size_t segments = header.e_phoff + size_t{header.e_phnum} * header.e_phentsize;
+    const size_t size = sections > segments ? sections : segments;
+    return size < kMostImageBytes ? size : 0;
+  }
+  const char first = *static_cast<const char*>(image);
+  const bool is_text = first == '/' || first == '.' || first == '\n' || first == ' ';
+  return is_text ? std::strlen(static_cast<const char*>(image)) + 1 : 0;
+}
+
+}  // namespace
+
+void CudaObjects::AddProgram(nvrtcProgram program, CudaSource source) {
+  const std::lock_guard lock(mutex_);
+  programs_[program] = std::move(source);
+}
+
+void CudaObjects::SetOptions(nvrtcProgram program, std::string options) {
+  const std::lock_guard lock(mutex_);
+  const auto found = programs_.find(program);
+  if (found != programs_.end()) found->second.options = std::move(options);
+}
+
+void CudaObjects::RemoveProgram(nvrtcProgram program) {
+  const std::lock_guard lock(mutex_);
+  programs_.erase(program);
+}
+
+void CudaObjects::AddCode(nvrtcProgram program, std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = programs_.find(program);
+  if (found == programs_.end()) return;
+  // A cubin may be followed by what its header does not count.
+  const size_t counted = bytes.empty() ? 0 : SizeOf(bytes.data());
+  if (counted == 0 || counted > bytes.size()) return;
+  codes_[{counted, HashOf(bytes.substr(0, counted))}] =
+      std::make_shared<const CudaSource>(found->second);
+}
+
+void CudaObjects::AddModule(const void* module, const void* image) {
+  const size_t size = SizeOf(image);
+  const uint64_t hash = HashOf({static_cast<const char*>(image), size});
+  const std::lock_guard lock(mutex_);
+  Module& known = modules_[module];
+  known = {};
+  // What is not known is told apart by where it was loaded.
+  known.code = size == 0 ? reinterpret_cast<uintptr_t>(module) : hash;
+  const auto code = codes_.find({size, hash});
+  if (size == 0 || code == codes_.end()) return;
+  known.source = code->second;
+  known.code = HashOf(code->second->text) ^ HashOf(code->second->options);
+}
+
+void CudaObjects::AddFunction(const void* function, const void* module, const char* name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = modules_.find(module);
+  CudaFunction& known = functions_[function];
+  known = {};
+  known.name = name;
+  if (found == modules_.end()) return;
+  known.source = found->second.source;
+  known.code = found->second.code;
+}
+
+void CudaObjects::AddAlias(const void* same, const void* function) {
+  const std::lock_guard lock(mutex_);
+  const auto found = functions_.find(function);
+  if (found == functions_.end()) return;
+  const CudaFunction copy = found->second;
+  functions_[same] = copy;
+}
+
+CudaFunction CudaObjects::Of(const void* function) {
+  const std::lock_guard lock(mutex_);
+  const auto found = functions_.find(function);
+  return found == functions_.end() ? CudaFunction() : found->second;
+}
+
+CudaObjects& TheCudaObjects() {
+  static CudaObjects* const objects = new CudaObjects();
+  return *objects;
+}
+
+}  // namespace attune::capture

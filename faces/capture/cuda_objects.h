@@ -1,0 +1,66 @@
+// Where the kernels of a CUDA program come from: NVRTC compiles a source, the driver loads what
+// that made, and a function is got by its name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "faces/capture/cuda_api.h"
+
+namespace attune::capture {
+
+// What NVRTC was given.
+struct CudaSource {
+  std::string text;
+  std::string options;
+  std::vector<std::pair<std::string, std::string>> headers;  // Name and text.
+};
+
+struct CudaFunction {
+  std::string name;
+  std::shared_ptr<const CudaSource> source;  // Null: nobody has seen it. Shared by its functions.
+  uint64_t code = 0;                         // A hash of the source, else of where it was loaded.
+};
+
+// Thread-safe.
+class CudaObjects {
+ public:
+  void AddProgram(nvrtcProgram program, CudaSource source);
+  void SetOptions(nvrtcProgram program, std::string options);
+  void RemoveProgram(nvrtcProgram program);
+  // NVRTC made these bytes of `program`.
+  void AddCode(nvrtcProgram program, std::string_view bytes);
+
+  // The driver loaded `image`, whose size it knows, as `module`: a module or a library.
+  void AddModule(const void* module, const void* image);
+  void AddFunction(const void* function, const void* module, const char* name);
+  // `same` is another handle of `function`.
+  void AddAlias(const void* same, const void* function);
+  // With an empty name if it was got in a way that is not seen.
+  CudaFunction Of(const void* function);
+
+ private:
+  struct Module {
+    std::shared_ptr<const CudaSource> source;
+    uint64_t code = 0;
+  };
+
+  std::mutex mutex_;
+  std::map<nvrtcProgram, CudaSource> programs_;
+  std::map<std::pair<size_t, uint64_t>, std::shared_ptr<const CudaSource>>
+      codes_;  // Size and hash.
+  std::map<const void*, Module> modules_;
+  std::map<const void*, CudaFunction> functions_;
+};
+
+// Of this process; never destroyed.
+CudaObjects& TheCudaObjects();
+
+}  // namespace attune::capture

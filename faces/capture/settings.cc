@@ -1,0 +1,56 @@
+#include "faces/capture/settings.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "attune/capture/spool_format.h"
+#include "faces/preload/message.h"
+
+namespace attune::capture {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool ReadNumber(const char* name, uint64_t& number) {
+  const std::string text = Variable(name);
+  if (text.empty()) return true;
+  char* end = nullptr;
+  errno = 0;
+  number = std::strtoull(text.c_str(), &end, 10);
+  if (*end == '\0' && errno == 0 && text[0] >= '0' && text[0] <= '9') return true;
+  face::Say("%s is '%s', which is no number; nothing is captured.", name, text.c_str());
+  return false;
+}
+
+Settings Read() {
+  Settings settings;
+  const bool is_readable = ReadNumber(kLaunchVariable, settings.first_launch) &&
+                           ReadNumber(kCountVariable, settings.count) &&
+                           ReadNumber(kMaxBytesVariable, settings.max_bytes);
+  if (is_readable) settings.spool = Variable(kSpoolVariable);
+  const std::string names = Variable(kKernelsVariable);
+  for (size_t at = 0; at < names.size();) {
+    const size_t end = std::min(names.find(',', at), names.size());
+    if (end > at) settings.kernels.push_back(names.substr(at, end - at));
+    at = end + 1;
+  }
+  return settings;
+}
+
+}  // namespace
+
+bool Settings::Wants(const std::string& kernel) const {
+  return kernels.empty() || std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+}
+
+const Settings& TheSettings() {
+  // Never destroyed: threads may launch while the process ends.
+  static const Settings* const settings = new Settings(Read());
+  return *settings;
+}
+
+}  // namespace attune::capture

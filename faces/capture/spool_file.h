@@ -1,0 +1,55 @@
+// The file of one launch while it is written, in the folder that `attune capture` reads afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "attune/capture/spool_format.h"
+
+namespace attune::capture {
+
+// Adds the line to the events of this process. A reason that cannot be written goes to standard
+// error.
+void NoteEvent(std::string_view kernel, std::string_view word, std::string_view text);
+
+// Move is not needed; a file that is not committed is removed. Every function returns false once
+// one has failed, and error() says why.
+class SpoolFile {
+ public:
+  SpoolFile() = default;
+  SpoolFile(const SpoolFile&) = delete;
+  SpoolFile& operator=(const SpoolFile&) = delete;
+  ~SpoolFile();
+
+  bool Create();
+  bool Put(SpoolTag tag, uint32_t index, std::string_view content);
+  template <class T>
+  bool PutValue(SpoolTag tag, uint32_t index, const T& value) {
+    return Put(tag, index, {reinterpret_cast<const char*>(&value), sizeof value});
+  }
+
+  // Copies bytes [at, at + size) of a buffer to `memory`; what failed in words, or empty.
+  using Reader = std::function<std::string(size_t at, size_t size, void* memory)>;
+  // The `size_bytes` bytes of a buffer as the record `record`, read in parts. `hash` becomes that
+  // of all of them; if it is what it already was, and `unless_same`, nothing stays of the record.
+  bool PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash,
+                 bool unless_same = false);
+
+  // The launch is whole: whoever looks for launches finds it.
+  bool Commit();
+
+  const std::string& error() const { return error_; }
+
+ private:
+  bool Write(const void* bytes, size_t size);
+  bool Fail(const std::string& what);
+
+  int fd_ = -1;
+  std::string path_;  // Of the temporary file.
+  std::string error_;
+};
+
+}  // namespace attune::capture

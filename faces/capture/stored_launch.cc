@@ -1,0 +1,19 @@
+#include "faces/capture/stored_launch.h"
+
+#include "faces/capture/settings.h"
+
+namespace attune::capture {
+namespace {
+
+__attribute__((destructor)) void AtExit() {
+  if (!TheSettings().spool.empty()) TheSelection().Finish();
+}
+
+}  // namespace
+
+std::shared_mutex& Launching() {
+  static auto* const launching = new std::shared_mutex();
+  return *launching;
+}
+
+}  // namespace attune::capture
