@@ -225,6 +225,18 @@ def test_functions_that_are_looked_up(attune):
     program.check([row["kernel"] for row in summary["captured"]] == ["twice"], summary)
 
 
+def test_one_call(attune):
+    """The example: a program that stores its own launch."""
+    example = attune.binary.parent / "capture_launch"
+    if not example.exists():
+        print("skipped: capture_launch is not built")
+        return
+    out = subprocess.run([example, "called"], cwd=attune.folder, env=attune.environment, check=True,
+                         capture_output=True, text=True).stdout
+    program.check(out == "attune tune --kernel called/scale/scale.json\n", out)
+    attune.run("tune", "--kernel", "called/scale/scale.json", *WHOLE)
+
+
 def test_folders(attune):
     """A folder that cannot be made is told before anything runs; a program that is none as shells do."""
     (attune.folder / "file").write_text("")
@@ -257,6 +269,7 @@ def test(attune):
     test_threads(attune)
     test_crash_and_kill(attune)
     test_functions_that_are_looked_up(attune)
+    test_one_call(attune)
     test_folders(attune)
 
 
