@@ -27,6 +27,18 @@ add_library(attune_soci INTERFACE)
 target_include_directories(attune_soci SYSTEM INTERFACE ${SOCI_INCLUDE_DIR})
 target_link_libraries(attune_soci INTERFACE ${SOCI_SQLITE3_LIBRARY} ${SOCI_CORE_LIBRARY}
                                             SQLite::SQLite3 ${CMAKE_DL_LIBS})
+# Its backends for servers ask for the headers of the servers' client libraries.
+find_library(SOCI_POSTGRESQL_LIBRARY soci_postgresql)
+find_library(SOCI_MYSQL_LIBRARY soci_mysql)
+find_path(LIBPQ_INCLUDE_DIR libpq-fe.h PATH_SUFFIXES postgresql)
+find_path(MARIADB_INCLUDE_DIR mysql.h PATH_SUFFIXES mariadb mysql)
+if(SOCI_POSTGRESQL_LIBRARY AND SOCI_MYSQL_LIBRARY AND LIBPQ_INCLUDE_DIR AND MARIADB_INCLUDE_DIR)
+  add_library(attune_soci_servers INTERFACE)
+  target_include_directories(attune_soci_servers SYSTEM INTERFACE ${LIBPQ_INCLUDE_DIR}
+                                                                  ${MARIADB_INCLUDE_DIR})
+  target_link_libraries(attune_soci_servers INTERFACE ${SOCI_POSTGRESQL_LIBRARY}
+                                                      ${SOCI_MYSQL_LIBRARY})
+endif()
 
 find_package(dnnl CONFIG QUIET)
 find_package(Eigen3 CONFIG QUIET)

@@ -6,6 +6,7 @@ build_packages=(
   build-essential cmake ninja-build pkg-config
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev "libexpected-dev|libtl-expected-dev"
   libsoci-dev libsqlite3-dev libssl-dev libbz2-dev zlib1g-dev
+  libpq-dev libmariadb-dev
 )
 # What attune tunes. None is required; `attune devices` names what is missing.
 tuned_libraries=(
@@ -13,10 +14,10 @@ tuned_libraries=(
   libopenblas0-pthread "libblis4-pthread|libblis4"
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libclblast-dev
 )
-# hipcc (41 MB) compiles kernels for AMD GPUs, which needs none.
+# hipcc (41 MB) compiles kernels for AMD GPUs, which needs none. The servers are started by tests, with data of their own.
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis
-  hipcc
+  hipcc postgresql mariadb-server-core
 )
 
 step() { printf '\n== %s\n' "$*"; }

@@ -14,6 +14,7 @@
 #include "attune/base/text.h"
 #include "attune/record/memory_store.h"
 #include "attune/session/session_records.h"
+#include "storage/sql/servers/database_servers.h"
 #include "storage/sql/sql_store.h"
 
 namespace attune {
@@ -81,8 +82,11 @@ Result<RecordStore*> Application::store() {
   if (store_) return session_records_ ? session_records_.get() : store_.get();
   if (!session_name_.empty()) ATTUNE_RETURN_IF_ERROR(CheckDatabaseExists());
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
-  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path));
+  SqlStoreOptions options;
+  options.server_at = DatabaseServerAt;
+  ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(path, options));
   ATTUNE_RETURN_IF_ERROR(TakeStores(database));
+  if (IsOnServer(path)) return store();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   opened_ = IdentityOf(file);
   return store();
@@ -95,6 +99,7 @@ Result<RecordStore*> Application::ExistingStore() {
 
 Status Application::CheckDatabaseExists() const {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  if (IsOnServer(path)) return Status::Ok();  // Opening it makes no database.
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   if (IdentityOf(file) != FileIdentity{}) return Status::Ok();
   const std::string none = fmt::format("There is no database '{}', and none was made.", path);
@@ -109,6 +114,7 @@ Status Application::CheckDatabaseExists() const {
 
 Status Application::CheckDatabaseIsKept() const {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
+  if (IsOnServer(path)) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path file, SqlStorePath(path));
   if (IdentityOf(file) == opened_) return Status::Ok();
   return DataLoss(
@@ -122,6 +128,7 @@ Result<RecordStore*> Application::StoreToRead() {
   ATTUNE_ASSIGN_OR_RETURN(const std::string path, DatabasePath());
   SqlStoreOptions options;
   options.use = StoreUse::kRead;
+  options.server_at = DatabaseServerAt;
   auto opened = OpenSqlDatabase(path, options);
   if (opened.ok()) {
     ATTUNE_RETURN_IF_ERROR(TakeStores(*opened));
@@ -129,10 +136,10 @@ Result<RecordStore*> Application::StoreToRead() {
   }
   if (opened.error().code() != StatusCode::kNotFound) return opened.error();
   if (!database_.empty()) {
-    return NotFound(
-        fmt::format("{} Check the name after --db or in ATTUNE_DB. 'attune import', 'attune session "
-                    "new' and 'attune miopen import' with --db {} make it.",
-                    opened.error().message(), ShellWord(database_)));
+    return NotFound(fmt::format(
+        "{} Check the name after --db or in ATTUNE_DB. 'attune import', 'attune session "
+        "new' and 'attune miopen import' with --db {} make it.",
+        opened.error().message(), ShellWord(database_)));
   }
   if (!session_name_.empty()) {
     return NotFound(fmt::format(

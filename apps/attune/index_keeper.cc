@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "attune/index/index_writer.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -12,6 +13,10 @@ namespace {
 constexpr int64_t kPauseNs = 30'000'000'000;
 
 }  // namespace
+
+std::filesystem::path IndexOf(const std::string& database) {
+  return IsOnServer(database) ? std::filesystem::path() : IndexPathOf(database);
+}
 
 IndexKeeper::IndexKeeper(RecordStore& store, std::filesystem::path index, Clock& clock, Output& err)
     : store_(store),
@@ -30,6 +35,7 @@ void IndexKeeper::Finish() {
 }
 
 void IndexKeeper::Refresh() {
+  if (index_.empty()) return;
   const Status status = RefreshIndex(store_, index_, SelectOptions()).status();
   // Taken after it, so that a refresh that takes long does not follow itself at once.
   refreshed_ns_ = clock_.NowNs();

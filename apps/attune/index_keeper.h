@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "apps/attune/terminal.h"
 #include "attune/measure/clock.h"
@@ -11,7 +12,11 @@
 
 namespace attune {
 
-// Not thread-safe. Borrows everything.
+// The index that lies beside a database in a file; empty for one on a server, which has none: the
+// run time serves from files of its own machine.
+std::filesystem::path IndexOf(const std::string& database);
+
+// Not thread-safe. Borrows everything. Without an index it does nothing.
 class IndexKeeper {
  public:
   IndexKeeper(RecordStore& store, std::filesystem::path index, Clock& clock, Output& err);

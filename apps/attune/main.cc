@@ -145,7 +145,8 @@ int Run(int argc, char** argv) {
   program
       .add_option_function<std::string>(
           "--db", [&](const std::string& path) { application.SetDatabase(path); },
-          "Database file, before or after the verb (default: $ATTUNE_DB, else "
+          "Database, before or after the verb: a file, postgresql://USER@HOST/DATABASE or "
+          "mysql://USER@HOST/DATABASE (default: $ATTUNE_DB, else "
           "$XDG_DATA_HOME/attune/attune.db)")
       ->envname("ATTUNE_DB")
       ->type_name("FILE");

@@ -28,9 +28,9 @@
 #include "attune/base/usable_cores.h"
 #include "attune/compile/default_kernel_cache.h"
 #include "attune/compile/kernel_cache.h"
-#include "attune/index/index_writer.h"
 #include "attune/search/searcher.h"
 #include "attune/tuner/tune_run.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -125,8 +125,9 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   PeakWatch peaks(workshop, tuner, EndOf(application, options, 1));
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   FlightTurns turns(database, application.err());
-  run.turns = &turns;
-  IndexKeeper index(application.all_records(), IndexPathOf(database), clock, application.err());
+  // Machines that share a server share no file to take turns by.
+  if (!IsOnServer(database)) run.turns = &turns;
+  IndexKeeper index(application.all_records(), IndexOf(database), clock, application.err());
   Result<RunSummary> summary = TuneAll(tuner, problems, run, [&](const RunProgress& state) {
     progress.Show(state);
     if (state.finished == nullptr || state.finished->kind != ProblemOutcome::Kind::kTuned) return;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,24 @@ bool AliveMark::IsSet(const std::string& database, int64_t byte) {
   if (!file.valid()) return errno != ENOENT;
   struct flock lock = LockOf(F_WRLCK, byte);
   return ::fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+Result<AliveMark> AliveMark::Set(std::unique_ptr<Connection> connection, int64_t byte) {
+  const std::string sql = fmt::format(fmt::runtime(connection->engine().texts().mark), byte);
+  ATTUNE_ASSIGN_OR_RETURN(const auto marked, connection->Texts(sql));
+  if (marked != std::vector<std::string>{"1"}) {
+    return Unavailable(fmt::format(
+        "Database '{}' gave no lock for what is being written. Try again.", connection->name()));
+  }
+  AliveMark mark;
+  mark.connection_ = std::move(connection);
+  return mark;
+}
+
+Result<bool> AliveMark::IsSet(Connection& connection, int64_t byte) {
+  const std::string sql = fmt::format(fmt::runtime(connection.engine().texts().is_marked), byte);
+  ATTUNE_ASSIGN_OR_RETURN(const auto is_marked, connection.Texts(sql));
+  return is_marked != std::vector<std::string>{"0"};
 }
 
 }  // namespace attune::sql

@@ -32,10 +32,8 @@ Status InsertBoundary(Connection& connection, const Table& table) {
 }
 
 Result<std::optional<int64_t>> ReadNumber(Connection& connection, const Table& table) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          connection.Texts(fmt::format(
-                              "SELECT name FROM sqlite_master WHERE name = '{}'", table.name)));
-  if (found.empty()) return std::optional<int64_t>();
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_there, HasTable(connection, table));
+  if (!is_there) return std::optional<int64_t>();
   const Cell id = IntegerCell(kBoundaryRow);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {table, "id = :p0", {&id, 1}}));

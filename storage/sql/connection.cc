@@ -1,231 +1,36 @@
 #include "storage/sql/connection.h"
 
-#include <sys/resource.h>
-
-#include <cerrno>
-#include <cstring>
-#include <new>
-#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "storage/sql/sqlite_engine.h"
+
 namespace attune::sql {
-namespace {
-
-namespace api = sqlite_api;
-
-api::sqlite3* HandleOf(soci::session& session) {
-  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
-}
-
-// Whether the database or its log has grown to the file size limit of this process. SQLite reports
-// that as any I/O error, and its errno is gone by the time SOCI has thrown.
-bool IsAtFileSizeLimit(const std::string& name) {
-  constexpr uintmax_t kLargestWriteBytes = 1 << 17;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-  for (const char* suffix : {"", "-wal"}) {
-    std::error_code error;
-    const uintmax_t size_bytes = std::filesystem::file_size(name + suffix, error);
-    if (!error && size_bytes + kLargestWriteBytes > limit.rlim_cur) return true;
-  }
-  return false;
-}
-
-// What SQLite opens: a URI unless the file may be made. All but letters and slashes is escaped.
-std::string FileName(const std::string& path, Access access) {
-  if (access == Access::kWrite) return path;
-  std::string uri = "file:";
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/';
-    uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
-  }
-  if (access == Access::kRead) return uri + "?mode=rw";
-  return uri + (access == Access::kReadOnly ? "?mode=ro" : "?mode=ro&immutable=1");
-}
-
-bool IsOutOfSpace(const std::string& name, int system_errno) {
-  return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG ||
-         IsAtFileSizeLimit(name);
-}
-
-// What failed, as SQLite sees it.
-struct SqliteFailure {
-  int code = SQLITE_ERROR;  // Extended result code.
-  int system_errno = 0;
-  std::string message;
-};
-
-SqliteFailure LastFailure(const soci::sqlite3_soci_error& error, soci::session& session) {
-  if (!session.is_connected()) return {error.result(), 0, error.get_error_message()};
-  api::sqlite3* handle = HandleOf(session);
-  const int extended = api::sqlite3_extended_errcode(handle);
-  // The handle forgets the code when SOCI resets a statement before it throws.
-  const bool is_remembered = (extended & 0xff) == (error.result() & 0xff);
-  return {is_remembered ? extended : error.result(), api::sqlite3_system_errno(handle),
-          is_remembered ? api::sqlite3_errmsg(handle) : error.get_error_message()};
-}
-
-Status IoFailure(const std::string& name, const SqliteFailure& failure) {
-  if (failure.code == SQLITE_IOERR_SHORT_READ) {
-    return DataLoss(fmt::format("Database '{}' is shorter than it should be.", name));
-  }
-  if (IsOutOfSpace(name, failure.system_errno)) {
-    return ResourceExhausted(fmt::format(
-        "No space to write to database '{}': the disk, the quota or the file size limit "
-        "of the process is used up. Nothing of this transaction is kept; make space and "
-        "run the same command again.",
-        name));
-  }
-  return Unavailable(fmt::format("Reading or writing database '{}' failed: {} ({}).", name,
-                                 failure.message, std::strerror(failure.system_errno)));
-}
-
-}  // namespace
 
 Status Connection::Translated(const std::exception& error, std::string_view sql) {
-  const auto* sqlite_error = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
-  if (sqlite_error == nullptr) {
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-      return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
-    }
-    return Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql));
-  }
-  const SqliteFailure failure = LastFailure(*sqlite_error, session_);
-  switch (failure.code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL:
-      return Unavailable(fmt::format(
-          "Database '{}' has been locked by another process for more than {} ms. Wait until it is "
-          "done (`fuser {}` shows which one it is), or use another database.",
-          name_, options_.busy_timeout.count(), name_));
-    case SQLITE_FULL:
-      return ResourceExhausted(fmt::format(
-          "No space to write to database '{}'. Nothing of this transaction is kept; free space and "
-          "run the same command again.",
-          name_));
-    case SQLITE_NOMEM:
-      return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
-    case SQLITE_IOERR:
-      return IoFailure(name_, failure);
-    case SQLITE_NOTADB:
-      return DataLoss(
-          fmt::format("'{}' is not a database, or its first bytes are damaged. Move it away to "
-                      "start a new one.",
-                      name_));
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_READONLY:
-      return CannotOpen(failure.message);
-    default:
-      // The statements are fixed and tested, so what remains is a damaged file: SQLITE_CORRUPT, a
-      // table that is gone, an id that is taken.
-      return DataLoss(fmt::format(
-          "Database '{}' is damaged: {} (in: {}). `sqlite3 {} .recover` may save what is left.",
-          name_, failure.message, sql, name_));
-  }
+  EngineFailure failure = engine_->Translated(session_, error, sql);
+  fault_ = failure.fault;
+  return std::move(failure.status);
 }
-
-Connection::Connection(std::string name, const ConnectionOptions& options)
-    : name_(std::move(name)), options_(options) {}
 
 Connection::~Connection() { Rollback(); }
 
 Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path& path,
                                                      const ConnectionOptions& options) {
-  const std::string name = path.string();
-  // SOCI's connection string has no escape for a quote.
-  if (name.empty() || name.find('"') != std::string::npos) {
-    return InvalidArgument(
-        fmt::format("Database path '{}' must not be empty nor contain a double quote.", name));
-  }
-  std::unique_ptr<Connection> connection(new Connection(name, options));  // NOLINT: private.
-  try {
-    connection->session_.open(soci::sqlite3,
-                              fmt::format("dbname=\"{}\"", FileName(name, options.access)));
-  } catch (const soci::soci_error& error) {
-    return Unavailable(
-        fmt::format("Database '{}' cannot be opened: {}.", name, error.get_error_message()));
-  } catch (const std::exception& error) {
-    return Internal(fmt::format("Database '{}' cannot be opened: {}.", name, error.what()));
-  }
-  ATTUNE_RETURN_IF_ERROR(connection->Configure(options));
+  std::unique_ptr<Connection> connection(new Connection());  // NOLINT: private.
+  auto engine = std::make_unique<SqliteEngine>(path.string(), options, connection->log_pages_);
+  if (options.access == Access::kReadFile) connection->read_file_ = engine.get();
+  connection->engine_ = std::move(engine);
+  ATTUNE_RETURN_IF_ERROR(connection->engine_->Open(*connection));
   return connection;
 }
 
-Status Connection::Configure(const ConnectionOptions& options) {
-  api::sqlite3_busy_timeout(HandleOf(session_), static_cast<int>(options.busy_timeout.count()));
-  if (options.access == Access::kReadFile && ::stat(name_.c_str(), &opened_file_) != 0) {
-    return CannotOpen(std::strerror(errno));
-  }
-  constexpr std::string_view kSettings[] = {
-      // A commit is in the log when it returns, and on the disk after LogSync::Sync.
-      "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
-      "PRAGMA cell_size_check = ON",  // Finds damage when a page is read, not when it is used.
-      "PRAGMA cache_size = -32768",   // KiB.
-  };
-  if (options.access == Access::kWrite) {
-    ATTUNE_RETURN_IF_ERROR(UseLog());
-    // Instead of SQLite's own hook, which tidies the log in the middle of a commit.
-    api::sqlite3_wal_hook(
-        HandleOf(session_),
-        [](void* pages, api::sqlite3*, const char*, int count) {
-          *static_cast<int*>(pages) = count;
-          return SQLITE_OK;
-        },
-        &log_pages_);
-  } else {
-    ATTUNE_RETURN_IF_ERROR(Execute("PRAGMA query_only = ON"));
-  }
-  for (const std::string_view setting : kSettings) {
-    ATTUNE_RETURN_IF_ERROR(Execute(std::string(setting)));
-  }
-  if (options.max_size_bytes == 0) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(const auto page_bytes, Texts("PRAGMA page_size"));
-  const int64_t pages = options.max_size_bytes / std::stoll(page_bytes.front());
-  return Texts(fmt::format("PRAGMA max_page_count = {}", pages)).status();
-}
-
-Status Connection::UseLog() {
-  ATTUNE_ASSIGN_OR_RETURN(const auto mode, Texts("PRAGMA journal_mode = WAL"));
-  if (mode == std::vector<std::string>{"wal"}) return Status::Ok();
-  return Unavailable(fmt::format(
-      "Database '{}' cannot use a write-ahead log (its journal mode is '{}'). Put it on a local "
-      "file system.",
-      name_, mode.empty() ? "unknown" : mode.front()));
-}
-
-Status Connection::CannotOpen(const std::string& reason) const {
-  if (options_.access == Access::kWrite) {
-    return Unavailable(fmt::format(
-        "Database '{}' cannot be opened for writing: {}. Check the permissions of the file and of "
-        "its folder.",
-        name_, reason));
-  }
-  if (options_.access == Access::kReadOnly) {
-    return Unavailable(fmt::format(
-        "Database '{0}' cannot be read: {1}. Beside it lies '{0}-wal', left by a process that was "
-        "killed or still writes, and bringing that in takes the right to write: run the same "
-        "command once as the owner of the file.",
-        name_, reason));
-  }
-  return Unavailable(
-      fmt::format("Database '{}' cannot be read: {}. Check its permissions.", name_, reason));
-}
-
-Status Connection::CheckUnchanged() const {
-  struct stat now {};
-  if (::stat(name_.c_str(), &now) == 0 && now.st_ino == opened_file_.st_ino &&
-      now.st_size == opened_file_.st_size && now.st_mtim.tv_sec == opened_file_.st_mtim.tv_sec &&
-      now.st_mtim.tv_nsec == opened_file_.st_mtim.tv_nsec) {
-    return Status::Ok();
-  }
-  return Unavailable(fmt::format(
-      "Database '{}' was changed by another process while it was read without the right to lock "
-      "it. Run the same command again.",
-      name_));
+Result<std::unique_ptr<Connection>> Connection::Open(std::unique_ptr<Engine> engine) {
+  std::unique_ptr<Connection> connection(new Connection());  // NOLINT: private.
+  connection->engine_ = std::move(engine);
+  ATTUNE_RETURN_IF_ERROR(connection->engine_->Open(*connection));
+  return connection;
 }
 
 Statement* Connection::Find(std::string_view sql) {
@@ -236,7 +41,7 @@ Statement* Connection::Find(std::string_view sql) {
 Result<Statement*> Connection::Prepare(std::string_view sql, const StatementShape& shape) {
   if (Statement* found = Find(sql); found != nullptr) return found;
   try {
-    auto statement = std::make_unique<Statement>(*this, sql, shape);
+    auto statement = std::make_unique<Statement>(*this, engine_->Adapted(sql), shape);
     return statements_.emplace(sql, std::move(statement)).first->second.get();
   } catch (const std::exception& error) {
     return Translated(error, sql);
@@ -245,7 +50,7 @@ Result<Statement*> Connection::Prepare(std::string_view sql, const StatementShap
 
 Status Connection::Execute(const std::string& sql) {
   try {
-    session_ << sql;
+    session_ << engine_->Adapted(sql);
   } catch (const std::exception& error) {
     return Translated(error, sql);
   }
@@ -254,10 +59,10 @@ Status Connection::Execute(const std::string& sql) {
 
 void Connection::LoadLibrary() {
   // SOCI makes its tables of types when the first statement with a result runs.
-  Connection memory(":memory:", {});
   try {
-    memory.session_.open(soci::sqlite3, ":memory:");
-    (void)memory.Texts("SELECT 'text'");
+    soci::session memory(soci::sqlite3, ":memory:");
+    std::string text;
+    memory << "SELECT 'text'", soci::into(text);
   } catch (const std::exception&) {
     // Whoever opens a database hears why.
   }
@@ -268,7 +73,8 @@ Result<std::vector<std::string>> Connection::Texts(const std::string& sql) {
   try {
     std::string text;
     soci::indicator indicator = soci::i_ok;
-    soci::statement statement = (session_.prepare << sql, soci::into(text, indicator));
+    soci::statement statement =
+        (session_.prepare << engine_->Adapted(sql), soci::into(text, indicator));
     statement.execute();
     while (statement.fetch()) texts.push_back(indicator == soci::i_ok ? text : "");
   } catch (const std::exception& error) {
@@ -278,15 +84,42 @@ Result<std::vector<std::string>> Connection::Texts(const std::string& sql) {
 }
 
 Status Connection::BeginWrite() {
-  // Not BEGIN: a transaction that reads first and then finds another writer could only fail.
-  ATTUNE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+  ATTUNE_RETURN_IF_ERROR(Execute(engine_->texts().begin_write));
   in_transaction_ = true;
   return Status::Ok();
 }
 
 Status Connection::BeginRead() {
-  ATTUNE_RETURN_IF_ERROR(Execute("BEGIN"));
+  for (const std::string& statement : engine_->texts().begin_read) {
+    ATTUNE_RETURN_IF_ERROR(Execute(statement));
+  }
   in_transaction_ = true;
+  return Status::Ok();
+}
+
+Status Connection::LockSchema() {
+  const std::string& lock = engine_->texts().lock_schema;
+  if (lock.empty()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto locked, Texts(lock));
+  if (locked == std::vector<std::string>{"1"}) return Status::Ok();
+  return Unavailable(fmt::format(
+      "Another attune has been bringing the database '{}' to its schema for too long. Try again.",
+      name()));
+}
+
+void Connection::UnlockSchema() noexcept {
+  try {
+    const std::string& unlock = engine_->texts().unlock_schema;
+    if (!unlock.empty()) (void)Execute(unlock);
+  } catch (const std::exception&) {
+    // Closing the connection does it, too.
+  }
+}
+
+Status Connection::Resume() {
+  for (const std::string& statement : engine_->texts().resume) {
+    ATTUNE_RETURN_IF_ERROR(Execute(statement));
+  }
   return Status::Ok();
 }
 
@@ -308,22 +141,31 @@ Status Connection::EmptyLog() {
   }
   if (busy == 0) return Status::Ok();
   return Unavailable(fmt::format(
-      "Database '{}': its log cannot be emptied while others use it. Try again.", name_));
+      "Database '{}': its log cannot be emptied while others use it. Try again.", name()));
 }
 
 Status Connection::Commit() {
-  ATTUNE_RETURN_IF_ERROR(Execute("COMMIT"));
+  const Status committed = Execute(engine_->texts().commit);
+  if (!committed.ok() && fault_ == Fault::kLost) {
+    fault_ = Fault::kFinal;
+    return Unavailable(fmt::format(
+        "{} That was while a transaction was being committed, which is kept or not. Run the same "
+        "command again.",
+        committed.message()));
+  }
+  ATTUNE_RETURN_IF_ERROR(committed);
   in_transaction_ = false;
-  return options_.access == Access::kReadFile ? CheckUnchanged() : Status::Ok();
+  return read_file_ == nullptr ? Status::Ok() : read_file_->CheckUnchanged();
 }
 
 void Connection::Rollback() noexcept {
   if (!in_transaction_) return;
   in_transaction_ = false;
   try {
-    session_ << "ROLLBACK";
+    session_ << engine_->texts().rollback;
   } catch (const std::exception&) {
-    // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to.
+    // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to;
+    // a server does when the connection is gone.
   }
 }
 

@@ -11,15 +11,17 @@
 #include <string_view>
 #include <vector>
 
-#include <sys/stat.h>
-
 #include "attune/base/status.h"
+#include "storage/sql/engine.h"
 #include "storage/sql/soci_headers.h"
 #include "storage/sql/statement.h"
 
 namespace attune::sql {
 
-// What a connection may do, and how it comes to what it reads.
+class SqliteEngine;
+
+// What a connection may do, and how it comes to what it reads. Of a server, what is not kWrite is
+// kRead.
 enum class Access {
   kWrite,     // Everything; makes the file.
   kRead,      // Nothing is written, but the log of a process that was killed is brought in.
@@ -31,7 +33,7 @@ enum class Access {
 
 struct ConnectionOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another writer.
-  int64_t max_size_bytes = 0;                    // Of the database file; 0 for no bound.
+  int64_t max_size_bytes = 0;                    // Of a file; 0 for no bound.
   Access access = Access::kWrite;
 };
 
@@ -42,6 +44,8 @@ class Connection {
   // Opens the SQLite database `path`. REQUIRES: it exists, or is to be created (Access::kWrite).
   static Result<std::unique_ptr<Connection>> Open(const std::filesystem::path& path,
                                                   const ConnectionOptions& options);
+  // Opens a session with a server. REQUIRES: the database exists.
+  static Result<std::unique_ptr<Connection>> Open(std::unique_ptr<Engine> engine);
   // Makes every static object of the libraries that a connection uses.
   static void LoadLibrary();
   Connection(const Connection&) = delete;
@@ -52,42 +56,46 @@ class Connection {
   Result<Statement*> Prepare(std::string_view sql, const StatementShape& shape);
   // The statement for `sql`, or null if it was not prepared yet.
   Statement* Find(std::string_view sql);
-  // Runs a statement without parameters or results.
+  // Runs a statement without parameters; what it gives is not read.
   Status Execute(const std::string& sql);
-  // The first column of each row of a query without parameters.
+  // The first column of each row of a query without parameters. REQUIRES: it is a query.
   Result<std::vector<std::string>> Texts(const std::string& sql);
 
-  // A write transaction has the write lock from the start. What is open at the end is rolled back.
+  // In a file a write transaction has the write lock from the start, with a server once the row of
+  // `counter` is locked (WriteTransaction). What is open at the end is rolled back.
   Status BeginWrite();
   Status BeginRead();
   Status Commit();
   void Rollback() noexcept;
-  // Moves what it can out of the log into the database; waits for nobody.
+  // Nobody else migrates the database until UnlockSchema. REQUIRES: a write transaction.
+  Status LockSchema();
+  void UnlockSchema() noexcept;
+  // After the statements of a migration: the transaction that they may have ended goes on.
+  Status Resume();
+  // Of files: moves what it can out of the log into the database; waits for nobody.
   void TidyLog() noexcept;
-  // Moves all of the log into the database, as is needed before the file alone is given away.
-  // kResourceExhausted if it has no room for it, kUnavailable if others read or write.
+  // Of files: moves all of the log into the database, as is needed before the file alone is given
+  // away. kResourceExhausted if it has no room for it, kUnavailable if others read or write.
   Status EmptyLog();
-  // In the log after the last commit of this connection.
+  // Of files: in the log after the last commit of this connection.
   int log_pages() const { return log_pages_; }
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return engine_->name(); }
+  const Engine& engine() const { return *engine_; }
   soci::session& session() { return session_; }
+  // Why the last operation that failed did.
+  Fault fault() const { return fault_; }
 
   // The Status of an exception that a library threw while `sql` ran. Called in a catch block.
   Status Translated(const std::exception& error, std::string_view sql);
 
  private:
-  Connection(std::string name, const ConnectionOptions& options);
-  Status Configure(const ConnectionOptions& options);
-  Status UseLog();
-  // Of Access::kReadFile.
-  Status CheckUnchanged() const;
-  Status CannotOpen(const std::string& reason) const;
+  Connection() = default;
 
-  std::string name_;
-  ConnectionOptions options_;
   soci::session session_;
-  struct stat opened_file_ {};  // Of Access::kReadFile.
+  std::unique_ptr<Engine> engine_;
+  const SqliteEngine* read_file_ = nullptr;  // engine_ with Access::kReadFile.
+  Fault fault_ = Fault::kFinal;
   bool in_transaction_ = false;
   int log_pages_ = 0;
   std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;

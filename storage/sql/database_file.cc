@@ -170,6 +170,10 @@ Result<int64_t> SizeOf(const std::filesystem::path& path) {
 
 }  // namespace
 
+bool NamesServer(std::string_view url_or_path) {
+  return !url_or_path.starts_with("sqlite:") && url_or_path.find("://") != std::string_view::npos;
+}
+
 Result<std::filesystem::path> DatabasePath(const std::string& url_or_path) {
   std::string_view path = url_or_path;
   constexpr std::string_view kScheme = "sqlite:";
@@ -178,8 +182,8 @@ Result<std::filesystem::path> DatabasePath(const std::string& url_or_path) {
     if (path.starts_with("//")) path.remove_prefix(2);
   } else if (const size_t colon = path.find("://"); colon != std::string_view::npos) {
     return Unsupported(fmt::format(
-        "Database '{}': this build talks to SQLite only (a path or sqlite:PATH), not to '{}'.",
-        url_or_path, path.substr(0, colon)));
+        "This takes a database in a file (a path or sqlite:PATH), not one on a server ('{}').",
+        path.substr(0, colon)));
   }
   if (path.empty()) return InvalidArgument("The path of the database is empty.");
   std::error_code error;
@@ -249,6 +253,13 @@ Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path
   // The index of a log takes space, even of one that holds nothing.
   options.access = Access::kReadFile;
   return OpenDatabase(path, options);
+}
+
+Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, Access access) {
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, Connection::Open(server.NewEngine()));
+  ATTUNE_RETURN_IF_ERROR(access == Access::kWrite ? Migrate(*connection, Migrations())
+                                                  : CheckReadable(*connection, Migrations()));
+  return connection;
 }
 
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,

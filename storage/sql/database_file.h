@@ -5,15 +5,20 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "attune/base/status.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/database_server.h"
 
 namespace attune::sql {
 
 // Damage in indexes shows only by comparing them with their tables. In a database up to this size
 // that takes a few tens of milliseconds and is done whenever it is opened.
 inline constexpr int64_t kCheckedAtOpenBytes = int64_t{4} << 20;
+
+// Whether `url_or_path` has a scheme other than that of SQLite.
+bool NamesServer(std::string_view url_or_path);
 
 // The path in "PATH", "sqlite:PATH" or "sqlite://PATH". kUnsupported for another scheme.
 Result<std::filesystem::path> DatabasePath(const std::string& url_or_path);
@@ -32,7 +37,10 @@ Status CreateIfMissing(const std::filesystem::path& path, const ConnectionOption
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::filesystem::path& path,
                                                  const ConnectionOptions& options);
 
-// The same to read only, in whatever way this process may and the disk has room for, which becomes
+// The same on a server, where the database exists, with or without tables.
+Result<std::unique_ptr<Connection>> OpenDatabase(const DatabaseServer& server, Access access);
+
+// A file to read only, in whatever way this process may and the disk has room for, which becomes
 // options.access: as a writer would if it has the right to write. kNotFound if there is no such
 // file.
 Result<std::unique_ptr<Connection>> OpenToRead(const std::filesystem::path& path,

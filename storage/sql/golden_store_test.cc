@@ -9,10 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/session/golden_records.h"
-#include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
-#include "tests/conformance/store/temporary_folder.h"
+#include "tests/servers/database_test.h"
 
 namespace attune {
 namespace {
@@ -38,8 +37,13 @@ GoldenEntry Entry(int64_t problem, const std::string& set_id, double median) {
   return entry;
 }
 
-class GoldenStoreTest : public ::testing::Test {
+class GoldenStoreTest : public DatabaseTest {
  protected:
+  void Begin() override {
+    database_ = Open();
+    golden_ = GoldenIn(database_);
+  }
+
   GoldenVersion Make(const std::string& name, const std::string& base = "") {
     const auto made = golden_->Create(name, base, "me@here");
     EXPECT_TRUE(made.ok()) << made.status().message();
@@ -57,25 +61,23 @@ class GoldenStoreTest : public ::testing::Test {
     return golden_->Add(version.id, std::vector{entry}, entries.empty() ? 0 : entries.back().id);
   }
 
-  TemporaryFolder folder_;
-  std::string path_ = folder_.path() / "attune.db";
-  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
-  std::unique_ptr<GoldenStore> golden_ = GoldenIn(database_);
+  std::shared_ptr<SqlDatabase> database_;
+  std::unique_ptr<GoldenStore> golden_;
   Random random_{3};
 };
 
-TEST_F(GoldenStoreTest, AnEntryIsReadBackAsItWasAdded) {
+TEST_P(GoldenStoreTest, AnEntryIsReadBackAsItWasAdded) {
   const GoldenVersion first = Make("1");
   GoldenEntry entry = Entry(1, "s", 100);
   entry.candidate.config = *ParseConfig("name=" + std::string(5000, 'x'));
   ASSERT_EQ(Add(first, entry), Status::Ok());
-  const auto entries = *GoldenIn(*OpenSqlDatabase(path_))->Entries(first.id);
+  const auto entries = *GoldenIn(Open())->Entries(first.id);
   ASSERT_EQ(entries.size(), 1u);
   entry.id = entries[0].id;
   EXPECT_EQ(entries[0], entry);
 }
 
-TEST_F(GoldenStoreTest, ABaseIsNeededOnceThereIsAVersion) {
+TEST_P(GoldenStoreTest, ABaseIsNeededOnceThereIsAVersion) {
   const GoldenVersion first = Make("1");
   EXPECT_EQ(golden_->Create("2", "", "me").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(golden_->Create("2", "0", "me").status().code(), StatusCode::kNotFound);
@@ -89,7 +91,7 @@ TEST_F(GoldenStoreTest, ABaseIsNeededOnceThereIsAVersion) {
   EXPECT_EQ(golden_->Find("2")->base, "1");
 }
 
-TEST_F(GoldenStoreTest, WhatIsApprovedNeverChanges) {
+TEST_P(GoldenStoreTest, WhatIsApprovedNeverChanges) {
   const GoldenVersion first = Make("1");
   EXPECT_EQ(golden_->Approve(first.id, "me").code(), StatusCode::kFailedPrecondition);
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
@@ -102,7 +104,7 @@ TEST_F(GoldenStoreTest, WhatIsApprovedNeverChanges) {
   EXPECT_THAT(Sets(first), ElementsAre("a"));
 }
 
-TEST_F(GoldenStoreTest, ALaterEntryHasTheWordAndTheEarlierStays) {
+TEST_P(GoldenStoreTest, ALaterEntryHasTheWordAndTheEarlierStays) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(Add(first, Entry(2, "b", 100)), Status::Ok());
@@ -117,7 +119,7 @@ TEST_F(GoldenStoreTest, ALaterEntryHasTheWordAndTheEarlierStays) {
   EXPECT_THAT(Sets(first), ElementsAre("b", "c"));
 }
 
-TEST_F(GoldenStoreTest, EachStateOfCachesHasAnEntryOfItsOwn) {
+TEST_P(GoldenStoreTest, EachStateOfCachesHasAnEntryOfItsOwn) {
   const auto records = RecordsIn(database_);
   std::vector<MeasurementSet> sets;
   for (const CacheState cache : {CacheState::kWarm, CacheState::kCold, CacheState::kWarm}) {
@@ -137,7 +139,7 @@ TEST_F(GoldenStoreTest, EachStateOfCachesHasAnEntryOfItsOwn) {
   EXPECT_EQ(entries[1].cache, CacheState::kWarm);
 }
 
-TEST_F(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
+TEST_P(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
@@ -148,7 +150,7 @@ TEST_F(GoldenStoreTest, OneThatWasRolledBackIsNoBaseAndStaysReadable) {
   EXPECT_EQ(Make("2").base, "");
 }
 
-TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
+TEST_P(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
@@ -160,7 +162,7 @@ TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackIsNotApproved) {
                                            "driver)."));
 }
 
-TEST_F(GoldenStoreTest, WhatWasApprovedIsNotApprovedAgainOnceItIsRolledBack) {
+TEST_P(GoldenStoreTest, WhatWasApprovedIsNotApprovedAgainOnceItIsRolledBack) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
@@ -174,7 +176,7 @@ TEST_F(GoldenStoreTest, WhatWasApprovedIsNotApprovedAgainOnceItIsRolledBack) {
               HasSubstr("'1', which it begins from, was rolled back (wrong driver)."));
 }
 
-TEST_F(GoldenStoreTest, TheFirstReasonOfARollbackStays) {
+TEST_P(GoldenStoreTest, TheFirstReasonOfARollbackStays) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(golden_->Withdraw(first.id, "me", "wrong driver"), Status::Ok());
 
@@ -186,7 +188,7 @@ TEST_F(GoldenStoreTest, TheFirstReasonOfARollbackStays) {
   EXPECT_EQ(golden_->Find("1")->withdrawn_because, "wrong driver");
 }
 
-TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
+TEST_P(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
@@ -203,7 +205,7 @@ TEST_F(GoldenStoreTest, WhatBeginsFromOneThatWasRolledBackTakesNothing) {
   EXPECT_EQ(Make("3").base, "");
 }
 
-TEST_F(GoldenStoreTest, NothingBeginsFromWhatCanNeverBeApproved) {
+TEST_P(GoldenStoreTest, NothingBeginsFromWhatCanNeverBeApproved) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Approve(first.id, "me"), Status::Ok());
@@ -223,14 +225,14 @@ TEST_F(GoldenStoreTest, NothingBeginsFromWhatCanNeverBeApproved) {
   EXPECT_EQ(Make("4", "1").base, "1");
 }
 
-TEST_F(GoldenStoreTest, ADraftCanBeRolledBackAndBegunAnew) {
+TEST_P(GoldenStoreTest, ADraftCanBeRolledBackAndBegunAnew) {
   const GoldenVersion draft = Make("1");
   ASSERT_EQ(Add(draft, Entry(1, "a", 100)), Status::Ok());
   ASSERT_EQ(golden_->Withdraw(draft.id, "me", "a mistake"), Status::Ok());
   EXPECT_EQ(Make("2").base, "");
 }
 
-TEST_F(GoldenStoreTest, WhoDidNotSeeWhatStandsAddsNothing) {
+TEST_P(GoldenStoreTest, WhoDidNotSeeWhatStandsAddsNothing) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(golden_->Add(first.id, std::vector{Entry(1, "a", 100)}, 0), Status::Ok());
   EXPECT_EQ(golden_->Add(first.id, std::vector{Entry(1, "b", 200)}, 0).code(),
@@ -238,7 +240,7 @@ TEST_F(GoldenStoreTest, WhoDidNotSeeWhatStandsAddsNothing) {
   EXPECT_THAT(Sets(first), ElementsAre("a"));
 }
 
-TEST_F(GoldenStoreTest, ImpossibleTimesAreRefused) {
+TEST_P(GoldenStoreTest, ImpossibleTimesAreRefused) {
   const GoldenVersion first = Make("1");
   for (const double time : {0.0, -1.0, std::numeric_limits<double>::infinity(),
                             std::numeric_limits<double>::quiet_NaN()}) {
@@ -247,11 +249,11 @@ TEST_F(GoldenStoreTest, ImpossibleTimesAreRefused) {
   EXPECT_THAT(Sets(first), IsEmpty());
 }
 
-TEST_F(GoldenStoreTest, EntriesThatAreGoneAreMissed) {
+TEST_P(GoldenStoreTest, EntriesThatAreGoneAreMissed) {
   const GoldenVersion first = Make("1");
   ASSERT_EQ(Add(first, Entry(1, "a", 100)), Status::Ok());
   {
-    auto connection = *sql::Connection::Open(path_, {});
+    auto connection = Connect();
     ASSERT_EQ(connection->BeginWrite(), Status::Ok());
     ASSERT_EQ(connection->Execute("DELETE FROM golden_entry"), Status::Ok());
     ASSERT_EQ(connection->Commit(), Status::Ok());
@@ -259,7 +261,7 @@ TEST_F(GoldenStoreTest, EntriesThatAreGoneAreMissed) {
   EXPECT_EQ(golden_->Entries(first.id).status().code(), StatusCode::kDataLoss);
 }
 
-TEST_F(GoldenStoreTest, ItsRecordsAreTheSetsOfItsEntries) {
+TEST_P(GoldenStoreTest, ItsRecordsAreTheSetsOfItsEntries) {
   const auto records = RecordsIn(database_);
   const MeasurementSet in_it = SampleSet(1, 1, random_);
   ASSERT_EQ(records->BeginSet(in_it), Status::Ok());
@@ -272,6 +274,9 @@ TEST_F(GoldenStoreTest, ItsRecordsAreTheSetsOfItsEntries) {
   EXPECT_EQ(view->Problems("")->size(), 1u);
   EXPECT_EQ(view->BeginSet(in_it).code(), StatusCode::kFailedPrecondition);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, GoldenStoreTest, ::testing::ValuesIn(DatabaseKinds()),
+                         NameOfKind);
 
 }  // namespace
 }  // namespace attune

@@ -92,11 +92,13 @@ Status InsertImportedLine(WriteTransaction& transaction, int64_t file_id,
 }
 
 Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_id, int64_t most) {
-  const std::string_view table = ImportedLineTable().name;
-  const std::string sql = fmt::format(
-      "DELETE FROM {} WHERE id IN (SELECT id FROM {} WHERE file_id = :p0 LIMIT :p1)", table, table);
-  const Cell cells[] = {IntegerCell(file_id), IntegerCell(most)};
-  return transaction.Run(sql, cells);
+  // Not IN (SELECT ... LIMIT), which MariaDB has not.
+  constexpr std::string_view kSql =
+      "DELETE FROM imported_line WHERE file_id = :p0 AND id <= (SELECT MAX(id) FROM (SELECT id "
+      "FROM "
+      "imported_line WHERE file_id = :p1 ORDER BY id LIMIT :p2) AS first_lines)";
+  const Cell cells[] = {IntegerCell(file_id), IntegerCell(file_id), IntegerCell(most)};
+  return transaction.Run(kSql, cells);
 }
 
 Status RemoveImport(WriteTransaction& transaction, int64_t file_id) {

@@ -59,7 +59,7 @@ class SqlImportStore final : public ImportStore {
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
           // Before anybody sees the file.
-          ATTUNE_ASSIGN_OR_RETURN(mark, AliveMark::Set(Path(), kFirstImportMark + id));
+          ATTUNE_ASSIGN_OR_RETURN(mark, database_->Mark(kFirstImportMark + id));
           return Status::Ok();
         }));
     const std::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ class SqlImportStore final : public ImportStore {
           return Status::Ok();
         }));
     for (const ImportedFile& file : files) {
-      if (file.revision != 0 || AliveMark::IsSet(Path(), kFirstImportMark + file.id)) continue;
+      if (file.revision != 0 || database_->IsMarked(kFirstImportMark + file.id)) continue;
       ATTUNE_RETURN_IF_ERROR(Remove(file.id));
     }
     return Status::Ok();
@@ -174,8 +174,6 @@ class SqlImportStore final : public ImportStore {
   static Status Unknown(int64_t file_id) {
     return NotFound(fmt::format("No imported file has the id {}; begin one first.", file_id));
   }
-
-  std::string Path() const { return database_->path().string(); }
 
   // What is not finished, in steps; nothing if it is, or has gone.
   Status Remove(int64_t file_id) {

@@ -9,9 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
-#include "tests/conformance/store/temporary_folder.h"
+#include "tests/servers/database_test.h"
 
 namespace attune {
 namespace {
@@ -34,8 +33,13 @@ ImportedLine Line(std::string_view key, int64_t number) {
   return {FingerprintOf(key), number, std::string(key) + "=line " + std::to_string(number)};
 }
 
-class ImportStoreTest : public ::testing::Test {
+class ImportStoreTest : public DatabaseTest {
  protected:
+  void Begin() override {
+    database_ = Open();
+    store_ = ImportsIn(database_);
+  }
+
   // A file with `lines`, finished.
   int64_t Import(const ImportedFile& file, const std::vector<ImportedLine>& lines) {
     const auto id = store_->Begin(file);
@@ -58,17 +62,15 @@ class ImportStoreTest : public ::testing::Test {
 
   // Of a table, finished or not.
   int64_t Rows(const std::string& table) {
-    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    const auto connection = Connect();
     return std::stoll(connection->Texts("SELECT count(*) FROM " + table)->at(0));
   }
 
-  TemporaryFolder folder_;
-  std::string path_ = folder_.path() / "attune.db";
-  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
-  std::unique_ptr<ImportStore> store_ = ImportsIn(database_);
+  std::shared_ptr<SqlDatabase> database_;
+  std::unique_ptr<ImportStore> store_;
 };
 
-TEST_F(ImportStoreTest, AFileIsReadBackInOrderAndAfterItWasOpenedAgain) {
+TEST_P(ImportStoreTest, AFileIsReadBackInOrderAndAfterItWasOpenedAgain) {
   const std::vector<ImportedLine> lines = {Line("b", 7), Line("a", 8), Line("b", 9)};
   const int64_t id = Import(File("gfx906_60"), lines);
 
@@ -78,13 +80,13 @@ TEST_F(ImportStoreTest, AFileIsReadBackInOrderAndAfterItWasOpenedAgain) {
   expected.revision = id + 4;
   EXPECT_THAT(*store_->Files(), ElementsAre(expected));
   EXPECT_EQ(Visited(id), lines);
-  store_ = ImportsIn(*OpenSqlDatabase(path_));
+  store_ = ImportsIn(Open());
   EXPECT_THAT(*store_->Files(), ElementsAre(expected));
   EXPECT_EQ(Visited(id), lines);
-  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+  EXPECT_EQ(CheckSqlStore(url(), OptionsForServers()), Status::Ok());
 }
 
-TEST_F(ImportStoreTest, TheNewestFileIsFoundFirstAndItsLinesInOrder) {
+TEST_P(ImportStoreTest, TheNewestFileIsFoundFirstAndItsLinesInOrder) {
   Import(File("old"), {Line("a", 1), Line("b", 2)});
   Import(File("new"), {Line("a", 3), Line("c", 4), Line("a", 5)});
 
@@ -99,7 +101,7 @@ TEST_F(ImportStoreTest, TheNewestFileIsFoundFirstAndItsLinesInOrder) {
   EXPECT_TRUE(store_->Find(FingerprintOf("d"))->empty());
 }
 
-TEST_F(ImportStoreTest, AnOlderFileBecomesTheNewestAgain) {
+TEST_P(ImportStoreTest, AnOlderFileBecomesTheNewestAgain) {
   const int64_t first = Import(File("gfx906_60", "a.fdb.txt"), {Line("x", 1)});
   const int64_t second = Import(File("gfx906_60", "b.fdb.txt"), {Line("x", 7)});
   const int64_t other = Import(File("gfx90878", "c.fdb.txt"), {Line("x", 9)});
@@ -117,7 +119,7 @@ TEST_F(ImportStoreTest, AnOlderFileBecomesTheNewestAgain) {
   EXPECT_EQ(store_->Renew(other + 1).status().code(), StatusCode::kNotFound);
 }
 
-TEST_F(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
+TEST_P(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
   const auto id = store_->Begin(File("gfx906_60"));
   ASSERT_TRUE(id.ok());
   const ImportedLine line = Line("a", 1);
@@ -126,13 +128,13 @@ TEST_F(ImportStoreTest, WhatIsNotFinishedIsSeenByNobody) {
   EXPECT_TRUE(store_->Files()->empty());
   EXPECT_TRUE(store_->Find(line.key)->empty());
   // As after a process that was killed.
-  store_ = ImportsIn(*OpenSqlDatabase(path_));
+  store_ = ImportsIn(Open());
   EXPECT_TRUE(store_->Files()->empty());
-  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+  EXPECT_EQ(CheckSqlStore(url(), OptionsForServers()), Status::Ok());
 }
 
-TEST_F(ImportStoreTest, OfTwoThatImportTheSameAtTheSameTimeOneIsKept) {
-  const auto other = ImportsIn(*OpenSqlDatabase(path_));
+TEST_P(ImportStoreTest, OfTwoThatImportTheSameAtTheSameTimeOneIsKept) {
+  const auto other = ImportsIn(Open());
   const ImportedLine lines[] = {Line("a", 1), Line("b", 2)};
   const int64_t first = *store_->Begin(File("gfx906_60"));
   const int64_t second = *other->Begin(File("gfx906_60"));
@@ -149,10 +151,10 @@ TEST_F(ImportStoreTest, OfTwoThatImportTheSameAtTheSameTimeOneIsKept) {
   EXPECT_EQ(store_->Find(FingerprintOf("a"))->size(), 1);
   EXPECT_EQ(Rows("imported_file"), 1);
   EXPECT_EQ(Rows("imported_line"), 2) << "Of what was not kept nothing is left.";
-  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+  EXPECT_EQ(CheckSqlStore(url(), OptionsForServers()), Status::Ok());
 }
 
-TEST_F(ImportStoreTest, TheSameForAnotherGpuOrInAnotherFormIsAnotherFile) {
+TEST_P(ImportStoreTest, TheSameForAnotherGpuOrInAnotherFormIsAnotherFile) {
   Import(File("gfx906_60"), {Line("a", 1)});
   ImportedFile other_gpu = File("gfx906_60");
   other_gpu.target = "gfx906_64";
@@ -165,14 +167,14 @@ TEST_F(ImportStoreTest, TheSameForAnotherGpuOrInAnotherFormIsAnotherFile) {
   EXPECT_EQ(store_->Files()->size(), 3);
 }
 
-TEST_F(ImportStoreTest, WhatNobodyImportsAnyMoreIsRemovedAndNothingElse) {
+TEST_P(ImportStoreTest, WhatNobodyImportsAnyMoreIsRemovedAndNothingElse) {
   const int64_t finished = Import(File("gfx906_60"), {Line("a", 1)});
   // More than is removed at once.
   const std::vector<ImportedLine> lines(5000, Line("a", 1));
-  auto killed = ImportsIn(*OpenSqlDatabase(path_));
+  auto killed = ImportsIn(Open());
   ASSERT_EQ(killed->Append(*killed->Begin(File("gfx906_64")), lines), Status::Ok());
   killed.reset();
-  const auto living = ImportsIn(*OpenSqlDatabase(path_));
+  const auto living = ImportsIn(Open());
   const int64_t being_imported = *living->Begin(File("gfx90878"));
   ASSERT_EQ(living->Append(being_imported, lines), Status::Ok());
   const int64_t own = *store_->Begin(File("gfx1030_36"));
@@ -185,12 +187,13 @@ TEST_F(ImportStoreTest, WhatNobodyImportsAnyMoreIsRemovedAndNothingElse) {
   EXPECT_EQ(store_->Finish(own).value(), ImportEnd::kKept);
   EXPECT_EQ(Visited(finished).size(), 1);
   EXPECT_EQ(Visited(being_imported).size(), 5000);
-  EXPECT_EQ(CheckSqlStore(path_), Status::Ok());
+  EXPECT_EQ(CheckSqlStore(url(), OptionsForServers()), Status::Ok());
 }
 
-TEST_F(ImportStoreTest, WhoCannotTellThatItLivesImportsNothing) {
-  std::filesystem::remove(path_ + "-turns");
-  std::filesystem::create_symlink(folder_.path() / "elsewhere", path_ + "-turns");
+TEST_P(ImportStoreTest, WhoCannotTellThatItLivesImportsNothing) {
+  if (!is_file()) GTEST_SKIP() << "A server tells by itself who is connected.";
+  std::filesystem::remove(url() + "-turns");
+  std::filesystem::create_symlink(folder_.path() / "elsewhere", url() + "-turns");
 
   const Status begun = store_->Begin(File("gfx906_60")).status();
 
@@ -199,7 +202,7 @@ TEST_F(ImportStoreTest, WhoCannotTellThatItLivesImportsNothing) {
   EXPECT_EQ(Rows("imported_file"), 0);
 }
 
-TEST_F(ImportStoreTest, AFinishedFileTakesNothingMore) {
+TEST_P(ImportStoreTest, AFinishedFileTakesNothingMore) {
   const int64_t id = Import(File("gfx906_60"), {Line("a", 1)});
   const ImportedLine line = Line("b", 2);
 
@@ -209,7 +212,7 @@ TEST_F(ImportStoreTest, AFinishedFileTakesNothingMore) {
   EXPECT_EQ(Visited(id).size(), 1);
 }
 
-TEST_F(ImportStoreTest, ImpossibleNamesAndLinesAreRefusedWithTheReason) {
+TEST_P(ImportStoreTest, ImpossibleNamesAndLinesAreRefusedWithTheReason) {
   EXPECT_THAT(store_->Begin(File("")).status().message(), HasSubstr("target"));
   EXPECT_THAT(store_->Begin(File("gfx906_60", "")).status().message(), HasSubstr("name"));
   EXPECT_THAT(store_->Begin(File(std::string(256, 'x'))).status().message(),
@@ -226,14 +229,14 @@ TEST_F(ImportStoreTest, ImpossibleNamesAndLinesAreRefusedWithTheReason) {
   EXPECT_TRUE(Visited(*id).empty()) << "All or nothing.";
 }
 
-TEST_F(ImportStoreTest, NamesOfAnyBytesAreKept) {
+TEST_P(ImportStoreTest, NamesOfAnyBytesAreKept) {
   const ImportedFile strange = File("gfx906_60", "gr\xc3\xbc\xc3\x9f' \"e\n%.fdb.txt");
   Import(strange, {});
 
   EXPECT_EQ(store_->Files()->front().name, strange.name);
 }
 
-TEST_F(ImportStoreTest, ThreadsThatImportAtTheSameTimeLoseNothing) {
+TEST_P(ImportStoreTest, ThreadsThatImportAtTheSameTimeLoseNothing) {
   const std::vector<ImportedLine> lines(100, Line("a", 1));
   {
     std::vector<std::jthread> threads;
@@ -248,34 +251,37 @@ TEST_F(ImportStoreTest, ThreadsThatImportAtTheSameTimeLoseNothing) {
   EXPECT_EQ(store_->Find(FingerprintOf("a"))->size(), 400);
 }
 
-TEST_F(ImportStoreTest, ALineThatIsGoneOrChangedIsDamage) {
+TEST_P(ImportStoreTest, ALineThatIsGoneOrChangedIsDamage) {
   const int64_t id = Import(File("gfx906_60"), {Line("a", 1), Line("b", 2)});
   const auto ignore = [](const ImportedLine&) { return Status::Ok(); };
   {
-    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    const auto connection = Connect();
     ASSERT_EQ(connection->Execute("UPDATE imported_line SET content = 'a=line 9' WHERE number = 1"),
               Status::Ok());
   }
   EXPECT_EQ(store_->Visit(id, ignore).code(), StatusCode::kDataLoss);
   EXPECT_EQ(store_->Find(FingerprintOf("a")).status().code(), StatusCode::kDataLoss);
   {
-    const auto connection = std::move(*sql::Connection::Open(path_, {}));
+    const auto connection = Connect();
     ASSERT_EQ(connection->Execute("DELETE FROM imported_line WHERE number = 1"), Status::Ok());
   }
-  const Status gone = ImportsIn(*OpenSqlDatabase(path_))->Visit(id, ignore);
+  const Status gone = ImportsIn(Open())->Visit(id, ignore);
   EXPECT_EQ(gone.code(), StatusCode::kDataLoss);
   EXPECT_THAT(gone.message(), HasSubstr("has 1 lines of file"));
 }
 
-TEST_F(ImportStoreTest, ADatabaseThatIsOnlyReadTakesNothing) {
+TEST_P(ImportStoreTest, ADatabaseThatIsOnlyReadTakesNothing) {
   Import(File("gfx906_60"), {Line("a", 1)});
-  SqlStoreOptions options;
+  SqlStoreOptions options = OptionsForServers();
   options.use = StoreUse::kRead;
-  store_ = ImportsIn(*OpenSqlDatabase(path_, options));
+  store_ = ImportsIn(*OpenSqlDatabase(url(), options));
 
   EXPECT_EQ(store_->Files()->size(), 1);
   EXPECT_EQ(store_->Begin(File("gfx906_60")).status().code(), StatusCode::kFailedPrecondition);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, ImportStoreTest, ::testing::ValuesIn(DatabaseKinds()),
+                         NameOfKind);
 
 }  // namespace
 }  // namespace attune

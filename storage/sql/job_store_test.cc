@@ -9,10 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
-#include "tests/conformance/store/temporary_folder.h"
+#include "tests/servers/database_test.h"
 
 namespace attune {
 namespace {
@@ -44,9 +43,12 @@ JobReport ReportOf(const Job& job, JobState state, JobError error = {}) {
   return {{job.id, job.attempts}, state, 5, state == JobState::kDone ? "set" : "", error};
 }
 
-class JobStoreTest : public ::testing::Test {
+class JobStoreTest : public DatabaseTest {
  protected:
-  JobStoreTest() {
+  void Begin() override {
+    database_ = Open();
+    sessions_ = SessionsIn(database_);
+    jobs_ = JobsIn(database_);
     Session session;
     session.name = "may";
     session.terms.backend = "host";
@@ -76,15 +78,13 @@ class JobStoreTest : public ::testing::Test {
     return states;
   }
 
-  TemporaryFolder folder_;
-  std::string path_ = folder_.path() / "attune.db";
-  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
-  std::unique_ptr<SessionStore> sessions_ = SessionsIn(database_);
-  std::unique_ptr<JobStore> jobs_ = JobsIn(database_);
+  std::shared_ptr<SqlDatabase> database_;
+  std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<JobStore> jobs_;
   int64_t session_id_ = 0;
 };
 
-TEST_F(JobStoreTest, LoadingTwiceAddsNothing) {
+TEST_P(JobStoreTest, LoadingTwiceAddsNothing) {
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k", "l"}}};
   EXPECT_EQ(Load(PerfLoad(), problems).added, 3);
   const LoadedJobs again = Load(PerfLoad(), problems);
@@ -97,7 +97,7 @@ TEST_F(JobStoreTest, LoadingTwiceAddsNothing) {
   EXPECT_EQ(job.loaded_by, "me@here");
 }
 
-TEST_F(JobStoreTest, ASolverGetsNoJobOfAStepThatItIsLeftOutOf) {
+TEST_P(JobStoreTest, ASolverGetsNoJobOfAStepThatItIsLeftOutOf) {
   JobLoad load = PerfLoad();
   load.left_out = {{"k", kPerfCompile}, {"l", kPerfMeasure}};
 
@@ -107,7 +107,7 @@ TEST_F(JobStoreTest, ASolverGetsNoJobOfAStepThatItIsLeftOutOf) {
   EXPECT_THAT(Lease(Terms(1)), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
+TEST_P(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
   const std::vector<ProblemSolvers> problems = {
       {SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}, {SampleProblem(3), {"l"}}};
   Load(PerfLoad(), problems);
@@ -134,7 +134,7 @@ TEST_F(JobStoreTest, LoadingAgainWithAHigherPriorityRaisesWhatHasNotEnded) {
   EXPECT_EQ((*jobs_->List(session_id_, {}))[2].priority, 5);
 }
 
-TEST_F(JobStoreTest, WhatIsRaisedIsLeasedFirst) {
+TEST_P(JobStoreTest, WhatIsRaisedIsLeasedFirst) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
   JobLoad urgent = PerfLoad();
   urgent.priority = 1;
@@ -146,7 +146,7 @@ TEST_F(JobStoreTest, WhatIsRaisedIsLeasedFirst) {
   EXPECT_EQ(first[0].problem, SampleProblem(2));
 }
 
-TEST_F(JobStoreTest, ACompileJobIsNoLessUrgentThanWhatWaitsForIt) {
+TEST_P(JobStoreTest, ACompileJobIsNoLessUrgentThanWhatWaitsForIt) {
   JobLoad compile = PerfLoad();
   compile.steps = {kPerfCompile};
   Load(compile, {{SampleProblem(1), {"k"}}, {SampleProblem(2), {"k"}}});
@@ -164,14 +164,14 @@ TEST_F(JobStoreTest, ACompileJobIsNoLessUrgentThanWhatWaitsForIt) {
   EXPECT_EQ(first[0].step, kPerfCompile);
 }
 
-TEST_F(JobStoreTest, FindAndPerfOfOneSolverAreDifferentJobs) {
+TEST_P(JobStoreTest, FindAndPerfOfOneSolverAreDifferentJobs) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   JobLoad find = PerfLoad();
   find.steps = {kFindMeasure};
   EXPECT_EQ(Load(find, {{SampleProblem(1), {"l"}}}).added, 1);
 }
 
-TEST_F(JobStoreTest, FindWaitsWhileSomebodySearchesWhatItIsToMeasure) {
+TEST_P(JobStoreTest, FindWaitsWhileSomebodySearchesWhatItIsToMeasure) {
   JobLoad load = PerfLoad();
   load.steps = {kPerfMeasure, kFindMeasure};
   Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
@@ -194,7 +194,7 @@ TEST_F(JobStoreTest, FindWaitsWhileSomebodySearchesWhatItIsToMeasure) {
   EXPECT_EQ(of_first[0].problem, SampleProblem(1));
 }
 
-TEST_F(JobStoreTest, AMeasureJobWaitsForItsOwnCompileAndForNoOther) {
+TEST_P(JobStoreTest, AMeasureJobWaitsForItsOwnCompileAndForNoOther) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}, {SampleProblem(2), {"k"}}});
   const auto first = Lease(Terms(1));
   ASSERT_THAT(first, SizeIs(1));
@@ -209,7 +209,7 @@ TEST_F(JobStoreTest, AMeasureJobWaitsForItsOwnCompileAndForNoOther) {
   EXPECT_EQ(ready[0].problem, SampleProblem(1));
 }
 
-TEST_F(JobStoreTest, AFailedCompileCancelsItsMeasureJobWithTheCause) {
+TEST_P(JobStoreTest, AFailedCompileCancelsItsMeasureJobWithTheCause) {
   Load(PerfLoad(), {{SampleProblem(1), {"k", "l"}}});
   const auto leased = Lease(Terms(1));
   const std::string any_bytes("it's \0 :name \xff", 14);
@@ -233,7 +233,7 @@ TEST_F(JobStoreTest, AFailedCompileCancelsItsMeasureJobWithTheCause) {
   EXPECT_EQ(other[0].solver, "l");
 }
 
-TEST_F(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
+TEST_P(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
   Load(PerfLoad(), problems);
   LeaseTerms measure = Terms(1);
@@ -270,7 +270,7 @@ TEST_F(JobStoreTest, AMeasureJobFollowsItsCompileJobWhateverHappensToThat) {
   EXPECT_THAT(States(), ElementsAre("k perf:compile failed", "k perf:measure cancelled"));
 }
 
-TEST_F(JobStoreTest, WhatFindMeasuredGoesWithTheSearchThatItsParametersAreFrom) {
+TEST_P(JobStoreTest, WhatFindMeasuredGoesWithTheSearchThatItsParametersAreFrom) {
   JobLoad load = PerfLoad();
   load.steps = {kPerfMeasure, kFindMeasure};
   Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
@@ -291,7 +291,7 @@ TEST_F(JobStoreTest, WhatFindMeasuredGoesWithTheSearchThatItsParametersAreFrom) 
   }
 }
 
-TEST_F(JobStoreTest, WhatFindMeasuredIsMeasuredAgainAfterASearchThatWasLoadedLater) {
+TEST_P(JobStoreTest, WhatFindMeasuredIsMeasuredAgainAfterASearchThatWasLoadedLater) {
   JobLoad load = PerfLoad();
   load.steps = {kFindMeasure};
   Load(load, {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
@@ -313,7 +313,7 @@ TEST_F(JobStoreTest, WhatFindMeasuredIsMeasuredAgainAfterASearchThatWasLoadedLat
   EXPECT_THAT(Lease(terms), IsEmpty());
 }
 
-TEST_F(JobStoreTest, AFailedSearchLeavesWhatFindMeasured) {
+TEST_P(JobStoreTest, AFailedSearchLeavesWhatFindMeasured) {
   JobLoad load = PerfLoad();
   load.steps = {kFindMeasure};
   Load(load, {{SampleProblem(1), {"l"}}});
@@ -328,7 +328,7 @@ TEST_F(JobStoreTest, AFailedSearchLeavesWhatFindMeasured) {
   EXPECT_THAT(Lease(terms), IsEmpty());
 }
 
-TEST_F(JobStoreTest, AFindJobThatASearchOvertookIsDoneAgain) {
+TEST_P(JobStoreTest, AFindJobThatASearchOvertookIsDoneAgain) {
   JobLoad load = PerfLoad();
   load.steps = {kFindMeasure};
   Load(load, {{SampleProblem(1), {"l"}}});
@@ -348,7 +348,7 @@ TEST_F(JobStoreTest, AFindJobThatASearchOvertookIsDoneAgain) {
   EXPECT_THAT(Lease(find), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, JobsThatAreLoadedLaterFollow) {
+TEST_P(JobStoreTest, JobsThatAreLoadedLaterFollow) {
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
   JobLoad measure_only = PerfLoad();
   measure_only.steps = {kPerfMeasure};
@@ -369,7 +369,7 @@ TEST_F(JobStoreTest, JobsThatAreLoadedLaterFollow) {
                                     "k perf:compile failed", "k perf:measure cancelled"));
 }
 
-TEST_F(JobStoreTest, LostLeasesCountInARow) {
+TEST_P(JobStoreTest, LostLeasesCountInARow) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   int64_t now = 1;
   for (int64_t i = 1; i < kMostLostLeases; ++i) {
@@ -382,7 +382,7 @@ TEST_F(JobStoreTest, LostLeasesCountInARow) {
   EXPECT_THAT(Lease(Terms(now)), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, JobsOfOneProblemAreLeasedTogetherByPriority) {
+TEST_P(JobStoreTest, JobsOfOneProblemAreLeasedTogetherByPriority) {
   Load(PerfLoad(), {{SampleProblem(1), {"l", "m"}}});
   JobLoad urgent = PerfLoad();
   urgent.priority = 3;
@@ -396,7 +396,7 @@ TEST_F(JobStoreTest, JobsOfOneProblemAreLeasedTogetherByPriority) {
   EXPECT_THAT(Lease(Terms(1)), IsEmpty());
 }
 
-TEST_F(JobStoreTest, AnExpiredLeaseGoesBackAndItsReportCountsForNothing) {
+TEST_P(JobStoreTest, AnExpiredLeaseGoesBackAndItsReportCountsForNothing) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   const Job lost = Lease(Terms(1))[0];
   EXPECT_THAT(Lease(Terms(1 + kLeaseNs, "w2")), IsEmpty());
@@ -410,7 +410,7 @@ TEST_F(JobStoreTest, AnExpiredLeaseGoesBackAndItsReportCountsForNothing) {
   EXPECT_THAT(States(), ElementsAre("l perf:measure done"));
 }
 
-TEST_F(JobStoreTest, WhoIsGoneHoldsNothing) {
+TEST_P(JobStoreTest, WhoIsGoneHoldsNothing) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
   const Job gone = Lease(Terms(1, "gone"))[0];
   const Job alive = Lease(Terms(1, "alive"))[0];
@@ -422,7 +422,7 @@ TEST_F(JobStoreTest, WhoIsGoneHoldsNothing) {
   EXPECT_EQ(Report(ReportOf(alive, JobState::kDone)), 1);
 }
 
-TEST_F(JobStoreTest, ARenewedLeaseDoesNotExpire) {
+TEST_P(JobStoreTest, ARenewedLeaseDoesNotExpire) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   const Job job = Lease(Terms(1))[0];
   const std::vector<JobClaim> claims = {{job.id, job.attempts}, {job.id, job.attempts + 1}};
@@ -431,7 +431,7 @@ TEST_F(JobStoreTest, ARenewedLeaseDoesNotExpire) {
   EXPECT_EQ(Report(ReportOf(job, JobState::kDone)), 1);
 }
 
-TEST_F(JobStoreTest, WhatIsLostAgainAndAgainHasFailed) {
+TEST_P(JobStoreTest, WhatIsLostAgainAndAgainHasFailed) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
   int64_t now = 1;
   for (int64_t i = 0; i < kMostLostLeases; ++i) {
@@ -443,7 +443,7 @@ TEST_F(JobStoreTest, WhatIsLostAgainAndAgainHasFailed) {
   EXPECT_EQ((*jobs_->List(session_id_, {}))[0].error.kind, "abandoned");
 }
 
-TEST_F(JobStoreTest, ALeaseThatWasCancelledCannotReportForTheNextOne) {
+TEST_P(JobStoreTest, ALeaseThatWasCancelledCannotReportForTheNextOne) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}});
   const Job first = Lease(Terms(1))[0];
   EXPECT_EQ(*jobs_->Cancel(session_id_, {}, {"by hand", "enough"}), 1);
@@ -457,7 +457,7 @@ TEST_F(JobStoreTest, ALeaseThatWasCancelledCannotReportForTheNextOne) {
   EXPECT_THAT(States(), ElementsAre("l perf:measure queued"));
 }
 
-TEST_F(JobStoreTest, CountsAreOfStatesAndOfCauses) {
+TEST_P(JobStoreTest, CountsAreOfStatesAndOfCauses) {
   Load(PerfLoad(), {{SampleProblem(1), {"k", "l", "m"}}});
   const auto compile = Lease(Terms(1));
   Report(ReportOf(compile[0], JobState::kDone), 10);
@@ -479,7 +479,7 @@ TEST_F(JobStoreTest, CountsAreOfStatesAndOfCauses) {
   EXPECT_EQ(counts.Of(JobState::kFailed), 2);
 }
 
-TEST_F(JobStoreTest, FiltersTakeJobsByEachOfTheirParts) {
+TEST_P(JobStoreTest, FiltersTakeJobsByEachOfTheirParts) {
   Load(PerfLoad(), {{SampleProblem(1), {"k", "l"}}, {SampleProblem(2), {"l"}}});
   JobFilter filter;
   filter.problem = SampleProblem(2);
@@ -493,14 +493,14 @@ TEST_F(JobStoreTest, FiltersTakeJobsByEachOfTheirParts) {
   EXPECT_THAT(States(filter), IsEmpty());
 }
 
-TEST_F(JobStoreTest, AClosedSessionTakesNoJobs) {
+TEST_P(JobStoreTest, AClosedSessionTakesNoJobs) {
   ASSERT_EQ(sessions_->Close(session_id_, "me"), Status::Ok());
   const std::vector<ProblemSolvers> problems = {{SampleProblem(1), {"k"}}};
   EXPECT_EQ(jobs_->Load(session_id_, PerfLoad(), problems).status().code(),
             StatusCode::kFailedPrecondition);
 }
 
-TEST_F(JobStoreTest, JobsOfAClosedSessionStayAsTheyAre) {
+TEST_P(JobStoreTest, JobsOfAClosedSessionStayAsTheyAre) {
   Load(PerfLoad(), {{SampleProblem(1), {"l"}}, {SampleProblem(2), {"l"}}});
   const auto done = Lease(Terms(1));
   EXPECT_EQ(Report(ReportOf(done[0], JobState::kDone)), 1);
@@ -516,7 +516,7 @@ TEST_F(JobStoreTest, JobsOfAClosedSessionStayAsTheyAre) {
   EXPECT_EQ(*jobs_->List(session_id_, {}), before);
 }
 
-TEST_F(JobStoreTest, NoJobOfAClosedSessionIsLeased) {
+TEST_P(JobStoreTest, NoJobOfAClosedSessionIsLeased) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
   ASSERT_EQ(sessions_->Close(session_id_, "me@here"), Status::Ok());
 
@@ -527,10 +527,10 @@ TEST_F(JobStoreTest, NoJobOfAClosedSessionIsLeased) {
   EXPECT_THAT(States(), ElementsAre("k perf:compile queued", "k perf:measure queued"));
 }
 
-TEST_F(JobStoreTest, JobsThatAreGoneAreMissed) {
+TEST_P(JobStoreTest, JobsThatAreGoneAreMissed) {
   Load(PerfLoad(), {{SampleProblem(1), {"k"}}});
   {
-    auto connection = *sql::Connection::Open(path_, {});
+    auto connection = Connect();
     ASSERT_EQ(connection->BeginWrite(), Status::Ok());
     ASSERT_EQ(connection->Execute("DELETE FROM job WHERE step = 'perf:measure'"), Status::Ok());
     ASSERT_EQ(connection->Commit(), Status::Ok());
@@ -538,7 +538,7 @@ TEST_F(JobStoreTest, JobsThatAreGoneAreMissed) {
   EXPECT_EQ(jobs_->List(session_id_, {}).status().code(), StatusCode::kDataLoss);
 }
 
-TEST_F(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
+TEST_P(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
   std::vector<ProblemSolvers> problems;
   for (int64_t i = 0; i < 40; ++i) problems.push_back({SampleProblem(i), {"l"}});
   Load(PerfLoad(), problems);
@@ -547,7 +547,7 @@ TEST_F(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
   std::atomic<int64_t> reported = 0;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      const auto jobs = JobsIn(*OpenSqlDatabase(path_));
+      const auto jobs = JobsIn(Open());
       for (;;) {
         const auto mine = jobs->Lease(session_id_, Terms(1, std::to_string(i)));
         if (!mine.ok() || mine->empty()) return;
@@ -561,6 +561,8 @@ TEST_F(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
   EXPECT_EQ(leased, 40);
   EXPECT_EQ(reported, 40);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, JobStoreTest, ::testing::ValuesIn(DatabaseKinds()), NameOfKind);
 
 }  // namespace
 }  // namespace attune

@@ -224,9 +224,7 @@ Migration GoldenMigration() {
 
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
-  ATTUNE_ASSIGN_OR_RETURN(
-      const auto tables,
-      connection.Texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"));
+  ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
   if (tables.empty()) return std::vector<std::string>{};
   if (std::find(tables.begin(), tables.end(), "migration") == tables.end()) {
     return FailedPrecondition(
@@ -264,27 +262,11 @@ Status CheckApplied(const Connection& connection, const std::vector<std::string>
   return Status::Ok();
 }
 
-// SQLite keeps the text of each statement that made a table or an index, so a damaged definition
-// shows. Tables and indexes that others added are none of our business.
-Status CheckDefinitions(Connection& connection, std::span<const Migration> migrations) {
-  ATTUNE_ASSIGN_OR_RETURN(
-      const auto found,
-      connection.Texts("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"));
-  for (const Migration& migration : migrations) {
-    for (const std::string& statement : migration.statements) {
-      if (std::find(found.begin(), found.end(), statement) != found.end()) continue;
-      return DataLoss(fmt::format(
-          "Database '{}' lacks or has changed what this statement of migration {} made: {}",
-          connection.name(), migration.version, statement));
-    }
-  }
-  return Status::Ok();
-}
-
 Status Apply(Connection& connection, const Migration& migration) {
   for (const std::string& statement : migration.statements) {
     ATTUNE_RETURN_IF_ERROR(connection.Execute(statement));
   }
+  ATTUNE_RETURN_IF_ERROR(connection.Resume());
   if (migration.fill != nullptr) ATTUNE_RETURN_IF_ERROR(migration.fill(connection));
   ATTUNE_ASSIGN_OR_RETURN(
       Statement * insert,
@@ -297,6 +279,7 @@ Status Apply(Connection& connection, const Migration& migration) {
 }
 
 Status ApplyMissing(Connection& connection, std::span<const Migration> migrations) {
+  ATTUNE_RETURN_IF_ERROR(connection.LockSchema());
   // Again, under the lock: another process may have been quicker.
   ATTUNE_ASSIGN_OR_RETURN(const auto applied, AppliedMigrations(connection));
   ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
@@ -320,12 +303,12 @@ Status Migrate(Connection& connection, std::span<const Migration> migrations) {
   ATTUNE_RETURN_IF_ERROR(CheckApplied(connection, applied, migrations));
   if (applied.size() < migrations.size()) {
     ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
-    if (Status status = ApplyMissing(connection, migrations); !status.ok()) {
-      connection.Rollback();
-      return status;
-    }
+    const Status status = ApplyMissing(connection, migrations);
+    if (!status.ok()) connection.Rollback();
+    connection.UnlockSchema();
+    ATTUNE_RETURN_IF_ERROR(status);
   }
-  return CheckDefinitions(connection, migrations);
+  return connection.engine().CheckDefinitions(connection, migrations);
 }
 
 Status CheckWritable(Connection& connection, std::span<const Migration> migrations) {
@@ -356,7 +339,7 @@ Status CheckReadable(Connection& connection, std::span<const Migration> migratio
         "or 'attune tune' with it brings it up to date.",
         connection.name(), applied.size(), kOldestReadableVersion, migrations.size()));
   }
-  return CheckDefinitions(connection, migrations.first(applied.size()));
+  return connection.engine().CheckDefinitions(connection, migrations.first(applied.size()));
 }
 
 }  // namespace attune::sql

@@ -8,10 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "attune/session/session_records.h"
-#include "storage/sql/connection.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
-#include "tests/conformance/store/temporary_folder.h"
+#include "tests/servers/database_test.h"
 
 namespace attune {
 namespace {
@@ -42,38 +41,42 @@ SolverEntry Entry(const std::string& name, int version) {
   return entry;
 }
 
-class SessionStoreTest : public ::testing::Test {
+class SessionStoreTest : public DatabaseTest {
  protected:
+  void Begin() override {
+    database_ = Open();
+    records_ = RecordsIn(database_);
+    sessions_ = SessionsIn(database_);
+  }
+
   Session Make(const std::string& name) {
     const auto made = sessions_->Create(Named(name));
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *made;
   }
 
-  TemporaryFolder folder_;
-  std::string path_ = folder_.path() / "attune.db";
-  std::shared_ptr<SqlDatabase> database_ = *OpenSqlDatabase(path_);
-  std::unique_ptr<RecordStore> records_ = RecordsIn(database_);
-  std::unique_ptr<SessionStore> sessions_ = SessionsIn(database_);
+  std::shared_ptr<SqlDatabase> database_;
+  std::unique_ptr<RecordStore> records_;
+  std::unique_ptr<SessionStore> sessions_;
   Random random_{7};
 };
 
-TEST_F(SessionStoreTest, ASessionIsFoundAsItWasMade) {
+TEST_P(SessionStoreTest, ASessionIsFoundAsItWasMade) {
   const Session made = Make("may");
   Session expected = Named("may");
   expected.id = made.id;
   EXPECT_EQ(made, expected);
-  EXPECT_EQ(*SessionsIn(*OpenSqlDatabase(path_))->Find("may"), expected);
+  EXPECT_EQ(*SessionsIn(Open())->Find("may"), expected);
   EXPECT_THAT(*sessions_->List(), ElementsAre(expected));
 }
 
-TEST_F(SessionStoreTest, ANameIsTakenOnce) {
+TEST_P(SessionStoreTest, ANameIsTakenOnce) {
   Make("may");
   EXPECT_EQ(sessions_->Create(Named("may")).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(sessions_->Create(Named("\n")).status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(SessionStoreTest, AnUnknownNameNamesThoseThatThereAre) {
+TEST_P(SessionStoreTest, AnUnknownNameNamesThoseThatThereAre) {
   EXPECT_THAT(sessions_->Find("may").status().message(), HasSubstr("session new"));
   Make("may");
   const Status unknown = sessions_->Find("june").status();
@@ -81,7 +84,7 @@ TEST_F(SessionStoreTest, AnUnknownNameNamesThoseThatThereAre) {
   EXPECT_THAT(unknown.message(), HasSubstr("may"));
 }
 
-TEST_F(SessionStoreTest, OnlyWhatBelongsIsStored) {
+TEST_P(SessionStoreTest, OnlyWhatBelongsIsStored) {
   const Session session = Make("may");
   const MeasurementSet good = SampleSet(1, 1, random_);
   MeasurementSet other_device = SampleSet(1, 2, random_);
@@ -104,7 +107,7 @@ TEST_F(SessionStoreTest, OnlyWhatBelongsIsStored) {
   EXPECT_EQ(sessions_->Find("may")->set_count, 1);
 }
 
-TEST_F(SessionStoreTest, EachSessionSeesItsOwnSets) {
+TEST_P(SessionStoreTest, EachSessionSeesItsOwnSets) {
   const Session may = Make("may");
   const Session june = Make("june");
   const auto of_may = RecordsOf(may.id, *records_, *sessions_);
@@ -125,7 +128,7 @@ TEST_F(SessionStoreTest, EachSessionSeesItsOwnSets) {
   EXPECT_EQ(sessions_->BeginSet(june.id, in_may).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(SessionStoreTest, AClosedSessionTakesNothingMore) {
+TEST_P(SessionStoreTest, AClosedSessionTakesNothingMore) {
   const Session session = Make("may");
   ASSERT_EQ(records_->AddProblems("t", SampleProblems(1)), Status::Ok());
   ASSERT_EQ(sessions_->Close(session.id, "me@here"), Status::Ok());
@@ -139,7 +142,7 @@ TEST_F(SessionStoreTest, AClosedSessionTakesNothingMore) {
   EXPECT_EQ(sessions_->AddTag(session.id, "t").code(), StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SessionStoreTest, OneForAnArchitectureIsBoundOnce) {
+TEST_P(SessionStoreTest, OneForAnArchitectureIsBoundOnce) {
   Session open = Named("may");
   open.terms.target.reset();
   open.terms.fixed.clear();
@@ -159,7 +162,7 @@ TEST_F(SessionStoreTest, OneForAnArchitectureIsBoundOnce) {
             StatusCode::kFailedPrecondition);
 }
 
-TEST_F(SessionStoreTest, TheProblemsOfItsTagsHaveTheSumOfTheirWeights) {
+TEST_P(SessionStoreTest, TheProblemsOfItsTagsHaveTheSumOfTheirWeights) {
   const Session session = Make("may");
   EXPECT_EQ(sessions_->AddTag(session.id, "a").code(), StatusCode::kNotFound);
   const auto problems = SampleProblems(3);
@@ -176,7 +179,7 @@ TEST_F(SessionStoreTest, TheProblemsOfItsTagsHaveTheSumOfTheirWeights) {
   EXPECT_THAT(*sessions_->Problems(session.id), ElementsAre(shared, problems[2], problems[0]));
 }
 
-TEST_F(SessionStoreTest, ProblemsOfJobsAndOfMeasurementsAreItsOwnWithoutATag) {
+TEST_P(SessionStoreTest, ProblemsOfJobsAndOfMeasurementsAreItsOwnWithoutATag) {
   const Session session = Make("may");
   const auto problems = SampleProblems(4);
   EXPECT_THAT(*sessions_->Problems(session.id), IsEmpty());
@@ -197,7 +200,7 @@ TEST_F(SessionStoreTest, ProblemsOfJobsAndOfMeasurementsAreItsOwnWithoutATag) {
   EXPECT_THAT(*sessions_->Problems(Make("june").id), IsEmpty());
 }
 
-TEST_F(SessionStoreTest, SolversHaveGenerations) {
+TEST_P(SessionStoreTest, SolversHaveGenerations) {
   const Session session = Make("may");
   EXPECT_EQ(sessions_->Solvers(session.id)->generation, 0);
   const std::vector<SolverEntry> first = {Entry("host.b", 1), Entry("host.a", 2)};
@@ -217,7 +220,7 @@ TEST_F(SessionStoreTest, SolversHaveGenerations) {
   EXPECT_EQ(sessions_->AllSolvers(session.id)->size(), 4u);
 }
 
-TEST_F(SessionStoreTest, ApplicabilityIsReplacedProblemByProblem) {
+TEST_P(SessionStoreTest, ApplicabilityIsReplacedProblemByProblem) {
   const Session session = Make("may");
   const std::vector<ProblemSolvers> found = {{SampleProblem(1), {"host.a", "host.b"}},
                                              {SampleProblem(2), {}}};
@@ -229,12 +232,12 @@ TEST_F(SessionStoreTest, ApplicabilityIsReplacedProblemByProblem) {
   EXPECT_EQ(sessions_->Applicability(session.id, 1)->size(), 1u);
 }
 
-TEST_F(SessionStoreTest, RowsThatAreGoneAreMissed) {
+TEST_P(SessionStoreTest, RowsThatAreGoneAreMissed) {
   const Session session = Make("may");
   ASSERT_EQ(records_->AddProblems("a", SampleProblems(1)), Status::Ok());
   ASSERT_EQ(sessions_->AddTag(session.id, "a"), Status::Ok());
   {
-    auto connection = *sql::Connection::Open(path_, {});
+    auto connection = Connect();
     ASSERT_EQ(connection->BeginWrite(), Status::Ok());
     ASSERT_EQ(connection->Execute("DELETE FROM session_tag"), Status::Ok());
     ASSERT_EQ(connection->Commit(), Status::Ok());
@@ -244,7 +247,7 @@ TEST_F(SessionStoreTest, RowsThatAreGoneAreMissed) {
   EXPECT_THAT(lost.message(), HasSubstr("tag_count"));
 }
 
-TEST_F(SessionStoreTest, ProblemsOfJobsAndSetsThatAreGoneAreMissed) {
+TEST_P(SessionStoreTest, ProblemsOfJobsAndSetsThatAreGoneAreMissed) {
   const Session session = Make("may");
   ASSERT_EQ(sessions_->BeginSet(session.id, SampleSet(0, 1, random_)), Status::Ok());
   JobLoad load;
@@ -255,7 +258,7 @@ TEST_F(SessionStoreTest, ProblemsOfJobsAndSetsThatAreGoneAreMissed) {
   ASSERT_EQ(sessions_->Problems(session.id)->size(), 2u);
   for (const auto& [table, column] :
        {std::pair("job", "job_count"), std::pair("session_set", "set_count")}) {
-    auto connection = *sql::Connection::Open(path_, {});
+    auto connection = Connect();
     ASSERT_EQ(connection->BeginWrite(), Status::Ok());
     ASSERT_EQ(connection->Execute(std::string("CREATE TABLE kept_") + table + " AS SELECT * FROM " +
                                   table),
@@ -273,7 +276,7 @@ TEST_F(SessionStoreTest, ProblemsOfJobsAndSetsThatAreGoneAreMissed) {
   }
 }
 
-TEST_F(SessionStoreTest, NetworksAreListsBesideTags) {
+TEST_P(SessionStoreTest, NetworksAreListsBesideTags) {
   const Network resnet{"Resnet50", "1", "Pytorch", "2.11"};
   EXPECT_THAT(*records_->Networks(), IsEmpty());
   ASSERT_EQ(records_->AddNetwork(resnet, SampleProblems(3)), Status::Ok());
@@ -284,6 +287,9 @@ TEST_F(SessionStoreTest, NetworksAreListsBesideTags) {
   EXPECT_THAT(*records_->ProblemsOf({"Gpt", "", "", ""}), IsEmpty());
   EXPECT_THAT(*records_->Tags(), IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, SessionStoreTest, ::testing::ValuesIn(DatabaseKinds()),
+                         NameOfKind);
 
 }  // namespace
 }  // namespace attune

@@ -1,5 +1,7 @@
 #include "storage/sql/sql_database.h"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,13 +19,52 @@ using sql::WriteTurn;
 
 SqlDatabase::SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
                          std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t))
-    : path_(std::move(path)), options_(options), on_write_lock_(on_write_lock), log_(path_) {
+    : name_(path.string()),
+      path_(std::move(path)),
+      options_(options),
+      on_write_lock_(on_write_lock),
+      log_(path_) {
+  idle_.push_back(std::make_unique<DatabaseSession>(std::move(first)));
+}
+
+SqlDatabase::SqlDatabase(std::unique_ptr<sql::DatabaseServer> server, Access access,
+                         std::unique_ptr<sql::Connection> first,
+                         std::chrono::milliseconds reconnecting)
+    : name_(server->name()),
+      server_(std::move(server)),
+      options_{.access = access},
+      reconnecting_(reconnecting),
+      on_write_lock_(nullptr),
+      log_(path_) {
   idle_.push_back(std::make_unique<DatabaseSession>(std::move(first)));
 }
 
 Status SqlDatabase::Sync() {
+  if (server_ != nullptr) return Status::Ok();
   const Status synced = log_.Sync();
   return options_.access == Access::kWrite ? synced : Status::Ok();
+}
+
+Result<std::unique_ptr<sql::Connection>> SqlDatabase::Connect() {
+  if (server_ != nullptr) return sql::OpenDatabase(*server_, options_.access);
+  return sql::OpenDatabase(path_, options_);
+}
+
+Result<sql::AliveMark> SqlDatabase::Mark(int64_t number) {
+  if (server_ == nullptr) return sql::AliveMark::Set(path_.string(), number);
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, Connect());
+  return sql::AliveMark::Set(std::move(connection), number);
+}
+
+bool SqlDatabase::IsMarked(int64_t number) {
+  if (server_ == nullptr) return sql::AliveMark::IsSet(path_.string(), number);
+  const auto connection = Connect();
+  return !connection.ok() || sql::AliveMark::IsSet(**connection, number).value_or(true);
+}
+
+void SqlDatabase::DropIdle() {
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
 }
 
 Result<std::unique_ptr<DatabaseSession>> SqlDatabase::Borrow() {
@@ -35,7 +76,7 @@ Result<std::unique_ptr<DatabaseSession>> SqlDatabase::Borrow() {
       return session;
     }
   }
-  ATTUNE_ASSIGN_OR_RETURN(auto connection, sql::OpenDatabase(path_, options_));
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, Connect());
   return std::make_unique<DatabaseSession>(std::move(connection));
 }
 
@@ -46,32 +87,61 @@ void SqlDatabase::GiveBack(std::unique_ptr<DatabaseSession> session) {
 
 Status SqlDatabase::Write(const std::function<Status(DatabaseSession&, WriteTransaction&)>& body) {
   if (options_.access != Access::kWrite) {
-    return FailedPrecondition(
-        fmt::format("Database '{}' was opened to be read only.", path_.string()));
+    return FailedPrecondition(fmt::format("Database '{}' was opened to be read only.", name_));
   }
   QueuedWrite write;
-  write.body = [&] { return CommitNow(body); };
+  write.body = [&] {
+    return Repeatedly([&](sql::Fault& fault) { return CommitNow(body, fault); });
+  };
   writes_.Run(write, [this](const std::function<void()>& run_next) {
+    if (server_ != nullptr) return run_next();
     const WriteTurn turn = WriteTurn::Take(path_.string(), options_.busy_timeout);
     run_next();
   });
   if (on_write_lock_ != nullptr) on_write_lock_(write.began_ns - write.asked_ns);
   ATTUNE_RETURN_IF_ERROR(write.status);
+  if (server_ != nullptr) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(log_.Sync());
   TidyLog();
   return Status::Ok();
 }
 
+Status SqlDatabase::Repeatedly(const std::function<Status(sql::Fault&)>& attempt) {
+  constexpr std::chrono::milliseconds kFirstPause{10};
+  constexpr std::chrono::milliseconds kLongestPause{1000};
+  const auto deadline = std::chrono::steady_clock::now() + reconnecting_;
+  for (std::chrono::milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    sql::Fault fault = sql::Fault::kFinal;
+    Status status = attempt(fault);
+    if (status.ok() || server_ == nullptr || fault == sql::Fault::kFinal) return status;
+    if (std::chrono::steady_clock::now() + pause > deadline) return status;
+    if (fault == sql::Fault::kLost) DropIdle();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
 Status SqlDatabase::CommitNow(
-    const std::function<Status(DatabaseSession&, WriteTransaction&)>& body) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<DatabaseSession> session, Borrow());
-  ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
-                          WriteTransaction::Begin(*session->connection));
-  ATTUNE_RETURN_IF_ERROR(body(*session, transaction));
-  ATTUNE_RETURN_IF_ERROR(transaction.Commit());
-  log_pages_ = session->connection->log_pages();
-  GiveBack(std::move(session));
-  return Status::Ok();
+    const std::function<Status(DatabaseSession&, WriteTransaction&)>& body, sql::Fault& fault) {
+  auto session = Borrow();
+  if (!session.ok()) {
+    const bool may_pass = session.error().code() == StatusCode::kUnavailable;
+    fault = may_pass ? sql::Fault::kLost : sql::Fault::kFinal;
+    return session.error();
+  }
+  const auto commit = [&]() -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(WriteTransaction transaction,
+                            WriteTransaction::Begin(*(*session)->connection));
+    ATTUNE_RETURN_IF_ERROR(body(**session, transaction));
+    return transaction.Commit();
+  };
+  Status status = commit();
+  if (!status.ok()) {
+    fault = (*session)->connection->fault();
+    return status;
+  }
+  log_pages_ = (*session)->connection->log_pages();
+  GiveBack(std::move(*session));
+  return status;
 }
 
 void SqlDatabase::TidyLog() {
@@ -98,9 +168,26 @@ Status SqlDatabase::ReadIfAny(const sql::Table& table,
   });
 }
 
+Result<std::unique_ptr<DatabaseSession>> SqlDatabase::BeginReading(sql::Fault& fault) {
+  auto session = Borrow();
+  if (!session.ok()) {
+    const bool may_pass = session.error().code() == StatusCode::kUnavailable;
+    fault = may_pass ? sql::Fault::kLost : sql::Fault::kFinal;
+    return session;
+  }
+  const Status begun = (*session)->connection->BeginRead();
+  if (begun.ok()) return session;
+  fault = (*session)->connection->fault();
+  return begun;
+}
+
 Status SqlDatabase::Read(const std::function<Status(DatabaseSession&)>& body) {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<DatabaseSession> session, Borrow());
-  ATTUNE_RETURN_IF_ERROR(session->connection->BeginRead());
+  std::unique_ptr<DatabaseSession> session;
+  // Not `body`, which may have shown what it read.
+  ATTUNE_RETURN_IF_ERROR(Repeatedly([&](sql::Fault& fault) -> Status {
+    ATTUNE_ASSIGN_OR_RETURN(session, BeginReading(fault));
+    return Status::Ok();
+  }));
   ATTUNE_RETURN_IF_ERROR(body(*session));
   ATTUNE_RETURN_IF_ERROR(session->connection->Commit());
   GiveBack(std::move(session));

@@ -3,16 +3,20 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "storage/sql/alive_mark.h"
 #include "storage/sql/condition_rows.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/database_server.h"
 #include "storage/sql/log_sync.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_store.h"
@@ -42,13 +46,17 @@ struct DatabaseSession {
 // first, so that threads of one process do not wait for SQLite's lock.
 class SqlDatabase {
  public:
+  // In the file `path`.
   SqlDatabase(std::filesystem::path path, const sql::ConnectionOptions& options,
               std::unique_ptr<sql::Connection> first, void (*on_write_lock)(int64_t waited_ns));
+  // On `server`. What fails because the connection is gone is done again over others for
+  // `reconnecting` at most.
+  SqlDatabase(std::unique_ptr<sql::DatabaseServer> server, sql::Access access,
+              std::unique_ptr<sql::Connection> first, std::chrono::milliseconds reconnecting);
 
-  const std::filesystem::path& path() const { return path_; }
-
-  // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok.
-  // What `body` failed with is returned, and nothing of it is kept. kFailedPrecondition if the
+  // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok;
+  // on a server perhaps more than once, so it begins anew each time. What `body` failed with is
+  // returned, and nothing of it is kept. kFailedPrecondition if the
   // database was opened to be read.
   Status Write(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // Runs `body` on one state of the database. It may call Read or Write again.
@@ -59,23 +67,36 @@ class SqlDatabase {
   // is not said.
   Status Sync();
 
+  // Tells others that `number` is being worked at (alive_mark.h), and whether anybody is.
+  Result<sql::AliveMark> Mark(int64_t number);
+  bool IsMarked(int64_t number);
+
  private:
   static constexpr size_t kMaxIdleSessions = 8;
   static constexpr int kTidiedLogPages = 1000;
   static constexpr int kLargeLogPages = 8000;
 
+  Result<std::unique_ptr<sql::Connection>> Connect();
   Result<std::unique_ptr<sql::DatabaseSession>> Borrow();
+  // Of a server: nothing is left of connections that it has cut.
+  void DropIdle();
   // After a failure a session is not given back but dropped, with what it remembers of a
   // transaction that never was.
   void GiveBack(std::unique_ptr<sql::DatabaseSession> session);
-  Status CommitNow(
-      const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
+  Status CommitNow(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body,
+                   sql::Fault& fault);
+  Result<std::unique_ptr<sql::DatabaseSession>> BeginReading(sql::Fault& fault);
+  // Calls `attempt` until it does not fail in a way that may pass.
+  Status Repeatedly(const std::function<Status(sql::Fault&)>& attempt);
   // While others write, something always remains in the log and it grows; then the little that is
   // left is moved in a turn, so that the next writer starts the log anew.
   void TidyLog();
 
-  const std::filesystem::path path_;
+  const std::string name_;
+  const std::filesystem::path path_;                   // Empty on a server.
+  const std::unique_ptr<sql::DatabaseServer> server_;  // Null for a file.
   const sql::ConnectionOptions options_;
+  const std::chrono::milliseconds reconnecting_{0};
   void (*const on_write_lock_)(int64_t waited_ns);
   sql::LogSync log_;
   std::mutex tidying_mutex_;

@@ -310,13 +310,31 @@ MissingFolder MissingFolderAt(const std::filesystem::path& path) {
   return usual.ok() && path == *usual ? MissingFolder::kCreated : MissingFolder::kRefused;
 }
 
+Result<std::shared_ptr<SqlDatabase>> OpenOnServer(const std::string& url,
+                                                  const SqlStoreOptions& options) {
+  if (options.server_at == nullptr) {
+    return Unsupported(fmt::format(
+        "Databases on servers ('{}') are for the program attune; this uses files (a path or "
+        "sqlite:PATH).",
+        url.substr(0, url.find("://"))));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(auto server, options.server_at(url, {options.busy_timeout}));
+  const Access access = options.use == StoreUse::kRead ? Access::kRead : Access::kWrite;
+  ATTUNE_ASSIGN_OR_RETURN(auto connection, OpenDatabase(*server, access));
+  return std::make_shared<SqlDatabase>(std::move(server), access, std::move(connection),
+                                       options.reconnecting);
+}
+
 }  // namespace
 }  // namespace sql
+
+bool IsOnServer(const std::string& url_or_path) { return sql::NamesServer(url_or_path); }
 
 void LoadSqlLibrary() { sql::Connection::LoadLibrary(); }
 
 Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_path,
                                                      const SqlStoreOptions& options) {
+  if (sql::NamesServer(url_or_path)) return sql::OpenOnServer(url_or_path, options);
   sql::ConnectionOptions connection_options = sql::ConnectionOptionsOf(options);
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
   const bool reads = options.use == StoreUse::kRead;
@@ -350,6 +368,12 @@ Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path) {
 }
 
 Status CheckSqlStore(const std::string& url_or_path, const SqlStoreOptions& options) {
+  if (sql::NamesServer(url_or_path)) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto database, OpenSqlDatabase(url_or_path, options));
+    ATTUNE_RETURN_IF_ERROR(database->Read(
+        [](sql::DatabaseSession& session) { return sql::CheckRows(*session.connection); }));
+    return sql::ReadEverything(*RecordsIn(database));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const std::filesystem::path path, sql::DatabasePath(url_or_path));
   {
     ATTUNE_ASSIGN_OR_RETURN(const auto connection,

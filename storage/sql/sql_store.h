@@ -1,5 +1,5 @@
-// The stores over a database; SQLite now, PostgreSQL and MariaDB through the same tables
-// later. docs/formats/schema.md.
+// The stores over a database, in a file (SQLite) or on a server (PostgreSQL, MariaDB).
+// docs/formats/schema.md.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include "attune/record/record_store.h"
 #include "attune/session/golden_store.h"
 #include "attune/session/session_store.h"
+#include "storage/sql/database_server.h"
 
 namespace attune {
 
@@ -29,7 +30,12 @@ struct SqlStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};  // Patience with another process that writes.
   int64_t max_size_bytes = 0;                    // Of the database; 0 for as much as the disk has.
   StoreUse use = StoreUse::kRecord;
-  // Told after each write how long it waited for the write lock; for tests.
+  // What knows servers, if they may be named (servers/database_servers.h); null: files alone, as in
+  // libraries that other people's programs load.
+  sql::ServerAt server_at = nullptr;
+  // Of a server: how long what fails because the connection is gone is done again.
+  std::chrono::milliseconds reconnecting{30'000};
+  // Of files: told after each write how long it waited for the write lock; for tests.
   void (*on_write_lock)(int64_t waited_ns) = nullptr;
 };
 
@@ -38,7 +44,8 @@ class SqlDatabase;
 
 // Opens the database at a path, "sqlite:PATH" or "sqlite://PATH"; makes the database if there
 // is none, with its folder if that is the default one's, and brings an older one to this program's
-// schema, unless `use` is kRead.
+// schema, unless `use` is kRead. Or the database at "postgresql://USER@HOST/DATABASE" or
+// "mysql://USER@HOST/DATABASE", which exists and gets its tables here.
 //
 //   kInvalidArgument     The path is empty or cannot be one.
 //   kUnsupported         The scheme is of a database that this build cannot talk to.
@@ -49,11 +56,13 @@ class SqlDatabase;
 //   kDataLoss            The file is damaged, empty or no database. Table, row and column are named
 //                        where they can be.
 //   kResourceExhausted   The disk is full. What was acknowledged before is kept.
-//   kUnavailable         No permission, or another process holds the write lock for too long.
+//   kUnavailable         No permission, or another process holds the write lock for too long, or
+//   the
+//                        server cannot be reached.
 //
-// The methods of the stores fail in the same ways. Several processes may use one database, on a
-// local file system. Writers take turns; readers see the last commit and wait for nobody. `visit`
-// runs inside of a read snapshot and may call the store.
+// The methods of the stores fail in the same ways. Several processes may use one database, a
+// file on a local file system. Writers take turns; readers see the last commit and wait for nobody.
+// `visit` runs inside of a read snapshot and may call the store.
 Result<std::shared_ptr<SqlDatabase>> OpenSqlDatabase(const std::string& url_or_path,
                                                      const SqlStoreOptions& options = {});
 
@@ -72,11 +81,14 @@ Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path
 // registers with atexit() afterwards runs while they exist, whichever thread uses a store first.
 void LoadSqlLibrary();
 
-// The file that OpenSqlStore opens for `url_or_path`, absolute.
+// Whether a database is on a server, and so no file.
+bool IsOnServer(const std::string& url_or_path);
+
+// The file that OpenSqlStore opens for `url_or_path`, absolute. kUnsupported for one on a server.
 Result<std::filesystem::path> SqlStorePath(const std::string& url_or_path);
 
-// Reads every row and compares every index with its table. Takes about a second for each 100 MB.
-// kDataLoss names what is damaged.
+// Reads every row, and of a file compares every index with its table. Takes about a second for each
+// 100 MB. kDataLoss names what is damaged.
 Status CheckSqlStore(const std::string& url_or_path, const SqlStoreOptions& options = {});
 
 // $XDG_DATA_HOME/attune/attune.db, else $HOME/.local/share/attune/attune.db. kFailedPrecondition if

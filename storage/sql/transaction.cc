@@ -62,10 +62,8 @@ Status ReadRows(Connection& connection, const Selection& selection,
 }
 
 Result<bool> HasTable(Connection& connection, const Table& table) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto found,
-                          connection.Texts(fmt::format(
-                              "SELECT name FROM sqlite_master WHERE name = '{}'", table.name)));
-  return !found.empty();
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, connection.Texts(connection.engine().texts().tables));
+  return std::find(found.begin(), found.end(), table.name) != found.end();
 }
 
 Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& selection) {
@@ -82,7 +80,7 @@ Result<std::optional<Row>> ReadRow(Connection& connection, const Selection& sele
 }
 
 Status MakeCounter(Connection& connection) {
-  const std::string sql = fmt::format("{} ON CONFLICT (id) DO NOTHING", CounterTable().insert_sql);
+  const std::string sql = connection.engine().InsertIfNewSql(CounterTable(), "id");
   return RunWrite(connection, sql, CounterRow(0)).status();
 }
 
@@ -98,10 +96,12 @@ Result<int64_t> ReadLastId(Connection& connection) {
 Result<WriteTransaction> WriteTransaction::Begin(Connection& connection) {
   ATTUNE_RETURN_IF_ERROR(connection.BeginWrite());
   WriteTransaction transaction(connection, 0);
-  ATTUNE_RETURN_IF_ERROR(CheckWritable(connection, Migrations()));
   const Cell id = IntegerCell(kCounterId);
+  const std::string where = fmt::format("id = :p0{}", connection.engine().texts().lock_counter);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
-                          ReadRow(connection, {CounterTable(), "id = :p0", {&id, 1}}));
+                          ReadRow(connection, {CounterTable(), where, {&id, 1}}));
+  // With the lock, so that nobody migrates the database any more.
+  ATTUNE_RETURN_IF_ERROR(CheckWritable(connection, Migrations()));
   if (row.has_value()) {
     transaction.last_id_ = (*row)[1].integer;
   } else {
@@ -124,8 +124,7 @@ Result<bool> WriteTransaction::InsertIfNew(const Table& table, std::string_view 
     return each.table == &table && each.unique_columns == unique_columns;
   });
   if (upsert == upserts_.end()) {
-    const std::string sql =
-        fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
+    const std::string sql = connection_->engine().InsertIfNewSql(table, unique_columns);
     ATTUNE_ASSIGN_OR_RETURN(Statement * statement, connection_->Prepare(sql, {TypesOf(row), {}}));
     upsert = upserts_.insert(upserts_.end(), {&table, std::string(unique_columns), statement});
   }

@@ -28,7 +28,6 @@
 #include "attune/base/user_at_host.h"
 #include "attune/compile/builder.h"
 #include "attune/compile/default_kernel_cache.h"
-#include "attune/index/index_writer.h"
 #include "attune/jobs/lease_keeper.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/quarantine.h"
@@ -544,7 +543,7 @@ Result<JobRunSummary> RunJobs(Application& application, const SessionPlace& plac
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * records, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
   SteadyClock clock;
-  IndexKeeper index(application.all_records(), IndexPathOf(database), clock, application.err());
+  IndexKeeper index(application.all_records(), IndexOf(database), clock, application.err());
   JobRunner runner(application, place, workshop, options, *records);
   ATTUNE_RETURN_IF_ERROR(runner.Prepare());
   const Status ran = runner.RunAll(index);

@@ -1,0 +1,70 @@
+#include "storage/sql/servers/dialect.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace attune::sql {
+namespace {
+
+bool IsOfWord(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The word behind "CREATE TABLE "; empty for another statement.
+std::string_view CreatedTable(std::string_view statement) {
+  constexpr std::string_view kCreate = "CREATE TABLE ";
+  if (!statement.starts_with(kCreate)) return {};
+  statement.remove_prefix(kCreate.size());
+  return statement.substr(0, statement.find(' '));
+}
+
+}  // namespace
+
+std::string WithWords(
+    std::string_view sql,
+    const std::function<std::string(std::string_view, std::string_view)>& replacement) {
+  std::string changed;
+  std::string_view before;
+  for (size_t i = 0; i < sql.size();) {
+    size_t end = i + 1;
+    if (sql[i] == '\'' || sql[i] == '"' || sql[i] == '`') {
+      end = std::min(sql.find(sql[i], i + 1), sql.size() - 1) + 1;
+      changed += sql.substr(i, end - i);
+    } else if (IsOfWord(sql[i])) {
+      while (end < sql.size() && IsOfWord(sql[end])) ++end;
+      const std::string_view word = sql.substr(i, end - i);
+      // A parameter is no word.
+      changed += i > 0 && sql[i - 1] == ':' ? std::string(word) : replacement(word, before);
+      before = word;
+    } else {
+      changed += sql[i];
+    }
+    i = end;
+  }
+  return changed;
+}
+
+Status CheckColumns(const Connection& connection, std::span<const Migration> migrations,
+                    const std::vector<std::string>& found,
+                    const std::function<std::string(const Table&, const Column&)>& line) {
+  const std::set<std::string, std::less<>> lines(found.begin(), found.end());
+  std::set<std::string_view> made;
+  for (const Migration& migration : migrations) {
+    for (const std::string& statement : migration.statements) made.insert(CreatedTable(statement));
+  }
+  for (const Table* table : AllTables()) {
+    if (!made.contains(table->name)) continue;
+    for (const Column& column : table->columns) {
+      const std::string expected = line(*table, column);
+      if (lines.contains(expected)) continue;
+      return DataLoss(
+          fmt::format("Database '{}' lacks or has changed a column that attune made: {}.",
+                      connection.name(), expected));
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace attune::sql

@@ -1,0 +1,260 @@
+#include "storage/sql/servers/maria_engine.h"
+
+#include <mysqld_error.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/fingerprint.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/servers/dialect.h"
+#include "storage/sql/servers/soci_server_headers.h"
+
+namespace attune::sql {
+namespace {
+
+// As in postgres_engine.cc.
+constexpr int kIdleWriteS = 60;
+constexpr int kConnectS = 5;
+constexpr int kAnswerS = 120;
+
+// An index has room for 3072 bytes, and up to two of these stand in one.
+constexpr int kLongestIndexedText = 1000;
+constexpr std::array<std::string_view, 7> kIndexedTexts = {"key",  "label", "name",  "role",
+                                                           "step", "state", "solver"};
+
+bool IsIndexed(std::string_view column) {
+  return std::find(kIndexedTexts.begin(), kIndexedTexts.end(), column) != kIndexedTexts.end();
+}
+
+// Locks have a name on the whole server, of up to 64 bytes.
+std::string LockName(const ServerLogin& login, std::string_view what) {
+  return fmt::format("attune.{}.{}", FingerprintOf(login.url.database).ToHex(), what);
+}
+
+int SecondsOf(const ServerLogin& login) {
+  return static_cast<int>(std::max<int64_t>(1, (login.patience.lock.count() + 999) / 1000));
+}
+
+EngineTexts MakeTexts(const ServerLogin& login) {
+  EngineTexts texts;
+  texts.tables =
+      "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY "
+      "table_name";
+  texts.begin_write = "START TRANSACTION";
+  texts.begin_read = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                      "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"};
+  texts.commit = "COMMIT";
+  texts.rollback = "ROLLBACK";
+  texts.lock_counter = " FOR UPDATE";
+  const std::string schema = LockName(login, "schema");
+  texts.lock_schema = fmt::format("SELECT GET_LOCK('{}', {})", schema, SecondsOf(login));
+  texts.unlock_schema = fmt::format("SELECT RELEASE_LOCK('{}')", schema);
+  // Each definition commits. What it fills, and that it was applied, are one transaction again; one
+  // that was cut off before is repeated, of which CREATE ... IF NOT EXISTS makes nothing twice.
+  texts.resume = {"START TRANSACTION", "SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
+  texts.mark = fmt::format("SELECT GET_LOCK('{}', 0)", LockName(login, "{}"));
+  texts.is_marked = fmt::format("SELECT IF(IS_FREE_LOCK('{}'), 0, 1)", LockName(login, "{}"));
+  return texts;
+}
+
+std::string ConnectionString(const ServerLogin& login) {
+  std::string text = fmt::format("db={} user={} host={}", QuotedValue(login.url.database),
+                                 QuotedValue(login.url.user), QuotedValue(login.url.host));
+  if (login.url.port != 0) text += fmt::format(" port={}", login.url.port);
+  if (!login.password.empty()) text += " password=" + QuotedValue(login.password);
+  for (const auto& [name, value] : login.url.options) {
+    text += fmt::format(" {}={}", name == "socket" ? "unix_socket" : name, QuotedValue(value));
+  }
+  return text + fmt::format(" charset=utf8mb4 connect_timeout={} read_timeout={} write_timeout={}",
+                            kConnectS, kAnswerS, kAnswerS);
+}
+
+std::string Said(const soci::soci_error& error) {
+  std::string text = error.get_error_message();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+bool IsAmong(unsigned code, std::initializer_list<unsigned> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+class MariaEngine final : public Engine {
+ public:
+  explicit MariaEngine(ServerLogin login)
+      : login_(std::move(login)), name_(login_.url.Text()), texts_(MakeTexts(login_)) {}
+
+  const std::string& name() const override { return name_; }
+  const EngineTexts& texts() const override { return texts_; }
+
+  Status Open(Connection& connection) override {
+    try {
+      connection.session().open(soci::mysql, ConnectionString(login_));
+    } catch (const soci::mysql_soci_error& error) {
+      return OfCode(error.err_num_, Said(error), "connecting").status;
+    } catch (const std::exception& error) {
+      return Internal(fmt::format("Database '{}' cannot be opened: {}.", name_, error.what()));
+    }
+    const std::string settings[] = {
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        fmt::format("SET SESSION innodb_lock_wait_timeout = {}", SecondsOf(login_)),
+        fmt::format("SET SESSION lock_wait_timeout = {}", SecondsOf(login_)),
+        fmt::format("SET SESSION idle_write_transaction_timeout = {}", kIdleWriteS)};
+    for (const std::string& setting : settings) {
+      ATTUNE_RETURN_IF_ERROR(connection.Execute(setting));
+    }
+    return Status::Ok();
+  }
+
+  std::string Adapted(std::string_view sql) const override {
+    const bool defines = sql.starts_with("CREATE TABLE");
+    const bool indexes = sql.starts_with("CREATE INDEX");
+    return WithWords(sql, [&](std::string_view word, std::string_view before) -> std::string {
+      if (word == "key") return "`key`";
+      if (defines && word == "INTEGER") return "BIGINT";
+      if (defines && word == "REAL") return "DOUBLE";
+      if (defines && word == "TEXT") {
+        return IsIndexed(before) ? fmt::format("VARCHAR({})", kLongestIndexedText) : "LONGTEXT";
+      }
+      // NOPAD: otherwise blanks at the end of a text make no difference.
+      if (defines && word == "STRICT") {
+        return "ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARACTER SET ascii COLLATE ascii_nopad_bin";
+      }
+      if ((defines && word == "TABLE") || (indexes && word == "INDEX")) {
+        return fmt::format("{} IF NOT EXISTS", word);
+      }
+      return std::string(word);
+    });
+  }
+
+  // INSERT IGNORE would hide every other failure, too, and ON DUPLICATE KEY UPDATE does not tell
+  // which of the two it did. Nobody else writes meanwhile.
+  std::string InsertIfNewSql(const Table& table, std::string_view unique_columns) const override {
+    std::string values;
+    std::string is_there;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const std::string_view name = table.columns[i].name;
+      values += fmt::format("{}:p{}", i == 0 ? "" : ", ", i);
+      if (!IsListed(unique_columns, name)) continue;
+      is_there += fmt::format("{}present.{} = :p{}", is_there.empty() ? "" : " AND ", name, i);
+    }
+    return fmt::format(
+        "INSERT INTO {0} ({1}) SELECT {2} FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM {0} AS present "
+        "WHERE {3})",
+        table.name, ColumnList(table, table.columns.size()), values, is_there);
+  }
+
+  Status CheckDefinitions(Connection& connection,
+                          std::span<const Migration> migrations) const override {
+    ATTUNE_ASSIGN_OR_RETURN(
+        const auto found,
+        connection.Texts("SELECT CONCAT(table_name, '.', column_name, ' ', data_type, "
+                         "COALESCE(CONCAT(' ', collation_name), '')) FROM "
+                         "information_schema.columns WHERE table_schema = DATABASE()"));
+    return CheckColumns(
+        connection, migrations, found, [](const Table& table, const Column& column) {
+          const std::string_view type = column.type == CellType::kInteger ? "bigint"
+                                        : column.type == CellType::kReal  ? "double"
+                                        : IsIndexed(column.name) ? "varchar ascii_nopad_bin"
+                                                                 : "longtext ascii_nopad_bin";
+          return fmt::format("{}.{} {}", table.name, column.name, type);
+        });
+  }
+
+  EngineFailure Translated(soci::session&, const std::exception& error,
+                           std::string_view sql) const override {
+    if (const auto* known = dynamic_cast<const soci::mysql_soci_error*>(&error)) {
+      return OfCode(known->err_num_, Said(*known), sql);
+    }
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+      return {ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_))};
+    }
+    return {Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql))};
+  }
+
+ private:
+  static bool IsListed(std::string_view list, std::string_view name) {
+    for (size_t begin = 0; begin < list.size();) {
+      const size_t end = std::min(list.find(", ", begin), list.size());
+      if (list.substr(begin, end - begin) == name) return true;
+      begin = end + 2;
+    }
+    return false;
+  }
+
+  // Codes of the server, and from 2000 on those of the client library.
+  EngineFailure OfCode(unsigned code, const std::string& said, std::string_view sql) const {
+    if (IsAmong(code,
+                {CR_CONNECTION_ERROR, CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST, ER_CON_COUNT_ERROR})) {
+      return {Unavailable(fmt::format(
+                  "The server of database '{}' cannot be reached: {}. Check the host and the port, "
+                  "and that the server runs.",
+                  name_, said)),
+              Fault::kLost};
+    }
+    if ((code >= CR_MIN_ERROR && code < 3000) ||
+        IsAmong(code, {ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED, ER_NET_READ_ERROR})) {
+      return {
+          Unavailable(fmt::format("The connection to database '{}' was lost: {}.", name_, said)),
+          Fault::kLost};
+    }
+    if (IsAmong(code, {ER_LOCK_DEADLOCK, ER_CHECKREAD})) {
+      return {
+          Unavailable(fmt::format("Database '{}' gave way to another process: {}.", name_, said)),
+          Fault::kConflict};
+    }
+    if (code == ER_LOCK_WAIT_TIMEOUT) {
+      return {Unavailable(fmt::format(
+          "Database '{}' has been locked by another process for more than {} s. Try again; SHOW "
+          "PROCESSLIST shows which one it is.",
+          name_, SecondsOf(login_)))};
+    }
+    if (IsAmong(code, {ER_ACCESS_DENIED_ERROR, ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR})) {
+      return {FailedPrecondition(fmt::format(
+          "The server of database '{}' refuses the connection: {}. Check the user, the database, "
+          "and the password (ATTUNE_DB_PASSWORD_FILE or ATTUNE_DB_PASSWORD).",
+          name_, said))};
+    }
+    return OfStatement(code, said, sql);
+  }
+
+  EngineFailure OfStatement(unsigned code, const std::string& said, std::string_view sql) const {
+    if (IsAmong(code, {ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_OUTOFMEMORY, ER_OUT_OF_RESOURCES})) {
+      return {
+          ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "
+                                        "transaction is kept; make space and "
+                                        "run the same command again.",
+                                        name_, said))};
+    }
+    if (IsAmong(code, {ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
+                       ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_OPTION_PREVENTS_STATEMENT})) {
+      return {FailedPrecondition(
+          fmt::format("Database '{}' does not let user '{}' do this: {}. (docs/fleet.md has what "
+                      "each role is granted.)",
+                      name_, login_.url.user, said))};
+    }
+    return {DataLoss(
+        fmt::format("Database '{}' is damaged: {} (error {}, in: {}).", name_, said, code, sql))};
+  }
+
+  const ServerLogin login_;
+  const std::string name_;
+  const EngineTexts texts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> NewMariaEngine(const ServerLogin& login) {
+  return std::make_unique<MariaEngine>(login);
+}
+
+}  // namespace attune::sql

@@ -1,0 +1,233 @@
+#include "storage/sql/servers/postgres_engine.h"
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/never_destroyed.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/servers/dialect.h"
+#include "storage/sql/servers/soci_server_headers.h"
+
+namespace attune::sql {
+namespace {
+
+// What nobody else uses of the advisory locks of this database; numbers of marks are above 2^61.
+constexpr int64_t kSchemaLock = 0x617474756e65;
+
+// A host that lost its network in the middle of a write would otherwise keep all others waiting
+// for as long as TCP does, two hours.
+constexpr int kKeepaliveIdleS = 10;
+constexpr int kKeepaliveIntervalS = 5;
+constexpr int kKeepaliveCount = 3;
+constexpr int kIdleWriteS = 60;
+constexpr int kConnectS = 5;
+
+EngineTexts MakeTexts() {
+  EngineTexts texts;
+  texts.tables =
+      "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename";
+  // One at a time, so that what is read after the lock is what was committed.
+  texts.begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED";
+  texts.begin_read = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                      "SET LOCAL idle_in_transaction_session_timeout = 0"};
+  texts.commit = "COMMIT";
+  texts.rollback = "ROLLBACK";
+  texts.lock_counter = " FOR UPDATE";
+  texts.lock_schema =
+      fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
+  // A migration is one transaction. From here on nobody writes what it has made the older form.
+  texts.resume = {"SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
+  texts.mark = "SELECT CASE WHEN pg_try_advisory_lock_shared({}) THEN 1 ELSE 0 END";
+  texts.is_marked = "SELECT CASE WHEN pg_try_advisory_xact_lock({}) THEN 0 ELSE 1 END";
+  return texts;
+}
+
+// A URL, without blanks and with an option: SOCI looks for options of its own, splits the string at
+// blanks, whatever is quoted, and puts a "=" into each piece that has none. Here it finds nothing.
+std::string ConnectionString(const ServerLogin& login) {
+  const ServerUrl& url = login.url;
+  const bool is_address = url.host.find(':') != std::string::npos;
+  std::string text = "postgresql://" + PercentEncoded(url.user);
+  if (!login.password.empty()) text += ":" + PercentEncoded(login.password);
+  text += "@" + (is_address ? fmt::format("[{}]", url.host) : PercentEncoded(url.host));
+  if (url.port != 0) text += fmt::format(":{}", url.port);
+  text += fmt::format(
+      "/{}?application_name=attune&client_encoding=UTF8&connect_timeout={}&keepalives_idle={}&"
+      "keepalives_interval={}&keepalives_count={}&tcp_user_timeout={}",
+      PercentEncoded(url.database), kConnectS, kKeepaliveIdleS, kKeepaliveIntervalS,
+      kKeepaliveCount, 1000 * (kKeepaliveIdleS + kKeepaliveIntervalS * kKeepaliveCount));
+  for (const auto& [name, value] : url.options) {
+    text += fmt::format("&{}={}", name, PercentEncoded(value));
+  }
+  return text;
+}
+
+// The last line of what libpq said, which says most.
+std::string Said(const soci::soci_error& error) {
+  std::string text = error.get_error_message();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  for (char& c : text) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return text;
+}
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Why no connection was made. libpq gives no code, so that the server's own words are looked for:
+// those that pass by themselves, and "FATAL" for all others.
+Status NoConnection(const std::string& name, const std::string& said) {
+  const bool is_answered = Has(said, "FATAL") || Has(said, "no password supplied");
+  for (const char* passing : {"starting up", "shutting down", "too many", "recovery", "reserved"}) {
+    if (Has(said, passing)) return Unavailable(fmt::format("Database '{}': {}", name, said));
+  }
+  if (!is_answered) {
+    return Unavailable(fmt::format(
+        "The server of database '{}' cannot be reached: {}. Check the host and the port, and that "
+        "the server runs.",
+        name, said));
+  }
+  return FailedPrecondition(fmt::format(
+      "The server of database '{}' refuses the connection: {}. Check the user, the database, and "
+      "the password (ATTUNE_DB_PASSWORD_FILE, ATTUNE_DB_PASSWORD or PGPASSFILE).",
+      name, said));
+}
+
+class PostgresEngine final : public Engine {
+ public:
+  explicit PostgresEngine(ServerLogin login) : login_(std::move(login)), name_(login_.url.Text()) {}
+
+  const std::string& name() const override { return name_; }
+  const EngineTexts& texts() const override {
+    static const NeverDestroyed<EngineTexts> texts(MakeTexts());
+    return *texts;
+  }
+
+  Status Open(Connection& connection) override {
+    try {
+      connection.session().open(soci::postgresql, ConnectionString(login_));
+    } catch (const soci::soci_error& error) {
+      return NoConnection(name_, Said(error));
+    } catch (const std::exception& error) {
+      return Internal(fmt::format("Database '{}' cannot be opened: {}.", name_, error.what()));
+    }
+    const std::string settings[] = {
+        fmt::format("SET lock_timeout = {}", login_.patience.lock.count()),
+        fmt::format("SET idle_in_transaction_session_timeout = '{}s'", kIdleWriteS),
+        fmt::format("SET tcp_keepalives_idle = {}", kKeepaliveIdleS),
+        fmt::format("SET tcp_keepalives_interval = {}", kKeepaliveIntervalS),
+        fmt::format("SET tcp_keepalives_count = {}", kKeepaliveCount),
+        "SET extra_float_digits = 1",
+        "SET client_min_messages = warning"};
+    for (const std::string& setting : settings) {
+      ATTUNE_RETURN_IF_ERROR(connection.Execute(setting));
+    }
+    return Status::Ok();
+  }
+
+  std::string Adapted(std::string_view sql) const override {
+    if (!sql.starts_with("CREATE TABLE")) return std::string(sql);
+    return WithWords(sql, [](std::string_view word, std::string_view) -> std::string {
+      if (word == "INTEGER") return "BIGINT";
+      if (word == "REAL") return "DOUBLE PRECISION";
+      if (word == "TEXT") return "TEXT COLLATE \"C\"";
+      if (word == "STRICT") return "";
+      return std::string(word);
+    });
+  }
+
+  std::string InsertIfNewSql(const Table& table, std::string_view unique_columns) const override {
+    return fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
+  }
+
+  Status CheckDefinitions(Connection& connection,
+                          std::span<const Migration> migrations) const override {
+    ATTUNE_ASSIGN_OR_RETURN(
+        const auto found,
+        connection.Texts(
+            "SELECT c.relname || '.' || a.attname || ' ' || t.typname || COALESCE(' ' "
+            "|| l.collname, '') FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = "
+            "a.attrelid JOIN pg_type AS t ON t.oid = a.atttypid LEFT JOIN pg_collation "
+            "AS l ON l.oid = a.attcollation WHERE c.relnamespace = "
+            "CAST(current_schema() AS regnamespace) AND c.relkind = 'r' AND a.attnum > "
+            "0 AND NOT a.attisdropped"));
+    return CheckColumns(connection, migrations, found,
+                        [](const Table& table, const Column& column) {
+                          const std::string_view type = column.type == CellType::kInteger ? "int8"
+                                                        : column.type == CellType::kReal  ? "float8"
+                                                                                         : "text C";
+                          return fmt::format("{}.{} {}", table.name, column.name, type);
+                        });
+  }
+
+  EngineFailure Translated(soci::session&, const std::exception& error,
+                           std::string_view sql) const override {
+    if (const auto* known = dynamic_cast<const soci::postgresql_soci_error*>(&error)) {
+      return OfCode(known->sqlstate(), Said(*known), sql);
+    }
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+      return {ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_))};
+    }
+    return {Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql))};
+  }
+
+ private:
+  // Appendix A of PostgreSQL's manual.
+  EngineFailure OfCode(const std::string& code, const std::string& said,
+                       std::string_view sql) const {
+    const std::string_view kind = std::string_view(code).substr(0, 2);
+    if (code.empty() || code[0] < '0' || kind == "08" || code == "57P01" || code == "57P02" ||
+        code == "57P03" || code == "25P03" || code == "53300") {
+      return {
+          Unavailable(fmt::format("The connection to database '{}' was lost: {}.", name_, said)),
+          Fault::kLost};
+    }
+    if (kind == "40") {
+      return {
+          Unavailable(fmt::format("Database '{}' gave way to another process: {}.", name_, said)),
+          Fault::kConflict};
+    }
+    if (code == "55P03") {
+      return {Unavailable(fmt::format(
+          "Database '{}' has been locked by another process for more than {} ms. Try again; "
+          "pg_stat_activity shows which one it is.",
+          name_, login_.patience.lock.count()))};
+    }
+    if (kind == "53") {
+      return {
+          ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "
+                                        "transaction is kept; make space and "
+                                        "run the same command again.",
+                                        name_, said))};
+    }
+    if (code == "42501" || code == "25006") {
+      return {FailedPrecondition(
+          fmt::format("Database '{}' does not let user '{}' do this: {}. (docs/fleet.md has what "
+                      "each role is granted.)",
+                      name_, login_.url.user, said))};
+    }
+    if (kind == "23" || kind == "42" || kind == "XX") {
+      return {DataLoss(fmt::format("Database '{}' is damaged: {} (in: {}).", name_, said, sql))};
+    }
+    return {
+        Internal(fmt::format("Database '{}': {} (SQLSTATE {}, in: {})", name_, said, code, sql))};
+  }
+
+  const ServerLogin login_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> NewPostgresEngine(const ServerLogin& login) {
+  return std::make_unique<PostgresEngine>(login);
+}
+
+}  // namespace attune::sql

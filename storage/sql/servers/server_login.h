@@ -1,0 +1,17 @@
+// What is needed to connect to a database on a server.
+#pragma once
+
+#include <string>
+
+#include "storage/sql/database_server.h"
+#include "storage/sql/servers/server_url.h"
+
+namespace attune::sql {
+
+struct ServerLogin {
+  ServerUrl url;
+  std::string password;  // Empty: none is needed, or the client library knows where it is.
+  ServerPatience patience;
+};
+
+}  // namespace attune::sql
