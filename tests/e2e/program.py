@@ -40,7 +40,7 @@ class Program:
         process = self.start(*words, **settings)
         out, err = process.communicate(timeout=TIMEOUT_S)
         if process.returncode != status:
-            raise AssertionError(f"attune {' '.join(words)}: exit {process.returncode}, "
+            raise AssertionError(f"attune {' '.join(map(str, words))}: exit {process.returncode}, "
                                  f"not {status}\n{out}\n{err}")
         return out, err
 
