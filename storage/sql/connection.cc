@@ -58,11 +58,13 @@ Status Connection::Execute(const std::string& sql) {
 }
 
 void Connection::LoadLibrary() {
-  // SOCI makes its tables of types when the first statement with a result runs.
+  // SOCI makes its tables of types when the first statement that was prepared has a result.
   try {
     soci::session memory(soci::sqlite3, ":memory:");
     std::string text;
-    memory << "SELECT 'text'", soci::into(text);
+    soci::statement statement = (memory.prepare << "SELECT 'text'", soci::into(text));
+    statement.execute();
+    statement.fetch();
   } catch (const std::exception&) {
     // Whoever opens a database hears why.
   }
