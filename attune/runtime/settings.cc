@@ -127,7 +127,13 @@ std::string AbsoluteDatabase(std::string_view database) {
 void ReadDatabase(const attune_options& options, const ProcessVariables& variables,
                   RuntimeOptions& result) {
   if (const auto database = Chosen(options.database, "ATTUNE_DB", variables)) {
-    result.database = AbsoluteDatabase(*database);
+    if (!IsOnServer(*database)) {
+      result.database = AbsoluteDatabase(*database);
+      return;
+    }
+    result.notes.emplace_back(
+        "Nothing is tuned or recorded: the database is on a server, and a run time uses those in "
+        "files. A package (attune golden export) serves what is known there.");
     return;
   }
   const auto path = DefaultDatabasePath();

@@ -9,6 +9,7 @@
 namespace attune {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -155,6 +156,13 @@ TEST(Settings, ADatabaseIsThePathThatItWasWhenTheOptionsWereRead) {
     ASSERT_TRUE(options.ok()) << MessageOf(options);
     EXPECT_EQ(options->database, (here / "x.db").string());
   }
+}
+
+TEST(Settings, ADatabaseOnAServerIsNoneForARunTimeWhichSaysSo) {
+  const auto options = ReadSettings(nullptr, {{"ATTUNE_DB", "postgresql://me@here/attune"}});
+  ASSERT_TRUE(options.ok()) << MessageOf(options);
+  EXPECT_EQ(options->database, "");
+  EXPECT_THAT(options->notes, Contains(HasSubstr("on a server")));
 }
 
 TEST(Settings, AStructOfAnOlderReleaseIsReadAsFarAsItGoes) {
