@@ -33,20 +33,20 @@ std::string_view Name(Origin origin) {
 
 Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
            std::unique_ptr<Executable> executable)
-    : executable_(std::move(executable)),
-      workspace_bytes_(executable_->workspace_bytes()),
-      has_bias_(HasBias(problem)),
-      is_concurrent_(executable_->is_concurrent()),
-      is_needed_by_graphs_(option.fails_capture || executable_->is_needed_by_graphs()),
-      problem_(std::move(problem)),
+    : problem_(std::move(problem)),
       workspace_limit_bytes_(workspace_limit_bytes),
-      option_(std::move(option)) {}
+      option_(std::move(option)),
+      executable_(std::move(executable)),
+      workspace_bytes_(executable_->workspace_bytes()),
+      has_bias_(HasBias(problem_)),
+      is_concurrent_(executable_->is_concurrent()),
+      is_needed_by_graphs_(option_.fails_capture || executable_->is_needed_by_graphs()) {}
 
 Plan::Plan(Problem problem, uint64_t workspace_limit_bytes, Status failure)
-    : has_bias_(HasBias(problem)),
+    : problem_(std::move(problem)),
+      workspace_limit_bytes_(workspace_limit_bytes),
       failure_(std::move(failure)),
-      problem_(std::move(problem)),
-      workspace_limit_bytes_(workspace_limit_bytes) {}
+      has_bias_(HasBias(problem_)) {}
 
 Status Plan::RunAlone(const Arguments& arguments) {
   if (executable_ == nullptr) return failure_;

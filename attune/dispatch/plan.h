@@ -57,7 +57,7 @@ struct Option {
 
 // A candidate made ready for one problem, or the reason why nothing can serve it. Immutable, and
 // owned by shared pointers, because graphs that were recorded of it need it longer than its slot.
-class alignas(64) Plan : public std::enable_shared_from_this<Plan> {
+class Plan : public std::enable_shared_from_this<Plan> {
  public:
   Plan(Problem problem, uint64_t workspace_limit_bytes, Option option,
        std::unique_ptr<Executable> executable);
@@ -84,17 +84,16 @@ class alignas(64) Plan : public std::enable_shared_from_this<Plan> {
  private:
   Status RunAlone(const Arguments& arguments);
 
-  // What a call reads stands together.
+  const Problem problem_;
+  const uint64_t workspace_limit_bytes_;
+  const Option option_;
+  const Status failure_;
   const std::unique_ptr<Executable> executable_;  // Null if failure_ is one.
   const size_t workspace_bytes_ = 0;
   const bool has_bias_;
   const bool is_concurrent_ = false;
   const bool is_needed_by_graphs_ = true;  // Or cannot become part of one.
-  const Status failure_;
-  const Problem problem_;
-  const uint64_t workspace_limit_bytes_;
-  const Option option_;
-  std::mutex run_mutex_;  // Held while executable_ runs, if it is not concurrent.
+  std::mutex run_mutex_;                   // Held while executable_ runs, if it is not concurrent.
 };
 
 // Where the plan of a key stands. A reader takes the current plan without a lock; plans that were

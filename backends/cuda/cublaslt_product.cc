@@ -187,14 +187,9 @@ Status CheckCublasLtTakes(const Gemm& gemm) {
 }
 
 // Everything that one product needs, destroyed together.
-struct alignas(64) CublasLtProduct::Descriptors {
+struct CublasLtProduct::Descriptors {
   Descriptors(const CublasLt& library, cublasLtHandle_t its_handle, const Gemm& product)
-      : multiply(library.cublasLtMatmul),
-        handle(its_handle),
-        scale(FindTypes(product)->scale),
-        lt(library),
-        gemm(product),
-        types(*FindTypes(product)) {}
+      : lt(library), handle(its_handle), gemm(product), types(*FindTypes(product)) {}
   Descriptors(const Descriptors&) = delete;
   Descriptors& operator=(const Descriptors&) = delete;
   ~Descriptors() {
@@ -277,19 +272,14 @@ struct alignas(64) CublasLtProduct::Descriptors {
                     "does not take the operation");
   }
 
-  // What a launch reads stands in one cache line: behind the microseconds of another launch none of
-  // it is near.
-  const decltype(CublasLt::cublasLtMatmul) multiply;
+  const CublasLt& lt;
   const cublasLtHandle_t handle;
+  const Gemm gemm;
+  const TypeRow& types;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr;
   cublasLtMatrixLayout_t b = nullptr;
   cublasLtMatrixLayout_t c = nullptr;
-  const cudaDataType_t scale;
-
-  const CublasLt& lt;
-  const Gemm gemm;
-  const TypeRow& types;
   cublasLtMatmulPreference_t preference = nullptr;
 
  private:
@@ -451,7 +441,7 @@ Result<cublasLtMatmulAlgo_t> CublasLtProduct::Initialised(int id) const {
 
 Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasLtCall& call) const {
   const Descriptors& d = *descriptors_;
-  if (d.scale == CUDA_R_32I &&
+  if (d.types.scale == CUDA_R_32I &&
       (std::trunc(call.alpha) != call.alpha || std::trunc(call.beta) != call.beta)) {
     return InvalidArgument(fmt::format(
         "Products of integers are scaled with whole numbers, and alpha is {} and beta {}.",
@@ -463,13 +453,11 @@ Status CublasLtProduct::Run(const cublasLtMatmulAlgo_t& algorithm, const CublasL
                                             &call.bias, sizeof call.bias),
         "does not take the bias"));
   }
-  const ScalarPair scalars(d.scale, call.alpha, call.beta);
-  const cublasStatus_t code = d.multiply(
-      d.handle, d.operation, scalars.alpha(), call.a, d.a, call.b, d.b, scalars.beta(), call.c, d.c,
-      call.c, d.c, &algorithm, call.workspace, call.workspace_bytes, call.stream);
-  if (code == CUBLAS_STATUS_SUCCESS) [[likely]]
-    return Status::Ok();
-  return d.lt.Check(code, "cannot multiply");
+  const ScalarPair scalars(d.types.scale, call.alpha, call.beta);
+  return d.lt.Check(d.lt.cublasLtMatmul(d.handle, d.operation, scalars.alpha(), call.a, d.a, call.b,
+                                        d.b, scalars.beta(), call.c, d.c, call.c, d.c, &algorithm,
+                                        call.workspace, call.workspace_bytes, call.stream),
+                    "cannot multiply");
 }
 
 Result<ChosenProduct> ChooseProduct(const CublasLt& lt, CUcontext context, const Gemm& gemm,
