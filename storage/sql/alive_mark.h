@@ -29,7 +29,8 @@ class AliveMark {
   // Whether anybody has it, this process included. True also where nothing can tell.
   static bool IsSet(const std::string& database, int64_t byte);
 
-  // The same for the number `byte` on the server of `connection`, which nobody else uses.
+  // The same for the number `byte` on the server of `connection`, which nobody else uses. MariaDB
+  // lets one connection mark a number, and the mark of any other fails.
   static Result<AliveMark> Set(std::unique_ptr<Connection> connection, int64_t byte);
   static Result<bool> IsSet(Connection& connection, int64_t byte);
 

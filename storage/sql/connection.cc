@@ -1,5 +1,6 @@
 #include "storage/sql/connection.h"
 
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,10 @@
 namespace attune::sql {
 
 Status Connection::Translated(const std::exception& error, std::string_view sql) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    fault_ = Fault::kFinal;
+    return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name()));
+  }
   EngineFailure failure = engine_->Translated(session_, error, sql);
   fault_ = failure.fault;
   return std::move(failure.status);
@@ -147,7 +152,7 @@ Status Connection::EmptyLog() {
 }
 
 Status Connection::Commit() {
-  const Status committed = Execute(engine_->texts().commit);
+  const Status committed = Execute("COMMIT");
   if (!committed.ok() && fault_ == Fault::kLost) {
     fault_ = Fault::kFinal;
     return Unavailable(fmt::format(
@@ -164,7 +169,7 @@ void Connection::Rollback() noexcept {
   if (!in_transaction_) return;
   in_transaction_ = false;
   try {
-    session_ << engine_->texts().rollback;
+    session_ << "ROLLBACK";
   } catch (const std::exception&) {
     // SQLite rolls back by itself after a full disk or an I/O error, and then has nothing left to;
     // a server does when the connection is gone.

@@ -34,8 +34,6 @@ struct EngineTexts {
   std::string tables;  // The names of all tables, in order of the names.
   std::string begin_write;
   std::vector<std::string> begin_read;  // What follows sees one state of the database.
-  std::string commit;
-  std::string rollback;
   // Put behind the selection of the row of `counter` that begins each write: from then on to the
   // end of the transaction nobody else writes.
   std::string lock_counter;
@@ -69,7 +67,8 @@ class Engine {
   // That what `migrations` made is there, and not changed. kDataLoss names what is not.
   virtual Status CheckDefinitions(Connection& connection,
                                   std::span<const Migration> migrations) const = 0;
-  // The failure of an exception that a library threw while `sql` ran. Called in a catch block.
+  // The failure of an exception, other than std::bad_alloc, that a library threw while `sql` ran.
+  // Called in a catch block.
   virtual EngineFailure Translated(soci::session& session, const std::exception& error,
                                    std::string_view sql) const = 0;
 };

@@ -95,8 +95,7 @@ Result<int64_t> RemoveImportedLines(WriteTransaction& transaction, int64_t file_
   // Not IN (SELECT ... LIMIT), which MariaDB has not.
   constexpr std::string_view kSql =
       "DELETE FROM imported_line WHERE file_id = :p0 AND id <= (SELECT MAX(id) FROM (SELECT id "
-      "FROM "
-      "imported_line WHERE file_id = :p1 ORDER BY id LIMIT :p2) AS first_lines)";
+      "FROM imported_line WHERE file_id = :p1 ORDER BY id LIMIT :p2) AS first_lines)";
   const Cell cells[] = {IntegerCell(file_id), IntegerCell(file_id), IntegerCell(most)};
   return transaction.Run(kSql, cells);
 }

@@ -58,6 +58,8 @@ class SqlImportStore final : public ImportStore {
     ATTUNE_RETURN_IF_ERROR(
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           ATTUNE_ASSIGN_OR_RETURN(id, InsertImport(transaction, file));
+          // If this is done again, the number may be the same, and one connection marks it.
+          mark = AliveMark();
           // Before anybody sees the file.
           ATTUNE_ASSIGN_OR_RETURN(mark, database_->Mark(kFirstImportMark + id));
           return Status::Ok();

@@ -334,7 +334,6 @@ TEST_P(JobStoreTest, AFindJobThatASearchOvertookIsDoneAgain) {
   Load(load, {{SampleProblem(1), {"l"}}});
   LeaseTerms find = Terms(1);
   find.steps = {kFindMeasure};
-  find.now_unix_ns = 1;
   const Job slow = Lease(find)[0];
   load.steps = {kPerfMeasure};
   Load(load, {{SampleProblem(1), {"l"}}});

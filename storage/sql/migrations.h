@@ -20,11 +20,12 @@ struct Migration {
   Status (*fill)(Connection& connection) = nullptr;
 };
 
-// All migrations of this program for SQLite, in order; versions count from 1 without a gap.
+// All migrations of this program in SQLite's words, in order; versions count from 1 without a gap.
 const std::vector<Migration>& Migrations();
 
-// Brings the database to the last of `migrations`, all in one transaction. kFailedPrecondition if
-// it is newer than that or not attune's; kDataLoss if its tables are not what the migrations made.
+// Brings the database to the last of `migrations`, all in one transaction; on MariaDB, which
+// commits at each definition, in steps that are gone on with. kFailedPrecondition if it is newer
+// than that or not attune's; kDataLoss if its tables are not what the migrations made.
 Status Migrate(Connection& connection, std::span<const Migration> migrations);
 
 // Schemas from this on are read as they are: what came later concerns only who asks what changed

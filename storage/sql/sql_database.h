@@ -43,7 +43,7 @@ struct DatabaseSession {
 }  // namespace sql
 
 // Thread-safe. A nested or concurrent operation gets another session. Writers take turns here
-// first, so that threads of one process do not wait for SQLite's lock.
+// first, so that threads of one process do not wait for the lock of the database.
 class SqlDatabase {
  public:
   // In the file `path`.
@@ -56,8 +56,7 @@ class SqlDatabase {
 
   // Runs `body` in a write transaction, which is committed and on the disk when this returns Ok;
   // on a server perhaps more than once, so it begins anew each time. What `body` failed with is
-  // returned, and nothing of it is kept. kFailedPrecondition if the
-  // database was opened to be read.
+  // returned, and nothing of it is kept. kFailedPrecondition if the database was opened to be read.
   Status Write(const std::function<Status(sql::DatabaseSession&, sql::WriteTransaction&)>& body);
   // Runs `body` on one state of the database. It may call Read or Write again.
   Status Read(const std::function<Status(sql::DatabaseSession&)>& body);

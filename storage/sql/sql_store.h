@@ -57,8 +57,7 @@ class SqlDatabase;
 //                        where they can be.
 //   kResourceExhausted   The disk is full. What was acknowledged before is kept.
 //   kUnavailable         No permission, or another process holds the write lock for too long, or
-//   the
-//                        server cannot be reached.
+//                        the server cannot be reached.
 //
 // The methods of the stores fail in the same ways. Several processes may use one database, a
 // file on a local file system. Writers take turns; readers see the last commit and wait for nobody.

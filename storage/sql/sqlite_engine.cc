@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -99,8 +98,6 @@ const EngineTexts& SqliteEngine::texts() const {
       // Not BEGIN: a transaction that reads first and then finds another writer could only fail.
       .begin_write = "BEGIN IMMEDIATE",
       .begin_read = {"BEGIN"},
-      .commit = "COMMIT",
-      .rollback = "ROLLBACK",
       .lock_counter = "",
       .lock_schema = "",
       .resume = {},
@@ -143,9 +140,6 @@ Status SqliteEngine::Meaning(soci::session& session, const std::exception& error
                              std::string_view sql) const {
   const auto* sqlite_error = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
   if (sqlite_error == nullptr) {
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-      return ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_));
-    }
     return Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql));
   }
   const SqliteFailure failure = LastFailure(*sqlite_error, session);

@@ -1,6 +1,7 @@
 // Tests of what is kept in a database, over each kind of database.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>

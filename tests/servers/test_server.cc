@@ -16,8 +16,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -68,8 +66,6 @@ ServerProgram ProgramOf(ServerKind kind) {
       return {"PostgreSQL", "postgres", "postgresql"};
     case ServerKind::kMaria:
       return {"MariaDB", "mariadbd", "mariadb-server-core"};
-    case ServerKind::kNats:
-      return {"NATS", "nats-server", "nats-server"};
   }
   return {};
 }
@@ -148,15 +144,13 @@ bool Answers(uint16_t port) {
 
 }  // namespace
 
-std::string_view Name(ServerKind kind) { return ProgramOf(kind).name; }
-
-Result<std::unique_ptr<TestServer>> TestServer::Start(ServerKind kind, Durability durability) {
+Result<std::unique_ptr<TestServer>> TestServer::Start(ServerKind kind) {
   const ServerProgram needed = ProgramOf(kind);
   if (FindServerProgram(needed.program).empty()) {
     return NotFound(fmt::format("{} is not installed here (Debian's package {}).", needed.name,
                                 needed.package));
   }
-  std::unique_ptr<TestServer> server(new TestServer(kind, durability));  // NOLINT: private.
+  std::unique_ptr<TestServer> server(new TestServer(kind));  // NOLINT: private.
   ATTUNE_RETURN_IF_ERROR(server->Prepare());
   ATTUNE_RETURN_IF_ERROR(server->Run());
   if (kind == ServerKind::kMaria) {
@@ -210,12 +204,12 @@ Status TestServer::Prepare() {
              "UTF8",
              "--locale=C.UTF-8",
              "--no-sync"};
-  } else if (kind_ == ServerKind::kMaria) {
+  } else {
     words = {FindProgram("mariadb-install-db"), "--no-defaults", "--skip-test-db",
              "--auth-root-authentication-method=normal",
              "--datadir=" + (folder_ / "data").string()};
   }
-  if (words.empty() || RunToItsEnd(words, folder_) == 0) return Status::Ok();
+  if (RunToItsEnd(words, folder_) == 0) return Status::Ok();
   return Internal(fmt::format("'{}' failed: {}", words.front(), Log()));
 }
 
@@ -223,7 +217,6 @@ std::vector<std::string> TestServer::Command() const {
   const std::string program = FindServerProgram(ProgramOf(kind_).program);
   const std::string data = folder_ / "data";
   const std::string port = fmt::format("{}", port_);
-  const bool is_careful = durability_ == Durability::kFull;
   switch (kind_) {
     case ServerKind::kPostgres:
       return {program,
@@ -236,32 +229,19 @@ std::vector<std::string> TestServer::Command() const {
               "-c",
               "listen_addresses=127.0.0.1",
               "-c",
-              is_careful ? "fsync=on" : "fsync=off",
+              "fsync=off",
               "-c",
               "shared_buffers=64MB"};
-    case ServerKind::kMaria: {
-      std::vector<std::string> words = {program,
-                                        "--no-defaults",
-                                        "--datadir=" + data,
-                                        "--port=" + port,
-                                        "--bind-address=127.0.0.1",
-                                        "--skip-name-resolve",
-                                        "--socket=" + (folder_ / "socket").string(),
-                                        "--pid-file=" + (folder_ / "pid").string(),
-                                        "--innodb-buffer-pool-size=64M",
-                                        "--skip-log-bin"};
-      if (!is_careful) {
-        // Each table that is made would otherwise wait for the disk several times. What was
-        // committed is with the system, so that a killed server still has it.
-        for (const char* careless : {"--debug-no-sync", "--innodb-flush-method=nosync",
-                                     "--innodb-flush-log-at-trx-commit=2", "--sync-frm=OFF"}) {
-          words.push_back(careless);
-        }
-      }
-      return words;
-    }
-    case ServerKind::kNats:
-      return {program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", data};
+    case ServerKind::kMaria:
+      return {program, "--no-defaults", "--datadir=" + data, "--port=" + port,
+              "--bind-address=127.0.0.1", "--skip-name-resolve",
+              "--socket=" + (folder_ / "socket").string(),
+              "--pid-file=" + (folder_ / "pid").string(), "--innodb-buffer-pool-size=64M",
+              "--skip-log-bin",
+              // Each table that is made would otherwise wait for the disk several times. What was
+              // committed is with the system, so that a killed server still has it.
+              "--debug-no-sync", "--innodb-flush-method=nosync",
+              "--innodb-flush-log-at-trx-commit=2", "--sync-frm=OFF"};
   }
   return {};
 }
@@ -278,17 +258,16 @@ Status TestServer::WaitUntilItAnswers() {
   while (SteadyNowNs() < deadline_ns) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;
-      return Internal(fmt::format("{} ended at its start: {}", Name(kind_), Log()));
+      return Internal(fmt::format("{} ended at its start: {}", ProgramOf(kind_).name, Log()));
     }
     if (Answers(port_)) {
-      if (kind_ == ServerKind::kNats) return Status::Ok();
       last = Administer("SELECT 1");
       if (last.ok()) return last;
     }
     ::poll(nullptr, 0, kPollMs);
   }
   return DeadlineExceeded(
-      fmt::format("{} does not answer: {} {}", Name(kind_), last.message(), Log()));
+      fmt::format("{} does not answer: {} {}", ProgramOf(kind_).name, last.message(), Log()));
 }
 
 Status TestServer::Administer(const std::string& sql, const std::string& database) {
@@ -321,8 +300,6 @@ Result<std::string> TestServer::NewDatabase() {
                      name);
 }
 
-std::string TestServer::queue_url() const { return fmt::format("nats://127.0.0.1:{}", port_); }
-
 std::string TestServer::Log() const {
   constexpr size_t kShown = 4000;
   const auto text = ReadFile(folder_ / "log");
@@ -332,7 +309,7 @@ std::string TestServer::Log() const {
 
 Result<TestServer*> SharedServer(ServerKind kind) {
   // Started once, whatever came of it, and ended with the process.
-  static std::array<std::optional<Result<std::unique_ptr<TestServer>>>, 3> servers;
+  static std::array<std::optional<Result<std::unique_ptr<TestServer>>>, 2> servers;
   auto& server = servers[static_cast<size_t>(kind)];
   if (!server.has_value()) server.emplace(TestServer::Start(kind));
   if (!server->ok()) return server->error();

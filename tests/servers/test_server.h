@@ -1,4 +1,4 @@
-// Real servers on loopback with data of their own, for tests and benches.
+// Real database servers on loopback with data of their own.
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +13,11 @@
 
 namespace attune {
 
-enum class ServerKind { kPostgres, kMaria, kNats };
-std::string_view Name(ServerKind kind);
-
-// How careful a server is with what it was told.
-enum class Durability {
-  kNone,  // For tests, which lose nothing but time by it.
-  kFull,  // As it is installed: a commit is on the disk.
-};
+enum class ServerKind { kPostgres, kMaria };
 
 // A server process in a folder of its own, on a free port of 127.0.0.1, run as the user `nobody`
-// where this process is root's: none of them runs as root. It ends with this object, and with the
-// process. Not thread-safe.
+// where this process is root's: none of them runs as root. It does not wait for the disk, by which
+// tests lose nothing but time. It ends with this object, and with the process. Not thread-safe.
 class TestServer {
  public:
   // The user of databases, who owns what NewDatabase makes, and the password of it. It has what
@@ -33,28 +26,23 @@ class TestServer {
   static constexpr const char* kPassword = "it's \"pass\\word\" %41 & more";
 
   // kNotFound if the server is not installed here, with the name of its package.
-  static Result<std::unique_ptr<TestServer>> Start(ServerKind kind,
-                                                   Durability durability = Durability::kNone);
+  static Result<std::unique_ptr<TestServer>> Start(ServerKind kind);
   ~TestServer();
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
 
-  uint16_t port() const { return port_; }
-  pid_t pid() const { return pid_; }
   // As `kill -9` does it.
   void Kill();
   // On the same data and the same port, once it answers.
   Status Run();
 
-  // The URL of a new, empty database that kUser owns. REQUIRES: a database server.
+  // The URL of a new, empty database that kUser owns.
   Result<std::string> NewDatabase();
   // Runs `sql` as the administrator, in `database` or in the server's own.
   Status Administer(const std::string& sql, const std::string& database = "");
-  // "nats://127.0.0.1:PORT". REQUIRES: NATS.
-  std::string queue_url() const;
 
  private:
-  TestServer(ServerKind kind, Durability durability) : kind_(kind), durability_(durability) {}
+  explicit TestServer(ServerKind kind) : kind_(kind) {}
   Status Prepare();
   Status WaitUntilItAnswers();
   std::vector<std::string> Command() const;
@@ -62,7 +50,6 @@ class TestServer {
   std::string Log() const;
 
   const ServerKind kind_;
-  const Durability durability_;
   std::filesystem::path folder_;
   uint16_t port_ = 0;
   pid_t pid_ = -1;

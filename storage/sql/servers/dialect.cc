@@ -67,4 +67,45 @@ Status CheckColumns(const Connection& connection, std::span<const Migration> mig
   return Status::Ok();
 }
 
+std::string Said(const soci::soci_error& error) {
+  std::string text = error.get_error_message();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return text;
+}
+
+EngineFailure Unreachable(std::string_view name, std::string_view said) {
+  return {
+      Unavailable(fmt::format("The server of database '{}' cannot be reached: {}. Check the host "
+                              "and the port, and that the server runs.",
+                              name, said)),
+      Fault::kLost};
+}
+
+EngineFailure ConnectionLost(std::string_view name, std::string_view said) {
+  return {Unavailable(fmt::format("The connection to database '{}' was lost: {}.", name, said)),
+          Fault::kLost};
+}
+
+EngineFailure GaveWay(std::string_view name, std::string_view said) {
+  return {Unavailable(fmt::format("Database '{}' gave way to another process: {}.", name, said)),
+          Fault::kConflict};
+}
+
+EngineFailure NoSpaceLeft(std::string_view name, std::string_view said) {
+  return {
+      ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "
+                                    "transaction is kept; make space and run the same command "
+                                    "again.",
+                                    name, said))};
+}
+
+EngineFailure NotGranted(std::string_view name, std::string_view user, std::string_view said) {
+  return {
+      FailedPrecondition(fmt::format("Database '{}' does not let user '{}' do this: {}. "
+                                     "(docs/fleet.md has what each role is granted.)",
+                                     name, user, said))};
+}
+
 }  // namespace attune::sql

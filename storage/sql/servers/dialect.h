@@ -1,4 +1,5 @@
-// What the dialects of servers share: words that are replaced, and definitions that are compared.
+// What the dialects of servers share: words that are replaced, definitions that are compared, and
+// failures, of which each server has its own codes.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,9 @@
 
 #include "attune/base/status.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/engine.h"
 #include "storage/sql/migrations.h"
+#include "storage/sql/soci_headers.h"
 #include "storage/sql/table.h"
 
 namespace attune::sql {
@@ -26,5 +29,15 @@ std::string WithWords(
 Status CheckColumns(const Connection& connection, std::span<const Migration> migrations,
                     const std::vector<std::string>& found,
                     const std::function<std::string(const Table&, const Column&)>& line);
+
+// What the client library or the server said of a failure, on one line.
+std::string Said(const soci::soci_error& error);
+
+// The failures of the database `name` about which `said` was said.
+EngineFailure Unreachable(std::string_view name, std::string_view said);
+EngineFailure ConnectionLost(std::string_view name, std::string_view said);
+EngineFailure GaveWay(std::string_view name, std::string_view said);
+EngineFailure NoSpaceLeft(std::string_view name, std::string_view said);
+EngineFailure NotGranted(std::string_view name, std::string_view user, std::string_view said);
 
 }  // namespace attune::sql

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,8 +49,6 @@ EngineTexts MakeTexts(const ServerLogin& login) {
   texts.begin_write = "START TRANSACTION";
   texts.begin_read = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                       "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"};
-  texts.commit = "COMMIT";
-  texts.rollback = "ROLLBACK";
   texts.lock_counter = " FOR UPDATE";
   const std::string schema = LockName(login, "schema");
   texts.lock_schema = fmt::format("SELECT GET_LOCK('{}', {})", schema, SecondsOf(login));
@@ -75,12 +71,6 @@ std::string ConnectionString(const ServerLogin& login) {
   }
   return text + fmt::format(" charset=utf8mb4 connect_timeout={} read_timeout={} write_timeout={}",
                             kConnectS, kAnswerS, kAnswerS);
-}
-
-std::string Said(const soci::soci_error& error) {
-  std::string text = error.get_error_message();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 bool IsAmong(unsigned code, std::initializer_list<unsigned> codes) {
@@ -175,9 +165,6 @@ class MariaEngine final : public Engine {
     if (const auto* known = dynamic_cast<const soci::mysql_soci_error*>(&error)) {
       return OfCode(known->err_num_, Said(*known), sql);
     }
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-      return {ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_))};
-    }
     return {Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql))};
   }
 
@@ -195,23 +182,13 @@ class MariaEngine final : public Engine {
   EngineFailure OfCode(unsigned code, const std::string& said, std::string_view sql) const {
     if (IsAmong(code,
                 {CR_CONNECTION_ERROR, CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST, ER_CON_COUNT_ERROR})) {
-      return {Unavailable(fmt::format(
-                  "The server of database '{}' cannot be reached: {}. Check the host and the port, "
-                  "and that the server runs.",
-                  name_, said)),
-              Fault::kLost};
+      return Unreachable(name_, said);
     }
     if ((code >= CR_MIN_ERROR && code < 3000) ||
         IsAmong(code, {ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED, ER_NET_READ_ERROR})) {
-      return {
-          Unavailable(fmt::format("The connection to database '{}' was lost: {}.", name_, said)),
-          Fault::kLost};
+      return ConnectionLost(name_, said);
     }
-    if (IsAmong(code, {ER_LOCK_DEADLOCK, ER_CHECKREAD})) {
-      return {
-          Unavailable(fmt::format("Database '{}' gave way to another process: {}.", name_, said)),
-          Fault::kConflict};
-    }
+    if (IsAmong(code, {ER_LOCK_DEADLOCK, ER_CHECKREAD})) return GaveWay(name_, said);
     if (code == ER_LOCK_WAIT_TIMEOUT) {
       return {Unavailable(fmt::format(
           "Database '{}' has been locked by another process for more than {} s. Try again; SHOW "
@@ -229,18 +206,11 @@ class MariaEngine final : public Engine {
 
   EngineFailure OfStatement(unsigned code, const std::string& said, std::string_view sql) const {
     if (IsAmong(code, {ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_OUTOFMEMORY, ER_OUT_OF_RESOURCES})) {
-      return {
-          ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "
-                                        "transaction is kept; make space and "
-                                        "run the same command again.",
-                                        name_, said))};
+      return NoSpaceLeft(name_, said);
     }
     if (IsAmong(code, {ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
                        ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_OPTION_PREVENTS_STATEMENT})) {
-      return {FailedPrecondition(
-          fmt::format("Database '{}' does not let user '{}' do this: {}. (docs/fleet.md has what "
-                      "each role is granted.)",
-                      name_, login_.url.user, said))};
+      return NotGranted(name_, login_.url.user, said);
     }
     return {DataLoss(
         fmt::format("Database '{}' is damaged: {} (error {}, in: {}).", name_, said, code, sql))};

@@ -1,6 +1,5 @@
 #include "storage/sql/servers/postgres_engine.h"
 
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,8 +34,6 @@ EngineTexts MakeTexts() {
   texts.begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED";
   texts.begin_read = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                       "SET LOCAL idle_in_transaction_session_timeout = 0"};
-  texts.commit = "COMMIT";
-  texts.rollback = "ROLLBACK";
   texts.lock_counter = " FOR UPDATE";
   texts.lock_schema =
       fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
@@ -67,16 +64,6 @@ std::string ConnectionString(const ServerLogin& login) {
   return text;
 }
 
-// The last line of what libpq said, which says most.
-std::string Said(const soci::soci_error& error) {
-  std::string text = error.get_error_message();
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
-  return text;
-}
-
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -88,12 +75,7 @@ Status NoConnection(const std::string& name, const std::string& said) {
   for (const char* passing : {"starting up", "shutting down", "too many", "recovery", "reserved"}) {
     if (Has(said, passing)) return Unavailable(fmt::format("Database '{}': {}", name, said));
   }
-  if (!is_answered) {
-    return Unavailable(fmt::format(
-        "The server of database '{}' cannot be reached: {}. Check the host and the port, and that "
-        "the server runs.",
-        name, said));
-  }
+  if (!is_answered) return Unreachable(name, said).status;
   return FailedPrecondition(fmt::format(
       "The server of database '{}' refuses the connection: {}. Check the user, the database, and "
       "the password (ATTUNE_DB_PASSWORD_FILE, ATTUNE_DB_PASSWORD or PGPASSFILE).",
@@ -172,9 +154,6 @@ class PostgresEngine final : public Engine {
     if (const auto* known = dynamic_cast<const soci::postgresql_soci_error*>(&error)) {
       return OfCode(known->sqlstate(), Said(*known), sql);
     }
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-      return {ResourceExhausted(fmt::format("Out of memory while using database '{}'.", name_))};
-    }
     return {Internal(fmt::format("Database '{}': {} (in: {})", name_, error.what(), sql))};
   }
 
@@ -185,34 +164,17 @@ class PostgresEngine final : public Engine {
     const std::string_view kind = std::string_view(code).substr(0, 2);
     if (code.empty() || code[0] < '0' || kind == "08" || code == "57P01" || code == "57P02" ||
         code == "57P03" || code == "25P03" || code == "53300") {
-      return {
-          Unavailable(fmt::format("The connection to database '{}' was lost: {}.", name_, said)),
-          Fault::kLost};
+      return ConnectionLost(name_, said);
     }
-    if (kind == "40") {
-      return {
-          Unavailable(fmt::format("Database '{}' gave way to another process: {}.", name_, said)),
-          Fault::kConflict};
-    }
+    if (kind == "40") return GaveWay(name_, said);
     if (code == "55P03") {
       return {Unavailable(fmt::format(
           "Database '{}' has been locked by another process for more than {} ms. Try again; "
           "pg_stat_activity shows which one it is.",
           name_, login_.patience.lock.count()))};
     }
-    if (kind == "53") {
-      return {
-          ResourceExhausted(fmt::format("Database '{}' has no space left: {}. Nothing of this "
-                                        "transaction is kept; make space and "
-                                        "run the same command again.",
-                                        name_, said))};
-    }
-    if (code == "42501" || code == "25006") {
-      return {FailedPrecondition(
-          fmt::format("Database '{}' does not let user '{}' do this: {}. (docs/fleet.md has what "
-                      "each role is granted.)",
-                      name_, login_.url.user, said))};
-    }
+    if (kind == "53") return NoSpaceLeft(name_, said);
+    if (code == "42501" || code == "25006") return NotGranted(name_, login_.url.user, said);
     if (kind == "23" || kind == "42" || kind == "XX") {
       return {DataLoss(fmt::format("Database '{}' is damaged: {} (in: {}).", name_, said, sql))};
     }

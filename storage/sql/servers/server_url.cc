@@ -1,8 +1,8 @@
 #include "storage/sql/servers/server_url.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
-#include "attune/base/unique_fd.h"
 
 namespace attune::sql {
 namespace {
@@ -76,7 +75,11 @@ Status TakeHost(std::string_view text, ServerUrl& url) {
           "The address of the host in the URL of the database begins with '[' and has no ']'.");
     }
     port = text.substr(end + 1);
-    if (!port.empty() && port[0] == ':') port.remove_prefix(1);
+    if (!port.empty() && port[0] != ':') {
+      return InvalidArgument(
+          "Behind the ']' in the URL of the database stands neither ':' with a port nor '/'.");
+    }
+    if (!port.empty()) port.remove_prefix(1);
     text = text.substr(1, end - 1);
   } else {
     port = text;

@@ -14,8 +14,7 @@ namespace attune::sql {
 struct ServerUrl {
   std::string scheme;
   std::string user;
-  std::string
-      host;  // A name, an address (IPv6 in brackets), or the path of a folder with a socket.
+  std::string host;   // A name, an address without brackets, or the path of a folder with a socket.
   uint16_t port = 0;  // 0 for the usual one.
   std::string database;
   std::map<std::string, std::string> options;
@@ -28,8 +27,9 @@ struct ServerUrl {
 // belongs, without repeating it.
 Result<ServerUrl> ParseServerUrl(std::string_view url);
 
-// The password for `user`: the first line of the file that ATTUNE_DB_PASSWORD_FILE names, else
-// ATTUNE_DB_PASSWORD, else empty. kFailedPrecondition if the file cannot be read, or by everybody.
+// The first line of the file that ATTUNE_DB_PASSWORD_FILE names, else ATTUNE_DB_PASSWORD, else
+// empty. Fails if the file cannot be read; kFailedPrecondition if everybody can read it, or if the
+// line is empty.
 Result<std::string> ServerPassword();
 
 // `text` with %XX for every byte that a part of a URL must not have.

@@ -55,8 +55,9 @@ TEST(ServerUrl, WhatCannotBeReadIsRefused) {
        {"", "postgresql:", "postgresql://", "postgresql://host/d", "postgresql://u@/d",
         "postgresql://u@host", "postgresql://u@host/", "postgresql://u@host:0/d",
         "postgresql://u@host:65536/d", "postgresql://u@host:1x/d", "postgresql://u@[::1/d",
-        "postgresql://u%2@host/d", "postgresql://u@host/d%00", "postgresql://u@host/d%0a",
-        "postgresql://u@host/d?sslmode", "postgresql://u@host/d?a=1&a=2"}) {
+        "postgresql://u@[::1]5432/d", "postgresql://u%2@host/d", "postgresql://u@host/d%00",
+        "postgresql://u@host/d%0a", "postgresql://u@host/d?sslmode",
+        "postgresql://u@host/d?a=1&a=2"}) {
     EXPECT_EQ(ParseServerUrl(url).status().code(), StatusCode::kInvalidArgument) << url;
   }
   EXPECT_EQ(ParseServerUrl("mysql://u@h/" + std::string(5000, 'x')).status().code(),
