@@ -1,11 +1,9 @@
 // attune capture: runs a program and makes kernel files of what it launches.
 
-#include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "apps/attune/preload.h"
 #include "attune/base/file.h"
 #include "attune/capture/capture_folder.h"
+#include "attune/capture/new_folder.h"
 #include "attune/capture/spool_format.h"
 
 namespace attune {
@@ -38,38 +37,6 @@ struct CaptureOptions {
   std::string folder = "captured";
   std::string json;
   std::vector<std::string> command;
-};
-
-// Where the program puts its launches until it has ended: beside the kernel files, where there is
-// room for them. Removed with the scope.
-class Spool {
- public:
-  static Result<std::unique_ptr<Spool>> Make(const fs::path& out) {
-    std::error_code error;
-    fs::create_directories(out, error);
-    if (error) {
-      return Unavailable(
-          fmt::format("Cannot make the folder '{}' of -o: {}.", out.string(), error.message()));
-    }
-    std::string path = (fs::absolute(out) / ".launches-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      return SystemError("make a folder in the folder of -o", out);
-    }
-    return std::unique_ptr<Spool>(new Spool(path));
-  }
-  Spool(const Spool&) = delete;
-  Spool& operator=(const Spool&) = delete;
-  ~Spool() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  const fs::path& path() const { return path_; }
-
- private:
-  explicit Spool(fs::path path) : path_(std::move(path)) {}
-
-  const fs::path path_;
 };
 
 // What was asked for and did not come.
@@ -162,17 +129,20 @@ Result<int> Run(Application& application, const CaptureOptions& options) {
       FindPreloadLibrary("capture",
                          "It is built where the headers of OpenCL are. Install them and "
                          "build attune anew."));
-  ATTUNE_ASSIGN_OR_RETURN(const auto spool, Spool::Make(options.folder));
+  // Where the program puts its launches until it has ended: beside the kernel files, where there is
+  // room for them.
+  const auto spool = capture::NewFolder::Make(fs::absolute(options.folder), ".launches");
+  if (!spool.ok()) return spool.error().WithContext("-o");
   ATTUNE_ASSIGN_OR_RETURN(
       const ProgramEnd end,
-      RunToItsEnd(options.command, VariablesOf(options, library, spool->path())));
+      RunToItsEnd(options.command, VariablesOf(options, library, (*spool)->path())));
   if (end.start_error != 0) {
     application.err().Print(fmt::format("attune capture: Cannot start '{}': {}.\n",
                                         Printable(options.command[0]),
                                         std::strerror(end.start_error)));
     return ExitStatusOfNoStart(end.start_error);
   }
-  capture::CaptureReport report = capture::WriteCaptures(spool->path(), options.folder);
+  capture::CaptureReport report = capture::WriteCaptures((*spool)->path(), options.folder);
   AddWhatNeverCame(options, report);
   PrintReport(options, end, report, application.err());
   if (!options.json.empty()) {

@@ -8,22 +8,15 @@
 #include <optional>
 #include <system_error>
 
+#include "attune/kernel/json_place.h"
+
 namespace attune::capture {
 namespace {
 
+using kernel::IsIdentifier;
+
 // Of a parameter of a kernel file.
 constexpr int64_t kMostParameter = 1 << 30;
-constexpr size_t kMaxIdentifierBytes = 64;
-
-bool IsIdentifier(std::string_view text) {
-  const auto is_letter = [](char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  return !text.empty() && text.size() <= kMaxIdentifierBytes && is_letter(text.front()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
-         });
-}
 
 // Blanks divide words; quotes and backslashes keep them together, as in a shell.
 std::vector<std::string> WordsOf(std::string_view text) {
@@ -69,8 +62,7 @@ void Define(std::string_view text, BuildOptions& options) {
 // What attune says to the compiler itself.
 bool IsOurs(std::string_view word, std::string_view language) {
   if (language == "opencl") return word == "-cl-std=CL1.2" || word == "-cl-kernel-arg-info";
-  for (const std::string_view ours :
-       {"--gpu-architecture", "-arch", "--gpu-code", "-code", "--device-as-default"}) {
+  for (const std::string_view ours : {"--gpu-architecture", "-arch", "--gpu-code", "-code"}) {
     if (word.starts_with(ours)) return true;
   }
   return word == "--std=c++17" || word == "-std=c++17";
@@ -99,7 +91,7 @@ class Reader {
   static bool IsWithArgument(std::string_view word) {
     return word == "-D" || word == "-I" || word == "-U" || word == "--define-macro" ||
            word == "--include-path" || word == "-x" || word == "-arch" ||
-           word == "--gpu-architecture" || word == "-default-device";
+           word == "--gpu-architecture";
   }
 
   void Take(const std::string& name, const std::string& value) {

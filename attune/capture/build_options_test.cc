@@ -35,6 +35,15 @@ TEST(BuildOptionsTest, FoldersBecomeWholeAndWhatIsOursIsLeftOut) {
       ElementsAre("--std=c++14", "-use_fast_math"));
 }
 
+TEST(BuildOptionsTest, WhatACudaKernelIsWrittenForGoesAlong) {
+  const BuildOptions options =
+      TakeApart("-default-device -DN=3 --device-as-default-execution-space", "cuda", "/");
+  EXPECT_THAT(options.further,
+              ElementsAre("-default-device", "--device-as-default-execution-space"));
+  ASSERT_EQ(options.macros.size(), 1u);
+  EXPECT_EQ(options.macros[0].name, "N");
+}
+
 TEST(BuildOptionsTest, ParametersAreNumbersAndNames) {
   EXPECT_EQ(ParameterOf({"A", "16"}), ParameterValue(int64_t{16}));
   EXPECT_EQ(ParameterOf({"A", "-3"}), ParameterValue(int64_t{-3}));

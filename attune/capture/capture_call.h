@@ -48,9 +48,10 @@ struct LaunchDescription {
 };
 
 // Reads the buffers, launches once by `launch`, reads them again and writes the kernel file into a
-// new folder of `out`. The launch is made whatever hinders the rest, unless a buffer cannot be read
-// before it. kInvalidArgument for a description that is none; kFailedPrecondition if the launch
-// changed no buffer; kUnsupported if a kernel file cannot say the launch.
+// new folder of `out`. A buffer that is two arguments becomes two operands. The launch is made
+// whatever hinders the rest, unless the description is none or a buffer cannot be read before it.
+// kInvalidArgument for a description that is none; kFailedPrecondition if the launch changed no
+// buffer; kUnsupported if a kernel file cannot say the launch.
 Result<WrittenKernel> CaptureLaunch(const LaunchDescription& description,
                                     const std::function<Status()>& launch,
                                     const std::filesystem::path& out);

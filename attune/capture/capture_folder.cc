@@ -1,15 +1,11 @@
 #include "attune/capture/capture_folder.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -19,6 +15,7 @@
 #include "attune/base/file.h"
 #include "attune/base/unique_fd.h"
 #include "attune/capture/captured_kernel.h"
+#include "attune/capture/new_folder.h"
 
 namespace attune::capture {
 namespace {
@@ -57,45 +54,6 @@ Status WritePrivateFile(const fs::path& path, std::string_view content) {
   if (!fd.valid()) return SystemError("create", path);
   return WriteAll(fd.get(), content, path);
 }
-
-// Removed with all that is in it, unless it has got its name.
-class NewFolder {
- public:
-  static Result<std::unique_ptr<NewFolder>> Make(const fs::path& out) {
-    std::error_code error;
-    fs::create_directories(out, error);
-    if (error) {
-      return Unavailable(
-          fmt::format("Cannot make the folder '{}': {}.", out.string(), error.message()));
-    }
-    std::string path = (out / ".capturing-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) return SystemError("make a folder in", out);
-    return std::unique_ptr<NewFolder>(new NewFolder(path));
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-
-  const fs::path& path() const { return path_; }
-
-  // False if somebody has the name.
-  Result<bool> Take(const fs::path& name) {
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) {
-      path_.clear();
-      return true;
-    }
-    if (errno == EEXIST) return false;
-    return SystemError("name a folder", name);
-  }
-
- private:
-  explicit NewFolder(fs::path path) : path_(std::move(path)) {}
-
-  fs::path path_;
-};
 
 uint64_t DataBytesOf(const CapturedLaunch& launch) {
   uint64_t bytes = 0;
@@ -172,7 +130,7 @@ Result<WrittenKernel> WriteCapture(const CapturedLaunch& launch, const fs::path&
   for (int i = 0; i < kMostOfOneName; ++i) {
     const std::string name = FreeName(out, base);
     ATTUNE_ASSIGN_OR_RETURN(CapturedKernel kernel, MakeCapturedKernel(launch, name));
-    ATTUNE_ASSIGN_OR_RETURN(const auto folder, NewFolder::Make(out));
+    ATTUNE_ASSIGN_OR_RETURN(const auto folder, NewFolder::Make(out, ".capturing"));
     const std::string file = name + ".json";
     kernel.files[file] = kernel.json;
     written.packed_bytes = 0;

@@ -17,7 +17,9 @@
 #include "attune/capture/captured_operand.h"
 #include "attune/capture/signature.h"
 #include "attune/kernel/device_limits.h"
+#include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_plan.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/space/expression.h"
 
@@ -25,30 +27,15 @@ namespace attune::capture {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using kernel::IsIdentifier;
+using kernel::MacroOf;
 
 constexpr size_t kMaxNameBytes = 48;
-constexpr size_t kMaxIdentifierBytes = 64;
 constexpr size_t kMaxParameters = 24;
 constexpr size_t kMaxDeviceBytes = 200;
 // What is chosen where the program left the work-group to the driver.
 constexpr uint64_t kUsualWorkGroup = 64;
 constexpr int kMostInlined = 64;
-
-bool IsIdentifierCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-bool IsIdentifier(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxIdentifierBytes &&
-         std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::all_of(name.begin(), name.end(), IsIdentifierCharacter);
-}
-
-std::string UpperCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 std::string Hex(std::string_view bytes) {
   std::string digits;
@@ -88,14 +75,23 @@ enum class ScalarKind { kInt, kLong, kFloat, kDouble, kOther };
 ScalarKind ScalarKindOf(const std::string& type, size_t size_bytes) {
   static const std::set<std::string_view> kInts = {"int",      "uint",    "unsigned int",
                                                    "unsigned", "int32_t", "uint32_t"};
-  static const std::set<std::string_view> kLongs = {
-      "long",    "ulong",    "unsigned long", "size_t",    "ptrdiff_t",
-      "int64_t", "uint64_t", "long long",     "long long", "unsigned long long"};
+  static const std::set<std::string_view> kLongs = {"long",     "ulong",     "unsigned long",
+                                                    "size_t",   "ptrdiff_t", "int64_t",
+                                                    "uint64_t", "long long", "unsigned long long"};
   if (kInts.contains(type) && size_bytes == sizeof(int32_t)) return ScalarKind::kInt;
   if (kLongs.contains(type) && size_bytes == sizeof(int64_t)) return ScalarKind::kLong;
   if (type == "float" && size_bytes == sizeof(float)) return ScalarKind::kFloat;
   if (type == "double" && size_bytes == sizeof(double)) return ScalarKind::kDouble;
   return ScalarKind::kOther;
+}
+
+// Types of OpenCL that are no bytes: "image2d_array_t", "sampler_t", "pipe int".
+bool IsOpaque(std::string_view type) {
+  constexpr std::string_view kImage = "image";
+  const bool is_image = type.size() > kImage.size() && type.starts_with(kImage) &&
+                        std::isdigit(static_cast<unsigned char>(type[kImage.size()])) != 0;
+  return is_image || type == "sampler_t" || type == "queue_t" || type == "event_t" ||
+         type == "pipe" || type.starts_with("pipe ");
 }
 
 class KernelMaker {
@@ -172,7 +168,7 @@ class KernelMaker {
   std::string NameFor(size_t i) {
     std::string name = parameters_[i].name;
     if (!IsIdentifier(name)) name = fmt::format("arg{}", i);
-    while (reserved_.contains(name) || reserved_.contains(UpperCase(name))) name += '_';
+    while (reserved_.contains(name) || reserved_.contains(MacroOf(name))) name += '_';
     reserved_.insert(name);
     return name;
   }
@@ -188,11 +184,9 @@ class KernelMaker {
     const bool is_pointer = parameter.address == SpoolAddress::kGlobal ||
                             parameter.address == SpoolAddress::kConstant ||
                             (launch_.language == "cuda" && parameter.is_pointer);
-    for (const std::string_view opaque : {"image", "sampler_t", "queue_t", "event_t", "pipe"}) {
-      if (parameter.type.starts_with(opaque)) {
-        return Unsupported(
-            fmt::format("{} is of type {}, which kernel files have not", Who(i), parameter.type));
-      }
+    if (IsOpaque(parameter.type)) {
+      return Unsupported(
+          fmt::format("{} is of type {}, which kernel files have not", Who(i), parameter.type));
     }
     switch (argument.told.kind) {
       case SpoolArgumentKind::kBuffer:
@@ -332,7 +326,7 @@ class KernelMaker {
   std::string TakeMacros() {
     std::string defines;
     std::set<std::string> taken;
-    for (const std::string& size : sizes_) taken.insert(UpperCase(size));
+    for (const std::string& size : sizes_) taken.insert(MacroOf(size));
     for (const std::string_view limit : kernel::kDeviceLimitNames) taken.emplace(limit);
     taken.insert({"alpha", "beta"});
     for (const Macro& macro : options_.macros) {

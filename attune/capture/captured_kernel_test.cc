@@ -125,6 +125,16 @@ TEST(CapturedKernelTest, WhatAKernelFileCannotSayIsRefusedWithTheReason) {
   EXPECT_THAT(Hindrance(launch), HasSubstr("no operand is written"));
 }
 
+TEST(CapturedKernelTest, ImagesAreRefusedAndStructuresThatAreCalledSoAreNot) {
+  CapturedLaunch launch = SampleLaunch().Launch();
+  launch.source =
+      "kernel void Saxpy(global const image_line* x, global pipeline* y, float a, int n) {}";
+  EXPECT_EQ(Hindrance(launch), "nothing");
+  launch.source =
+      "kernel void Saxpy(read_only image2d_array_t x, global float* y, float a, int n) {}";
+  EXPECT_THAT(Hindrance(launch), HasSubstr("argument 0 (x) is of type image2d_array_t"));
+}
+
 TEST(CapturedKernelTest, TheWorkGroupThatTheDriverChoseIsOneThatDivides) {
   CapturedLaunch launch = SampleLaunch().Launch();
   launch.geometry.has_local = 0;

@@ -26,8 +26,7 @@ struct CapturedArgument {
 struct CapturedLaunch {
   std::string language;  // "opencl" or "cuda".
   std::string function;
-  std::string source;  // Empty: there is only a binary.
-  std::string binary;
+  std::string source;  // Empty: the program has none.
   std::string options;
   std::string device;
   std::string folder;
@@ -36,9 +35,6 @@ struct CapturedLaunch {
   std::vector<CapturedArgument> arguments;
   std::vector<std::pair<std::string, std::string>> headers;  // Name and text.
 };
-
-// Arguments of a launch, more than any device takes.
-inline constexpr uint32_t kMostArguments = 4096;
 
 // The launch in `bytes`, a file of docs/formats/launch_spool.md, which it borrows. kDataLoss with
 // what is wrong, for one that is cut off above all.

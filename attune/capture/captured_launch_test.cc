@@ -25,6 +25,14 @@ TEST(CapturedLaunchTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(ShapeOf(*launch), ShapeOf(sample.Launch()));
 }
 
+TEST(CapturedLaunchTest, HeadersMakeLaunchesDistinct) {
+  const SampleLaunch sample;
+  CapturedLaunch launch = sample.Launch();
+  launch.headers = {{"scale.h", "#define SCALE 2"}};
+
+  EXPECT_NE(ShapeOf(launch), ShapeOf(sample.Launch()));
+}
+
 TEST(CapturedLaunchTest, EveryPrefixIsCutOff) {
   const std::string bytes = SpoolOf(SampleLaunch().Launch());
   for (size_t length = 0; length < bytes.size(); ++length) {

@@ -128,7 +128,7 @@ std::vector<std::string_view> SplitParameters(std::string_view text) {
 
 // Whether what stands in front of the name says that it is a kernel.
 bool IsKernel(std::string_view before, const Macros& macros) {
-  const size_t end = before.find_last_of(";}#");
+  const size_t end = before.find_last_of(";{}#");
   if (end != std::string_view::npos) before.remove_prefix(end + 1);
   for (const std::string& token : Expanded(Tokens(before), macros)) {
     if (token == "__kernel" || token == "kernel" || token == "__global__") return true;

@@ -41,6 +41,8 @@ TEST(SignatureTest, CallsCommentsAndOtherNamesAreNoKernels) {
                     "kernel void ff(int c); kernel void f /* here */ (int d) {}",
                     "f"),
               ElementsAre("private int d"));
+  EXPECT_THAT(Parse("kernel void g(int a) { f(a); } kernel void f(int d) {}", "f"),
+              ElementsAre("private int d"));
   EXPECT_THAT(Parse("void f(int a) {}", "f"), ElementsAre("none"));
   EXPECT_THAT(Parse("__kernel void f(int a", "f"), ElementsAre("private int a"));
   EXPECT_THAT(Parse("", "f"), ElementsAre("none"));

@@ -14,8 +14,7 @@ enum class SpoolTag : uint32_t {
   kEnd = 0,
   kLanguage = 1,  // "opencl" or "cuda".
   kFunction = 2,
-  kSource = 3,    // Text; absent if the program has none.
-  kBinary = 4,    // What the driver was given or made, where there is no source.
+  kSource = 3,    // Text; empty if the program has none.
   kOptions = 5,   // Of the compiler, as the program wrote them, separated by blanks.
   kDevice = 6,    // Its name.
   kFolder = 7,    // Where relative paths in the options begin.
@@ -37,6 +36,9 @@ struct SpoolRecord {
   uint32_t index = 0;
   uint64_t size_bytes = 0;
 };
+
+// Arguments of a launch, more than any device takes.
+inline constexpr uint32_t kMostArguments = 4096;
 
 struct SpoolGeometry {
   uint32_t dimensions = 1;    // 1 to 3; the others are 1.

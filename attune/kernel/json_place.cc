@@ -92,15 +92,6 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   std::string error_;
 };
 
-bool IsIdentifier(std::string_view text) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !text.empty() && letter(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
 std::string Escaped(std::string_view key) {
   std::string escaped;
   for (char c : key) {
@@ -116,6 +107,15 @@ std::string Escaped(std::string_view key) {
 }
 
 }  // namespace
+
+bool IsIdentifier(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && text.size() <= kMaxIdentifierBytes && letter(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
 
 Result<nlohmann::json> ParseStrictJson(std::string_view text, int max_depth) {
   return StrictReader(text, max_depth).Read();

@@ -17,6 +17,9 @@ namespace attune::kernel {
 // UTF-8. Errors give line and column.
 Result<nlohmann::json> ParseStrictJson(std::string_view text, int max_depth);
 
+// Whether `text` is a C identifier of at most 64 bytes.
+bool IsIdentifier(std::string_view text);
+
 // Borrows the document.
 class JsonPlace {
  public:

@@ -1,7 +1,6 @@
 #include "attune/kernel/kernel_file_scopes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "attune/kernel/device_limits.h"
+#include "attune/kernel/kernel_plan.h"
 
 namespace attune::kernel {
 namespace {
@@ -32,8 +32,8 @@ class ScopeChecker {
     for (std::string_view name : kDeviceLimitNames) taken_.emplace(name);
     for (std::string_view name : kCallScalars) taken_.emplace(name);
     // Sizes are also macros in upper case.
-    for (const std::string& size : fields.sizes) taken_.insert(UpperCase(size));
-    for (const std::string& size : fields.derived) taken_.insert(UpperCase(size));
+    for (const std::string& size : fields.sizes) taken_.insert(MacroOf(size));
+    for (const std::string& size : fields.derived) taken_.insert(MacroOf(size));
   }
 
   Status Check() {
@@ -61,12 +61,6 @@ class ScopeChecker {
   }
 
  private:
-  static std::string UpperCase(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return text;
-  }
-
   static Names Union(Names a, const Names& b) {
     a.insert(b.begin(), b.end());
     return a;

@@ -152,13 +152,13 @@ Result<PlannedLaunch> PlanLaunch(const KernelLaunch& launch, const Scope& scope,
   return planned;
 }
 
-std::string UpperCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 }  // namespace
+
+std::string MacroOf(std::string size) {
+  std::transform(size.begin(), size.end(), size.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return size;
+}
 
 Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config) {
   ATTUNE_ASSIGN_OR_RETURN(Scope scope, BuildScope(file, problem, config));
@@ -211,7 +211,7 @@ Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
       // A user's kernel calls its arguments what it likes, and `M` may be something else there.
       if (file.own.has_value() && !is_fixed(size)) continue;
       const ParameterValue value = is_fixed(size) ? scope.values().at(size) : ParameterValue(size);
-      ATTUNE_RETURN_IF_ERROR(define(UpperCase(size), value));
+      ATTUNE_RETURN_IF_ERROR(define(MacroOf(size), value));
     }
   }
   for (const Parameter& parameter : file.parameters) {

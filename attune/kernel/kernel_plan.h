@@ -53,6 +53,9 @@ struct KernelPlan {
 // 64 bits, a negative size.
 Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, const Config& config);
 
+// What a source knows a size as: its name in capitals.
+std::string MacroOf(std::string size);
+
 // The program text: the file's prelude, one macro for each size, parameter and definition, then the
 // file's source.
 //   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,

@@ -209,9 +209,9 @@ Status CheckNames(const Wisdom& wisdom) {
     const bool is_keyword = std::ranges::find(kKeywords, name) != std::end(kKeywords);
     const bool is_member = std::ranges::find(kMembers, name) != std::end(kMembers);
     if (!is_keyword && !is_member) return Status::Ok();
-    return Unsupported(fmt::format(
-        "The {} '{}' is {}, and a header cannot name it. Write JSON.", what, name,
-        is_keyword ? "a keyword of C or C++" : "what every choice has a member of that name for"));
+    return Unsupported(
+        fmt::format("The {} '{}' is {}, and a header cannot name it. Write JSON.", what, name,
+                    is_keyword ? "a keyword of C or C++" : "a member of every choice"));
   };
   for (const std::string& size : wisdom.file->own->sizes) {
     ATTUNE_RETURN_IF_ERROR(check("size", size));

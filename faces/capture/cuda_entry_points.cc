@@ -4,7 +4,7 @@
 #include "faces/capture/cuda_api.h"
 
 #include <cstring>
-#include <initializer_list>
+#include <utility>
 
 #include "faces/capture/cuda_launch.h"
 #include "faces/capture/cuda_objects.h"
@@ -16,8 +16,6 @@
 
 namespace attune::capture {
 namespace {
-
-bool IsOn() { return !TheSettings().spool.empty(); }
 
 template <class Launch>
 CUresult StoreCuda(const CudaLaunchCall& call, const Launch& launch) {

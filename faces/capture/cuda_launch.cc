@@ -15,7 +15,6 @@
 namespace attune::capture {
 namespace {
 
-constexpr size_t kMostArguments = 4096;
 constexpr size_t kMostNameBytes = 256;
 
 std::string Failed(const char* function, CUresult code) {
@@ -71,10 +70,7 @@ std::string CudaLaunch::Look() {
     const bool is_first = argument.address != 0 && argument.told.same_as < 0;
     if (is_first) all_bytes += argument.told.size_bytes;
   }
-  const uint64_t most = TheSettings().max_bytes;
-  if (most == 0 || all_bytes <= most) return "";
-  return "its buffers have " + std::to_string(all_bytes) + " bytes, and --max-bytes allows " +
-         std::to_string(most);
+  return TheSettings().Excess(all_bytes);
 }
 
 std::string CudaLaunch::LookAtArguments() {
@@ -177,8 +173,8 @@ bool CudaLaunch::PutAll(uint64_t number) {
     if (is_written && argument.address == 0) {
       is_written = file_.Put(SpoolTag::kValue, index, argument.value);
     } else if (is_written && argument.told.same_as < 0) {
-      is_written = file_.PutBuffer({SpoolTag::kBefore, index, argument.told.size_bytes},
-                                   ReaderOf(argument.address), argument.hash);
+      is_written = file_.PutBefore(index, argument.told.size_bytes, ReaderOf(argument.address),
+                                   argument.hash);
     }
   }
   return is_written;
@@ -197,15 +193,12 @@ std::string CudaLaunch::End(bool& is_changed) {
   const CUresult waited = ATTUNE_REAL_CUDA(cuStreamSynchronize, call_.caller)(call_.stream);
   if (waited != CUDA_SUCCESS) return Failed("cuStreamSynchronize behind the launch", waited);
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    Argument& argument = arguments_[i];
+    const Argument& argument = arguments_[i];
     if (argument.address == 0 || argument.told.same_as >= 0) continue;
-    const uint64_t before = argument.hash;
-    const SpoolRecord record = {SpoolTag::kAfter, static_cast<uint32_t>(i),
-                                argument.told.size_bytes};
-    if (!file_.PutBuffer(record, ReaderOf(argument.address), argument.hash, true)) {
+    if (!file_.PutAfter(static_cast<uint32_t>(i), argument.told.size_bytes,
+                        ReaderOf(argument.address), argument.hash, is_changed)) {
       return file_.error();
     }
-    is_changed = is_changed || argument.hash != before;
   }
   return !is_changed || file_.Commit() ? "" : file_.error();
 }

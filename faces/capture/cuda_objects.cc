@@ -72,7 +72,9 @@ void CudaObjects::AddModule(const void* module, const void* image) {
   const auto code = codes_.find({size, hash});
   if (size == 0 || code == codes_.end()) return;
   known.source = code->second;
-  known.code = HashOf(code->second->text) ^ HashOf(code->second->options);
+  std::string all = code->second->text + '\n' + code->second->options;
+  for (const auto& [name, text] : code->second->headers) all += '\n' + name + '\n' + text;
+  known.code = HashOf(all);
 }
 
 void CudaObjects::AddFunction(const void* function, const void* module, const char* name) {

@@ -26,7 +26,7 @@ struct CudaSource {
 struct CudaFunction {
   std::string name;
   std::shared_ptr<const CudaSource> source;  // Null: nobody has seen it. Shared by its functions.
-  uint64_t code = 0;                         // A hash of the source, else of where it was loaded.
+  uint64_t code = 0;  // A hash of the source, else of what was loaded, or where.
 };
 
 // Thread-safe.

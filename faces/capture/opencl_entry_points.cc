@@ -9,8 +9,6 @@
 namespace attune::capture {
 namespace {
 
-bool IsOn() { return !TheSettings().spool.empty(); }
-
 // Launches by `launch`, and stores it if it is one that is asked for.
 template <class Launch>
 cl_int StoreCl(const ClLaunchCall& call, const Launch& launch) {

@@ -96,6 +96,9 @@ uint64_t CodeOf(const ClLaunchCall& call) {
 }
 
 std::string ClLaunch::Look() {
+  if (SourceOf(call_).empty()) {
+    return "its program has no source: it was made from a binary or an intermediate language";
+  }
   if (std::string hindered = LookAtGeometry(); !hindered.empty()) return hindered;
   cl_uint count = 0;
   ATTUNE_REAL_CL(clGetKernelInfo, call_.caller)
@@ -111,12 +114,8 @@ std::string ClLaunch::Look() {
     const bool is_first = argument.memory != nullptr && argument.told.same_as < 0;
     if (is_first) all_bytes += argument.told.size_bytes;
   }
-  const uint64_t most = TheSettings().max_bytes;
-  if (most != 0 && all_bytes > most) {
-    return "its buffers have " + std::to_string(all_bytes) + " bytes, and --max-bytes allows " +
-           std::to_string(most);
-  }
-  return CheckOverlaps();
+  const std::string excess = TheSettings().Excess(all_bytes);
+  return excess.empty() ? CheckOverlaps() : excess;
 }
 
 std::string ClLaunch::LookAtGeometry() {
@@ -302,8 +301,8 @@ bool ClLaunch::PutArguments() {
                               argument.given.value.size()});
     }
     if (is_written && argument.memory != nullptr && argument.told.same_as < 0) {
-      is_written = file_.PutBuffer({SpoolTag::kBefore, index, argument.told.size_bytes},
-                                   ReaderOf(argument.memory), argument.hash);
+      is_written = file_.PutBefore(index, argument.told.size_bytes, ReaderOf(argument.memory),
+                                   argument.hash);
     }
     if (!is_written) return false;
   }
@@ -322,18 +321,14 @@ std::string ClLaunch::End(bool& is_changed) {
   const cl_int finished = ATTUNE_REAL_CL(clFinish, call_.caller)(call_.queue);
   if (finished != CL_SUCCESS) return Failed("clFinish behind the launch", finished);
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    Argument& argument = arguments_[i];
+    const Argument& argument = arguments_[i];
     if (argument.memory == nullptr || argument.told.same_as >= 0) continue;
-    const uint64_t before = argument.hash;
-    const SpoolRecord record = {SpoolTag::kAfter, static_cast<uint32_t>(i),
-                                argument.told.size_bytes};
-    if (!file_.PutBuffer(record, ReaderOf(argument.memory), argument.hash, true)) {
+    if (!file_.PutAfter(static_cast<uint32_t>(i), argument.told.size_bytes,
+                        ReaderOf(argument.memory), argument.hash, is_changed)) {
       return file_.error();
     }
-    is_changed = is_changed || argument.hash != before;
   }
-  if (!is_changed || file_.Commit()) return "";
-  return file_.error();
+  return !is_changed || file_.Commit() ? "" : file_.error();
 }
 
 }  // namespace attune::capture

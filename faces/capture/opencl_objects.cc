@@ -1,11 +1,11 @@
 #include "faces/capture/opencl_objects.h"
 
+#include "attune/capture/spool_format.h"
+
 namespace attune::capture {
 namespace {
 
-// More than any device takes; whoever names a later one is told by OpenCL.
-constexpr cl_uint kMostArguments = 4096;
-
+// Null for one that no device takes: whoever names it is told by OpenCL.
 ClArgument* Place(ClKernel& kernel, cl_uint index) {
   if (index >= kMostArguments) return nullptr;
   if (index >= kernel.arguments.size()) kernel.arguments.resize(index + 1);

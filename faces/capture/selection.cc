@@ -1,5 +1,7 @@
 #include "faces/capture/selection.h"
 
+#include <unistd.h>
+
 #include "attune/capture/spool_format.h"
 #include "faces/capture/settings.h"
 #include "faces/capture/spool_file.h"
@@ -9,6 +11,10 @@ namespace attune::capture {
 Selection::Turn Selection::Begin(const std::string& kernel, uint64_t code) {
   const Settings& settings = TheSettings();
   const std::lock_guard lock(mutex_);
+  if (const pid_t here = ::getpid(); process_ != here) {
+    kernels_.clear();
+    process_ = here;
+  }
   Kernel& known = kernels_[{kernel, code}];
   const uint64_t number = ++known.launches;
   const bool is_wanted = settings.Wants(kernel) && number >= settings.first_launch &&
@@ -45,6 +51,7 @@ void Selection::NoteRefused(const std::string& kernel, uint64_t code, const std:
 
 void Selection::Finish() {
   const std::lock_guard lock(mutex_);
+  if (process_ != ::getpid()) return;
   std::map<std::string, uint64_t> launches;
   for (const auto& [name, kernel] : kernels_) {
     launches[name.first] += kernel.launches;

@@ -1,15 +1,19 @@
 // Which launches are taken: the first of each kernel, as long as they differ and change anything.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace attune::capture {
 
-// A kernel is its name and what it was compiled from. Thread-safe.
+// A kernel is its name and what it was compiled from. Thread-safe. In a process that was forked it
+// begins anew.
 class Selection {
  public:
   struct Turn {
@@ -44,6 +48,7 @@ class Selection {
   };
 
   std::mutex mutex_;
+  pid_t process_ = 0;  // That the launches are of.
   std::map<std::pair<std::string, uint64_t>, Kernel> kernels_;
 };
 

@@ -47,10 +47,18 @@ bool Settings::Wants(const std::string& kernel) const {
   return kernels.empty() || std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
 }
 
+std::string Settings::Excess(uint64_t all_bytes) const {
+  if (max_bytes == 0 || all_bytes <= max_bytes) return "";
+  return "its buffers have " + std::to_string(all_bytes) + " bytes, and --max-bytes allows " +
+         std::to_string(max_bytes);
+}
+
 const Settings& TheSettings() {
   // Never destroyed: threads may launch while the process ends.
   static const Settings* const settings = new Settings(Read());
   return *settings;
 }
+
+bool IsOn() { return !TheSettings().spool.empty(); }
 
 }  // namespace attune::capture

@@ -12,12 +12,17 @@ struct Settings {
   std::vector<std::string> kernels;  // Names; empty: all.
   uint64_t first_launch = 0;         // Of each kernel, from 1; 0: the first that changes anything.
   uint64_t count = 1;                // Distinct launches of each kernel.
-  uint64_t max_bytes = 0;            // Of all buffers of a launch together.
+  uint64_t max_bytes = 0;            // Of all buffers of a launch together; 0: any.
 
   bool Wants(const std::string& kernel) const;
+  // What hinders a launch whose buffers have `all_bytes` together, in words, or nothing.
+  std::string Excess(uint64_t all_bytes) const;
 };
 
 // Read once. A number that is none turns capturing off, which is said.
 const Settings& TheSettings();
+
+// Whether anything is captured.
+bool IsOn();
 
 }  // namespace attune::capture

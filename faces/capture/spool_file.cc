@@ -80,9 +80,24 @@ bool SpoolFile::Put(SpoolTag tag, uint32_t index, std::string_view content) {
   return Write(&record, sizeof record) && Write(content.data(), content.size());
 }
 
-bool SpoolFile::PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash,
-                          bool unless_same) {
+bool SpoolFile::PutBefore(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t& hash) {
+  return PutBuffer({SpoolTag::kBefore, index, size_bytes}, read, hash);
+}
+
+bool SpoolFile::PutAfter(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t before,
+                         bool& is_changed) {
   const off_t begin = ::lseek(fd_, 0, SEEK_CUR);
+  uint64_t now = 0;
+  if (!PutBuffer({SpoolTag::kAfter, index, size_bytes}, read, now)) return false;
+  if (now != before) {
+    is_changed = true;
+  } else if (::ftruncate(fd_, begin) != 0 || ::lseek(fd_, begin, SEEK_SET) != begin) {
+    return Fail("cannot shorten '" + path_ + "': " + std::strerror(errno));
+  }
+  return true;
+}
+
+bool SpoolFile::PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash) {
   const uint64_t size_bytes = record.size_bytes;
   if (!Write(&record, sizeof record)) return false;
   const size_t part_bytes = std::min<uint64_t>(kPartBytes, size_bytes);
@@ -98,13 +113,7 @@ bool SpoolFile::PutBuffer(const SpoolRecord& record, const Reader& read, uint64_
     Write(part, size);
   }
   std::free(part);
-  const uint64_t now = XXH3_64bits_digest(&state);
-  if (unless_same && now == hash && error_.empty()) {
-    if (::ftruncate(fd_, begin) != 0 || ::lseek(fd_, begin, SEEK_SET) != begin) {
-      return Fail("cannot shorten '" + path_ + "': " + std::strerror(errno));
-    }
-  }
-  hash = now;
+  hash = XXH3_64bits_digest(&state);
   return error_.empty();
 }
 

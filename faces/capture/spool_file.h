@@ -15,7 +15,7 @@ namespace attune::capture {
 // error.
 void NoteEvent(std::string_view kernel, std::string_view word, std::string_view text);
 
-// Move is not needed; a file that is not committed is removed. Every function returns false once
+// A file that is not committed is removed. Every function returns false once
 // one has failed, and error() says why.
 class SpoolFile {
  public:
@@ -33,10 +33,13 @@ class SpoolFile {
 
   // Copies bytes [at, at + size) of a buffer to `memory`; what failed in words, or empty.
   using Reader = std::function<std::string(size_t at, size_t size, void* memory)>;
-  // The `size_bytes` bytes of a buffer as the record `record`, read in parts. `hash` becomes that
-  // of all of them; if it is what it already was, and `unless_same`, nothing stays of the record.
-  bool PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash,
-                 bool unless_same = false);
+  // What the buffer of argument `index` holds before the launch, read in parts. `hash` becomes that
+  // of all of it.
+  bool PutBefore(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t& hash);
+  // The same behind the launch. If it has still the hash `before`, nothing stays of the record;
+  // else `is_changed` becomes true.
+  bool PutAfter(uint32_t index, uint64_t size_bytes, const Reader& read, uint64_t before,
+                bool& is_changed);
 
   // The launch is whole: whoever looks for launches finds it.
   bool Commit();
@@ -45,6 +48,7 @@ class SpoolFile {
 
  private:
   bool Write(const void* bytes, size_t size);
+  bool PutBuffer(const SpoolRecord& record, const Reader& read, uint64_t& hash);
   bool Fail(const std::string& what);
 
   int fd_ = -1;

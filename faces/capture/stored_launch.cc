@@ -6,7 +6,7 @@ namespace attune::capture {
 namespace {
 
 __attribute__((destructor)) void AtExit() {
-  if (!TheSettings().spool.empty()) TheSelection().Finish();
+  if (IsOn()) TheSelection().Finish();
 }
 
 }  // namespace

@@ -6,9 +6,10 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 #include <vector>

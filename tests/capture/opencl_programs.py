@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import program  # noqa: E402  pylint: disable=wrong-import-position
@@ -225,6 +224,21 @@ def test_functions_that_are_looked_up(attune):
     program.check([row["kernel"] for row in summary["captured"]] == ["twice"], summary)
 
 
+FORK = """
+import os
+child = os.fork()
+if child == 0:
+    sys.exit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+"""
+
+
+def test_fork(attune):
+    """A child that launches nothing tells nothing of what its parent launched."""
+    _, _, summary = capture(attune, sys.executable, "-c", CTYPES + FORK, options=("-o", "forked"))
+    program.check(summary["launches"] == {"twice": 1}, summary)
+
+
 def test_one_call(attune):
     """The example: a program that stores its own launch."""
     example = attune.binary.parent / "capture_launch"
@@ -269,6 +283,7 @@ def test(attune):
     test_threads(attune)
     test_crash_and_kill(attune)
     test_functions_that_are_looked_up(attune)
+    test_fork(attune)
     test_one_call(attune)
     test_folders(attune)
 
