@@ -440,14 +440,16 @@ void AddExplainVerb(CLI::App& program, Invocation& invocation) {
       "direction, and --json prints an array");
   auto* device = verb->add_option("--device", options->device, "Where it would run")
                      ->default_str("ATTUNE_DEVICE, else cpu or that of the session");
-  verb->add_option(
-          "--target", options->target,
-          "A GPU that need not be here: every candidate that databases imported for it have")
-      ->excludes(device)
-      ->type_name("TARGET");
+  auto* target =
+      verb->add_option(
+              "--target", options->target,
+              "A GPU that need not be here: every candidate that databases imported for it have")
+          ->excludes(device)
+          ->type_name("TARGET");
   verb->add_option("--time-model", options->model,
                    "Show what this model predicts beside what was measured; 'attune model fit' "
                    "makes one")
+      ->excludes(target)
       ->type_name("FILE");
   AddKernelOptions(*verb, *verb, options->own_problems, options->device);
   AddSessionOption(*verb, options->session, invocation, "Records of this session alone");

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -94,24 +92,6 @@ void BoostedTrees::AppendText(std::string& text) const {
 
 namespace {
 
-std::optional<uint32_t> ParseIndex(std::string_view text, size_t below) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value >= below) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-// A float, exactly.
-std::optional<float> ParseValue(std::string_view text) {
-  const std::optional<double> value = ParseHexFloat(text);
-  if (!value.has_value() || std::abs(*value) > std::numeric_limits<float>::max()) {
-    return std::nullopt;
-  }
-  return static_cast<float>(*value);
-}
-
 // The depth of each node is one more than its parent's, which stands before it.
 int DepthOf(std::span<const uint32_t> lefts) {
   std::vector<int> depths(lefts.size(), 0);
@@ -133,23 +113,21 @@ Status BoostedTrees::AddTree(std::span<const std::string_view> words) {
   for (const std::string_view word : words) {
     const auto own = static_cast<uint32_t>(nodes_.size());
     const Status bad = DataLoss(fmt::format("'{}' is no node of a tree.", Excerpt(word)));
-    if (word.starts_with('=')) {
-      const std::optional<float> value = ParseValue(word.substr(1));
-      if (!value.has_value()) return bad;
-      nodes_.push_back({kNoneIsAbove, 0, own, *value});
-      lefts.push_back(0);
-      continue;
+    const std::optional<TreeWord> read = ParseTreeWord(word);
+    // Thresholds and values are floats, exactly.
+    if (!read || std::abs(read->number) > std::numeric_limits<float>::max()) return bad;
+    const auto number = static_cast<float>(read->number);
+    if (read->left == 0) {
+      nodes_.push_back({kNoneIsAbove, 0, own, number});
+    } else {
+      // Children stand behind their parent, so that no walk goes round in circles.
+      const bool leads_on =
+          read->column < columns_ && read->left > lefts.size() && read->left < words.size() - 1;
+      if (!leads_on) return bad;
+      const auto left = static_cast<uint32_t>(read->left);
+      nodes_.push_back({number, static_cast<uint32_t>(read->column), root + left, 0});
     }
-    const size_t first = word.find(':');
-    const size_t second = first == word.npos ? word.npos : word.find(':', first + 1);
-    if (second == word.npos) return bad;
-    const auto column = ParseIndex(word.substr(0, first), columns_);
-    const auto left = ParseIndex(word.substr(first + 1, second - first - 1), words.size() - 1);
-    const auto threshold = ParseValue(word.substr(second + 1));
-    // Children stand behind their parent, so that no walk goes round in circles.
-    if (!column || !left || !threshold || *left <= lefts.size()) return bad;
-    nodes_.push_back({*threshold, *column, root + *left, 0});
-    lefts.push_back(*left);
+    lefts.push_back(static_cast<uint32_t>(read->left));
   }
   trees_.push_back({root, DepthOf(lefts)});
   return Status::Ok();

@@ -1,6 +1,6 @@
 // What models are fitted to and asked about: numbers with names, of an operation and of each of its
-// kernels. Values only; attune/model/conv_features.h and gemm_features.h make
-// them of problems.
+// kernels. Values only; conv_features.h, gemm_features.h and shape_features.h make them of
+// problems.
 #pragma once
 
 #include <cstddef>

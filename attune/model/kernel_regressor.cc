@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+
 #include "attune/model/least_squares.h"
 
 namespace attune {

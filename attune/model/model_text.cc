@@ -11,6 +11,18 @@
 #include "attune/base/text.h"
 
 namespace attune {
+namespace {
+
+constexpr std::string_view kSeal = "seal ";
+
+std::optional<size_t> ParseIndex(std::string_view text) {
+  size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
 
 std::string HexFloat(double value) { return fmt::format("{:a}", value); }
 
@@ -48,9 +60,27 @@ void AppendCount(std::string& text, std::string_view keyword, size_t value) {
   text += fmt::format("{} {}\n", keyword, value);
 }
 
-namespace {
-constexpr std::string_view kSeal = "seal ";
-}  // namespace
+std::optional<TreeWord> ParseTreeWord(std::string_view word) {
+  const bool is_leaf = word.starts_with('=');
+  TreeWord node;
+  if (is_leaf) {
+    word.remove_prefix(1);
+  } else {
+    const size_t first = word.find(':');
+    const size_t second = first == word.npos ? word.npos : word.find(':', first + 1);
+    if (second == word.npos) return std::nullopt;
+    const auto column = ParseIndex(word.substr(0, first));
+    const auto left = ParseIndex(word.substr(first + 1, second - first - 1));
+    if (!column || !left || *left == 0) return std::nullopt;
+    node.column = *column;
+    node.left = *left;
+    word.remove_prefix(second + 1);
+  }
+  const std::optional<double> number = ParseHexFloat(word);
+  if (!number) return std::nullopt;
+  node.number = *number;
+  return node;
+}
 
 void AppendSeal(std::string& text) {
   const std::string seal = FingerprintOf(std::string_view(text)).ToHex();
@@ -95,14 +125,17 @@ Result<std::string> ModelLines::Word(std::string_view keyword) {
 
 Result<size_t> ModelLines::Count(std::string_view keyword, size_t most) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string_view rest, Take(keyword));
-  size_t count = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), count);
-  if (rest.empty() || error != std::errc() || end != rest.data() + rest.size()) {
-    return Wrong(fmt::format("'{}' is no number of '{}'.", Excerpt(rest), keyword));
+  const std::optional<size_t> count = ParseIndex(rest);
+  if (!count) return Wrong(fmt::format("'{}' is no number of '{}'.", Excerpt(rest), keyword));
+  if (*count > most) {
+    return Wrong(fmt::format("{} of '{}', where {} is most.", *count, keyword, most));
   }
-  if (count > most)
-    return Wrong(fmt::format("{} of '{}', where {} is most.", count, keyword, most));
-  return count;
+  return *count;
+}
+
+Result<bool> ModelLines::IsThere(std::string_view keyword) {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t count, Count(keyword, 1));
+  return count == 1;
 }
 
 Result<std::vector<std::string_view>> ModelLines::Words(std::string_view keyword) {

@@ -26,6 +26,20 @@ bool IsOneLine(std::string_view text);
 // "KEYWORD TEXT\n". REQUIRES: IsOneLine(value).
 void AppendWord(std::string& text, std::string_view keyword, std::string_view value);
 void AppendCount(std::string& text, std::string_view keyword, size_t value);
+// "KEYWORD 1" and the lines of a part, or "KEYWORD 0" for one that was never fitted.
+template <class Part>
+void AppendOptional(std::string& text, std::string_view keyword, const std::optional<Part>& part) {
+  AppendCount(text, keyword, part.has_value() ? 1 : 0);
+  if (part.has_value()) part->AppendText(text);
+}
+
+// A node of a tree: "=VALUE", a leaf, or "COLUMN:LEFT:THRESHOLD".
+struct TreeWord {
+  size_t column = 0;
+  size_t left = 0;    // The place of a child, counted from the root; 0 for a leaf.
+  double number = 0;  // The value of a leaf, else the threshold.
+};
+std::optional<TreeWord> ParseTreeWord(std::string_view word);
 
 // Appends the last line, "seal FINGERPRINT" of all bytes before it.
 void AppendSeal(std::string& text);
@@ -43,6 +57,8 @@ class ModelLines {
   Result<std::string> Word(std::string_view keyword);
   // At most `most`, whatever the file claims.
   Result<size_t> Count(std::string_view keyword, size_t most);
+  // What AppendOptional() writes: whether the lines of the part follow.
+  Result<bool> IsThere(std::string_view keyword);
   // Finite ones, `count` of them.
   Result<std::vector<double>> Numbers(std::string_view keyword, size_t count);
   // What spaces divide, at least one.

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -16,6 +14,8 @@
 
 namespace attune::seer {
 namespace {
+
+constexpr size_t kMostNodes = 1 << 16;  // Of a tree that is read.
 
 constexpr size_t kFolds = 5;
 // What a split has to gain, as a share of the root's impurity: less is rounding.
@@ -237,56 +237,25 @@ void Cart::AppendText(std::string& text) const {
   text += '\n';
 }
 
-namespace {
-
-constexpr size_t kMostNodes = 1 << 16;
-
-std::optional<size_t> ParseCount(std::string_view text) {
-  size_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return count;
-}
-
-// "=VALUE", a leaf, or "FEATURE:LEFT:THRESHOLD".
-std::optional<Cart::Node> ParseNode(std::string_view word) {
-  Cart::Node node;
-  if (word.starts_with('=')) {
-    const std::optional<double> value = ParseHexFloat(word.substr(1));
-    if (!value) return std::nullopt;
-    node.value = *value;
-    return node;
-  }
-  const size_t first = word.find(':');
-  const size_t second = first == word.npos ? word.npos : word.find(':', first + 1);
-  if (second == word.npos) return std::nullopt;
-  const auto feature = ParseCount(word.substr(0, first));
-  const auto left = ParseCount(word.substr(first + 1, second - first - 1));
-  const auto threshold = ParseHexFloat(word.substr(second + 1));
-  if (!feature || !left || !threshold || *left == 0) return std::nullopt;
-  return Cart::Node{*feature, *threshold, *left, 0};
-}
-
-}  // namespace
-
 Result<Cart> Cart::ReadFrom(ModelLines& lines, size_t features, size_t classes) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string_view> words, lines.Words("tree"));
   if (words.size() > kMostNodes) return lines.Wrong("a tree has too many nodes.");
   Cart tree;
   for (const std::string_view word : words) {
-    const std::optional<Node> node = ParseNode(word);
+    const std::optional<TreeWord> node = ParseTreeWord(word);
     const size_t at = tree.nodes_.size();
     if (!node) return lines.Wrong(fmt::format("'{}' is no node of a tree.", Excerpt(word)));
     // Children stand behind their parent, so that no walk goes round in circles.
-    const bool leads_on = node->left == 0 || (node->left > at && node->left + 1 < words.size() &&
-                                              node->feature < features);
+    const bool leads_on = node->left == 0 || (node->left > at && node->left < words.size() - 1 &&
+                                              node->column < features);
     if (!leads_on) return lines.Wrong(fmt::format("node {} of a tree leads nowhere.", at));
-    const bool is_class = node->value >= 0 && node->value < static_cast<double>(classes) &&
-                          node->value == std::floor(node->value);
+    const bool is_class = node->number >= 0 && node->number < static_cast<double>(classes) &&
+                          node->number == std::floor(node->number);
     if (classes > 0 && node->left == 0 && !is_class) {
       return lines.Wrong(fmt::format("node {} of a tree is of no class.", at));
     }
-    tree.nodes_.push_back(*node);
+    tree.nodes_.push_back(node->left == 0 ? Node{0, 0, 0, node->number}
+                                          : Node{node->column, node->number, node->left, 0});
   }
   return tree;
 }

@@ -47,7 +47,7 @@ Status NoteFailure(const Status& failure, CollectionCounts& counts) {
   return failure;
 }
 
-// Measures the layers whose keys are not `known`. `measure` returns whether there is one more row.
+// Measures the layers whose keys are not `known`. `measure` adds a row, or fails.
 template <class Measure>
 Result<CollectionCounts> CollectEach(std::span<const Layer> layers, std::set<LayerKey> known,
                                      const CollectionStep& step, Measure measure) {

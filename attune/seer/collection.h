@@ -61,7 +61,7 @@ struct CollectionCounts {
   size_t known = 0;         // Measured before, and not again.
   size_t unsupported = 0;   // By the device.
   size_t too_large = 0;     // For its memory.
-  bool is_complete = true;  // False if `go_on` said stop.
+  bool is_complete = true;  // False if the step said stop.
 };
 
 // The main kernel of a call: of those that multiply by their names the one that took longest, or
@@ -83,12 +83,12 @@ std::optional<OperatorTime> PreKernelsOf(const Layer& layer, int algorithm, cons
 // Called after each measurement; says whether to go on.
 using CollectionStep = std::function<Result<bool>(const CollectionCounts& so_far)>;
 
-// Appends a record for each layer and algorithm that `records` has not yet, and the times of
-// kernels around them to `operators`.
 struct KernelTables {
   std::vector<KernelRecord> records;
-  std::vector<OperatorTime> operators;
+  std::vector<OperatorTime> operators;  // Kernels around those of the records.
 };
+// Appends a record of `algorithm` for each layer that `records` has none of yet, and the times of
+// kernels around them to `operators`.
 Result<CollectionCounts> CollectKernels(LayerProbe& probe, int algorithm,
                                         std::span<const Layer> layers, const CollectionStep& step,
                                         KernelTables& tables);

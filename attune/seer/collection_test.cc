@@ -62,7 +62,6 @@ TEST(Grids, AFilesGridHasEveryCombinationWithAnOutput) {
 
   EXPECT_EQ(layers.size(), 6u);
   EXPECT_EQ(layers[0], (Layer{128, 3, 4, 8, 2, 3, 1, 0}));
-  EXPECT_EQ(PickGrid().size(), 9216u);
 }
 
 TEST(Grids, WhatIsWrongInAGridIsNamedWithItsLine) {

@@ -115,16 +115,6 @@ std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batch
   return LayersOf(grid);
 }
 
-std::vector<Layer> PickGrid() {
-  Grid grid;
-  grid.c = {10, 20, 50, 100, 200, 400, 800, 1000};
-  grid.k = grid.c;
-  grid.w = {20, 40, 80, 100, 200, 300, 400, 500};
-  grid.f = {1, 3, 5, 7, 9, 11};
-  grid.s = {1, 2, 3};
-  return LayersOf(grid);
-}
-
 Result<std::vector<Layer>> ReadGrid(std::string_view text) {
   Grid grid;
   std::string taken;

@@ -14,10 +14,7 @@ namespace attune::seer {
 // left out.
 std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batches = {128});
 
-// SEER's grid of picks: 9,216 layers less those whose output is empty.
-std::vector<Layer> PickGrid();
-
-// At most so many layers in a grid of a file.
+// The most layers in a grid of a file.
 inline constexpr size_t kMostLayers = 1 << 20;
 
 // Every combination of the values of a file, layers whose output is empty left out. A line has one

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+
 #include "attune/model/least_squares.h"
 
 namespace attune::seer {
@@ -208,18 +209,12 @@ Result<Polynomial> Polynomial::ReadFrom(ModelLines& lines,
 
 namespace {
 
-// A part that may not have been trained, behind a line that says whether it was.
-template <class Part>
-void AppendOptional(std::string& text, std::string_view keyword, const std::optional<Part>& part) {
-  AppendCount(text, keyword, part.has_value() ? 1 : 0);
-  if (part.has_value()) part->AppendText(text);
-}
-
+// What AppendOptional() wrote.
 Result<std::optional<Polynomial>> ReadOptional(ModelLines& lines, std::string_view keyword,
                                                std::vector<double> (*terms)(const Layer&, Rules),
                                                Rules rules) {
-  ATTUNE_ASSIGN_OR_RETURN(const size_t is_there, lines.Count(keyword, 1));
-  if (is_there == 0) return std::optional<Polynomial>();
+  ATTUNE_ASSIGN_OR_RETURN(const bool is_there, lines.IsThere(keyword));
+  if (!is_there) return std::optional<Polynomial>();
   ATTUNE_ASSIGN_OR_RETURN(Polynomial polynomial, Polynomial::ReadFrom(lines, terms, rules));
   return std::optional<Polynomial>(std::move(polynomial));
 }

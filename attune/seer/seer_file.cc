@@ -18,12 +18,6 @@ constexpr size_t kFftClassFeatures = 4;
 // The algorithms whose variant a tree says.
 constexpr std::array<int, 4> kTreeAlgorithms = {0, 2, 6, 7};
 
-// Whether the part behind this line was trained.
-Result<bool> IsThere(ModelLines& lines, std::string_view keyword) {
-  ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count(keyword, 1));
-  return count == 1;
-}
-
 Result<Rules> ReadRules(ModelLines& lines) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("rules"));
   if (name == kFixedRules) return Rules::kFixed;
@@ -51,14 +45,10 @@ void SeerModel::AppendText(std::string& text) const {
     AppendCount(text, "chooses", tree == variant_trees_.end() ? 0 : 1);
     if (tree != variant_trees_.end()) tree->second.AppendText(text);
   }
-  AppendCount(text, "fft", fft_.has_value() ? 1 : 0);
-  if (fft_) fft_->AppendText(text);
-  AppendCount(text, "fft_tiling", fft_tiling_.has_value() ? 1 : 0);
-  if (fft_tiling_) fft_tiling_->AppendText(text);
-  AppendCount(text, "fft_class", fft_class_.has_value() ? 1 : 0);
-  if (fft_class_) fft_class_->AppendText(text);
-  AppendCount(text, "im2col", im2col_.has_value() ? 1 : 0);
-  if (im2col_) im2col_->AppendText(text);
+  AppendOptional(text, "fft", fft_);
+  AppendOptional(text, "fft_tiling", fft_tiling_);
+  AppendOptional(text, "fft_class", fft_class_);
+  AppendOptional(text, "im2col", im2col_);
   AppendCount(text, "transforms", transforms_.size());
   for (const auto& [name, polynomial] : transforms_) {
     AppendWord(text, "of", name);
@@ -78,33 +68,36 @@ Result<SeerModel> SeerModel::ReadFrom(ModelLines& lines, Rules rules) {
     }
   }
   for (const int algorithm : kTreeAlgorithms) {
-    ATTUNE_ASSIGN_OR_RETURN(const bool is_there, IsThere(lines, "chooses"));
+    ATTUNE_ASSIGN_OR_RETURN(const bool is_there, lines.IsThere("chooses"));
     if (!is_there) continue;
     const size_t labels = VariantsOf(algorithm, 3).size();
     ATTUNE_ASSIGN_OR_RETURN(model.variant_trees_[algorithm],
                             Cart::ReadFrom(lines, kVariantFeatures, labels));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const bool has_fft, IsThere(lines, "fft"));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_fft, lines.IsThere("fft"));
   if (has_fft) {
     ATTUNE_ASSIGN_OR_RETURN(model.fft_, FftModel::ReadFrom(lines, rules));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const bool has_tiling, IsThere(lines, "fft_tiling"));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_tiling, lines.IsThere("fft_tiling"));
   if (has_tiling) {
     ATTUNE_ASSIGN_OR_RETURN(model.fft_tiling_, FftTilingModel::ReadFrom(lines, rules));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const bool has_class, IsThere(lines, "fft_class"));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_class, lines.IsThere("fft_class"));
   if (has_class) {
     ATTUNE_ASSIGN_OR_RETURN(model.fft_class_, Cart::ReadFrom(lines, kFftClassFeatures, kClasses));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const bool has_im2col, IsThere(lines, "im2col"));
+  ATTUNE_ASSIGN_OR_RETURN(const bool has_im2col, lines.IsThere("im2col"));
   if (has_im2col) {
     ATTUNE_ASSIGN_OR_RETURN(model.im2col_, Polynomial::ReadFrom(lines, &Im2colTerms, rules));
   }
   ATTUNE_ASSIGN_OR_RETURN(const size_t transforms, lines.Count("transforms", Variants().size()));
   for (size_t i = 0; i < transforms; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const Variant* const variant, ReadVariantName(lines, "of"));
-    ATTUNE_ASSIGN_OR_RETURN(model.transforms_[std::string(variant->name)],
+    ATTUNE_ASSIGN_OR_RETURN(Polynomial read,
                             Polynomial::ReadFrom(lines, &WinogradTransformTerms, rules));
+    if (!model.transforms_.emplace(variant->name, std::move(read)).second) {
+      return lines.Wrong("transforms of a variant are there twice.");
+    }
   }
   return model;
 }

@@ -80,6 +80,7 @@ TEST(SeerFile, WhatIsDamagedOrLeadsAstrayIsRefusedWithItsLine) {
   EXPECT_THAT(message("rules fixed", "rules broken"), HasSubstr("Line 4: no rules"));
   EXPECT_THAT(message("variant algo0_128x128", "variant algo9"), HasSubstr("Line 6"));
   EXPECT_THAT(message("variant algo0_32x32", "variant algo0_128x128"), HasSubstr("twice"));
+  EXPECT_THAT(message("of algo7_128x64_3x3", "of algo7_128x128_3x3"), HasSubstr("twice"));
   EXPECT_THAT(message("tree 0:1:", "tree 0:0:"), HasSubstr("no node"));
   EXPECT_THAT(message("tree 0:1:", "tree 9:1:"), HasSubstr("leads nowhere"));
   EXPECT_THAT(message("tree 0:1:", "tree 0:999999:"), HasSubstr("leads nowhere"));

@@ -52,8 +52,6 @@ class SeerModel {
   std::vector<std::string> warnings() const;
   // The names of the variants that were trained, in their order.
   std::vector<std::string> trained_variants() const;
-  bool has_fft() const { return fft_.has_value(); }
-  bool has_fft_tiling() const { return fft_tiling_.has_value(); }
 
   // Lines of a file of models (attune/seer/seer_file.h), which do not say the rules.
   void AppendText(std::string& text) const;

@@ -2,44 +2,20 @@
 
 #include <string_view>
 
+#include "backends/cuda/captured_graph.h"
+
 namespace attune::cuda {
 namespace {
 
-// A graph that is never executed.
-class CapturedGraph {
- public:
-  explicit CapturedGraph(const Driver& driver) : driver_(driver) {}
-  CapturedGraph(const CapturedGraph&) = delete;
-  CapturedGraph& operator=(const CapturedGraph&) = delete;
-  ~CapturedGraph() {
-    if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
-  }
-
-  Status Capture(CUstream stream, const std::function<Status()>& launch) {
-    ATTUNE_RETURN_IF_ERROR(CudaStatus(
-        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-        "Cannot begin to capture a stream"));
-    const Status launched = launch();
-    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
-    if (!launched.ok()) return launched;
-    return CudaStatus(driver_, ended, "The capture of a launch is void");
-  }
-
-  Result<std::vector<CUgraphNode>> Nodes() const {
-    size_t count = 0;
-    constexpr std::string_view kWhat = "Cannot list what a graph has";
-    ATTUNE_RETURN_IF_ERROR(
-        CudaStatus(driver_, driver_.cuGraphGetNodes(graph_, nullptr, &count), kWhat));
-    std::vector<CUgraphNode> nodes(count);
-    ATTUNE_RETURN_IF_ERROR(
-        CudaStatus(driver_, driver_.cuGraphGetNodes(graph_, nodes.data(), &count), kWhat));
-    return nodes;
-  }
-
- private:
-  const Driver& driver_;
-  CUgraph graph_ = nullptr;
-};
+Result<std::vector<CUgraphNode>> NodesOf(const Driver& driver, CUgraph graph) {
+  size_t count = 0;
+  constexpr std::string_view kWhat = "Cannot list what a graph has";
+  ATTUNE_RETURN_IF_ERROR(CudaStatus(driver, driver.cuGraphGetNodes(graph, nullptr, &count), kWhat));
+  std::vector<CUgraphNode> nodes(count);
+  ATTUNE_RETURN_IF_ERROR(
+      CudaStatus(driver, driver.cuGraphGetNodes(graph, nodes.data(), &count), kWhat));
+  return nodes;
+}
 
 bool ReadsGraphs(const Driver& driver) {
   return driver.cuGraphGetNodes != nullptr && driver.cuGraphNodeGetType != nullptr &&
@@ -91,7 +67,7 @@ Result<std::vector<ObservedLaunch>> DryRun(const Driver& driver, CUstream stream
   }
   CapturedGraph graph(driver);
   ATTUNE_RETURN_IF_ERROR(graph.Capture(stream, launch));
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CUgraphNode> nodes, graph.Nodes());
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CUgraphNode> nodes, NodesOf(driver, graph.graph()));
   std::vector<ObservedLaunch> launches;
   for (const CUgraphNode node : nodes) {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;

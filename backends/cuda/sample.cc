@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "backends/cuda/captured_graph.h"
+
 namespace attune::cuda {
 namespace {
 
@@ -81,26 +83,17 @@ Status Enqueue(CUstream stream, const SamplePlan& plan, const std::vector<Span>&
 // An executable graph that is destroyed when it goes out of scope.
 class Graph {
  public:
-  explicit Graph(const Driver& driver) : driver_(driver) {}
+  explicit Graph(const Driver& driver) : driver_(driver), captured_(driver) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph() {
     if (executable_ != nullptr) driver_.cuGraphExecDestroy(executable_);
-    if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
   }
 
-  // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
-  // first. Leaves the stream as it was.
+  // As CapturedGraph's.
   Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
-    // Of this thread only: others may allocate meanwhile.
-    ATTUNE_RETURN_IF_ERROR(CudaStatus(
-        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-        "Cannot begin to capture a stream"));
-    const Status enqueued = enqueue();
-    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
-    if (!enqueued.ok()) return enqueued;
-    ATTUNE_RETURN_IF_ERROR(CudaStatus(driver_, ended, "The capture of a launch is void"));
-    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, graph_, 0),
+    ATTUNE_RETURN_IF_ERROR(captured_.Capture(stream, enqueue));
+    return CudaStatus(driver_, driver_.cuGraphInstantiate(&executable_, captured_.graph(), 0),
                       "A captured launch makes no graph that can be replayed");
   }
 
@@ -117,7 +110,7 @@ class Graph {
 
  private:
   const Driver& driver_;
-  CUgraph graph_ = nullptr;
+  CapturedGraph captured_;
   CUgraphExec executable_ = nullptr;
 };
 
@@ -144,8 +137,8 @@ class RecordedSample final : public TimedBlock {
         graph_(driver) {}
 
   Status Capture(const SamplePlan& plan) {
-    return graph_.Capture(
-        stream_, [&] { return Enqueue(stream_, plan, spans_, CU_EVENT_RECORD_EXTERNAL); });
+    return graph_.Capture(stream_,
+                          [&] { return Enqueue(stream_, plan, spans_, CU_EVENT_RECORD_EXTERNAL); });
   }
   Status Upload() const { return graph_.Upload(stream_); }
 

@@ -5,9 +5,8 @@
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
 // neusight_p100, neusight_v100, sgemm, miopen_gfx1030. DIR is the folder of recordings
-// ($ATTUNE_DATA_DIR,
-// ../shared/data by default). Seeds are fixed, and nothing is measured but what fitting and
-// predicting take. docs/models.md has the tables.
+// ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
+// fitting and predicting take. docs/models.md has the tables.
 #include <cstdlib>
 #include <string>
 #include <string_view>

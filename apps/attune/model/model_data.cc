@@ -37,8 +37,8 @@ void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& time
   }
 }
 
-Result<std::vector<TimedCandidate>> FromRecords(Application& application, const Sources& sources,
-                                                ModelOrigin& origin) {
+Result<std::vector<TimedCandidate>> TimedInRecords(Application& application, const Sources& sources,
+                                                   ModelOrigin& origin) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace at, FindRecordPlace(application, sources.device));
   origin = OriginOf(at.place);
@@ -183,6 +183,14 @@ Result<ModelData> FromTables(const Sources& sources) {
   return data;
 }
 
+Result<ModelData> FromRecords(Application& application, const Sources& sources) {
+  ModelOrigin origin;
+  ATTUNE_ASSIGN_OR_RETURN(const auto timed, TimedInRecords(application, sources, origin));
+  ATTUNE_ASSIGN_OR_RETURN(ModelData data, DataOf(timed, sources));
+  data.origin = origin;
+  return data;
+}
+
 }  // namespace
 
 void AddSourceOptions(CLI::App& verb, Sources& sources) {
@@ -191,16 +199,20 @@ void AddSourceOptions(CLI::App& verb, Sources& sources) {
                       "Times of a find-db of MIOpen instead of records; may be repeated")
           ->allow_extra_args(false)
           ->type_name("FILE");
-  verb.add_option(
-          "--csv", sources.tables,
-          "Times of a table with the columns problem, candidate and time_ms, or of one that "
-          "'attune export' wrote; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("FILE")
-      ->excludes(miopen);
-  verb.add_option("--device", sources.device, "Of which device's records; see 'attune devices'");
+  CLI::Option* const csv =
+      verb.add_option(
+              "--csv", sources.tables,
+              "Times of a table with the columns problem, candidate and time_ms, or of one that "
+              "'attune export' wrote; may be repeated")
+          ->allow_extra_args(false)
+          ->type_name("FILE")
+          ->excludes(miopen);
+  verb.add_option("--device", sources.device, "Of which device's records; see 'attune devices'")
+      ->excludes(miopen)
+      ->excludes(csv);
   verb.add_option("--operator", sources.operator_name, "Where there are times of several")
-      ->check(CLI::IsMember({"conv", "gemm"}));
+      ->check(CLI::IsMember({"conv", "gemm"}))
+      ->excludes(miopen);
   verb.add_option("--device-name", sources.origin_device, "What device the times are of")
       ->check(SeenText());
   verb.add_option("--library", sources.origin_library, "Whose kernels were timed, and the version")
@@ -208,24 +220,14 @@ void AddSourceOptions(CLI::App& verb, Sources& sources) {
 }
 
 Result<ModelData> ReadData(Application& application, const Sources& sources) {
-  Result<ModelData> data = Status(StatusCode::kInternal, "");
-  if (!sources.find_dbs.empty()) {
-    data = FromFindDbs(sources);
-  } else if (!sources.tables.empty()) {
-    data = FromTables(sources);
-  } else {
-    ModelOrigin origin;
-    ATTUNE_ASSIGN_OR_RETURN(const auto timed, FromRecords(application, sources, origin));
-    data = DataOf(timed, sources);
-    if (data.ok()) data->origin = origin;
-  }
+  Result<ModelData> data = !sources.find_dbs.empty() ? FromFindDbs(sources)
+                           : !sources.tables.empty() ? FromTables(sources)
+                                                     : FromRecords(application, sources);
   if (!data.ok()) return data;
   if (!sources.origin_device.empty()) data->origin.device = sources.origin_device;
   if (!sources.origin_library.empty()) data->origin.library = sources.origin_library;
   return data;
 }
-
-Result<std::string> ReadModelText(const std::string& file) { return ReadFile(file); }
 
 Result<FeatureSet> FeaturesNamed(const std::string& name) {
   for (const std::string_view operator_name : {"conv", "gemm"}) {

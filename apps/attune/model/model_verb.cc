@@ -7,6 +7,7 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/model/model_verbs.h"
 #include "apps/attune/table.h"
+#include "attune/base/file.h"
 #include "attune/base/random.h"
 
 namespace attune {
@@ -93,7 +94,7 @@ Result<int> RunFit(Application& application, const FitOptions& options) {
 }
 
 Result<int> RunEvaluate(Application& application, const EvaluateOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadModelText(options.model));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.model));
   ATTUNE_ASSIGN_OR_RETURN(ModelData data, ReadData(application, options.sources));
   const auto model = ReadModel(text, data.origin, data.features);
   if (!model.ok()) return model.error().WithContext(fmt::format("'{}'", options.model));
@@ -103,7 +104,7 @@ Result<int> RunEvaluate(Application& application, const EvaluateOptions& options
 }
 
 Result<int> RunShow(Application& application, const ShowOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadModelText(options.model));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.model));
   const auto named = [&](const Status& status) {
     return status.WithContext(fmt::format("'{}'", options.model));
   };
@@ -173,8 +174,8 @@ void AddEvaluateVerb(CLI::App& verb, Invocation& invocation) {
       "  attune model evaluate /tmp/conv.model --miopen "
       "tests/data/miopen/gfx906_60.HIP.fdb.txt\n\n"
       "A model of another device, library or set of features is refused. What a model was fitted "
-      "to "
-      "is\npredicted better than what it was not: 'attune model fit' says how well that is.");
+      "to\n"
+      "is predicted better than what it was not: 'attune model fit' says how well that is.");
   evaluate->add_option("model", options->model, "What 'attune model fit' wrote")
       ->required()
       ->type_name("MODEL");

@@ -25,8 +25,8 @@ struct Sources {
   std::vector<std::string> tables;    // CSV.
   std::string device;                 // Of records; empty: as other verbs.
   std::string operator_name;          // Empty: the only one that there is.
-  std::string origin_device;          // What the model is of, where files do not say.
-  std::string origin_library;
+  std::string origin_device;          // What the model is of; empty: what the source says.
+  std::string origin_library;         // The same.
 };
 void AddSourceOptions(CLI::App& verb, Sources& sources);
 
@@ -39,7 +39,6 @@ struct ModelData {
 };
 Result<ModelData> ReadData(Application& application, const Sources& sources);
 
-Result<std::string> ReadModelText(const std::string& file);
 // The features that a model file names. kUnsupported for those that are none of ours.
 Result<FeatureSet> FeaturesNamed(const std::string& name);
 

@@ -1,6 +1,8 @@
 // attune seer collect: SEER's tables, measured on an NVIDIA GPU.
 
 #include <filesystem>
+#include <span>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -39,35 +41,28 @@ struct Tables {
   std::vector<AlgorithmTimes> times;
 };
 
-// What a file of an earlier collection has; empty if there is none.
-Result<std::string> Earlier(const std::string& file) {
-  if (file.empty() || !std::filesystem::exists(file)) return std::string();
-  return ReadFile(file);
+// The file of an earlier collection, if there is one.
+std::span<const std::string> Earlier(const std::string& file) {
+  std::error_code ignored;  // Whoever reads it says what is wrong.
+  const bool is_there = !file.empty() && std::filesystem::status(file, ignored).type() !=
+                                             std::filesystem::file_type::not_found;
+  return {&file, is_there ? size_t{1} : 0};
 }
 
 Result<Tables> ReadTables(const CollectOptions& options) {
   Tables tables;
-  ATTUNE_ASSIGN_OR_RETURN(const std::string text, Earlier(options.output));
-  const auto named = [&](const Status& status) {
-    return status.WithContext(fmt::format("'{}'", options.output));
-  };
+  const std::span<const std::string> earlier = Earlier(options.output);
   if (!options.configs.empty()) {
-    auto times = ReadAlgorithmTimes(text, AlgorithmOrder::kCudnn);
-    if (!times.ok()) return named(times.error());
-    tables.times = *std::move(times);
+    ATTUNE_ASSIGN_OR_RETURN(tables.times, ReadTimesFiles(earlier, AlgorithmOrder::kCudnn));
     return tables;
   }
   if (!options.operators.empty()) {
-    auto operators = ReadOperatorTimes(text);
-    if (!operators.ok()) return named(operators.error());
-    tables.kernels.operators = *std::move(operators);
+    ATTUNE_ASSIGN_OR_RETURN(tables.kernels.operators, ReadOperatorFiles(earlier));
     return tables;
   }
-  auto records = ReadKernelRecords(text, AlgorithmOrder::kCudnn);
-  if (!records.ok()) return named(records.error());
-  tables.kernels.records = *std::move(records);
-  ATTUNE_ASSIGN_OR_RETURN(const std::string around, Earlier(options.pre_kernels));
-  ATTUNE_ASSIGN_OR_RETURN(tables.kernels.operators, ReadOperatorTimes(around));
+  ATTUNE_ASSIGN_OR_RETURN(tables.kernels.records, ReadKernelFiles(earlier, AlgorithmOrder::kCudnn));
+  ATTUNE_ASSIGN_OR_RETURN(tables.kernels.operators,
+                          ReadOperatorFiles(Earlier(options.pre_kernels)));
   return tables;
 }
 
@@ -92,21 +87,24 @@ class Collection {
         machine_(machine),
         notice_(application.err(), "seer collect") {}
 
-  Status TakeTurn() {
+  // Whether it goes on: the time may be over, or a signal come, while others have the device.
+  Result<bool> TakeTurn() {
     turn_ = {};  // Others first.
     const auto go_on = [this] {
       notice_.StillWaiting();
       return GoesOn();
     };
-    ATTUNE_ASSIGN_OR_RETURN(turn_, machine_.Take(MachineUse::kTime, go_on));
+    auto turn = machine_.Take(MachineUse::kTime, go_on);
+    if (turn.status().code() == StatusCode::kDeadlineExceeded) return false;
+    ATTUNE_ASSIGN_OR_RETURN(turn_, std::move(turn));
     turn_end_ns_ = SteadyNowNs() + kTurnNs;
-    return Status::Ok();
+    return true;
   }
 
   Result<bool> Step(const CollectionCounts&) {
     if (SteadyNowNs() >= turn_end_ns_) {
       ATTUNE_RETURN_IF_ERROR(WriteTables(options_, tables_));
-      if (GoesOn()) ATTUNE_RETURN_IF_ERROR(TakeTurn());
+      if (GoesOn()) return TakeTurn();
     }
     return GoesOn();
   }
@@ -173,11 +171,12 @@ Result<CollectionCounts> Collect(const CollectOptions& options, const Wanted& wa
   const CollectionStep step = [&](const CollectionCounts& so_far) {
     return collection.Step(so_far);
   };
-  ATTUNE_RETURN_IF_ERROR(collection.TakeTurn());
+  CollectionCounts all;
+  ATTUNE_ASSIGN_OR_RETURN(all.is_complete, collection.TakeTurn());
+  if (!all.is_complete) return all;
   if (!options.configs.empty()) {
     return CollectTimes(probe, wanted.configurations, step, tables.times);
   }
-  CollectionCounts all;
   for (const std::string& name : options.operators) {
     ATTUNE_ASSIGN_OR_RETURN(
         const CollectionCounts part,
@@ -252,11 +251,13 @@ void AddWhatOptions(CLI::App& verb, CollectOptions& options) {
                       "The layers: a line of values for each of N, C, W, K, f, s and p, of "
                       "which every combination is measured (default: SEER's own grids)")
           ->type_name("FILE");
-  verb.add_option("--configs", options.configs,
-                  "Configurations as published: every algorithm of each and cuDNN's own pick, as a "
-                  "table of times (test set II)")
-      ->type_name("FILE")
-      ->excludes(grid);
+  auto* configs =
+      verb.add_option(
+              "--configs", options.configs,
+              "Configurations as published: every algorithm of each and cuDNN's own pick, as a "
+              "table of times (test set II)")
+          ->type_name("FILE")
+          ->excludes(grid);
   verb.add_option("--algorithms", options.algorithms, "Which algorithms, by cuDNN's numbers")
       ->delimiter(',')
       ->check(CLI::Range(0, kAlgorithms - 1))
@@ -265,7 +266,8 @@ void AddWhatOptions(CLI::App& verb, CollectOptions& options) {
                   "A table of these operators instead: conv1x1, conv_grad_input, conv_grad_filter")
       ->delimiter(',')
       ->check(
-          CLI::IsMember(std::vector<std::string>(OperatorNames().begin(), OperatorNames().end())));
+          CLI::IsMember(std::vector<std::string>(OperatorNames().begin(), OperatorNames().end())))
+      ->excludes(configs);
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/random.h"
+#include "attune/measure/statistics.h"
+#include "attune/verify/element.h"
 
 namespace attune::seer {
 namespace {
@@ -34,16 +35,6 @@ Problem ConvOf(const Layer& x, ConvDirection direction) {
   conv.stride = {1, x.s, x.s};
   conv.pad = {0, x.pad, x.pad};
   return conv;
-}
-
-std::vector<float> RandomNumbers() {
-  Random random(1);
-  std::vector<float> numbers(kFillBytes / sizeof(float));
-  for (float& x : numbers) {
-    x = static_cast<float>(2 * random.Uniform() - 1);
-    if (x == 0) x = 1;  // Zeros are free on hardware that gates its multipliers.
-  }
-  return numbers;
 }
 
 // What SEER's columns are on today's chips; all in two passes.
@@ -95,11 +86,12 @@ Result<BufferView> DeviceProbe::MemoryFor(size_t position, size_t size_bytes) {
     buffer.reset();
     ATTUNE_ASSIGN_OR_RETURN(buffer, device_->Allocate(std::max<size_t>(size_bytes, 64)));
     if (position >= 2) return buffer->View(0);
-    const std::vector<float> numbers = RandomNumbers();
-    const auto bytes = std::as_bytes(std::span(numbers));
-    for (size_t at = 0; at < buffer->size_bytes(); at += bytes.size()) {
-      const size_t count = std::min(bytes.size(), buffer->size_bytes() - at);
-      ATTUNE_RETURN_IF_ERROR(device_->Upload(bytes.first(count), buffer->View(at)));
+    std::vector<std::byte> numbers(std::min(kFillBytes, buffer->size_bytes()));
+    GenerateElements(DataType::kF32, 1, 0, static_cast<int64_t>(numbers.size() / sizeof(float)),
+                     numbers.data());
+    for (size_t at = 0; at < buffer->size_bytes(); at += numbers.size()) {
+      const size_t count = std::min(numbers.size(), buffer->size_bytes() - at);
+      ATTUNE_RETURN_IF_ERROR(device_->Upload(std::span(numbers).first(count), buffer->View(at)));
     }
   }
   return buffer->View(0);
@@ -118,11 +110,11 @@ Result<DeviceProbe::Call> DeviceProbe::MakeReady(const Problem& problem,
   }
   ATTUNE_ASSIGN_OR_RETURN(call.arguments.workspace,
                           MemoryFor(kWorkspace, call.executable->workspace_bytes()));
+  call.arguments.operands = call.operands;  // Where they are stays theirs when a call is moved.
   return call;
 }
 
-Result<double> DeviceProbe::TimeMs(Call& call) {
-  call.arguments.operands = call.operands;
+Result<double> DeviceProbe::TimeMs(const Call& call) {
   TimingRequest request;
   ATTUNE_ASSIGN_OR_RETURN(const double first_ns,
                           device_->TimeNs(*call.executable, call.arguments, request));
@@ -134,14 +126,13 @@ Result<double> DeviceProbe::TimeMs(Call& call) {
                             device_->TimeNs(*call.executable, call.arguments, request));
     samples.push_back(ns);
   }
-  std::ranges::nth_element(samples, samples.begin() + kSamples / 2);
-  return samples[kSamples / 2] / 1e6;
+  return Median(samples) / 1e6;
 }
 
 Result<LayerRun> DeviceProbe::Run(const Layer& layer, int algorithm) {
   const std::string name(kNames[static_cast<size_t>(algorithm)]);
   if (name.empty()) return Unsupported("cuDNN never had its direct algorithm.");
-  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), name));
+  ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), name));
   LayerRun run;
   ATTUNE_ASSIGN_OR_RETURN(run.time_ms, TimeMs(call));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<ObservedLaunch> launches,
@@ -162,8 +153,8 @@ Result<LayerRun> DeviceProbe::Run(const Layer& layer, int algorithm) {
 
 Result<std::vector<ObservedLaunch>> DeviceProbe::LaunchesOf(const Layer& layer,
                                                             const std::string& algorithm) {
-  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), algorithm));
-  call.arguments.operands = call.operands;
+  ATTUNE_ASSIGN_OR_RETURN(const Call call,
+                          MakeReady(ConvOf(layer, ConvDirection::kForward), algorithm));
   return observer_->DryRun(*call.executable, call.arguments);
 }
 
@@ -180,7 +171,7 @@ Result<int> DeviceProbe::VendorPick(const Layer& layer) {
 }
 
 Result<double> DeviceProbe::TimeMsOf(const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(Call call, MakeReady(problem, kFirst));
+  ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(problem, kFirst));
   return TimeMs(call);
 }
 

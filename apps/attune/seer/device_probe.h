@@ -15,7 +15,7 @@
 
 namespace attune::seer {
 
-// Inputs are uniform in [-1, 1) and never zero, made once for the largest layer so far. A time is
+// Inputs are uniform in [-1, 1] and never zero, made once for the largest layer so far. A time is
 // the median of several samples of a warm call. Not thread-safe.
 class DeviceProbe final : public LayerProbe {
  public:
@@ -44,7 +44,7 @@ class DeviceProbe final : public LayerProbe {
       : solver_(solver), device_(std::move(device)), observer_(observer) {}
 
   Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
-  Result<double> TimeMs(Call& call);
+  Result<double> TimeMs(const Call& call);
   Result<double> TimeMsOf(const Problem& problem);
   Result<std::vector<ObservedLaunch>> LaunchesOf(const Layer& layer, const std::string& algorithm);
   // At least `size_bytes` of device memory for the operand at `position`, with random content if

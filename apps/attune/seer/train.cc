@@ -110,11 +110,8 @@ std::string TrainingTable(const Training& training, const Output& out) {
 
 void PrintTraining(const Training& training, Output& out) {
   out.Print(TrainingTable(training, out));
-  std::string operators;
-  for (const std::string& name : training.file.operators.names()) {
-    operators += (operators.empty() ? "" : ", ") + name;
-  }
-  if (!operators.empty()) out.Print(fmt::format("Operators: {}.\n", operators));
+  const std::vector<std::string> operators = training.file.operators.names();
+  if (!operators.empty()) out.Print(fmt::format("Operators: {}.\n", fmt::join(operators, ", ")));
   if (!training.held_out.empty()) {
     out.Print(fmt::format("{} held out.\n", Counted(training.held_out.size(), "record")));
   }

@@ -1,0 +1,43 @@
+// What a stream was captured into.
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+
+#include "attune/base/status.h"
+#include "backends/cuda/driver.h"
+
+namespace attune::cuda {
+
+// A graph that is destroyed when it goes out of scope.
+class CapturedGraph {
+ public:
+  explicit CapturedGraph(const Driver& driver) : driver_(driver) {}
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
+  ~CapturedGraph() {
+    if (graph_ != nullptr) driver_.cuGraphDestroy(graph_);
+  }
+
+  // Ok if everything that `enqueue` enqueues could be captured, else why not, by whoever said so
+  // first. Leaves the stream as it was. Called once.
+  Status Capture(CUstream stream, const std::function<Status()>& enqueue) {
+    // Of this thread only: others may allocate meanwhile.
+    ATTUNE_RETURN_IF_ERROR(CudaStatus(
+        driver_, driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "Cannot begin to capture a stream"));
+    const Status enqueued = enqueue();
+    const CUresult ended = driver_.cuStreamEndCapture(stream, &graph_);
+    if (!enqueued.ok()) return enqueued;
+    return CudaStatus(driver_, ended, "The capture of a launch is void");
+  }
+
+  CUgraph graph() const { return graph_; }
+
+ private:
+  const Driver& driver_;
+  CUgraph graph_ = nullptr;
+};
+
+}  // namespace attune::cuda
