@@ -17,7 +17,7 @@ tuned_libraries=(
 # hipcc (41 MB) compiles kernels for AMD GPUs, which needs none. The servers are started by tests, with data of their own.
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis
-  hipcc postgresql mariadb-server-core
+  hipcc postgresql mariadb-server-core mariadb-client-core
 )
 
 step() { printf '\n== %s\n' "$*"; }
