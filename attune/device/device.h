@@ -89,6 +89,10 @@ class Device {
 
   virtual const Target& target() const = 0;
 
+  // Whether operands of callers are handles of buffers, as OpenCL's are, whose bits do not tell
+  // where their memory begins.
+  virtual bool takes_handles() const { return false; }
+
   // Aligned to 64 bytes at least, content undefined.
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t size_bytes) = 0;
   // As Allocate, but whoever writes to it first does not pay for that, where it would cost more

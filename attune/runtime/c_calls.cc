@@ -277,7 +277,7 @@ attune_code attune_run_gemm(attune_runtime* runtime, const attune_gemm* gemm,
     return attune::Fail(attune::WrongArgumentsSize(*arguments));
   const attune::CallClasses classes = {attune::ScalarClassOf(arguments->alpha),
                                        attune::ScalarClassOf(arguments->beta),
-                                       attune::IsWide(*arguments)};
+                                       runtime->IsWide(*arguments)};
   return attune::RunCall(*runtime, *gemm, classes, *arguments);
 }
 
@@ -288,7 +288,7 @@ attune_code attune_run_conv(attune_runtime* runtime, const attune_conv* conv,
   }
   if (attune::IsTooSmall(*arguments)) [[unlikely]]
     return attune::Fail(attune::WrongArgumentsSize(*arguments));
-  const attune::CallClasses classes = {1, 0, attune::IsWide(*arguments)};
+  const attune::CallClasses classes = {1, 0, runtime->IsWide(*arguments)};
   return attune::RunCall(*runtime, *conv, classes, *arguments);
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 attune_runtime::attune_runtime(std::unique_ptr<attune::Runtime> runtime)
-    : runtime_(runtime.release()) {}
+    : takes_handles_(runtime->takes_handles() ? 1 : 0), runtime_(runtime.release()) {}
 
 attune_runtime::~attune_runtime() {
   // Problems that wait to be recorded, and results, may be written.

@@ -18,6 +18,7 @@
 #include "attune/dispatch/plan_key.h"
 #include "attune/problem/problem.h"
 #include "attune/runtime/per_process.h"
+#include "attune/runtime/request.h"
 #include "attune/runtime/runtime.h"
 
 // Thread-safe. After a fork(), the child has none of the threads that its parent's run time and the
@@ -34,9 +35,15 @@ struct attune_runtime {
   // The same; a child makes its own.
   attune::Result<attune::Runtime*> here();
 
+  // CallClasses::wide of a call. Buffers begin where the device likes it; an address tells itself.
+  int IsWide(const attune_arguments& arguments) const {
+    return takes_handles_ | attune::IsWide(arguments);
+  }
+
  private:
   attune::Result<attune::Runtime*> MakeAgain() const;
 
+  const int takes_handles_;                      // 0 or 1. In a child it is the same.
   attune::PerProcess<attune::Runtime> runtime_;  // Owned by the process that made it.
 };
 

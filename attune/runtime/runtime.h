@@ -64,6 +64,8 @@ class Runtime {
   const PlanServer& server() const { return *server_; }
   const RuntimeOptions& options() const { return options_; }
   const Place& place() const { return place_; }
+  // Whether the operands of calls are handles, which say nothing of the alignment of their memory.
+  bool takes_handles() const { return device_->takes_handles(); }
   // Returns when everything that was launched on the device is complete.
   Status Synchronize() { return device_->Synchronize(); }
   // What imported databases say for other GPUs; nothing of it serves.

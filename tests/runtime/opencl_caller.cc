@@ -1,6 +1,7 @@
 // A program that computes on the first OpenCL device, in buffers of a context of its own: two
 // products and two convolutions of ones, each twice, and then, if told to wait, once more when the
-// background is idle. Prints counters as "name value" lines.
+// background is idle. Handles of the first round are multiples of 64, later ones are not, as may
+// happen to any program. Prints counters as "name value" lines.
 //
 //   opencl_caller leave|wait gemm|conv
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -11,9 +12,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "attune/attune.h"
@@ -35,10 +38,17 @@ class Buffers {
     context_ = clCreateContext(nullptr, 1, &device_, nullptr, nullptr, nullptr);
     queue_ = clCreateCommandQueue(context_, device_, 0, nullptr);
   }
-  cl_mem Filled(size_t count, float value) const {
+  // Null if no handle of the wanted kind comes.
+  cl_mem Filled(size_t count, float value, bool is_round) const {
+    constexpr int kTries = 1000;
     std::vector<float> values(count, value);
-    return clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, count * sizeof(float),
-                          values.data(), nullptr);
+    for (int i = 0; i < kTries; ++i) {
+      const cl_mem buffer = clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                           count * sizeof(float), values.data(), nullptr);
+      if ((reinterpret_cast<uintptr_t>(buffer) % 64 == 0) == is_round) return buffer;
+      shifts_.push_back(std::make_unique<char[]>(16 * static_cast<size_t>(1 + i % 7)));
+    }
+    return nullptr;
   }
   bool AreAll(cl_mem buffer, size_t count, float value) const {
     std::vector<float> values(count);
@@ -51,32 +61,33 @@ class Buffers {
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;
+  mutable std::vector<std::unique_ptr<char[]>> shifts_;  // Of what the heap hands out next.
 };
 
-bool Multiply(attune_runtime* runtime, const Buffers& buffers, int64_t size) {
+bool Multiply(attune_runtime* runtime, const Buffers& buffers, int64_t size, bool is_round) {
   const auto count = static_cast<size_t>(size * size);
   attune_gemm gemm{};
   gemm.m = gemm.n = gemm.k = size;
   attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
-  const cl_mem product = buffers.Filled(count, -1);
-  arguments.a = buffers.Filled(count, 1);
-  arguments.b = buffers.Filled(count, 1);
+  const cl_mem product = buffers.Filled(count, -1, is_round);
+  arguments.a = buffers.Filled(count, 1, is_round);
+  arguments.b = buffers.Filled(count, 1, is_round);
   arguments.c = product;
   if (attune_run_gemm(runtime, &gemm, &arguments) != ATTUNE_OK) return false;
   if (attune_synchronize(runtime) != ATTUNE_OK) return false;
   return buffers.AreAll(product, count, static_cast<float>(size));
 }
 
-bool Convolve(attune_runtime* runtime, const Buffers& buffers, int64_t size) {
+bool Convolve(attune_runtime* runtime, const Buffers& buffers, int64_t size, bool is_round) {
   const auto count = static_cast<size_t>(size * size);
   attune_conv conv{};
   conv.in_channels = conv.out_channels = 4;
   conv.in[1] = conv.in[2] = size;
   conv.filter[1] = conv.filter[2] = 1;
   attune_arguments arguments = ATTUNE_ARGUMENTS_INIT;
-  const cl_mem output = buffers.Filled(4 * count, -1);
-  arguments.a = buffers.Filled(4 * count, 1);
-  arguments.b = buffers.Filled(16, 1);
+  const cl_mem output = buffers.Filled(4 * count, -1, is_round);
+  arguments.a = buffers.Filled(4 * count, 1, is_round);
+  arguments.b = buffers.Filled(16, 1, is_round);
   arguments.c = output;
   if (attune_run_conv(runtime, &conv, &arguments) != ATTUNE_OK) return false;
   if (attune_synchronize(runtime) != ATTUNE_OK) return false;
@@ -96,13 +107,18 @@ int main(int argc, char** argv) {
   const Buffers buffers;
   const auto begin = std::chrono::steady_clock::now();
   for (int round = 0; round < 2; ++round) {
-    if (!call(runtime, buffers, 16) || !call(runtime, buffers, 24)) return Fail("call");
+    const bool is_round = round == 0;
+    if (!call(runtime, buffers, 16, is_round) || !call(runtime, buffers, 24, is_round)) {
+      return Fail("call");
+    }
   }
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - begin);
   if (waits) {
     if (attune_wait_idle(runtime, 240'000) != ATTUNE_OK) return Fail("wait");
-    if (!call(runtime, buffers, 16) || !call(runtime, buffers, 24)) return Fail("call after all");
+    if (!call(runtime, buffers, 16, false) || !call(runtime, buffers, 24, false)) {
+      return Fail("call after all");
+    }
   }
   attune_counters counters = ATTUNE_COUNTERS_INIT;
   if (attune_get_counters(runtime, &counters) != ATTUNE_OK) return Fail("counters");
