@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,17 @@ Result<Pipe> MakePipe() {
     return Unavailable(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
   }
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// "NAME=VALUE" of this process, with `variables` in the place of those of their names.
+std::vector<std::string> EntriesWith(const ProcessVariables& variables) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!variables.contains(text.substr(0, text.find('=')))) entries.emplace_back(text);
+  }
+  for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
+  return entries;
 }
 
 // The process group of a program. Its leader is a shell that kills it when this process has ended,
@@ -86,10 +98,18 @@ class ProgramGroup {
     ::posix_spawn_file_actions_addclosefrom_np(settings.actions(), 3);
     ::posix_spawn_file_actions_addchdir_np(settings.actions(), command.folder.c_str());
     pid_t pid = -1;
-    const int error = settings.Spawn(command.words, environ, &pid);
+    const std::vector<std::string> entries = EntriesWith(command.variables);
+    std::vector<char*> variables;
+    for (const std::string& entry : entries) variables.push_back(const_cast<char*>(entry.c_str()));
+    variables.push_back(nullptr);
+    const int error = settings.Spawn(command.words, variables.data(), &pid);
     if (error == 0) program_ = pid;
+    if (error == 0) ended_.Reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     return error;
   }
+
+  // Can be read once the program has ended; -1 where the system has no such thing.
+  int ended_fd() const { return ended_.get(); }
 
   // Whether the program has ended; its status then. It stays to be reaped.
   bool HasEnded(siginfo_t& status) const {
@@ -109,27 +129,25 @@ class ProgramGroup {
   const pid_t leader_;
   const UniqueFd alive_;  // Closed by the end of this process at the latest.
   pid_t program_ = -1;
+  UniqueFd ended_;
 };
 
 // Appends what is there; true at the end of it. What exceeds the bound is read and dropped, so that
 // the program never waits.
-bool ReadSome(int fd, std::string& text) {
+bool ReadSome(int fd, size_t max_bytes, std::string& text) {
   std::array<char, 4096> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
   if (count < 0) return errno != EINTR && errno != EAGAIN;
-  const size_t room = kMaxOutputBytes - text.size();
+  const size_t room = max_bytes - text.size();
   text.append(buffer.data(), std::min(room, static_cast<size_t>(count)));
   return count == 0;
 }
 
-Result<ProgramOutput> OutputOf(const siginfo_t& status, const std::string& program,
-                               ProgramOutput output) {
-  if (status.si_code != CLD_EXITED) {
-    return Unavailable(fmt::format("'{}' was killed by signal {} ({}).\n{}", program,
-                                   status.si_status, strsignal(status.si_status), output.log));
-  }
-  output.exit_status = status.si_status;
-  return output;
+ProgramEnd EndOf(const siginfo_t& status, ProgramEnd end) {
+  const bool has_exited = status.si_code == CLD_EXITED;
+  end.how = has_exited ? ProgramEnd::How::kExited : ProgramEnd::How::kSignalled;
+  end.number = status.si_status;
+  return end;
 }
 
 bool IsProgram(const std::filesystem::path& path) {
@@ -152,31 +170,61 @@ std::string FindProgram(const std::string& name) {
   return "";
 }
 
-Result<ProgramOutput> RunProgram(const ProgramCommand& command) {
+Result<ProgramEnd> RunToEnd(const ProgramCommand& command) {
   ATTUNE_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   ATTUNE_ASSIGN_OR_RETURN(Pipe log, MakePipe());
-  const std::string& program = command.words.front();
   const int64_t end_ns = SteadyNowNs() + command.deadline_ns;
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramGroup> group, ProgramGroup::Make());
   const int error = group->Start(command, out.write_end.get(), log.write_end.get());
   if (error != 0) {
-    return Unavailable(fmt::format("Cannot start '{}': {}.", program, strerror(error)));
+    return Unavailable(
+        fmt::format("Cannot start '{}': {}.", command.words.front(), strerror(error)));
   }
   out.write_end.Reset();
   log.write_end.Reset();
-  ProgramOutput output;
-  std::array<pollfd, 2> sources = {pollfd{out.read_end.get(), POLLIN, 0},
-                                   pollfd{log.read_end.get(), POLLIN, 0}};
+  ProgramEnd end;
+  std::array<pollfd, 3> sources = {pollfd{out.read_end.get(), POLLIN, 0},
+                                   pollfd{log.read_end.get(), POLLIN, 0}, pollfd{-1, POLLIN, 0}};
+  const auto read = [&](pollfd& source, std::string& text) {
+    const bool is_over = source.revents != 0 && ReadSome(source.fd, command.max_output_bytes, text);
+    if (is_over) source.fd = -1;
+  };
   for (siginfo_t status; SteadyNowNs() < end_ns;) {
     const bool is_read = sources[0].fd < 0 && sources[1].fd < 0;
-    if (is_read && group->HasEnded(status)) return OutputOf(status, program, std::move(output));
+    if (is_read && group->HasEnded(status)) return EndOf(status, std::move(end));
+    // Not before: what it has started may hold its output when it has ended.
+    if (is_read) sources[2].fd = group->ended_fd();
+    if (command.go_on != nullptr && !command.go_on()) {
+      end.how = ProgramEnd::How::kStopped;
+      return end;
+    }
     const int64_t left_ms = (end_ns - SteadyNowNs()) / kNsPerMs + 1;
     ::poll(sources.data(), sources.size(), static_cast<int>(std::min(left_ms, kLongestPollMs)));
-    if (sources[0].revents != 0 && ReadSome(sources[0].fd, output.out)) sources[0].fd = -1;
-    if (sources[1].revents != 0 && ReadSome(sources[1].fd, output.log)) sources[1].fd = -1;
+    read(sources[0], end.out);
+    read(sources[1], end.log);
   }
-  return DeadlineExceeded(fmt::format("'{}' was killed: it had not ended after {:.3g} s.", program,
-                                      static_cast<double>(command.deadline_ns) / kNsPerSecond));
+  end.how = ProgramEnd::How::kLate;
+  return end;
+}
+
+Result<ProgramOutput> RunProgram(const ProgramCommand& command) {
+  ATTUNE_ASSIGN_OR_RETURN(ProgramEnd end, RunToEnd(command));
+  const std::string& program = command.words.front();
+  switch (end.how) {
+    case ProgramEnd::How::kExited:
+      return ProgramOutput{end.number, std::move(end.out), std::move(end.log)};
+    case ProgramEnd::How::kSignalled:
+      return Unavailable(fmt::format("'{}' was killed by signal {} ({}).\n{}", program, end.number,
+                                     strsignal(end.number), end.log));
+    case ProgramEnd::How::kLate:
+      return DeadlineExceeded(fmt::format("'{}' was killed: it had not ended after {:.3g} s.",
+                                          program,
+                                          static_cast<double>(command.deadline_ns) / kNsPerSecond));
+    case ProgramEnd::How::kStopped:
+      break;
+  }
+  return DeadlineExceeded(
+      fmt::format("'{}' was killed, because it was to go on no longer.", program));
 }
 
 }  // namespace attune

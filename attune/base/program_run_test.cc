@@ -34,6 +34,25 @@ TEST(ProgramRunTest, ItRunsInTheFolderThatIsNamed) {
   EXPECT_EQ(RunProgram(command)->out, "/usr\n");
 }
 
+TEST(ProgramRunTest, ItHasTheVariablesThatAreNamedBesideThoseOfThisProcess) {
+  ProgramCommand command = Shell("echo $PATH $ATTUNE_TEST_DEVICE");
+  command.variables = {{"PATH", "/of/the/test"}, {"ATTUNE_TEST_DEVICE", "7"}};
+
+  EXPECT_EQ(RunProgram(command)->out, "/of/the/test 7\n");
+}
+
+TEST(ProgramRunTest, OneThatIsToGoOnNoLongerIsKilledWithWhatItSaid) {
+  ProgramCommand command = Shell("echo begun; tail -f /dev/null");
+  int asked = 0;
+  command.go_on = [&asked] { return ++asked < 3; };
+
+  const auto end = RunToEnd(command);
+
+  ASSERT_TRUE(end.ok()) << end.status().ToString();
+  EXPECT_EQ(end->how, ProgramEnd::How::kStopped);
+  EXPECT_EQ(end->out, "begun\n");
+}
+
 TEST(ProgramRunTest, AFloodOfOutputIsCutAndDoesNotBlockIt) {
   const auto output = RunProgram(Shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
 
