@@ -148,6 +148,12 @@ Result<std::unique_ptr<MachineLock>> MachineLock::Open(const Place& place,
   return In(folder, DeviceName(place), patience);
 }
 
+Result<std::unique_ptr<MachineLock>> MachineLock::Named(std::string_view device,
+                                                        std::chrono::nanoseconds patience) {
+  ATTUNE_ASSIGN_OR_RETURN(const fs::path folder, LockFolder());
+  return In(folder, device, patience);
+}
+
 Result<std::unique_ptr<MachineLock>> MachineLock::In(const fs::path& folder,
                                                      std::string_view device,
                                                      std::chrono::nanoseconds patience) {

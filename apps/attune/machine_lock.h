@@ -33,6 +33,9 @@ class MachineLock final : public MachineTurns {
   // folder, kUnavailable if the files cannot be had.
   static Result<std::unique_ptr<MachineLock>> Open(const Place& place,
                                                    std::chrono::nanoseconds patience = kPatience);
+  // Of a device that no place is known for, by what its vendor calls it.
+  static Result<std::unique_ptr<MachineLock>> Named(std::string_view device,
+                                                    std::chrono::nanoseconds patience = kPatience);
   // The same in `folder`; the files are called after `device`.
   static Result<std::unique_ptr<MachineLock>> In(const std::filesystem::path& folder,
                                                  std::string_view device,

@@ -86,6 +86,7 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddCublasVerb(program, invocation);
   AddCaptureVerb(program, invocation);
   AddPackageVerb(program, invocation);
+  AddProfileVerb(program, invocation);
   AddTunableVerb(program, invocation);
   AddBuildVerb(program, invocation);
   AddMiopenVerb(program, invocation);

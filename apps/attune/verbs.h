@@ -36,6 +36,7 @@ void AddBlasVerb(CLI::App& program, Invocation& invocation);
 void AddCublasVerb(CLI::App& program, Invocation& invocation);
 void AddCaptureVerb(CLI::App& program, Invocation& invocation);
 void AddPackageVerb(CLI::App& program, Invocation& invocation);
+void AddProfileVerb(CLI::App& program, Invocation& invocation);
 void AddTunableVerb(CLI::App& program, Invocation& invocation);
 void AddBuildVerb(CLI::App& program, Invocation& invocation);
 void AddMiopenVerb(CLI::App& program, Invocation& invocation);

@@ -1,0 +1,47 @@
+// What came of commands, kept as they end. docs/formats/profile_results.md.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/profile/command_file.h"
+#include "attune/base/status.h"
+#include "attune/base/unique_fd.h"
+#include "attune/profile/profiler_runner.h"
+
+namespace attune {
+
+// One line of the journal, and one element of what --json prints.
+Json ToJson(const ListedCommand& command, const ProfilerOutcome& outcome);
+
+// A file of JSON lines that one process at a time appends to. Not thread-safe.
+class ResultJournal {
+ public:
+  // Opens the file, made if there is none. A last line that a process was killed over is cut off.
+  // kFailedPrecondition while another process has it; kDataLoss names the line (from 1) that is
+  // none of a journal, or of another version.
+  static Result<std::unique_ptr<ResultJournal>> Open(const std::filesystem::path& path);
+
+  // The result of `command` that was kept before, if it was done: each serves one command of the
+  // same words and variables.
+  std::optional<Json> TakeDone(const ListedCommand& command);
+  // Durable when it returns Ok.
+  Status Append(const Json& result);
+
+ private:
+  ResultJournal(std::filesystem::path path, UniqueFd file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+
+  Status Read();
+  Status ReadLine(std::string_view text, int number);
+
+  const std::filesystem::path path_;
+  const UniqueFd file_;
+  std::multimap<std::string, Json> done_;  // By what tells commands apart.
+};
+
+}  // namespace attune
