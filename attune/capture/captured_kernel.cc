@@ -457,7 +457,7 @@ std::string KernelNameOf(const std::string& function) {
         std::isalnum(static_cast<unsigned char>(lower)) != 0 || lower == '_' || lower == '-';
     name += is_known ? lower : '-';
   }
-  // Room for a number behind it, and for "-reference".
+  // Room for a number behind it.
   name.resize(std::min(name.size(), kMaxNameBytes - 16));
   return name.empty() ? "kernel" : name;
 }

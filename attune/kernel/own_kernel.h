@@ -16,8 +16,9 @@
 
 namespace attune::kernel {
 
-// What the name of a reference ends with, behind that of its kernel.
-inline constexpr std::string_view kReferenceSuffix = "-reference";
+// What the name of a reference ends with, behind that of its kernel. No kernel has a dot in its
+// name, so that none is called as the reference of another.
+inline constexpr std::string_view kReferenceSuffix = ".reference";
 
 using OwnSizes = std::map<std::string, int64_t, std::less<>>;
 
@@ -30,7 +31,7 @@ Result<Problem> MakeOwnProblem(const KernelFile& file, const OwnSizes& sizes);
 Result<OwnSizes> ParseSizes(const std::string& text);
 
 // The reference of the user's kernel in `file`, which was read from `path`, as a kernel file of its
-// own: `<name>-reference`, tuned only by name. Null if its reference is no kernel. `file` learns
+// own: `<name>.reference`, tuned only by name. Null if its reference is no kernel. `file` learns
 // the content of its reference. Errors begin with the path.
 Result<std::unique_ptr<KernelFile>> LoadReference(const std::filesystem::path& path,
                                                   KernelFile& file);

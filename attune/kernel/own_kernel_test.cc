@@ -1,6 +1,9 @@
 #include "attune/kernel/own_kernel.h"
 
 #include <functional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -206,7 +209,7 @@ TEST_F(OwnKernelLibraryTest, AKernelBringsItsReferenceAsALastResort) {
   const KernelLibrary library = LoadKernelLibrary({path}, kOpenCl);
 
   ASSERT_EQ(library.files.size(), 2u) << library.reports[0].missing;
-  EXPECT_EQ(library.files[1].name, "scale-reference");
+  EXPECT_EQ(library.files[1].name, "scale.reference");
   EXPECT_TRUE(TraitsOf(library.files[1]).last_resort);
   EXPECT_FALSE(TraitsOf(library.files[0]).last_resort);
   const Problem problem = *MakeOwnProblem(library.files[0], {{"n", 64}, {"width", 1}});
@@ -238,7 +241,7 @@ TEST_F(OwnKernelLibraryTest, AReferenceInAnotherFileHasToTakeTheSameOperands) {
 
   const KernelLibrary library = LoadKernelLibrary({path}, kOpenCl);
   ASSERT_EQ(library.files.size(), 2u) << library.reports[0].missing;
-  EXPECT_EQ(library.files[1].name, "scale-reference");
+  EXPECT_EQ(library.files[1].name, "scale.reference");
   EXPECT_EQ(library.files[1].own->content, library.files[0].own->content);
 
   other["operands"][0]["type"] = "f64";
@@ -249,6 +252,53 @@ TEST_F(OwnKernelLibraryTest, AReferenceInAnotherFileHasToTakeTheSameOperands) {
   EXPECT_THAT(broken.reports[0].missing, HasSubstr("operands differ"));
 }
 
+TEST_F(OwnKernelLibraryTest, AKernelThatIsCalledAReferenceSharesNoSolverWithTheReferenceOfAnother) {
+  Write("scale.cl", "kernel void scale() {}");
+  const auto path = Write("scale.json", Scale().dump());
+  std::vector<std::filesystem::path> paths = {path};
+  for (const char* name : {"scale-reference", "scale_reference", "reference"}) {
+    Json json = Scale();
+    json["name"] = name;
+    json["reference"] = Json{{"program", Json::array({"/bin/true"})}};
+    paths.push_back(Write(std::string(name) + ".json", json.dump()));
+  }
+
+  const KernelLibrary library = LoadKernelLibrary(paths, kOpenCl);
+
+  std::set<std::string> names;
+  for (const KernelFile& file : library.files) names.insert(file.solver_name());
+  for (const auto& solver : library.solvers) names.insert(solver->id().name);
+  EXPECT_EQ(names.size(), library.files.size() + library.solvers.size());
+  EXPECT_EQ(names.size(), 8u);  // Four kernels, four references.
+}
+
+TEST_F(OwnKernelLibraryTest, NoKernelCanHaveTheNameOfAReference) {
+  Json json = Scale();
+  json["name"] = "scale.reference";
+
+  const auto file = Read(json);
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message(), HasSubstr("/name: 'scale.reference' holds more than"));
+}
+
+TEST_F(OwnKernelLibraryTest, OfTwoFilesOfOneNameInAFolderTheSecondIsRefusedByTheFirst) {
+  Write("scale.cl", "kernel void scale() {}");
+  const auto first = Write("a.json", Scale().dump());
+  const auto second = Write("b.json", Scale().dump());
+
+  // As `--kernel b.json` puts it in front of the folder that it is in.
+  const KernelLibrary library = LoadKernelLibrary({second, folder_->path()}, kOpenCl);
+
+  ASSERT_EQ(library.files.size(), 2u);  // The kernel of the first that was read, its reference.
+  ASSERT_EQ(library.reports.size(), 2u);
+  EXPECT_TRUE(library.reports[0].available);
+  EXPECT_EQ(library.reports[0].path, second.string());
+  EXPECT_FALSE(library.reports[1].available);
+  EXPECT_EQ(library.reports[1].missing, fmt::format("{}: /name: 'scale' is the name of {} already.",
+                                                    first.string(), second.string()));
+}
+
 TEST_F(OwnKernelLibraryTest, AProgramIsASolverOfItsOwn) {
   Write("scale.cl", "kernel void scale() {}");
   Json json = Scale();
@@ -257,7 +307,7 @@ TEST_F(OwnKernelLibraryTest, AProgramIsASolverOfItsOwn) {
 
   ASSERT_EQ(library.files.size(), 1u);
   ASSERT_EQ(library.solvers.size(), 1u);
-  EXPECT_EQ(library.solvers[0]->id().name, "opencl.scale-reference");
+  EXPECT_EQ(library.solvers[0]->id().name, "opencl.scale.reference");
   EXPECT_TRUE(library.solvers[0]->traits().last_resort);
 }
 

@@ -120,7 +120,7 @@ def test_t1_wisdom_and_t4(attune):
     program.check(sorted(sizes) == [1000, 4000], wisdom)
     program.check(f"block_size_x={sizes[4000]['config']['block_size_x']}," in best, best)
     # What the reference takes, tuned by name, is no wisdom about the kernel.
-    reference = best.split("@")[0].replace("opencl.", "") + "-reference"
+    reference = best.split("@")[0].replace("opencl.", "") + ".reference"
     attune.run("tune", *kernel, "--solver", reference, "--retune", *SHORT)
     attune.run("export", *kernel, "--wisdom", "-o", "again.json")
     again = json.loads((attune.folder / "again.json").read_text())["choices"]
