@@ -15,6 +15,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/outcome_counts.h"
+#include "apps/attune/prior_files.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/run_summary.h"
 #include "apps/attune/session/job_crew.h"
@@ -43,6 +44,8 @@ struct TuneVerbOptions {
   std::string device;              // Application::DeviceOf.
   std::vector<std::string> steps;  // Of the jobs of a session.
   bool stale = false;
+  std::vector<std::string> prior_files;
+  std::vector<PriorRecords> priors;  // Of those files, once they are read.
   TuneOptions tune;
   RunOptions run;
   std::string cache = "warm";
@@ -117,7 +120,9 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
                           const std::vector<TaggedProblem>& problems) {
   const OrderlyInterruption interruption;
   SteadyClock clock;
-  Tuner tuner(workshop.PartsFor(store), options.tune);
+  TunerParts parts = workshop.PartsFor(store);
+  parts.priors = options.priors;
+  Tuner tuner(parts, options.tune);
   RunOptions run = options.run;
   run.budget_ns = BudgetLeftNs(application, options);
   run.stop_requested = [&] { return interruption.requested(); };
@@ -267,6 +272,11 @@ Result<int> TuneOnEveryDevice(Application& application, const TuneVerbOptions& o
 }
 
 // --step and --stale are about the jobs of a session, all of them.
+Status CheckPriorOptions(const TuneVerbOptions& options) {
+  if (options.prior_files.empty() || options.tune.searcher != "exhaustive") return Status::Ok();
+  return InvalidArgument("--search exhaustive tries everything in order: leave out --prior.");
+}
+
 Status CheckJobOptions(const TuneVerbOptions& options) {
   for (const std::string& step : options.steps) ATTUNE_RETURN_IF_ERROR(ParseJobStep(step).status());
   const ProblemSelection& selection = options.selection;
@@ -295,10 +305,11 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   }
   if (!has_jobs && !options.stale) return false;
   if (!has_jobs) ATTUNE_RETURN_IF_ERROR(application.ProblemsOfSession().status());
-  if (!options.tune.solver_filter.empty() || options.run.retune) {
+  if (!options.tune.solver_filter.empty() || options.run.retune || !options.prior_files.empty()) {
     return InvalidArgument(
-        "The jobs of a session say which solvers are measured, and when again: --solver and "
-        "--retune do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' do.");
+        "The jobs of a session say which solvers are measured, and when again: --solver, --retune "
+        "and --prior do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' "
+        "do.");
   }
   return true;
 }
@@ -421,6 +432,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.tune.cache = options.tune.terms.rotation_bytes > 0
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
+  ATTUNE_RETURN_IF_ERROR(CheckPriorOptions(options));
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
   ATTUNE_ASSIGN_OR_RETURN(const bool has_jobs, IsOfJobs(application, options));
   if (has_jobs) return RunJobSteps(application, options);
@@ -436,6 +448,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.store());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_RETURN_IF_ERROR(CheckOwnKernels(place, problems));
+  ATTUNE_ASSIGN_OR_RETURN(options.priors, ReadPriors(options.prior_files, place, problems));
   if (application.session()) {
     const SessionPlace measured = SessionPlaceAt(place);
     ATTUNE_RETURN_IF_ERROR(EnterSession(application, measured));
@@ -497,6 +510,13 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
       ->check(CLI::IsMember(searchers))
       ->capture_default_str();
+  verb.add_option(
+          "--prior", options.prior_files,
+          "Begin the search of large spaces with what is fast in FILE: a database of attune "
+          "with other devices or sizes, or, of a kernel, T4 or a cache of Kernel Tuner; may "
+          "be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
   CLI::Option* cache =
       verb.add_option("--cache", options.cache,

@@ -3,32 +3,6 @@
 #include <algorithm>
 
 namespace attune {
-namespace {
-
-using CandidateTimes = std::map<Candidate, std::optional<double>>;
-
-// What was timed last counts, and a final is what is timed last in its set.
-void AddTrials(const RecordedSet& recorded, CandidateTimes& times) {
-  for (const Record& record : recorded.records) {
-    const Trial& trial = record.trial;
-    if (const Measurement* measurement = trial.measurement()) {
-      times[trial.candidate] = measurement->median_ns;
-    } else if (trial.failure() != nullptr) {
-      times[trial.candidate] = std::nullopt;
-    }
-  }
-}
-
-void AddPlace(const CandidateTimes& place, TimesOfPlaces& times) {
-  std::map<SolverId, std::vector<ConfigTime>> by_solver;
-  for (const auto& [candidate, time_ns] : place) {
-    by_solver[candidate.solver].push_back({candidate.config, time_ns});
-  }
-  for (auto& [solver, configs] : by_solver) times[solver].push_back(std::move(configs));
-}
-
-}  // namespace
-
 Result<TimesOfPlaces> OtherPlaces::Find(RecordStore& store, const Problem& problem) {
   TimesOfPlaces times;
   ATTUNE_RETURN_IF_ERROR(ReadDevices(store, problem, times));

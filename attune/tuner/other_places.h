@@ -14,16 +14,9 @@
 #include "attune/problem/target.h"
 #include "attune/record/record_store.h"
 #include "attune/trial/candidate.h"
+#include "attune/tuner/candidate_times.h"
 
 namespace attune {
-
-// A config and its median; nothing if it failed.
-struct ConfigTime {
-  Config config;
-  std::optional<double> time_ns;
-};
-// By solver: for each other place what was tried there, each config once.
-using TimesOfPlaces = std::map<SolverId, std::vector<std::vector<ConfigTime>>>;
 
 // Other places are other devices of the same backend, for the same problem, and this device, for
 // the nearest problems of the same family that it was tuned for. Keeps what it read about sizes, so
@@ -48,7 +41,7 @@ class OtherPlaces {
   struct Size {
     Problem problem;
     Position position = {};
-    std::map<Candidate, std::optional<double>> times_ns;
+    CandidateTimes times_ns;
   };
 
   Status ReadDevices(RecordStore& store, const Problem& problem, TimesOfPlaces& times) const;

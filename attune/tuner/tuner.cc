@@ -54,6 +54,17 @@ Status Check(const TuneOptions& options) {
       Name(options.cache), rotation_bytes));
 }
 
+// Behind what is in `elsewhere` already.
+void AddPriors(std::span<const PriorRecords> priors, const Problem& problem,
+               TimesOfPlaces& elsewhere) {
+  for (const PriorRecords& prior : priors) {
+    for (const auto& [solver, places] : prior.Find(problem)) {
+      std::vector<std::vector<ConfigTime>>& known = elsewhere[solver];
+      known.insert(known.end(), places.begin(), places.end());
+    }
+  }
+}
+
 }  // namespace
 
 bool Tuner::Excludes(const Solver& solver) const {
@@ -148,6 +159,7 @@ Result<TuneReport> Tuner::Tune(const Problem& problem, const Listener& listener,
   if (searches && parts_.other_places != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(elsewhere, parts_.other_places->Find(*parts_.store, problem));
   }
+  if (searches) AddPriors(parts_.priors, problem, elsewhere);
   TuningSession session(parts_, options_, problem, listener);
   session.BeginWith(std::move(elsewhere));
   if (standing.has_value()) session.Challenge(std::move(*standing));

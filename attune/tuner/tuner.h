@@ -20,6 +20,7 @@
 #include "attune/tuner/evaluator.h"
 #include "attune/tuner/machine_turns.h"
 #include "attune/tuner/other_places.h"
+#include "attune/tuner/prior_records.h"
 
 namespace attune {
 
@@ -107,6 +108,8 @@ struct TunerParts {
   // What `store` knows of other devices and sizes, kept from problem to problem; null where nothing
   // of them is asked.
   OtherPlaces* other_places = nullptr;
+  // What other runs know of the problems.
+  std::span<const PriorRecords> priors = {};
 };
 
 // Not thread-safe.

@@ -1,24 +1,11 @@
 #include "attune/wisdom/tuned_size.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "attune/problem/own_kernel.h"
+#include "attune/problem/size_distance.h"
 
 namespace attune {
-
-double SizeDistance(const kernel::OwnSizes& a, const kernel::OwnSizes& b) {
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double sum = 0;
-  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
-    if (left->first != right->first) return std::numeric_limits<double>::infinity();
-    const double difference = std::log2(1 + static_cast<double>(left->second)) -
-                              std::log2(1 + static_cast<double>(right->second));
-    sum += difference * difference;
-  }
-  return std::sqrt(sum);
-}
 
 std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
                                            const kernel::OwnSizes& sizes) {

@@ -22,11 +22,8 @@ struct TunedSize {
   friend bool operator==(const TunedSize&, const TunedSize&) = default;
 };
 
-// Of two lists of the same names: Euclidean over log2(1 + size), so that 1000 x 1000 is near to
-// 1100 x 900 and far from 1000000 x 1. Infinite where the names differ.
-double SizeDistance(const kernel::OwnSizes& a, const kernel::OwnSizes& b);
-
-// Those of `tuned`, nearest to `sizes` first; equally near ones stay in order. Borrows `tuned`.
+// Those of `tuned`, nearest to `sizes` first (SizeDistance); equally near ones stay in order.
+// Borrows `tuned`.
 std::vector<const TunedSize*> NearestFirst(const std::vector<TunedSize>& tuned,
                                            const kernel::OwnSizes& sizes);
 

@@ -1,5 +1,7 @@
 #include "attune/wisdom/tuned_size.h"
 
+#include "attune/problem/size_distance.h"
+
 #include <cmath>
 
 #include <gmock/gmock.h>

@@ -157,6 +157,72 @@ def test_t1_wisdom_and_t4(attune):
     program.check("constant.json:" in err and "MemType" in err, err)
 
 
+def order_of_trials(evidence):
+    """Configs as {NAME: VALUE} in the order in which they were tried first."""
+    order = []
+    for recorded in evidence["sets"]:
+        for trial in recorded["trials"]:
+            config = trial["candidate"].split("{")[1].rstrip("}")
+            named = dict(word.split("=") for word in config.split(","))
+            if named not in order:
+                order.append(named)
+    return order
+
+
+def t4_of(times_ms):
+    """Results in T4 of {(A, B): ms}."""
+    results = [{"configuration": {"A": a, "B": b}, "invalidity": "correct",
+                "measurements": [{"name": "time", "value": ms, "unit": "ms"}]}
+               for (a, b), ms in times_ms.items()]
+    return json.dumps({"schema_version": "1.0.0", "results": results,
+                       "metadata": {"timeunit": "milliseconds"}})
+
+
+def test_priors(attune, folder):
+    """What others recorded of 600 configs is where a random search begins."""
+    best = {"A": "37", "B": "6"}
+    kernel = ("--kernel", str(folder / "dial.json"), "--size")
+    search = ("--search", "random", "--seed", "1", "--budget", "60s", "--per-problem", "4s")
+    handful = 5  # The default and three guesses are in it.
+    attune.run("tune", *kernel, "n=3000", "--db", "alone.db", *search)
+    alone = order_of_trials(attune.json("explain", *kernel, "n=3000", "--db", "alone.db"))
+    program.check(best not in alone[:2 * handful], alone)
+
+    (attune.folder / "other.json").write_text(t4_of({(0, 0): 9, (37, 6): 1, (50, 9): 4}))
+    attune.run("tune", *kernel, "n=4000", "--db", "t4.db", "--prior", "other.json", *search)
+    tried = order_of_trials(attune.json("explain", *kernel, "n=4000", "--db", "t4.db"))
+    program.check(best in tried[:handful], tried)
+    winner = attune.json("best", *kernel, "n=4000", "--db", "t4.db")[0]["candidate"]
+    program.check("A=37,B=6" in winner, winner)
+
+    # A database, of another size.
+    attune.run("tune", *kernel, "n=3000", "--db", "new.db", "--prior", "t4.db", *search)
+    tried = order_of_trials(attune.json("explain", *kernel, "n=3000", "--db", "new.db"))
+    program.check(best in tried[:handful], tried)
+
+
+def test_priors_of_something_else_are_refused(attune, folder):
+    kernel = ("--kernel", str(folder / "dial.json"), "--size", "n=3000")
+
+    def refused(what, *words, status=2):
+        err = attune.run("tune", *words, status=status)[1]
+        program.check(what in err, f"{what!r} is not in {err!r}")
+
+    other = (attune.folder / "other.json").read_text()
+    (attune.folder / "renamed.json").write_text(other.replace('"B"', '"C"'))
+    (attune.folder / "broken.json").write_text(other[:40])
+    attune.write_problems(1, "list.txt")
+    attune.run("import", "list.txt", "--tag", "products", "--db", "products.db")
+    refused("--prior renamed.json holds nothing of kernel dial", *kernel, "--prior", "renamed.json")
+    refused("--prior products.db holds nothing of kernel dial", *kernel, "--prior", "other.json",
+            "--prior", "products.db")
+    refused("--prior broken.json: ", *kernel, "--prior", "broken.json")
+    refused("nowhere.db", *kernel, "--prior", "nowhere.db", status=1)
+    refused("--search exhaustive", *kernel, "--prior", "other.json", "--search", "exhaustive")
+    refused("of a kernel that --kernel names", "--problem", "gemm@1{m=8,n=8,k=8}", "--prior",
+            "other.json")
+
+
 def test_compiled_for_a_gpu_that_is_not_here(attune):
     kernel = ("--kernel", str(attune.data.parent.parent / "examples/own_kernel/matmul.json"),
               "--size", "m=64,n=64,k=64")
@@ -206,6 +272,8 @@ def test(attune):
     test_edited_kernel_is_another_problem(attune, folder)
     test_mistakes(attune, folder)
     test_t1_wisdom_and_t4(attune)
+    test_priors(attune, folder)
+    test_priors_of_something_else_are_refused(attune, folder)
     test_example(attune)
     test_compiled_for_a_gpu_that_is_not_here(attune)
     test_resumed_after_a_kill(attune)

@@ -1,0 +1,22 @@
+// --prior: what other runs have recorded, where the search of this one begins.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/record/record_store.h"
+#include "attune/runtime/places.h"
+#include "attune/tuner/prior_records.h"
+
+namespace attune {
+
+// Reads each of `files`: a database of attune, or of a user's kernel what another tuner recorded,
+// T4 or a cache of Kernel Tuner (ReadTunerResults). kInvalidArgument names the file that holds
+// nothing that could be tried for one of `problems` at `place`, or is neither.
+Result<std::vector<PriorRecords>> ReadPriors(const std::vector<std::string>& files,
+                                             const Place& place,
+                                             std::span<const TaggedProblem> problems);
+
+}  // namespace attune
