@@ -4,14 +4,13 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include <attune/capture.hpp>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "attune/capture/capture_call.h"
-
 namespace {
-
-using attune::Status;
 
 constexpr const char* kSource =
     "__kernel void scale(__global const float* x, __global float* y, float by, int n) {\n"
@@ -19,19 +18,23 @@ constexpr const char* kSource =
     "  if (i < n) y[i] = by * x[i];\n"
     "}\n";
 constexpr size_t kCount = 4096;
+constexpr size_t kBytes = kCount * sizeof(float);
 constexpr size_t kGroup = 64;
 
-attune::capture::LaunchArgument Buffer(cl_command_queue queue, cl_mem memory) {
-  constexpr size_t kBytes = kCount * sizeof(float);
-  return attune::capture::BufferOf(kBytes, [queue, memory](void* to) -> Status {
-    const cl_int code =
-        clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, kBytes, to, 0, nullptr, nullptr);
-    if (code == CL_SUCCESS) return Status::Ok();
-    return attune::Unavailable("clEnqueueReadBuffer: " + std::to_string(code));
-  });
+void Check(cl_int code, const char* what) {
+  if (code != CL_SUCCESS) throw std::runtime_error(what + (": " + std::to_string(code)));
 }
 
-attune::Result<attune::capture::WrittenKernel> Run(cl_device_id device, const char* folder) {
+// Of a buffer, behind everything in `queue`.
+attune::Capture::Reader ReaderOf(cl_command_queue queue, cl_mem memory) {
+  return [queue, memory](void* to) {
+    Check(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, kBytes, to, 0, nullptr, nullptr),
+          "clEnqueueReadBuffer");
+  };
+}
+
+// The path of the kernel file.
+std::string Run(cl_device_id device, const char* folder) {
   const cl_context context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
   const cl_command_queue queue = clCreateCommandQueue(context, device, 0, nullptr);
   const char* text = kSource;
@@ -40,8 +43,7 @@ attune::Result<attune::capture::WrittenKernel> Run(cl_device_id device, const ch
   const cl_kernel kernel = clCreateKernel(program, "scale", nullptr);
   std::vector<float> ones(kCount, 1);
   const auto make = [&] {
-    return clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, kCount * sizeof(float), ones.data(),
-                          nullptr);
+    return clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, kBytes, ones.data(), nullptr);
   };
   const cl_mem x = make();
   const cl_mem y = make();
@@ -52,22 +54,16 @@ attune::Result<attune::capture::WrittenKernel> Run(cl_device_id device, const ch
   clSetKernelArg(kernel, 2, sizeof by, &by);
   clSetKernelArg(kernel, 3, sizeof n, &n);
 
-  attune::capture::LaunchDescription launch;
-  launch.function = "scale";
-  launch.source = kSource;
-  launch.local = {kGroup};
-  launch.groups = {kCount / kGroup};
-  launch.arguments = {Buffer(queue, x), Buffer(queue, y), attune::capture::ScalarOf(by),
-                      attune::capture::ScalarOf(n)};
-  return CaptureLaunch(
-      launch,
-      [&]() -> Status {
-        const cl_int code = clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kCount, &kGroup, 0,
-                                                   nullptr, nullptr);
-        if (code == CL_SUCCESS) return Status::Ok();
-        return attune::Unavailable("clEnqueueNDRangeKernel: " + std::to_string(code));
-      },
-      folder);
+  attune::Capture capture("scale", kSource);
+  capture.Dimension(kGroup, kCount / kGroup)
+      .Buffer(kBytes, ReaderOf(queue, x))
+      .Buffer(kBytes, ReaderOf(queue, y))
+      .Scalar(by)
+      .Scalar(n);
+  return capture.Store(folder, [&] {
+    Check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kCount, &kGroup, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+  });
 }
 
 }  // namespace
@@ -80,11 +76,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: capture_launch FOLDER, where there is an OpenCL device\n";
     return 2;
   }
-  const auto written = Run(device, argv[1]);
-  if (!written.ok()) {
-    std::cerr << "capture_launch: " << written.error().message() << "\n";
+  try {
+    std::cout << "attune tune --kernel " << Run(device, argv[1]) << "\n";
+  } catch (const std::exception& error) {
+    std::cerr << "capture_launch: " << error.what() << "\n";
     return 1;
   }
-  std::cout << "attune tune --kernel " << written->path.string() << "\n";
   return 0;
 }

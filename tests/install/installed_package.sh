@@ -32,6 +32,19 @@ grep -q ' us$' "$work/tuned.txt" || fail "tune_gemm measured nothing"
 "$work/examples/varying_shapes" "$work/varying.db" | tee "$work/varying.txt"
 grep -q '^attune_tunings_total 3$' "$work/varying.txt" || fail "varying_shapes tuned not 3 shapes"
 
+if [ -e "$work/examples/capture_launch" ]; then
+  if "$work/examples/capture_launch" "$work/captured" > "$work/captured.txt"; then
+    [ -s "$work/captured/scale/scale.json" ] || fail "capture_launch stored no kernel file"
+    grep -q "^attune tune --kernel $work/captured/scale/scale.json$" "$work/captured.txt" ||
+      fail "capture_launch said $(cat "$work/captured.txt")"
+    cat "$work/captured.txt"
+  else
+    status=$?
+    [ $status = 2 ] || fail "capture_launch ended with status $status"
+    echo "capture_launch: without an OpenCL device"
+  fi
+fi
+
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 cc ${CFLAGS:-} -std=c11 -Wall -Wextra -Werror "$examples/gemm_in_c.c" $(pkg-config --cflags --libs attune) \
