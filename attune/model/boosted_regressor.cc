@@ -88,40 +88,26 @@ size_t BoostedRegressor::ColumnCount() const {
   return features_.operation.size() + features_.kernel.size() + 5;
 }
 
-size_t BoostedRegressor::MainKernel(const FeatureRow& row, double& share) const {
-  share = 0;
-  if (!base_->knows_kernels()) return 0;
-  size_t main = 0;
-  double longest = 0;
-  double sum = 0;
-  for (size_t i = 0; i < row.kernels.size(); ++i) {
-    const double time = base_->PredictKernel(row.algorithm, row.kernels[i]);
-    sum += time;
-    if (time > longest) {
-      longest = time;
-      main = i;
-    }
-  }
-  share = sum > 0 ? longest / sum : 0;
-  return main;
+const KernelRow* BoostedRegressor::MainKernel(const FeatureRow& row, const KernelSum& sum) const {
+  const bool has_kernels = !row.kernels.empty() && !features_.kernel.empty();
+  return has_kernels ? &row.kernels[sum.main] : nullptr;
 }
 
-void BoostedRegressor::AppendColumns(const FeatureRow& row, double base_ms,
+void BoostedRegressor::AppendColumns(const FeatureRow& row, const KernelSum& sum, double base_ms,
                                      std::vector<float>& columns) const {
   const auto add = [&](double x) { columns.push_back(static_cast<float>(x)); };
   for (const double value : row.values) add(value);
-  double share = 0;
-  const bool has_kernels = !row.kernels.empty() && !features_.kernel.empty();
-  const KernelRow* const main = has_kernels ? &row.kernels[MainKernel(row, share)] : nullptr;
+  const KernelRow* const main = MainKernel(row, sum);
   for (size_t j = 0; j < features_.kernel.size(); ++j) add(main != nullptr ? main->values[j] : -1);
   add(static_cast<double>(row.kernels.size()));
-  add(share);
+  add(main != nullptr ? sum.main_share : 0);
   add(std::log(base_ms));
   columns.push_back(CodeOf(algorithms_, row.algorithm));
   columns.push_back(main != nullptr ? CodeOf(signatures_, main->signature) : kUnknownCode);
 }
 
-void BoostedRegressor::MakeCodes(std::span<const Sample> samples, std::span<const double> targets) {
+void BoostedRegressor::MakeCodes(std::span<const Sample> samples, std::span<const KernelSum> sums,
+                                 std::span<const double> targets) {
   std::map<std::string, MeanTarget, std::less<>> algorithms;
   std::map<std::string, MeanTarget, std::less<>> signatures;
   const auto add = [](MeanTarget& mean, double target) {
@@ -131,10 +117,8 @@ void BoostedRegressor::MakeCodes(std::span<const Sample> samples, std::span<cons
   for (size_t i = 0; i < samples.size(); ++i) {
     const FeatureRow& row = samples[i].row;
     add(algorithms[row.algorithm], targets[i]);
-    double share = 0;
-    if (!row.kernels.empty() && !features_.kernel.empty()) {
-      add(signatures[row.kernels[MainKernel(row, share)].signature], targets[i]);
-    }
+    const KernelRow* const main = MainKernel(row, sums[i]);
+    if (main != nullptr) add(signatures[main->signature], targets[i]);
   }
   algorithms_ = InOrder(algorithms);
   signatures_ = InOrder(signatures);
@@ -146,14 +130,14 @@ std::vector<double> BoostedRegressor::OutOfFoldBase(std::span<const Sample> samp
   std::vector<double> base(samples.size());
   const std::vector<size_t> folds = FoldsByConfiguration(samples, kFolds, settings_.seed);
   for (size_t fold = 0; fold < kFolds; ++fold) {
-    std::vector<Sample> learnt;
+    std::vector<const Sample*> learnt;
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (folds[i] != fold) learnt.push_back(samples[i]);
+      if (folds[i] != fold) learnt.push_back(&samples[i]);
     }
     KernelRegressor model(features_);
     const bool fitted = !learnt.empty() && model.Fit(learnt).ok();
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (folds[i] == fold) base[i] = PredictOne(fitted ? model : *base_, samples[i].row);
+      if (folds[i] == fold) base[i] = (fitted ? model : *base_).PredictSum(samples[i].row).time_ms;
     }
   }
   return base;
@@ -163,13 +147,18 @@ Status BoostedRegressor::Fit(std::span<const Sample> samples) {
   ATTUNE_RETURN_IF_ERROR(base_->Fit(samples));
   const std::vector<double> base = OutOfFoldBase(samples);
   std::vector<double> targets;
+  std::vector<KernelSum> sums;
   for (size_t i = 0; i < samples.size(); ++i) {
     targets.push_back(
         std::log(samples[i].time_ms / (target_ == BoostingTarget::kResidual ? base[i] : 1)));
+    sums.push_back(base_->PredictSum(samples[i].row));
   }
-  MakeCodes(samples, targets);
+  MakeCodes(samples, sums, targets);
   TreeTable table(ColumnCount());
-  for (size_t i = 0; i < samples.size(); ++i) AppendColumns(samples[i].row, base[i], table.values);
+  table.values.reserve(samples.size() * table.columns);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    AppendColumns(samples[i].row, sums[i], base[i], table.values);
+  }
   all_ = TrainBags(table, targets);
   std::map<std::string, std::vector<size_t>, std::less<>> of_algorithm;
   for (size_t i = 0; i < samples.size(); ++i) of_algorithm[samples[i].row.algorithm].push_back(i);
@@ -208,12 +197,13 @@ void BoostedRegressor::AddMean(const Bags& bags, const TreeTable& table, std::sp
 void BoostedRegressor::Predict(std::span<const FeatureRow> rows,
                                std::span<double> median_ms) const {
   std::vector<double> base(rows.size());
-  base_->Predict(rows, base);
   TreeTable table(ColumnCount());
   table.values.reserve(rows.size() * table.columns);
   std::map<std::string_view, std::vector<size_t>> of_algorithm;
   for (size_t i = 0; i < rows.size(); ++i) {
-    AppendColumns(rows[i], base[i], table.values);
+    const KernelSum sum = base_->PredictSum(rows[i]);
+    base[i] = sum.time_ms;
+    AppendColumns(rows[i], sum, base[i], table.values);
     of_algorithm[rows[i].algorithm].push_back(i);
   }
   std::vector<double> logs(rows.size(), 0);

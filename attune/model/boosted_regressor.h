@@ -38,9 +38,13 @@ class BoostedRegressor final : public Regressor {
   using Codes = std::map<std::string, float, std::less<>>;
 
   size_t ColumnCount() const;
-  size_t MainKernel(const FeatureRow& row, double& share) const;
-  void AppendColumns(const FeatureRow& row, double base_ms, std::vector<float>& columns) const;
-  void MakeCodes(std::span<const Sample> samples, std::span<const double> targets);
+  // The kernel whose features are columns; null where none is known.
+  const KernelRow* MainKernel(const FeatureRow& row, const KernelSum& sum) const;
+  // `sum` is what the base says of the row; `base_ms` the time to be a column.
+  void AppendColumns(const FeatureRow& row, const KernelSum& sum, double base_ms,
+                     std::vector<float>& columns) const;
+  void MakeCodes(std::span<const Sample> samples, std::span<const KernelSum> sums,
+                 std::span<const double> targets);
   std::vector<double> OutOfFoldBase(std::span<const Sample> samples) const;
 
   FeatureSet features_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +18,8 @@ constexpr double kDeviationsInMedian = 1.4826;
 constexpr double kLeastScale = 0.005;  // Of a time: below it the clock is the noise.
 constexpr size_t kMostNames = 1 << 20;
 
-using Groups = std::map<std::string, std::vector<LinearSample>, std::less<>>;
+using Group = std::vector<LinearSample>;
+using Groups = std::map<std::string, Group, std::less<>>;
 
 double MedianOfValues(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -49,10 +51,35 @@ LinearFit Scaled(LinearFit base, std::span<const LinearSample> group) {
   return base;
 }
 
-void AddTo(Groups& groups, const std::string& name, const LinearSample& sample) {
-  groups[name].push_back(sample);
-  groups[""].push_back(sample);
+bool AreSame(const Group& a, const Group& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const LinearSample& x, const LinearSample& y) {
+                      return x.values.data() == y.values.data() && x.time_ms == y.time_ms;
+                    });
 }
+
+// Fits of groups, each computed once: a family often has one signature alone, and an algorithm one
+// family, whose samples are then the same ones.
+class GroupFits {
+ public:
+  // `group` has to outlive this.
+  const LinearFit& Of(const Group& group) {
+    for (const auto& [known, fit] : fits_) {
+      if (AreSame(*known, group)) return fit;
+    }
+    return fits_.emplace_back(&group, FitRelative(group)).second;
+  }
+
+ private:
+  std::deque<std::pair<const Group*, LinearFit>> fits_;
+};
+
+// A signature's samples, and the groups that they are in as well.
+struct SignatureGroup {
+  Group samples;
+  Group* family = nullptr;
+  std::string algorithm;  // Of the last sample.
+};
 
 }  // namespace
 
@@ -95,61 +122,74 @@ const LinearFit& KernelRegressor::SharedFit(const std::string& algorithm,
   return kernels_of_algorithms_.find("")->second;
 }
 
-void KernelRegressor::FitKernels(std::span<const Sample> samples) {
-  Groups signatures;
+void KernelRegressor::FitKernels(std::span<const Sample* const> samples) {
+  std::map<std::string_view, SignatureGroup> signatures;
   Groups families;
   Groups algorithms;
-  std::map<std::string, std::string, std::less<>> algorithm_of;
-  for (const Sample& sample : samples) {
-    for (size_t i = 0; i < sample.kernel_times_ms.size(); ++i) {
-      const KernelRow& kernel = sample.row.kernels[i];
+  for (const Sample* const sample : samples) {
+    if (sample->kernel_times_ms.empty()) continue;
+    Group& of_algorithm = algorithms[sample->row.algorithm];
+    Group& of_all = algorithms[""];
+    for (size_t i = 0; i < sample->kernel_times_ms.size(); ++i) {
+      const KernelRow& kernel = sample->row.kernels[i];
       const LinearSample linear = {std::span(kernel.values).first(features_.linear_kernel),
-                                   sample.kernel_times_ms[i]};
-      signatures[kernel.signature].push_back(linear);
-      families[FamilyOf(kernel.signature)].push_back(linear);
-      algorithm_of[kernel.signature] = sample.row.algorithm;
-      AddTo(algorithms, sample.row.algorithm, linear);
+                                   sample->kernel_times_ms[i]};
+      SignatureGroup& signature = signatures[kernel.signature];
+      if (signature.family == nullptr) signature.family = &families[FamilyOf(kernel.signature)];
+      signature.samples.push_back(linear);
+      signature.family->push_back(linear);
+      signature.algorithm = sample->row.algorithm;
+      of_algorithm.push_back(linear);
+      of_all.push_back(linear);
     }
   }
-  for (const auto& [name, group] : algorithms) {
-    kernels_of_algorithms_[name] = FitRelative(group);
-  }
+  GroupFits fits;
+  for (const auto& [name, group] : algorithms) kernels_of_algorithms_[name] = fits.Of(group);
   for (const auto& [name, group] : families) {
-    if (group.size() >= kLeastOfSignature) families_[name] = FitRelative(group);
+    if (group.size() >= kLeastOfSignature) families_[name] = fits.Of(group);
   }
-  for (const auto& [name, group] : signatures) {
-    signatures_[name] = group.size() >= kLeastOfSignature
-                            ? FitRelative(group)
-                            : Scaled(SharedFit(algorithm_of[name], name), group);
+  for (const auto& [view, group] : signatures) {
+    const std::string name(view);
+    signatures_[name] = group.samples.size() >= kLeastOfSignature
+                            ? fits.Of(group.samples)
+                            : Scaled(SharedFit(group.algorithm, name), group.samples);
   }
 }
 
-void KernelRegressor::FitOperations(std::span<const Sample> samples) {
+void KernelRegressor::FitOperations(std::span<const Sample* const> samples) {
   // They are asked for where no kernel is known, which for some algorithms is where there are many.
-  std::map<std::string, size_t, std::less<>> without_kernels;
-  for (const Sample& sample : samples) {
-    if (sample.row.kernels.empty()) ++without_kernels[sample.row.algorithm];
+  std::map<std::string_view, size_t> without_kernels;
+  for (const Sample* const sample : samples) {
+    if (sample->row.kernels.empty()) ++without_kernels[sample->row.algorithm];
   }
   Groups groups;
-  for (const Sample& sample : samples) {
-    if (!sample.row.kernels.empty() && without_kernels[sample.row.algorithm] >= kLeastOfSignature) {
-      continue;
-    }
-    AddTo(groups, sample.row.algorithm,
-          {std::span(sample.row.values).first(features_.linear_operation), sample.time_ms});
+  for (const Sample* const sample : samples) {
+    const FeatureRow& row = sample->row;
+    if (!row.kernels.empty() && without_kernels[row.algorithm] >= kLeastOfSignature) continue;
+    const LinearSample linear = {std::span(row.values).first(features_.linear_operation),
+                                 sample->time_ms};
+    groups[row.algorithm].push_back(linear);
+    groups[""].push_back(linear);
   }
-  operations_[""] = FitRelative(groups[""]);
+  GroupFits fits;
+  operations_[""] = fits.Of(groups[""]);
   for (const auto& [name, group] : groups) {
     if (name.empty()) continue;
     operations_[name] =
-        group.size() >= kLeastOfSignature ? FitRelative(group) : Scaled(operations_[""], group);
+        group.size() >= kLeastOfSignature ? fits.Of(group) : Scaled(operations_[""], group);
   }
 }
 
 Status KernelRegressor::Fit(std::span<const Sample> samples) {
+  ATTUNE_RETURN_IF_ERROR(CheckSamples(samples, features_));
+  std::vector<const Sample*> all;
+  for (const Sample& sample : samples) all.push_back(&sample);
+  return Fit(all);
+}
+
+Status KernelRegressor::Fit(std::span<const Sample* const> samples) {
   if (samples.empty())
     return FailedPrecondition("A model of kernels cannot be fitted to no samples.");
-  ATTUNE_RETURN_IF_ERROR(CheckSamples(samples, features_));
   signatures_ = {};
   families_ = {};
   kernels_of_algorithms_ = {};
@@ -165,20 +205,29 @@ double KernelRegressor::PredictKernel(const std::string& algorithm, const Kernel
   return SharedFit(algorithm, kernel.signature).Predict(kernel.values);
 }
 
-void KernelRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const FeatureRow& row = rows[i];
-    if (!row.kernels.empty() && knows_kernels()) {
-      median_ms[i] = 0;
-      for (const KernelRow& kernel : row.kernels) {
-        median_ms[i] += PredictKernel(row.algorithm, kernel);
-      }
-      continue;
-    }
+KernelSum KernelRegressor::PredictSum(const FeatureRow& row) const {
+  KernelSum sum;
+  if (row.kernels.empty() || !knows_kernels()) {
     auto fit = operations_.find(row.algorithm);
     if (fit == operations_.end()) fit = operations_.find("");
-    median_ms[i] = fit->second.Predict(row.values);
+    sum.time_ms = fit->second.Predict(row.values);
+    return sum;
   }
+  double longest = 0;
+  for (size_t i = 0; i < row.kernels.size(); ++i) {
+    const double time_ms = PredictKernel(row.algorithm, row.kernels[i]);
+    sum.time_ms += time_ms;
+    if (time_ms > longest) {
+      longest = time_ms;
+      sum.main = i;
+    }
+  }
+  sum.main_share = sum.time_ms > 0 ? longest / sum.time_ms : 0;
+  return sum;
+}
+
+void KernelRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
+  for (size_t i = 0; i < rows.size(); ++i) median_ms[i] = PredictSum(rows[i]).time_ms;
 }
 
 std::unique_ptr<Regressor> KernelRegressor::Fresh() const {

@@ -47,6 +47,13 @@ LinearFit FitRelative(std::span<const LinearSample> samples);
 // `signature` without its numbers.
 std::string FamilyOf(const std::string& signature);
 
+// The time of an operation as a sum over its kernels.
+struct KernelSum {
+  double time_ms = 0;
+  size_t main = 0;        // The kernel that takes longest.
+  double main_share = 0;  // Of the sum; 0 if the time is not one over kernels.
+};
+
 class KernelRegressor final : public Regressor {
  public:
   static constexpr std::string_view kName = "nnls";
@@ -56,6 +63,9 @@ class KernelRegressor final : public Regressor {
 
   std::string_view name() const override { return kName; }
   Status Fit(std::span<const Sample> samples) override;
+  // The same of samples that are anywhere, so that parts of them can be learnt without copies.
+  // REQUIRES: samples of which CheckSamples() says nothing.
+  Status Fit(std::span<const Sample* const> samples);
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
   void AppendText(std::string& text) const override;
   std::unique_ptr<Regressor> Fresh() const override;
@@ -66,6 +76,8 @@ class KernelRegressor final : public Regressor {
   bool knows_kernels() const { return !kernels_of_algorithms_.empty(); }
   // One kernel of an operation of `algorithm`. REQUIRES: knows_kernels().
   double PredictKernel(const std::string& algorithm, const KernelRow& kernel) const;
+  // What Predict() says of one row, and which of its kernels takes longest.
+  KernelSum PredictSum(const FeatureRow& row) const;
 
  private:
   // By name, those of all rows under "".
@@ -73,8 +85,8 @@ class KernelRegressor final : public Regressor {
   static void AppendFits(std::string& text, std::string_view keyword, const Fits& fits);
   static Result<Fits> ReadFits(ModelLines& lines, std::string_view keyword, size_t columns);
   const LinearFit& SharedFit(const std::string& algorithm, const std::string& signature) const;
-  void FitKernels(std::span<const Sample> samples);
-  void FitOperations(std::span<const Sample> samples);
+  void FitKernels(std::span<const Sample* const> samples);
+  void FitOperations(std::span<const Sample* const> samples);
 
   FeatureSet features_;
   Fits signatures_;

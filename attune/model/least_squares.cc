@@ -1,6 +1,7 @@
 #include "attune/model/least_squares.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <numeric>
@@ -11,22 +12,84 @@ namespace {
 // Of a column's length, below which it is taken for a combination of those before it.
 constexpr double kDependent = 1e-11;
 
+// Sums that are added up side by side. Each is added up in the order of its rows, as it would be
+// alone, so that no bit of a model depends on this number; but an addition need not wait for the
+// one before it, which is what a sum alone spends its time on.
+constexpr size_t kSideBySide = 8;
+using Sums = std::array<double, kSideBySide>;
+using Columns = std::array<const double*, kSideBySide>;
+
+// The first ones of `columns`, at least one; where they end, the first of them again, whose sums
+// are not read.
+template <class Column>  // A pointer to numbers.
+Columns TakeColumns(std::span<Column> columns) {
+  Columns taken;
+  for (size_t t = 0; t < kSideBySide; ++t) taken[t] = columns[t < columns.size() ? t : 0];
+  return taken;
+}
+
+Sums DotsOf(std::span<const double> v, const Columns& columns) {
+  Sums sums = {};
+  for (size_t i = 0; i < v.size(); ++i) {
+    for (size_t t = 0; t < kSideBySide; ++t) sums[t] += v[i] * columns[t][i];
+  }
+  return sums;
+}
+
+Sums SquaresOf(size_t rows, const Columns& columns) {
+  Sums sums = {};
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t t = 0; t < kSideBySide; ++t) sums[t] += columns[t][i] * columns[t][i];
+  }
+  return sums;
+}
+
+double LargestOf(std::span<const double> values) {
+  Sums largest = {};  // Of every kSideBySide-th: the largest does not depend on the order.
+  size_t i = 0;
+  for (; i + kSideBySide <= values.size(); i += kSideBySide) {
+    for (size_t t = 0; t < kSideBySide; ++t) {
+      const double size = std::abs(values[i + t]);
+      largest[t] = largest[t] < size ? size : largest[t];
+    }
+  }
+  for (; i < values.size(); ++i) largest[0] = std::max(largest[0], std::abs(values[i]));
+  return *std::max_element(largest.begin(), largest.end());
+}
+
+// The lengths of the columns of `a`. Not the root of the squares' sum: squares of bytes of large
+// tensors would overflow nothing, but those of their reciprocals vanish.
+std::vector<double> LengthsOf(const Matrix& a) {
+  std::vector<double> lengths(a.columns);
+  Matrix parts(a.rows, kSideBySide);
+  for (size_t first = 0; first < a.columns; first += kSideBySide) {
+    const size_t count = std::min(kSideBySide, a.columns - first);
+    std::array<const double*, kSideBySide> columns;
+    for (size_t t = 0; t < count; ++t) {
+      const auto column = a.column(first + t);
+      const auto part = parts.column(t);
+      lengths[first + t] = LargestOf(column);
+      const double divisor = lengths[first + t] > 0 ? lengths[first + t] : 1;
+      for (size_t i = 0; i < a.rows; ++i) part[i] = column[i] / divisor;
+      columns[t] = part.data();
+    }
+    const Sums squares = SquaresOf(a.rows, TakeColumns(std::span(columns).first(count)));
+    for (size_t t = 0; t < count; ++t) lengths[first + t] *= std::sqrt(squares[t]);
+  }
+  return lengths;
+}
+
 // Divides every column by its length and returns the lengths; a column of zeros stays.
 std::vector<double> ScaleColumns(Matrix& a) {
-  std::vector<double> lengths(a.columns);
+  std::vector<double> lengths = LengthsOf(a);
   for (size_t j = 0; j < a.columns; ++j) {
-    // Not the root of the squares' sum: squares of bytes of large tensors would overflow nothing,
-    // but those of their reciprocals vanish.
+    const double length = lengths[j];
     const auto column = a.column(j);
-    double largest = 0;
-    for (const double value : column) largest = std::max(largest, std::abs(value));
-    double sum = 0;
-    for (const double value : column) {
-      const double part = largest > 0 ? value / largest : 0;
-      sum += part * part;
+    if (length > 0) {
+      for (double& value : column) value /= length;
+    } else {
+      std::fill(column.begin(), column.end(), 0.0);
     }
-    lengths[j] = largest * std::sqrt(sum);
-    for (double& value : column) value = lengths[j] > 0 ? value / lengths[j] : 0;
   }
   return lengths;
 }
@@ -40,14 +103,21 @@ void Reflect(Matrix& a, std::vector<double>& b, size_t k, std::span<const size_t
   if (length == 0) return;
   const double alpha = v[0] > 0 ? -length : length;
   v[0] -= alpha;
-  const double square = Dot(v, v);
-  if (square == 0) return;
-  const auto apply = [&](std::span<double> target) {
-    const double factor = 2 * Dot(v, target) / square;
-    for (size_t i = 0; i < v.size(); ++i) target[i] -= factor * v[i];
-  };
-  for (const size_t column : columns) apply(a.column(column).subspan(k));
-  apply(std::span<double>(b).subspan(k));
+  std::vector<double*> targets = {v.data()};  // First itself, for its square.
+  for (const size_t column : columns) targets.push_back(a.column(column).data() + k);
+  targets.push_back(b.data() + k);
+  double square = 0;
+  for (size_t first = 0; first < targets.size(); first += kSideBySide) {
+    const auto block = std::span(targets).subspan(first);
+    const Sums dots = DotsOf(v, TakeColumns(block));
+    if (first == 0) square = dots[0];
+    if (square == 0) return;
+    for (size_t t = first == 0 ? 1 : 0; t < std::min(kSideBySide, block.size()); ++t) {
+      const double factor = 2 * dots[t] / square;
+      double* const target = block[t];
+      for (size_t i = 0; i < v.size(); ++i) target[i] -= factor * v[i];
+    }
+  }
 }
 
 // The column of `left` that is longest below row `k`, as a position in `left`, and its square.
@@ -189,10 +259,14 @@ RelativeRows MakeRelative(const Matrix& x, std::span<const double> times,
                           std::span<const double> weights) {
   assert(times.size() == x.rows && (weights.empty() || weights.size() == x.rows));
   RelativeRows rows{x, std::vector<double>(x.rows, 1)};
+  std::vector<double> factors(x.rows);
   for (size_t i = 0; i < x.rows; ++i) {
-    const double root = weights.empty() ? 1 : std::sqrt(weights[i]);
-    for (size_t j = 0; j < x.columns; ++j) rows.a.at(i, j) *= root / times[i];
-    rows.b[i] = root;
+    rows.b[i] = weights.empty() ? 1 : std::sqrt(weights[i]);
+    factors[i] = rows.b[i] / times[i];
+  }
+  for (size_t j = 0; j < x.columns; ++j) {
+    const auto column = rows.a.column(j);
+    for (size_t i = 0; i < x.rows; ++i) column[i] *= factors[i];
   }
   return rows;
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/fingerprint.h"
 #include "attune/base/random.h"
 
 namespace attune {
@@ -35,6 +36,35 @@ TEST(LeastSquares, ColumnsTenDecadesApartAreRecovered) {
   const std::vector<double> found = LeastSquares(a, Times(a, x));
 
   for (size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(found[j] / x[j], 1, 1e-11) << j;
+}
+
+// How sums are added up must never show: these bits are of the first version. 19 columns are no
+// whole number of those that are added up side by side.
+TEST(LeastSquares, TheBitsAreThoseOfTheFirstVersion) {
+  Random random(6);
+  Matrix a(203, 19);
+  for (double& value : a.values) value = random.Uniform();
+  std::vector<double> b(a.rows);
+  for (double& value : b) value = random.Uniform();
+
+  std::vector<double> found = NonNegativeLeastSquares(a, b);
+  const std::vector<double> of_any_sign = LeastSquares(a, b);
+
+  found.insert(found.end(), of_any_sign.begin(), of_any_sign.end());
+  const std::string_view bits(reinterpret_cast<const char*>(found.data()),
+                              found.size() * sizeof(double));
+  EXPECT_EQ(FingerprintOf(bits).ToHex(), "9334c779551f8467033bd7724b4eeb8c");
+}
+
+TEST(LeastSquares, AColumnOfZerosHasTheCoefficientZero) {
+  Matrix a = RandomColumns(40, {1, 0, 1e-9}, 3);
+  const std::vector<double> x = {3, 0, 5e9};
+
+  const std::vector<double> found = NonNegativeLeastSquares(a, Times(a, x));
+
+  EXPECT_EQ(found[1], 0);
+  EXPECT_NEAR(found[0], 3, 1e-9);
+  EXPECT_NEAR(found[2] / 5e9, 1, 1e-9);
 }
 
 TEST(LeastSquares, DependentColumnsAndFewRowsGiveASolution) {

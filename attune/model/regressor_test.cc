@@ -88,6 +88,44 @@ TEST(KernelRegressor, CoefficientsOfKernelsAreRecovered) {
   }
 }
 
+TEST(KernelRegressor, APartOfTheSamplesIsLearntAsACopyOfIt) {
+  const std::vector<Sample> samples = SampleTimes(60, 0.02, 3);
+  std::vector<Sample> copied;
+  std::vector<const Sample*> part;
+  for (size_t i = 0; i < samples.size(); i += 2) {
+    copied.push_back(samples[i]);
+    part.push_back(&samples[i]);
+  }
+  KernelRegressor of_copies(SampleFeatures());
+  KernelRegressor of_part(SampleFeatures());
+
+  ASSERT_TRUE(of_copies.Fit(copied).ok() && of_part.Fit(part).ok());
+
+  std::string texts[2];
+  of_copies.AppendText(texts[0]);
+  of_part.AppendText(texts[1]);
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_FALSE(of_part.Fit(std::vector<const Sample*>()).ok());
+}
+
+TEST(KernelRegressor, TheSumOfARowHasItsTimeAndItsLongestKernel) {
+  const std::vector<Sample> samples = SampleTimes(60, 0.02, 3);
+  KernelRegressor model(SampleFeatures());
+  ASSERT_TRUE(model.Fit(samples).ok());
+  for (const Sample& sample : samples) {
+    const FeatureRow& row = sample.row;
+
+    const KernelSum sum = model.PredictSum(row);
+
+    EXPECT_EQ(sum.time_ms, PredictOne(model, row));
+    const double main_ms = model.PredictKernel(row.algorithm, row.kernels[sum.main]);
+    for (const KernelRow& kernel : row.kernels) {
+      EXPECT_LE(model.PredictKernel(row.algorithm, kernel), main_ms);
+    }
+    EXPECT_DOUBLE_EQ(sum.main_share, main_ms / sum.time_ms);
+  }
+}
+
 TEST(KernelRegressor, AFewBusyMomentsMoveItLittle) {
   std::vector<Sample> samples = SampleTimes(60, 0.01, 5);
   for (size_t i = 0; i < samples.size(); i += 12) {

@@ -45,14 +45,16 @@ TreeGrower::TreeGrower(const TreeTable& table, std::span<const double> targets,
 }
 
 void TreeGrower::MakeBins(const TreeTable& table) {
-  bins_.resize(rows_ * table.columns);
-  for (size_t j = 0; j < table.columns; ++j) {
-    std::vector<float> column(rows_);
+  columns_ = table.columns;
+  bins_.resize(rows_ * columns_);
+  std::vector<float> column(rows_);
+  for (size_t j = 0; j < columns_; ++j) {
     for (size_t i = 0; i < rows_; ++i) column[i] = table.row(i)[j];
     cuts_.push_back(CutsOf(column));
+    const std::vector<float>& cuts = cuts_.back();
     for (size_t i = 0; i < rows_; ++i) {
-      const auto cut = std::lower_bound(cuts_[j].begin(), cuts_[j].end(), column[i]);
-      bins_[j * rows_ + i] = static_cast<uint8_t>(cut - cuts_[j].begin());
+      const auto cut = std::lower_bound(cuts.begin(), cuts.end(), column[i]);
+      bins_[i * columns_ + j] = static_cast<uint8_t>(cut - cuts.begin());
     }
   }
 }
@@ -79,15 +81,19 @@ void TreeGrower::DrawColumns() {
   drawn_ = std::move(columns);
 }
 
+// Row by row: its bins are next to each other, and no addition waits for the one before it, which
+// was to another column's bin.
 TreeGrower::Histogram TreeGrower::CountRows(size_t begin, size_t end) const {
   Histogram histogram(drawn_.size() * kBins);
-  for (size_t d = 0; d < drawn_.size(); ++d) {
-    const uint8_t* const bins = bins_.data() + drawn_[d] * rows_;
-    Bin* const part = histogram.data() + d * kBins;
-    for (size_t i = begin; i < end; ++i) {
-      Bin& bin = part[bins[order_[i]]];
-      bin.sum += residuals_[order_[i]];
+  for (size_t i = begin; i < end; ++i) {
+    const uint8_t* const bins = bins_.data() + order_[i] * columns_;
+    const double residual = residuals_[order_[i]];
+    Bin* part = histogram.data();
+    for (const uint32_t column : drawn_) {
+      Bin& bin = part[bins[column]];
+      bin.sum += residual;
       ++bin.count;
+      part += kBins;
     }
   }
   return histogram;
@@ -139,7 +145,7 @@ TreeGrower::Leaf TreeGrower::Divide(Leaf& leaf, GrownTree& tree) {
   const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaf.begin);
   const auto end = order_.begin() + static_cast<std::ptrdiff_t>(leaf.end);
   const auto middle = std::stable_partition(
-      begin, end, [&](uint32_t row) { return bins_[column * rows_ + row] <= bin; });
+      begin, end, [&](uint32_t row) { return bins_[row * columns_ + column] <= bin; });
   const auto left = static_cast<uint32_t>(tree.nodes.size());
   const int depth = tree.nodes[leaf.node].depth + 1;
   tree.nodes[leaf.node] = {cuts_[column][bin], column, bin, left, 0, depth - 1};
@@ -175,7 +181,7 @@ void TreeGrower::AddToPredictions(const GrownTree& tree) {
     uint32_t at = 0;
     while (tree.nodes[at].left != 0) {
       const GrownTree::Node& node = tree.nodes[at];
-      at = node.left + (bins_[node.column * rows_ + i] > node.bin ? 1 : 0);
+      at = node.left + (bins_[i * columns_ + node.column] > node.bin ? 1 : 0);
     }
     predictions_[i] += static_cast<double>(tree.nodes[at].value);
   }

@@ -68,10 +68,11 @@ class TreeGrower {
   BoostingSettings settings_;
   std::span<const double> targets_;
   size_t rows_ = 0;
+  size_t columns_ = 0;
   Random random_;
   double base_ = 0;
   std::vector<std::vector<float>> cuts_;  // Of each column: bin i is up to cut i.
-  std::vector<uint8_t> bins_;             // Column by column.
+  std::vector<uint8_t> bins_;             // Row by row.
   std::vector<double> predictions_;
   std::vector<double> residuals_;
   std::vector<uint32_t> order_;
