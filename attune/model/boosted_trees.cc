@@ -22,8 +22,72 @@ constexpr float kNoneIsAbove = std::numeric_limits<float>::infinity();
 
 // Rows that go down a tree side by side: their loads do not wait for each other.
 constexpr size_t kLanes = 8;
+constexpr size_t kQuadLanes = 4;
+using Quad [[gnu::vector_size(kQuadLanes * sizeof(float))]] = float;
+using Lanes = std::array<Quad, kLanes / kQuadLanes>;
+
+// Trees with so many nodes or fewer are small: to compute all of them costs less than the way
+// through them, whose steps have to wait for one another.
+constexpr size_t kMostNodesOfSmall = 31;
 
 }  // namespace
+
+class BoostedTrees::Block {
+ public:
+  explicit Block(size_t columns) : columns_(columns) {}
+
+  // `count` rows of `table` from `first` on. The lanes behind the last of them have the first one
+  // again and are not read.
+  void Fill(const TreeTable& table, size_t first, size_t count) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      rows_[i] = table.row(first + (i < count ? i : 0)).data();
+      for (size_t j = 0; j < columns_.size(); ++j) {
+        columns_[j][i / kQuadLanes][i % kQuadLanes] = rows_[i][j];
+      }
+    }
+  }
+
+  // What a tree of few leaves says of each row.
+  Lanes ValuesOf(std::span<const float> leaves, std::span<const Choice> choices) const {
+    std::array<Lanes, kMostNodesOfSmall> values;
+    Lanes* next = values.data();
+    for (const float leaf : leaves) {
+      for (Quad& quad : *next) quad = Quad{leaf, leaf, leaf, leaf};
+      ++next;
+    }
+    for (const Choice& choice : choices) {
+      const Lanes& column = columns_[choice.column];
+      const Lanes& left = values[choice.left];
+      const Lanes& right = values[choice.right];
+      for (size_t i = 0; i < next->size(); ++i) {
+        (*next)[i] = column[i] > choice.threshold ? right[i] : left[i];
+      }
+      ++next;
+    }
+    return next[-1];
+  }
+
+  // The same of one of any size, whose root is `root`.
+  Lanes WalkFrom(std::span<const Node> nodes, const Tree& tree) const {
+    std::array<uint32_t, kLanes> at;
+    at.fill(tree.root);
+    for (int step = 0; step < tree.depth; ++step) {
+      for (size_t i = 0; i < kLanes; ++i) {
+        const Node& node = nodes[at[i]];
+        at[i] = node.left + (rows_[i][node.column] > node.threshold ? 1 : 0);
+      }
+    }
+    Lanes values;
+    for (size_t i = 0; i < kLanes; ++i) {
+      values[i / kQuadLanes][i % kQuadLanes] = nodes[at[i]].value;
+    }
+    return values;
+  }
+
+ private:
+  std::array<const float*, kLanes> rows_ = {};
+  std::vector<Lanes> columns_;
+};
 
 BoostedTrees BoostedTrees::Train(const TreeTable& table, std::span<const double> targets,
                                  const BoostingSettings& settings) {
@@ -41,30 +105,64 @@ BoostedTrees BoostedTrees::Train(const TreeTable& table, std::span<const double>
       model.nodes_.push_back({is_leaf ? kNoneIsAbove : node.threshold, node.column,
                               is_leaf ? own : root + node.left, node.value});
     }
-    model.trees_.push_back({root, grown.depth});
+    model.AddTree(root, grown.depth);
   }
   return model;
+}
+
+void BoostedTrees::AddTree(uint32_t root, int depth) {
+  Tree tree{root, static_cast<uint32_t>(nodes_.size()) - root, depth, 0};
+  // A file may have a root without children and nodes behind it, to which no way leads.
+  const bool is_small =
+      tree.size <= kMostNodesOfSmall && (tree.size == 1 || nodes_[root].left != root);
+  if (is_small) tree.small_leaves = AddChoices(tree);
+  trees_.push_back(tree);
+}
+
+// Children stand behind their parents, so that from the last node on every one's are there already.
+uint32_t BoostedTrees::AddChoices(const Tree& tree) {
+  const auto nodes = std::span(nodes_).subspan(tree.root, tree.size);
+  std::array<uint16_t, kMostNodesOfSmall> position = {};
+  uint16_t next = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].left != tree.root + i) continue;
+    position[i] = next++;
+    leaves_.push_back(nodes[i].value);
+  }
+  const uint32_t leaves = next;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = nodes[i];
+    const size_t left = node.left - tree.root;
+    if (left == i) continue;
+    position[i] = next++;
+    choices_.push_back({node.threshold, node.column, position[left], position[left + 1]});
+  }
+  return leaves;
 }
 
 void BoostedTrees::Predict(const TreeTable& table, std::span<double> values) const {
   assert(values.size() == table.rows() && table.columns == columns_);
   std::fill(values.begin(), values.end(), base_);
+  Block block(columns_);
   for (size_t first = 0; first < values.size(); first += kLanes) {
     const size_t count = std::min(kLanes, values.size() - first);
-    std::array<const float*, kLanes> rows = {};
-    // The last lanes of a short block walk with its first row and are not read.
-    for (size_t i = 0; i < kLanes; ++i) rows[i] = table.row(first + (i < count ? i : 0)).data();
+    block.Fill(table, first, count);
     std::array<double, kLanes> sums = {};
+    const float* leaves = leaves_.data();
+    const Choice* choices = choices_.data();
     for (const Tree& tree : trees_) {
-      std::array<uint32_t, kLanes> at;
-      at.fill(tree.root);
-      for (int step = 0; step < tree.depth; ++step) {
-        for (size_t i = 0; i < kLanes; ++i) {
-          const Node& node = nodes_[at[i]];
-          at[i] = node.left + (rows[i][node.column] > node.threshold ? 1 : 0);
-        }
+      Lanes of_tree;
+      if (tree.small_leaves > 0) {
+        const size_t splits = tree.size - tree.small_leaves;
+        of_tree = block.ValuesOf({leaves, tree.small_leaves}, {choices, splits});
+        leaves += tree.small_leaves;
+        choices += splits;
+      } else {
+        of_tree = block.WalkFrom(nodes_, tree);
       }
-      for (size_t i = 0; i < kLanes; ++i) sums[i] += static_cast<double>(nodes_[at[i]].value);
+      for (size_t i = 0; i < kLanes; ++i) {
+        sums[i] += static_cast<double>(of_tree[i / kQuadLanes][i % kQuadLanes]);
+      }
     }
     for (size_t i = 0; i < count; ++i) values[first + i] += sums[i];
   }
@@ -76,9 +174,8 @@ void BoostedTrees::AppendText(std::string& text) const {
   AppendNumbers(text, "base", std::span(&base_, 1));
   AppendCount(text, "trees", trees_.size());
   for (size_t i = 0; i < trees_.size(); ++i) {
-    const size_t end = i + 1 < trees_.size() ? trees_[i + 1].root : nodes_.size();
     text += "tree";
-    for (size_t j = trees_[i].root; j < end; ++j) {
+    for (size_t j = trees_[i].root; j < trees_[i].root + trees_[i].size; ++j) {
       const Node& node = nodes_[j];
       if (node.left == j) {
         text += fmt::format(" ={:a}", node.value);
@@ -107,7 +204,7 @@ int DepthOf(std::span<const uint32_t> lefts) {
 
 }  // namespace
 
-Status BoostedTrees::AddTree(std::span<const std::string_view> words) {
+Status BoostedTrees::ReadTree(std::span<const std::string_view> words) {
   const auto root = static_cast<uint32_t>(nodes_.size());
   std::vector<uint32_t> lefts;
   for (const std::string_view word : words) {
@@ -129,7 +226,7 @@ Status BoostedTrees::AddTree(std::span<const std::string_view> words) {
     }
     lefts.push_back(static_cast<uint32_t>(read->left));
   }
-  trees_.push_back({root, DepthOf(lefts)});
+  AddTree(root, DepthOf(lefts));
   return Status::Ok();
 }
 
@@ -142,7 +239,7 @@ Result<BoostedTrees> BoostedTrees::ReadFrom(ModelLines& lines, size_t columns) {
   for (size_t i = 0; i < trees; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string_view> words, lines.Words("tree"));
     if (model.nodes_.size() + words.size() > kMostNodes) return lines.Wrong("too many nodes.");
-    const Status added = model.AddTree(words);
+    const Status added = model.ReadTree(words);
     if (!added.ok()) return lines.Wrong(added.message());
   }
   return model;

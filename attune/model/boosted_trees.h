@@ -48,8 +48,8 @@ class BoostedTrees {
   static BoostedTrees Train(const TreeTable& table, std::span<const double> targets,
                             const BoostingSettings& settings);
 
-  // One value for each row. The trees go over all rows one after the other, so that several rows
-  // cost less than twice one of them.
+  // One value for each row. Rows are computed several side by side, so that several of them cost
+  // less than twice one.
   void Predict(const TreeTable& table, std::span<double> values) const;
 
   void AppendText(std::string& text) const;
@@ -67,15 +67,31 @@ class BoostedTrees {
   };
   struct Tree {
     uint32_t root = 0;
+    uint32_t size = 0;
     int depth = 0;
+    uint32_t small_leaves = 0;  // How many of its nodes are leaves; 0 if it is no small tree.
   };
+  // A small tree once more, as what is computed of rows side by side: its leaves are the first
+  // values, and each choice makes one more of two before it, so that the root's is the last one.
+  struct Choice {
+    float threshold = 0;
+    uint32_t column = 0;
+    uint16_t left = 0;
+    uint16_t right = 0;
+  };
+  class Block;  // Rows side by side.
 
-  Status AddTree(std::span<const std::string_view> words);
+  // The nodes from `root` on.
+  void AddTree(uint32_t root, int depth);
+  uint32_t AddChoices(const Tree& tree);
+  Status ReadTree(std::span<const std::string_view> words);
 
   size_t columns_ = 0;
   double base_ = 0;
   std::vector<Node> nodes_;
   std::vector<Tree> trees_;
+  std::vector<float> leaves_;    // Of the small trees, in their order.
+  std::vector<Choice> choices_;  // The same.
 };
 
 }  // namespace attune

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/fingerprint.h"
 #include "attune/base/random.h"
 
 namespace attune {
@@ -59,6 +60,75 @@ TEST(BoostedTrees, TheSameSeedGivesTheSameBitsAndAnotherOneOthers) {
 
   EXPECT_EQ(first, again);
   EXPECT_NE(first, other);
+}
+
+// How it is computed must never show: these bits are of the first version.
+TEST(BoostedTrees, TheBitsAreThoseOfTheFirstVersion) {
+  const Problem2D learnt = MakeProblem(500, 5);
+  std::string text;
+
+  BoostedTrees::Train(learnt.table, learnt.targets, {}).AppendText(text);
+
+  EXPECT_EQ(FingerprintOf(text).ToHex(), "7f8e361ddd54f5782c2189fb40708edf");
+}
+
+// What the tree whose nodes are `words` says of a row, by the way from its root to a leaf.
+double WalkThrough(std::span<const std::string_view> words, std::span<const float> row) {
+  size_t at = 0;
+  while (true) {
+    const TreeWord node = *ParseTreeWord(words[at]);
+    if (node.left == 0) return node.number;
+    at = node.left + (static_cast<double>(row[node.column]) > node.number ? 1 : 0);
+  }
+}
+
+// The sum of all trees of `text` for each row of `table`.
+std::vector<double> WalkThroughAll(const std::string& text, const TreeTable& table) {
+  ModelLines lines(text);
+  const double base = (*lines.Numbers("base", 1))[0];
+  const size_t trees = *lines.Count("trees", 1000);
+  std::vector<double> sums(table.rows(), 0);
+  for (size_t i = 0; i < trees; ++i) {
+    const std::vector<std::string_view> words = *lines.Words("tree");
+    for (size_t j = 0; j < sums.size(); ++j) sums[j] += WalkThrough(words, table.row(j));
+  }
+  for (double& sum : sums) sum += base;
+  return sums;
+}
+
+TEST(BoostedTrees, TreesOfAnySizeSayWhatTheWayToALeafSays) {
+  const Problem2D learnt = MakeProblem(700, 6);
+  const Problem2D asked = MakeProblem(13, 7);  // Not a whole number of blocks.
+  for (const int leaves : {1, 2, 8, 16, 17, 63}) {
+    BoostingSettings settings;
+    settings.leaves = leaves;
+    const BoostedTrees model = BoostedTrees::Train(learnt.table, learnt.targets, settings);
+    std::string text;
+    model.AppendText(text);
+
+    std::vector<double> values(asked.table.rows());
+    model.Predict(asked.table, values);
+
+    EXPECT_EQ(values, WalkThroughAll(text, asked.table)) << leaves;
+  }
+}
+
+TEST(BoostedTrees, FilesOfOddTreesSayWhatTheWayToALeafSays) {
+  const Problem2D asked = MakeProblem(20, 8);
+  // Two ways to one child, leaves to which no way leads, and a root that is a leaf before others.
+  const std::string text =
+      "base 0x1p+0\ntrees 3\n"
+      "tree 0:1:0x1p-1 1:3:0x1p-2 1:3:0x1p-1 =0x1p+0 =0x1p+1\n"
+      "tree 0:2:0x1p-1 =0x1p+5 =0x1p-3 =0x1p-4 =0x1p+6\n"
+      "tree =0x1p-5 1:2:0x1p-1 =0x1p+0 =0x1p+1\n";
+  ModelLines lines(text);
+  const auto model = BoostedTrees::ReadFrom(lines, 2);
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+
+  std::vector<double> values(asked.table.rows());
+  model->Predict(asked.table, values);
+
+  EXPECT_EQ(values, WalkThroughAll(text, asked.table));
 }
 
 TEST(BoostedTrees, ReadsBackWhatItWrote) {
