@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "attune/base/file.h"
 #include "attune/base/gzip.h"
 #include "attune/base/random.h"
 #include "attune/measure/decision.h"
@@ -82,8 +81,7 @@ Outcome RaceField(const std::vector<double>& times_ns, double sigma, uint64_t se
 }
 
 Result<RecordedSpace> ReadSpace(const std::filesystem::path& file) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string packed, ReadFile(file));
-  ATTUNE_ASSIGN_OR_RETURN(const std::string content, Gunzip(packed));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileUnpacked(file));
   return ReadRecordedSpace(content);
 }
 

@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "attune/base/file.h"
 #include "attune/base/gzip.h"
 #include "attune/base/random.h"
 #include "attune/replay/replay.h"
@@ -72,9 +71,7 @@ std::vector<Loaded> Load(const std::string& data) {
     const auto path =
         std::filesystem::path(data) / "spaces" / (std::string(known.file) + ".csv.gz");
     if (data.empty() || !std::filesystem::exists(path)) continue;
-    const auto packed = ReadFile(path);
-    Require(packed.status());
-    const auto content = Gunzip(*packed);
+    const auto content = ReadFileUnpacked(path);
     Require(content.status());
     auto recorded = ReadRecordedSpace(*content);
     Require(recorded.status());

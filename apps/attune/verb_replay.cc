@@ -29,12 +29,7 @@ struct ReplayOptions {
 };
 
 Result<RecordedSpace> ReadSpace(const std::string& file) {
-  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(file));
-  if (IsGzip(content)) {
-    auto unpacked = Gunzip(content);
-    if (!unpacked.ok()) return unpacked.status().WithContext(file);
-    content = *std::move(unpacked);
-  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadFileUnpacked(file));
   auto recorded = ReadRecordedSpace(content);
   if (!recorded.ok()) return recorded.status().WithContext(file);
   return recorded;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/file.h"
+
 namespace attune {
 namespace {
 
@@ -69,6 +71,14 @@ Result<std::string> Gunzip(std::string_view bytes, size_t max_bytes) {
                                   code == Z_BUF_ERROR ? "cut off" : "damaged", stream.total_in));
     }
   }
+}
+
+Result<std::string> ReadFileUnpacked(const std::filesystem::path& path) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+  if (!IsGzip(content)) return content;
+  auto unpacked = Gunzip(content);
+  if (!unpacked.ok()) return unpacked.error().WithContext(path.string());
+  return unpacked;
 }
 
 Result<std::string> Gzip(std::string_view bytes) {

@@ -1,8 +1,12 @@
 #include "attune/base/gzip.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "attune/base/file.h"
 
 namespace attune {
 namespace {
@@ -37,6 +41,26 @@ TEST(GunzipTest, ADamagedByteIsSeen) {
 
 TEST(GunzipTest, MoreThanWasAllowedIsRefused) {
   EXPECT_EQ(Gunzip(kHello, 4).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST(GunzipTest, AFileIsReadAsItIsOrUnpackedAndADamagedOneIsNamed) {
+  std::string name = (std::filesystem::temp_directory_path() / "attune-gzip-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(name.data());
+  ASSERT_TRUE(WriteFileAtomically(folder / "plain", "hello").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder / "packed", kHello).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder / "cut", kHello.substr(0, 12)).ok());
+
+  const auto plain = ReadFileUnpacked(folder / "plain");
+  const auto packed = ReadFileUnpacked(folder / "packed");
+  const auto cut = ReadFileUnpacked(folder / "cut");
+  const auto missing = ReadFileUnpacked(folder / "missing");
+  std::filesystem::remove_all(folder);
+
+  EXPECT_EQ(*plain, "hello");
+  EXPECT_EQ(*packed, "hello");
+  EXPECT_EQ(cut.status().code(), StatusCode::kDataLoss);
+  EXPECT_NE(cut.status().message().find("cut"), std::string::npos);
+  EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
 }
 
 TEST(GzipTest, WhatItPacksIsUnpackedAgain) {

@@ -112,4 +112,11 @@ Result<double> NumberIn(const CsvRow& row, size_t column, double least) {
       fmt::format("Line {}, column {}: {} is below {}.", row.line, column + 1, value, least));
 }
 
+Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most) {
+  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column, least));
+  if (value <= most && value == std::floor(value)) return static_cast<int64_t>(value);
+  return InvalidArgument(fmt::format("Line {}: column {}: {} is no whole number up to {}.",
+                                     row.line, column + 1, value, most));
+}
+
 }  // namespace attune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,7 @@ Result<std::vector<size_t>> ColumnsOf(const CsvTable& table,
 Result<double> NumberIn(const CsvRow& row, size_t column);
 // The same for a number that has to be at least `least`.
 Result<double> NumberIn(const CsvRow& row, size_t column, double least);
+// The same for a whole number from `least` to `most`. REQUIRES: `most` is at most 2^53.
+Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most);
 
 }  // namespace attune

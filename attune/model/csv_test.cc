@@ -47,5 +47,18 @@ TEST(Csv, WhatIsNoFiniteNumberIsRefusedWithItsPlace) {
   EXPECT_EQ(*NumberIn((*rows)[3], 0), 4);
 }
 
+TEST(Csv, WhatIsNoWholeNumberInItsBoundsIsRefusedWithItsPlace) {
+  const auto rows = ReadCsvRows("7,1e30,0.5,-3\n");
+  ASSERT_TRUE(rows.ok());
+  const CsvRow& row = rows->front();
+
+  EXPECT_EQ(*WholeIn(row, 0, 0, 7), 7);
+  EXPECT_THAT(WholeIn(row, 0, 0, 6).status().message(),
+              HasSubstr("Line 1: column 1: 7 is no whole number up to 6."));
+  EXPECT_THAT(WholeIn(row, 1, 0, 1e9).status().message(), HasSubstr("column 2: 1e+30"));
+  EXPECT_THAT(WholeIn(row, 2, 0, 1e9).status().message(), HasSubstr("column 3: 0.5"));
+  EXPECT_THAT(WholeIn(row, 3, 0, 1e9).status().message(), HasSubstr("-3 is below 0"));
+}
+
 }  // namespace
 }  // namespace attune

@@ -27,12 +27,17 @@ double MedianOfValues(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<double> HuberWeights(std::span<const LinearSample> samples,
+// Columns without a part in the times, which are most, are left out.
+std::vector<double> HuberWeights(const Matrix& x, std::span<const double> times,
                                  std::span<const double> coefficients) {
-  std::vector<double> errors;
-  for (const LinearSample& sample : samples) {
-    errors.push_back(std::abs(Dot(coefficients, sample.values) / sample.time_ms - 1));
+  std::vector<double> errors(x.rows, 0);
+  for (size_t j = 0; j < x.columns; ++j) {
+    const double coefficient = coefficients[j];
+    if (coefficient == 0) continue;
+    const auto column = x.column(j);
+    for (size_t i = 0; i < x.rows; ++i) errors[i] += coefficient * column[i];
   }
+  for (size_t i = 0; i < x.rows; ++i) errors[i] = std::abs(errors[i] / times[i] - 1);
   const double scale = std::max(kDeviationsInMedian * MedianOfValues(errors), kLeastScale);
   for (double& error : errors)
     error = std::min(1.0, kHuberScales * scale / std::max(error, 1e-300));
@@ -98,9 +103,9 @@ LinearFit FitRelative(std::span<const LinearSample> samples) {
   fit.least_ms = *std::min_element(times.begin(), times.end());
   std::vector<double> weights;
   for (int round = 0; round <= kReweightings; ++round) {
+    if (round > 0) weights = HuberWeights(x, times, fit.coefficients);
     RelativeRows rows = MakeRelative(x, times, weights);
     fit.coefficients = NonNegativeLeastSquares(std::move(rows.a), std::move(rows.b));
-    weights = HuberWeights(samples, fit.coefficients);
   }
   return fit;
 }

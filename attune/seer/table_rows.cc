@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -21,15 +20,6 @@ Status CheckLayer(const Layer& layer, const CsvRow& row) {
 
 Status WrongRow(const CsvRow& row, std::string_view what) {
   return InvalidArgument(fmt::format("Line {}: {}", row.line, what));
-}
-
-Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most) {
-  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column, least));
-  if (value > most || value != std::floor(value)) {
-    return WrongRow(
-        row, fmt::format("column {}: {} is no whole number up to {}.", column + 1, value, most));
-  }
-  return static_cast<int64_t>(value);
 }
 
 Result<Layer> LayerIn(const CsvRow& row, size_t first) {

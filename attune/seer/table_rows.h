@@ -22,8 +22,7 @@ Status WrongRow(const CsvRow& row, std::string_view what);
 // has numbers in every other line, has none.
 Result<std::vector<CsvRow>> DataRows(std::string_view csv, size_t number = 0);
 
-// A whole number between `least` and `most`. REQUIRES, of all three: the row has the columns.
-Result<int64_t> WholeIn(const CsvRow& row, size_t column, double least, double most);
+// REQUIRES, of both: the row has the columns.
 Result<double> AboveZero(const CsvRow& row, size_t column);
 // N, C, W, K, P, f, s and p from the column `first` on. kInvalidArgument for extents below 1 and an
 // output width that does not follow.

@@ -18,6 +18,9 @@ constexpr uint64_t kFirstSeed = 1;
 // What a pick that is not supported costs in the mean of regrets.
 constexpr double kUnsupportedRegret = 10;
 constexpr size_t kFitSamples = 10000;
+// Costs are medians over these.
+constexpr int kFitRepeats = 5;
+constexpr int kPredictRepeats = 45;
 
 struct FittedModels {
   TimeModel model;
@@ -274,12 +277,15 @@ void AddCostFigures(const Recording& recording, const ChoiceSettings& settings,
                                                       BoostingSettings{}, 1));
   for (const auto& model : models) {
     const std::string name(model->name());
-    const double fit_s = SecondsOf([&] { Require(model->Fit(samples)); });
+    std::vector<double> fit_s;
+    for (int repeat = 0; repeat < kFitRepeats; ++repeat) {
+      fit_s.push_back(SecondsOf([&] { Require(model->Fit(samples)); }));
+    }
     std::vector<double> predict_s;
-    for (int repeat = 0; repeat < 9; ++repeat) {
+    for (int repeat = 0; repeat < kPredictRepeats; ++repeat) {
       predict_s.push_back(SecondsOf([&] { model->Predict(rows, medians); }));
     }
-    Add(settings, name + "_fit_10000_s", fit_s, figures);
+    Add(settings, name + "_fit_10000_s", MedianOf(fit_s), figures);
     Add(settings, name + "_predict_us",
         1e6 * MedianOf(predict_s) / static_cast<double>(rows.size()), figures);
   }

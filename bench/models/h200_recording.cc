@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/file.h"
 #include "attune/base/gzip.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
@@ -14,6 +13,7 @@ namespace attune::bench {
 namespace {
 
 constexpr int64_t kMultiprocessors = 132;
+constexpr double kMostBlocks = 2147483647;  // Of a grid that CUDA launches.
 
 // "n,c,w,k,ow,f,s,p,algo" as it is written.
 using OperationKey = std::string;
@@ -33,8 +33,7 @@ OperationKey KeyOf(const CsvRow& row, size_t fields) {
 Result<Conv> ConvOf(const CsvRow& row) {
   std::array<int64_t, 8> numbers = {};
   for (size_t i = 0; i < numbers.size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, i, 0));
-    numbers[i] = static_cast<int64_t>(number);
+    ATTUNE_ASSIGN_OR_RETURN(numbers[i], WholeIn(row, i, 0, kMostWhole));
   }
   const auto [n, c, w, k, ow, f, s, p] = numbers;
   Conv conv;
@@ -58,8 +57,7 @@ Result<Conv> ConvOf(const CsvRow& row) {
 Result<KernelLaunch> LaunchOf(const CsvRow& row, const std::vector<size_t>& columns) {
   std::array<int64_t, 6> numbers = {};
   for (size_t i = 0; i < numbers.size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, columns[i], 0));
-    numbers[i] = static_cast<int64_t>(number);
+    ATTUNE_ASSIGN_OR_RETURN(numbers[i], WholeIn(row, columns[i], 0, kMostBlocks));
   }
   return KernelLaunch{"", numbers[0], numbers[1], numbers[2], numbers[3] + numbers[4], numbers[5]};
 }
@@ -125,19 +123,13 @@ void AddSample(const Conv& conv, const RecordedOperation& operation,
 
 }  // namespace
 
-Result<std::string> ReadPacked(const std::filesystem::path& path) {
-  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
-  if (!IsGzip(content)) return content;
-  return Gunzip(content);
-}
-
 Result<Recording> ReadH200(const std::filesystem::path& data, const std::string& name) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string kernel_text,
-                          ReadPacked(data / "h200" / fmt::format("kern_{}.csv.gz", name)));
+                          ReadFileUnpacked(data / "h200" / fmt::format("kern_{}.csv.gz", name)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable kernel_table, ReadCsv(kernel_text));
   ATTUNE_ASSIGN_OR_RETURN(const auto kernels, ReadKernels(kernel_table));
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
-                          ReadPacked(data / "h200" / fmt::format("time_{}.csv.gz", name)));
+                          ReadFileUnpacked(data / "h200" / fmt::format("time_{}.csv.gz", name)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
                           ColumnsOf(table, {"algo", "ms_event", "ms_kernels", "heur", "nk"}));
@@ -149,8 +141,7 @@ Result<Recording> ReadH200(const std::filesystem::path& data, const std::string&
     ATTUNE_ASSIGN_OR_RETURN(const Conv conv, ConvOf(row));
     RecordedOperation operation{row.fields[columns[0]], 0, 0};
     ATTUNE_ASSIGN_OR_RETURN(operation.time_ms, NumberIn(row, columns[2], 1e-6));
-    ATTUNE_ASSIGN_OR_RETURN(const double launches, NumberIn(row, columns[4], 0));
-    operation.launches = static_cast<int64_t>(launches);
+    ATTUNE_ASSIGN_OR_RETURN(operation.launches, WholeIn(row, columns[4], 0, kMostWhole));
     const auto [at, is_new] = positions.emplace(KeyOf(row, 8), recording.problems.size());
     if (is_new) recording.problems.emplace_back();
     RecordedProblem& problem = recording.problems[at->second];

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/gzip.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
 #include "attune/model/gemm_features.h"
@@ -15,8 +16,7 @@ namespace {
 Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns) {
   std::array<int64_t, 7> numbers = {};
   for (size_t i = 0; i < numbers.size(); ++i) {
-    ATTUNE_ASSIGN_OR_RETURN(const double number, NumberIn(row, columns[i], i == 6 ? 0 : 1));
-    numbers[i] = static_cast<int64_t>(number);
+    ATTUNE_ASSIGN_OR_RETURN(numbers[i], WholeIn(row, columns[i], i == 6 ? 0 : 1, kMostWhole));
   }
   const auto [b, in, out, filter, width, stride, pad] = numbers;
   Conv conv;
@@ -37,7 +37,7 @@ Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns)
 Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
                                int64_t multiprocessors) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
-                          ReadPacked(data / "neusight" / fmt::format("conv_{}.csv.gz", gpu)));
+                          ReadFileUnpacked(data / "neusight" / fmt::format("conv_{}.csv.gz", gpu)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> extents,
                           ColumnsOf(table, {"B", "Input_Channel", "Output_Channel", "Kernel_Szie",
@@ -51,8 +51,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
     ATTUNE_ASSIGN_OR_RETURN(const Conv conv, NeuSightConv(row, extents));
     std::array<int64_t, 6> launch = {};
     for (size_t i = 0; i < launch.size(); ++i) {
-      ATTUNE_ASSIGN_OR_RETURN(const double extent, NumberIn(row, columns[2 + i], 1));
-      launch[i] = static_cast<int64_t>(extent);
+      ATTUNE_ASSIGN_OR_RETURN(launch[i], WholeIn(row, columns[2 + i], 1, kMostWhole));
     }
     const std::string& names = row.fields[columns[8]];
     LaunchProfile profile;
@@ -78,7 +77,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
 }
 
 Result<Recording> ReadCpuSgemm(const std::filesystem::path& data) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadPacked(data / "cpu_sgemm.csv.gz"));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFileUnpacked(data / "cpu_sgemm.csv.gz"));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
                           ColumnsOf(table, {"m", "n", "k", "ms"}));
@@ -88,8 +87,7 @@ Result<Recording> ReadCpuSgemm(const std::filesystem::path& data) {
   for (const CsvRow& row : table.rows) {
     std::array<int64_t, 3> extents = {};
     for (size_t i = 0; i < extents.size(); ++i) {
-      ATTUNE_ASSIGN_OR_RETURN(const double extent, NumberIn(row, columns[i], 1));
-      extents[i] = static_cast<int64_t>(extent);
+      ATTUNE_ASSIGN_OR_RETURN(extents[i], WholeIn(row, columns[i], 1, kMostWhole));
     }
     ATTUNE_ASSIGN_OR_RETURN(const double time_ms, NumberIn(row, columns[3], 1e-9));
     const std::string key = fmt::format("{},{},{}", extents[0], extents[1], extents[2]);

@@ -27,8 +27,8 @@ struct Recording {
   std::vector<RecordedProblem> problems;
 };
 
-// The text of a file, unpacked if it is gzip's.
-Result<std::string> ReadPacked(const std::filesystem::path& path);
+// No extent of a layer or a grid that is recorded is larger: products of three of them fit 64 bits.
+inline constexpr double kMostWhole = 1 << 20;
 
 // `h200/time_NAME.csv.gz` with `h200/kern_NAME.csv.gz`: convolutions of cuDNN's algorithms.
 Result<Recording> ReadH200(const std::filesystem::path& data, const std::string& name);
