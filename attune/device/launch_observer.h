@@ -42,6 +42,10 @@ class LaunchObserver {
   virtual Result<std::vector<std::vector<double>>> Count(
       Executable& executable, const Arguments& arguments,
       const std::vector<std::string>& counters) = 0;
+
+  // What whoever reads the values of Count() has to know of the library that counts: that it is not
+  // the one that this was built for. Empty if there is nothing, and before the first Count().
+  virtual std::string counter_warning() const = 0;
 };
 
 }  // namespace attune

@@ -47,6 +47,16 @@ Status NoteFailure(const Status& failure, CollectionCounts& counts) {
   return failure;
 }
 
+// The vendor's pick, or -1 and a note of what it was that did not tell. A failure that is no fact
+// of the layer is one of the collection, which measures the layer again when it goes on.
+Result<int> PickOf(LayerProbe& probe, const Layer& layer, CollectionCounts& counts) {
+  const auto pick = probe.VendorPick(layer);
+  const StatusCode code = pick.status().code();
+  if (code != StatusCode::kUnsupported && code != StatusCode::kResourceExhausted) return pick;
+  if (counts.picks_unknown++ == 0) counts.pick_failure = pick.status().message();
+  return -1;
+}
+
 // Measures the layers whose keys are not `known`. `measure` adds a row, or fails.
 template <class Measure>
 Result<CollectionCounts> CollectEach(std::span<const Layer> layers, std::set<LayerKey> known,
@@ -163,7 +173,7 @@ Result<CollectionCounts> CollectTimes(LayerProbe& probe, std::span<const Layer> 
           run.status().code() == StatusCode::kResourceExhausted ? kTooLargeMs : kUnsupportedMs;
       ATTUNE_RETURN_IF_ERROR(NoteFailure(run.error(), counts));
     }
-    ATTUNE_ASSIGN_OR_RETURN(row.vendor_pick, probe.VendorPick(layer));
+    ATTUNE_ASSIGN_OR_RETURN(row.vendor_pick, PickOf(probe, layer, counts));
     times.push_back(row);
     return Status::Ok();
   };

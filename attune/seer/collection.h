@@ -48,7 +48,8 @@ class LayerProbe {
   virtual ~LayerProbe() = default;
   virtual int64_t multiprocessors() const = 0;
   virtual Result<LayerRun> Run(const Layer& layer, int algorithm) = 0;
-  // The algorithm that the vendor's heuristic would run, -1 if it does not say.
+  // The algorithm that the vendor's heuristic would run; kUnsupported as well where it cannot be
+  // told which one that is.
   virtual Result<int> VendorPick(const Layer& layer) = 0;
   // The time in ms of an operator of OperatorNames(), and for gradients of convolutions of the
   // forward one as well.
@@ -58,10 +59,12 @@ class LayerProbe {
 // What became of what was asked for.
 struct CollectionCounts {
   size_t measured = 0;
-  size_t known = 0;         // Measured before, and not again.
-  size_t unsupported = 0;   // By the device.
-  size_t too_large = 0;     // For its memory.
-  bool is_complete = true;  // False if the step said stop.
+  size_t known = 0;          // Measured before, and not again.
+  size_t unsupported = 0;    // By the device.
+  size_t too_large = 0;      // For its memory.
+  size_t picks_unknown = 0;  // Rows of times with -1 for the vendor's pick.
+  std::string pick_failure;  // Why the first of them has none.
+  bool is_complete = true;   // False if the step said stop.
 };
 
 // The main kernel of a call: of those that multiply by their names the one that took longest, or
@@ -94,7 +97,8 @@ Result<CollectionCounts> CollectKernels(LayerProbe& probe, int algorithm,
                                         KernelTables& tables);
 
 // Appends the time of every algorithm (-1: not supported, -2: too large) and the vendor's pick for
-// each layer that `times` has not yet.
+// each layer that `times` has not yet. A layer whose pick cannot be told has -1 for it, and its
+// times.
 Result<CollectionCounts> CollectTimes(LayerProbe& probe, std::span<const Layer> layers,
                                       const CollectionStep& step,
                                       std::vector<AlgorithmTimes>& times);

@@ -34,7 +34,12 @@ class FakeProbe final : public LayerProbe {
     if (algorithm == 7) run.kernels.push_back(Kernel("winogradForwardOutput4x4", 5000, 0.125));
     return run;
   }
-  Result<int> VendorPick(const Layer&) override { return 1; }
+  Result<int> VendorPick(const Layer& x) override {
+    if (x.c > 512) return ResourceExhausted("The pick is too large.");
+    if (hides_picks) return Unsupported("It does not tell.");
+    if (loses_picks) return Unavailable("The device is lost.");
+    return 1;
+  }
   Result<OperatorTime> RunOperator(std::string_view name, const Layer& layer) override {
     ++runs;
     return OperatorTime{std::string(name), layer, 2, IsGradientOfConv(name) ? 1.0 : 0.0};
@@ -48,6 +53,8 @@ class FakeProbe final : public LayerProbe {
 
   bool has_counters = true;
   bool is_lost = false;
+  bool hides_picks = false;
+  bool loses_picks = false;
   int runs = 0;
 };
 
@@ -152,6 +159,33 @@ TEST(CollectTimes, EveryAlgorithmHasATimeOrSaysWhyNot) {
   EXPECT_EQ(times[5].times_ms[0], -2);
   EXPECT_EQ(times[0].vendor_pick, 1);
   EXPECT_EQ(*ReadAlgorithmTimes(Csv(times), AlgorithmOrder::kCudnn), times);
+}
+
+TEST(CollectTimes, ARowWhosePickIsNotKnownHasItsTimesAndTheReasonIsNoted) {
+  FakeProbe probe;
+  probe.hides_picks = true;
+  std::vector<AlgorithmTimes> times;
+
+  const auto counts = CollectTimes(probe, Layers(), kGoOn, times);
+
+  ASSERT_TRUE(counts.ok());
+  ASSERT_EQ(times.size(), 6u);
+  EXPECT_THAT(times[1].times_ms, ElementsAre(1, 2, 3, -1, 5, 6, 7, 8));
+  EXPECT_EQ(times[1].vendor_pick, -1);
+  EXPECT_EQ(counts->measured, 6u);
+  EXPECT_EQ(counts->picks_unknown, 6u);
+  EXPECT_EQ(counts->pick_failure, "It does not tell.");
+}
+
+TEST(CollectTimes, ADeviceThatIsLostWhileItIsAskedForAPickEndsIt) {
+  FakeProbe probe;
+  probe.loses_picks = true;
+  std::vector<AlgorithmTimes> times;
+
+  const auto counts = CollectTimes(probe, Layers(), kGoOn, times);
+
+  EXPECT_EQ(counts.status().code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(times.empty());
 }
 
 TEST(CollectOperator, GradientsHaveTheirForwardTime) {

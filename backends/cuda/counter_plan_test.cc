@@ -136,6 +136,23 @@ TEST(CuptiTest, ALibraryWithoutItsFunctionsIsRefusedWithTheFirst) {
   EXPECT_THAT(cupti.report.missing, HasSubstr("has no function 'cuptiGetVersion'"));
 }
 
+TEST_F(InstalledCuptiTest, TheOneThatWeWereBuiltForIsNothingToWarnOf) {
+  uint32_t version = 0;
+  ASSERT_EQ(cupti_.cuptiGetVersion(&version), CUPTI_SUCCESS);
+
+  EXPECT_EQ(cupti_.warning.empty(), version == CUPTI_API_VERSION) << cupti_.warning;
+}
+
+TEST(CuptiTest, AnotherVersionIsNamedBesideTheOneThatWeWereBuiltFor) {
+  const uint32_t other = CUPTI_API_VERSION + 100;
+
+  EXPECT_THAT(VersionWarning(other, "/opt/libcupti.so.13"),
+              AllOf(HasSubstr("/opt/libcupti.so.13 is version "), HasSubstr("was built for")));
+  EXPECT_THAT(VersionWarning(130203, "x"), HasSubstr("13.2.3"));
+  EXPECT_THAT(VersionWarning(0, "x"), HasSubstr("does not tell its version"));
+  EXPECT_EQ(VersionWarning(CUPTI_API_VERSION, "x"), "");
+}
+
 TEST(CuptiTest, NoCountersAreNoPlan) {
   EXPECT_EQ(PlanCounters(Cupti(), "GH100", {}).status().code(), StatusCode::kInvalidArgument);
 }

@@ -189,6 +189,8 @@ class CuptiSource final : public CounterSource {
     return Internal(fmt::format("CUPTI was not done after {} passes.", kMostPasses));
   }
 
+  const std::string& warning() const override { return cupti_.warning; }
+
  private:
   const Cupti cupti_;
   const DeviceCupti device_;
@@ -197,11 +199,8 @@ class CuptiSource final : public CounterSource {
   CounterPlan plan_;  // Of the counters that were asked for last.
 };
 
-}  // namespace
-
-Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext context, int ordinal) {
-  Cupti cupti = LoadCupti();
-  if (!cupti.available()) return Unavailable(cupti.report.missing);
+Result<std::unique_ptr<CounterSource>> MakeSource(const Cupti& cupti, CUcontext context,
+                                                  int ordinal) {
   ATTUNE_ASSIGN_OR_RETURN(const DeviceCupti device, LoadDeviceCupti(cupti.report.path));
   auto initialise = ATTUNE_CUPTI_PARAMS(CUpti_Profiler_Initialize);
   ATTUNE_RETURN_IF_ERROR(
@@ -210,9 +209,19 @@ Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext context, int 
   chip.deviceIndex = static_cast<size_t>(ordinal);
   ATTUNE_RETURN_IF_ERROR(
       cupti.Check(device.cuptiDeviceGetChipName(&chip), "does not tell the chip of the device"));
-  std::string name = chip.pChipName;
   return std::unique_ptr<CounterSource>(
-      std::make_unique<CuptiSource>(std::move(cupti), device, context, std::move(name)));
+      std::make_unique<CuptiSource>(cupti, device, context, chip.pChipName));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext context, int ordinal) {
+  const Cupti cupti = LoadCupti();
+  if (!cupti.available()) return Unavailable(cupti.report.missing);
+  auto source = MakeSource(cupti, context, ordinal);
+  if (source.ok() || cupti.warning.empty()) return source;
+  const Status& failure = source.error();
+  return Status(failure.code(), fmt::format("{} {}", failure.message(), cupti.warning));
 }
 
 }  // namespace attune::cuda

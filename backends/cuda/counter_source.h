@@ -25,10 +25,14 @@ class CounterSource {
   virtual Result<std::vector<std::vector<double>>> Count(const std::vector<std::string>& counters,
                                                          size_t most_kernels,
                                                          const std::function<Status()>& run) = 0;
+
+  // What there is to say of the library that counts (LaunchObserver::counter_warning).
+  virtual const std::string& warning() const = 0;
 };
 
 // Of CUPTI, for the device whose number the driver gives as `ordinal`. kUnsupported where CUPTI's
-// headers were missing when this was built, kUnavailable where it is missing now.
+// headers were missing when this was built, kUnavailable where it is missing now. A failure
+// of a CUPTI of another version than this was built for says so.
 Result<std::unique_ptr<CounterSource>> MakeCounterSource(CUcontext context, int ordinal);
 
 }  // namespace attune::cuda

@@ -228,6 +228,10 @@ Result<std::vector<std::vector<double>>> CudaDevice::Count(
   });
 }
 
+std::string CudaDevice::counter_warning() const {
+  return counter_source_ == nullptr ? "" : counter_source_->warning();
+}
+
 MemoryOperations* CudaDevice::memory_operations() {
   if (!has_tried_memory_) {
     has_tried_memory_ = true;

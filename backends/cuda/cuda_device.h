@@ -63,6 +63,7 @@ class CudaDevice final : public RepeatingDevice, public RecordingQueues, public 
   // By CUPTI.
   Result<std::vector<std::vector<double>>> Count(Executable& executable, const Arguments& arguments,
                                                  const std::vector<std::string>& counters) override;
+  std::string counter_warning() const override;
   // Null where there is no compiler for them.
   MemoryOperations* memory_operations() override;
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,

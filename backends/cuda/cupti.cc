@@ -33,6 +33,16 @@ Status Cupti::Check(CUptiResult code, std::string_view what) const {
   return is_unknown ? NotFound(message) : Internal(message);
 }
 
+std::string VersionWarning(uint32_t loaded, std::string_view path) {
+  if (loaded == CUPTI_API_VERSION) return "";
+  const std::string what =
+      loaded == 0 ? "does not tell its version" : "is version " + VersionOf(loaded);
+  return fmt::format(
+      "{} {}, and attune was built for CUPTI {}: counters may be called or counted otherwise. "
+      "Install the CUPTI of the CUDA toolkit that attune was built with, or build attune anew.",
+      path, what, VersionOf(CUPTI_API_VERSION));
+}
+
 Cupti LoadCupti(const std::vector<std::string>& names) {
   Cupti cupti;
   cupti.report.name = "cupti";
@@ -63,6 +73,7 @@ Cupti LoadCupti(const std::vector<std::string>& names) {
   }
   uint32_t version = 0;
   if (cupti.cuptiGetVersion(&version) == CUPTI_SUCCESS) cupti.report.version = VersionOf(version);
+  cupti.warning = VersionWarning(version, library->path());
   cupti.report.available = true;
   return cupti;
 }

@@ -6,6 +6,7 @@
 #include <cupti_result.h>
 #include <cupti_version.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,18 @@ struct Cupti {
   ATTUNE_CUPTI_FUNCTIONS(ATTUNE_CUPTI_DECLARE)
 #undef ATTUNE_CUPTI_DECLARE
   LibraryReport report;
+  std::string warning;  // VersionWarning() of the one that was loaded.
 
   bool available() const { return report.available; }
   // Ok, or "CUPTI <what>: CUPTI_ERROR_INVALID_METRIC_NAME (error 17).": kNotFound for names that it
   // does not know, kInternal otherwise.
   Status Check(CUptiResult code, std::string_view what) const;
 };
+
+// What there is to say of a CUPTI that gives its version as `loaded` (130001 is 13.0.1; 0: it gives
+// none), from `path`: empty for the one that this was compiled against. Others of its major version
+// are used all the same, as their structures say how large they are.
+std::string VersionWarning(uint32_t loaded, std::string_view path);
 
 // The first of `names` (file names or paths) that can be loaded, for the life of the process.
 Cupti LoadCupti(const std::vector<std::string>& names);

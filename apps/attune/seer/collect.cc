@@ -130,6 +130,8 @@ void Add(const CollectionCounts& part, CollectionCounts& all) {
   all.known += part.known;
   all.unsupported += part.unsupported;
   all.too_large += part.too_large;
+  if (all.picks_unknown == 0) all.pick_failure = part.pick_failure;
+  all.picks_unknown += part.picks_unknown;
   all.is_complete = part.is_complete;
 }
 
@@ -199,6 +201,7 @@ void PrintCounts(const CollectOptions& options, const CollectionCounts& counts, 
                     {"known", counts.known},
                     {"unsupported", counts.unsupported},
                     {"too_large", counts.too_large},
+                    {"picks_unknown", counts.picks_unknown},
                     {"complete", counts.is_complete}}));
     return;
   }
@@ -240,6 +243,15 @@ Result<int> RunCollect(Application& application, const CollectOptions& options) 
         "attune seer collect: Nothing is counted, so instructions, sectors and utilisations are 0: "
         "{}\n",
         Printable(probe->no_counters())));
+  }
+  if (!probe->counter_warning().empty()) {
+    application.err().Print(
+        fmt::format("attune seer collect: {}\n", Printable(probe->counter_warning())));
+  }
+  if (counts->picks_unknown > 0) {
+    application.err().Print(fmt::format(
+        "attune seer collect: cuDNN's own pick is not known (-1) in {}; in the first of them: {}\n",
+        Counted(counts->picks_unknown, "row"), Printable(counts->pick_failure)));
   }
   PrintCounts(options, *counts, application.out());
   return counts->is_complete ? kExitDone : kExitPartly;

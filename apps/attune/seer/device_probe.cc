@@ -1,12 +1,12 @@
 #include "apps/attune/seer/device_probe.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
 #include <fmt/format.h>
 
+#include "apps/attune/seer/launched_pick.h"
 #include "attune/measure/statistics.h"
 #include "attune/verify/element.h"
 
@@ -14,10 +14,6 @@ namespace attune::seer {
 namespace {
 
 constexpr std::string_view kSolver = "cuda.cudnn-conv";
-constexpr std::array<std::string_view, kAlgorithms> kNames = {
-    "implicit_gemm", "implicit_precomp_gemm", "gemm", "", "fft", "fft_tiling",
-    "winograd",      "winograd_nonfused"};
-constexpr const char* kFirst = "first";
 constexpr size_t kWorkspace = 3;  // Behind the three operands.
 constexpr int kSamples = 5;
 constexpr double kSampleNs = 2e6;
@@ -130,7 +126,7 @@ Result<double> DeviceProbe::TimeMs(const Call& call) {
 }
 
 Result<LayerRun> DeviceProbe::Run(const Layer& layer, int algorithm) {
-  const std::string name(kNames[static_cast<size_t>(algorithm)]);
+  const std::string& name = AlgorithmName(algorithm);
   if (name.empty()) return Unsupported("cuDNN never had its direct algorithm.");
   ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(ConvOf(layer, ConvDirection::kForward), name));
   LayerRun run;
@@ -159,19 +155,11 @@ Result<std::vector<ObservedLaunch>> DeviceProbe::LaunchesOf(const Layer& layer,
 }
 
 Result<int> DeviceProbe::VendorPick(const Layer& layer) {
-  const auto first = LaunchesOf(layer, kFirst);
-  if (!first.ok()) return -1;
-  for (int i = 0; i < kAlgorithms; ++i) {
-    const std::string name(kNames[static_cast<size_t>(i)]);
-    if (name.empty()) continue;
-    const auto launches = LaunchesOf(layer, name);
-    if (launches.ok() && *launches == *first) return i;
-  }
-  return -1;
+  return LaunchedPick([&](const std::string& name) { return LaunchesOf(layer, name); });
 }
 
 Result<double> DeviceProbe::TimeMsOf(const Problem& problem) {
-  ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(problem, kFirst));
+  ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(problem, std::string(kFirstAlgorithm)));
   return TimeMs(call);
 }
 

@@ -29,6 +29,8 @@ class DeviceProbe final : public LayerProbe {
   Result<OperatorTime> RunOperator(std::string_view name, const Layer& layer) override;
   // Why nothing is counted; empty if something is. Asked after a Run().
   const std::string& no_counters() const { return no_counters_; }
+  // What there is to know of the library that counted; empty if nothing. Asked after a Run().
+  std::string counter_warning() const { return observer_->counter_warning(); }
   // Of calls from now on; they are, unless the device refuses.
   void CountNothing() { counts_ = false; }
 
