@@ -1,18 +1,13 @@
 #include "storage/sql/servers/server_url.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "attune/base/file.h"
+#include "attune/base/password.h"
 
 namespace attune::sql {
 namespace {
@@ -163,34 +158,7 @@ Result<ServerUrl> ParseServerUrl(std::string_view url) {
   return parsed;
 }
 
-Result<std::string> ServerPassword() {
-  const char* file = std::getenv("ATTUNE_DB_PASSWORD_FILE");
-  if (file == nullptr || file[0] == '\0') {
-    const char* password = std::getenv("ATTUNE_DB_PASSWORD");
-    return std::string(password == nullptr ? "" : password);
-  }
-  struct stat info {};
-  if (::stat(file, &info) != 0) {
-    return FailedPrecondition(fmt::format(
-        "The password of the database cannot be read from '{}' (ATTUNE_DB_PASSWORD_FILE): {}.",
-        file, std::strerror(errno)));
-  }
-  if (!S_ISREG(info.st_mode) || (info.st_mode & S_IRWXO) != 0) {
-    return FailedPrecondition(fmt::format(
-        "The password of the database is not read from '{0}' (ATTUNE_DB_PASSWORD_FILE), because "
-        "{1}.",
-        file,
-        S_ISREG(info.st_mode) ? fmt::format("everybody can; run: chmod o-rwx '{}'", file)
-                              : "it is no regular file"));
-  }
-  ATTUNE_ASSIGN_OR_RETURN(std::string password, ReadFile(file));
-  password.resize(std::min(password.find_first_of("\r\n"), password.size()));
-  if (!password.empty()) return password;
-  return FailedPrecondition(fmt::format(
-      "The first line of '{}' (ATTUNE_DB_PASSWORD_FILE) is empty; it has to be the password of the "
-      "database.",
-      file));
-}
+Result<std::string> ServerPassword() { return PasswordOf("the database", "ATTUNE_DB_PASSWORD"); }
 
 std::string PercentEncoded(std::string_view text) {
   std::string escaped;
