@@ -1,0 +1,39 @@
+// Processes of servers that tests start, whatever they serve.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+
+namespace attune {
+
+// The path of a server's program, also where Debian puts what is not for people's PATH; empty if it
+// is not installed.
+std::string FindServerProgram(const std::string& name);
+
+// A port of 127.0.0.1 that nobody has now.
+Result<uint16_t> FreePort();
+// Whether somebody accepts connections there.
+bool Answers(uint16_t port);
+
+// A new folder that belongs to whom servers run as: the user `nobody`, if this is root.
+Result<std::filesystem::path> NewServerFolder();
+// Gives them a file, too.
+Status GiveToServer(const std::filesystem::path& path);
+
+// Starts `words` in `folder` with both outputs in `log` there, in a process group of its own that
+// ends with this process. -1 if no process could be made.
+pid_t SpawnServer(const std::vector<std::string>& words, const std::filesystem::path& folder);
+// The exit status of a program that ends by itself.
+int RunToItsEnd(const std::vector<std::string>& words, const std::filesystem::path& folder);
+// As `kill -9` does it, and makes `pid` -1. Nothing if it is that already.
+void KillServer(pid_t& pid);
+// The end of what a server in `folder` said.
+std::string EndOfLog(const std::filesystem::path& folder);
+
+}  // namespace attune
