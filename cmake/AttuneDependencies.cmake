@@ -40,6 +40,15 @@ if(SOCI_POSTGRESQL_LIBRARY AND SOCI_MYSQL_LIBRARY AND LIBPQ_INCLUDE_DIR AND MARI
                                                       ${SOCI_MYSQL_LIBRARY})
 endif()
 
+# The queue of a fleet.
+find_path(NATS_INCLUDE_DIR nats/nats.h)
+find_library(NATS_LIBRARY nats)
+if(NATS_INCLUDE_DIR AND NATS_LIBRARY)
+  add_library(attune_nats INTERFACE)
+  target_include_directories(attune_nats SYSTEM INTERFACE ${NATS_INCLUDE_DIR})
+  target_link_libraries(attune_nats INTERFACE ${NATS_LIBRARY})
+endif()
+
 find_package(dnnl CONFIG QUIET)
 find_package(Eigen3 CONFIG QUIET)
 find_path(XSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES libxsmm)

@@ -1,0 +1,31 @@
+// The streams and consumers of a fleet. docs/formats/queue.md.
+#pragma once
+
+#include <string>
+
+#include "attune/base/status.h"
+#include "attune/queue/job_queue.h"
+#include "storage/nats/connection.h"
+
+namespace attune::nats {
+
+// What they are called.
+struct FleetNames {
+  std::string fleet;
+
+  std::string jobs() const { return fleet + "-jobs"; }  // A stream...
+  std::string dead() const { return fleet + "-dead"; }
+  std::string jobs_subject(const std::string& token) const { return fleet + ".jobs." + token; }
+  std::string dead_subject(const std::string& token) const { return fleet + ".dead." + token; }
+};
+
+// Makes both streams of the fleet of `url` if they are not there. kFailedPrecondition if they are,
+// with other settings.
+Status EnsureStreams(const Connection& connection, const NatsUrl& url, const QueueTerms& terms);
+
+// The consumer of `channel`, made if it is not there, and how much it has. kFailedPrecondition if
+// it is there with other terms.
+Result<ChannelLoad> EnsureConsumer(const Connection& connection, const FleetNames& names,
+                                   const Channel& channel, const QueueTerms& terms);
+
+}  // namespace attune::nats
