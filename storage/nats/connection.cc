@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kPollMs = 10;
+// A cluster without a leader drops requests, so they are made again before the patience is over.
+constexpr int64_t kRequestMs = 2'000;
 constexpr int64_t kReconnectWaitMs = 200;
 constexpr int64_t kReconnectJitterMs = 100;
 constexpr int kReconnectForever = -1;
@@ -23,15 +25,6 @@ constexpr int64_t kPingMs = 10'000;  // After two without an answer the connecti
 
 // What a server that comes back, or a cluster that chooses a leader, may say.
 bool MayPass(natsStatus status, jsErrCode code) {
-  switch (code) {
-    case JSClusterNotAvailErr:
-    case JSClusterNotLeaderErr:
-    case JSClusterNotActiveErr:
-    case JSInsufficientResourcesErr:
-      return true;
-    default:
-      if (code != jsErrCode{}) return false;
-  }
   switch (status) {
     case NATS_IO_ERROR:
     case NATS_NO_SERVER:
@@ -39,6 +32,18 @@ bool MayPass(natsStatus status, jsErrCode code) {
     case NATS_CONNECTION_DISCONNECTED:
     case NATS_TIMEOUT:
     case NATS_NO_RESPONDERS:
+      return true;
+    default:
+      break;
+  }
+  switch (code) {
+    case JSClusterNotAvailErr:
+    case JSClusterNotLeaderErr:
+    case JSClusterNotActiveErr:
+    case JSClusterNoPeersErr:
+    case JSInsufficientResourcesErr:
+    case JSStreamOfflineErr:
+    case JSConsumerOfflineErr:
       return true;
     default:
       return false;
@@ -177,8 +182,8 @@ Status Connection::Ask(std::string_view what, const Request& request, jsErrCode*
     if (!WaitUntilConnected(deadline_ns)) {
       return Failed(what, name_, NATS_CONNECTION_DISCONNECTED, said);
     }
-    const int64_t left_ms = std::max<int64_t>((deadline_ns - SteadyNowNs()) / kNsPerMs, 1);
-    status = request(left_ms, said);
+    const int64_t left_ms = (deadline_ns - SteadyNowNs()) / kNsPerMs;
+    status = request(std::clamp<int64_t>(left_ms, 1, kRequestMs), said);
     if (code != nullptr) *code = said;
     if (status == NATS_OK) return Status::Ok();
     if (!MayPass(status, said) || SteadyNowNs() + kPollMs * kNsPerMs >= deadline_ns) {

@@ -17,9 +17,9 @@ namespace attune::nats {
 // Thread-safe. The library makes a lost connection again by itself.
 class Connection {
  public:
-  // One request to a server within `left_ms`, which is positive. Sets `code` if JetStream said why
+  // One request to a server within `wait_ms`, which is positive. Sets `code` if JetStream said why
   // it failed.
-  using Request = std::function<natsStatus(int64_t left_ms, jsErrCode& code)>;
+  using Request = std::function<natsStatus(int64_t wait_ms, jsErrCode& code)>;
 
   // Fails as OpenNatsQueue() does. Credentials are those of this process.
   static Result<std::unique_ptr<Connection>> Open(const NatsUrl& url,

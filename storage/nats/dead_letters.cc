@@ -12,10 +12,10 @@ Result<MessageHandle> NextLetter(const Connection& connection, const std::string
                                  const std::string& subject, uint64_t next) {
   natsMsg* message = nullptr;
   bool is_there = true;
-  ATTUNE_RETURN_IF_ERROR(connection.Ask("Reading dead letters", [&](int64_t left_ms, jsErrCode&) {
+  ATTUNE_RETURN_IF_ERROR(connection.Ask("Reading dead letters", [&](int64_t wait_ms, jsErrCode&) {
     jsOptions options;
     jsOptions_Init(&options);
-    options.Wait = left_ms;
+    options.Wait = wait_ms;
     jsDirectGetMsgOptions wanted;
     jsDirectGetMsgOptions_Init(&wanted);
     wanted.Sequence = next;
@@ -33,10 +33,10 @@ Result<MessageHandle> NextLetter(const Connection& connection, const std::string
 Status PutDeadLetter(const Connection& connection, const std::string& subject,
                      const std::string& id, const DeadLetter& letter) {
   const std::string text = DeadLetterText(letter);
-  return connection.Ask("Burying a message", [&](int64_t left_ms, jsErrCode& said) {
+  return connection.Ask("Burying a message", [&](int64_t wait_ms, jsErrCode& said) {
     jsPubOptions options;
     jsPubOptions_Init(&options);
-    options.MaxWait = left_ms;
+    options.MaxWait = wait_ms;
     options.MsgId = id.c_str();
     return js_Publish(nullptr, connection.context(), subject.c_str(), text.data(),
                       static_cast<int>(text.size()), &options, &said);

@@ -1,7 +1,9 @@
 // What goes wrong with NATS servers and with what is on them, and what is said and done then.
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "storage/nats/handles.h"
 #include "storage/nats/nats_queue.h"
 #include "tests/servers/nats_server.h"
+#include "tests/servers/server_process.h"
 
 namespace attune {
 namespace {
@@ -271,6 +274,90 @@ TEST_F(NatsFaultsTest, ReplicasThatASingleServerCannotKeepAreRefused) {
 
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
   EXPECT_EQ(OpenNatsQueue(Url("", "?replicas=1")).status(), Status::Ok());
+}
+
+TEST_F(NatsFaultsTest, AWorkersAccountPublishesAndTakesAndAdministersNothing) {
+  BEGIN_OR_SKIP(R"(authorization { users: [
+      { user: owner, password: p },
+      { user: worker, password: p, permissions: {
+          publish: ["attune.jobs.*", "attune.dead.*", "$JS.ACK.attune-jobs.>",
+                    "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.attune-jobs.*",
+                    "$JS.API.CONSUMER.MSG.NEXT.attune-jobs.*",
+                    "$JS.API.DIRECT.GET.attune-dead"],
+          subscribe: ["_INBOX.>"] } } ] })");
+  ::setenv("ATTUNE_QUEUE_PASSWORD", "p", 1);
+  EXPECT_EQ(OpenNatsQueue(Url("worker@"), {{}, kShortPatience}).ok(), false)
+      << "There are no streams yet.";
+  ASSERT_EQ((*OpenNatsQueue(Url("owner@")))->Pending(kChannel).value(), ChannelLoad());
+
+  const auto worker = OpenNatsQueue(Url("worker@"), {{}, kPatience});
+  ::unsetenv("ATTUNE_QUEUE_PASSWORD");
+  ASSERT_TRUE(worker.ok()) << worker.error().message();
+  EXPECT_EQ(Publish(**worker, 1, 2).value(), 2);
+  const auto taken = (*worker)->Take(kChannel, 2, milliseconds(5000)).value();
+  ASSERT_THAT(taken, SizeIs(2));
+  EXPECT_EQ((*worker)->InProgress(taken[0]), Status::Ok());
+  EXPECT_EQ((*worker)->Acknowledge(taken[0]), Status::Ok());
+  EXPECT_EQ((*worker)->Bury(taken[1], "no"), Status::Ok());
+  EXPECT_THAT((*worker)->DeadLetters(kChannel).value(), SizeIs(1));
+  EXPECT_EQ((*worker)->Pending(kChannel).value(), ChannelLoad());
+}
+
+// Three servers that keep each stream three times.
+class NatsClusterTest : public NatsFaultsTest {
+ protected:
+  static constexpr size_t kServers = 3;
+
+  void BeginCluster() {
+    std::vector<uint16_t> ports;
+    std::string routes;
+    for (size_t i = 0; i < kServers; ++i) {
+      ports.push_back(FreePort().value());
+      routes += std::string(routes.empty() ? "" : ", ") +
+                "\"nats-route://127.0.0.1:" + std::to_string(ports.back()) + "\"";
+    }
+    for (size_t i = 0; i < kServers; ++i) {
+      Begin("server_name: s" + std::to_string(i) + "\ncluster { name: c, listen: \"127.0.0.1:" +
+            std::to_string(ports[i]) + "\", routes: [" + routes + "] }");
+      if (IsSkipped() || HasFatalFailure()) return;
+      servers_.push_back(std::move(server_));
+    }
+  }
+  static void PublishNew(JobQueue& queue, int64_t first, int64_t last) {
+    const auto added = Publish(queue, first, last);
+    ASSERT_TRUE(added.ok()) << added.error().message();
+    EXPECT_EQ(*added, last - first + 1);
+  }
+  std::string ClusterUrl() const {
+    std::string url = "nats://";
+    for (const auto& server : servers_) url += (url.ends_with('/') ? "" : ",") + server->host();
+    return url + "?replicas=3";
+  }
+
+  std::vector<std::unique_ptr<NatsServer>> servers_;
+};
+
+TEST_F(NatsClusterTest, AServerOfAClusterMayBeKilledAndNothingIsLost) {
+  BeginCluster();
+  if (IsSkipped() || HasFatalFailure()) return;
+  // Servers choose who leads first.
+  const auto queue = OpenNatsQueue(ClusterUrl(), {{}, milliseconds(60'000)});
+  ASSERT_TRUE(queue.ok()) << queue.error().message();
+  PublishNew(**queue, 1, 30);
+
+  servers_[0]->Kill();
+
+  PublishNew(**queue, 31, 40);
+  std::set<int64_t> seen;
+  for (int calls = 0; calls < 60 && seen.size() < 40; ++calls) {
+    const auto taken = (*queue)->Take(kChannel, 40, milliseconds(500));
+    ASSERT_TRUE(taken.ok()) << taken.error().message();
+    for (const Delivery& delivery : *taken) {
+      seen.insert(delivery.job.job_id);
+      EXPECT_EQ((*queue)->Acknowledge(delivery), Status::Ok());
+    }
+  }
+  EXPECT_EQ(seen.size(), 40u);
 }
 
 }  // namespace

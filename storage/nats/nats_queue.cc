@@ -130,10 +130,10 @@ Result<int64_t> NatsQueue::Publish(const Channel& channel, std::span<const Queue
     const std::string id = fmt::format("{}.{}", token, MessageId(job));
     jsPubAck* published = nullptr;
     const Status status = connection_->Ask(
-        fmt::format("Publishing job {}", job.job_id), [&](int64_t left_ms, jsErrCode& said) {
+        fmt::format("Publishing job {}", job.job_id), [&](int64_t wait_ms, jsErrCode& said) {
           jsPubOptions options;
           jsPubOptions_Init(&options);
-          options.MaxWait = left_ms;
+          options.MaxWait = wait_ms;
           options.MsgId = id.c_str();
           return js_Publish(&published, connection_->context(), subject.c_str(), text.data(),
                             static_cast<int>(text.size()), &options, &said);
@@ -206,11 +206,11 @@ Status NatsQueue::Answer(std::string_view what, const std::string& receipt,
                          std::string_view answer) {
   ATTUNE_RETURN_IF_ERROR(CheckReceipt(receipt));
   // The server says that it has got it.
-  return connection_->Ask(fmt::format("{} a message", what), [&](int64_t left_ms, jsErrCode&) {
+  return connection_->Ask(fmt::format("{} a message", what), [&](int64_t wait_ms, jsErrCode&) {
     natsMsg* reply = nullptr;
     const natsStatus status =
         natsConnection_Request(&reply, connection_->get(), receipt.c_str(), answer.data(),
-                               static_cast<int>(answer.size()), left_ms);
+                               static_cast<int>(answer.size()), wait_ms);
     natsMsg_Destroy(reply);
     return status;
   });
@@ -222,10 +222,10 @@ Result<SubscriptionHandle> NatsQueue::NewSubscription(const Channel& channel) {
   const std::string subject = names_.jobs_subject(token);
   const std::string stream = names_.jobs();
   natsSubscription* made = nullptr;
-  const Status status = connection_->Ask("Subscribing", [&](int64_t left_ms, jsErrCode& said) {
+  const Status status = connection_->Ask("Subscribing", [&](int64_t wait_ms, jsErrCode& said) {
     jsOptions options;
     jsOptions_Init(&options);
-    options.Wait = left_ms;
+    options.Wait = wait_ms;
     jsSubOptions bound;
     jsSubOptions_Init(&bound);
     bound.Stream = stream.c_str();

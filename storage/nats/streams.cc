@@ -67,20 +67,20 @@ Status EnsureStream(const Connection& connection, jsStreamConfig& wanted, int re
   wanted.Replicas = std::max(replicas, 1);
   Status status = connection.Ask(
       fmt::format("Reading about the stream '{}'", wanted.Name),
-      [&](int64_t left_ms, jsErrCode& said) {
+      [&](int64_t wait_ms, jsErrCode& said) {
         jsOptions options;
         jsOptions_Init(&options);
-        options.Wait = left_ms;
+        options.Wait = wait_ms;
         return js_GetStreamInfo(&made, connection.context(), wanted.Name, &options, &said);
       },
       &code);
   if (!status.ok() && code == JSStreamNotFoundErr) {
     // Another process may make it at the same time; with the same settings that is no failure.
     status = connection.Ask(
-        fmt::format("Making the stream '{}'", wanted.Name), [&](int64_t left_ms, jsErrCode& said) {
+        fmt::format("Making the stream '{}'", wanted.Name), [&](int64_t wait_ms, jsErrCode& said) {
           jsOptions options;
           jsOptions_Init(&options);
-          options.Wait = left_ms;
+          options.Wait = wait_ms;
           return js_AddStream(&made, connection.context(), &wanted, &options, &said);
         });
   }
@@ -144,19 +144,19 @@ Result<ChannelLoad> EnsureConsumer(const Connection& connection, const FleetName
   jsConsumerInfo* made = nullptr;
   Status status = connection.Ask(
       "Reading about a consumer",
-      [&](int64_t left_ms, jsErrCode& said) {
+      [&](int64_t wait_ms, jsErrCode& said) {
         jsOptions options;
         jsOptions_Init(&options);
-        options.Wait = left_ms;
+        options.Wait = wait_ms;
         return js_GetConsumerInfo(&made, connection.context(), stream.c_str(), token.c_str(),
                                   &options, &said);
       },
       &code);
   if (!status.ok() && code == JSConsumerNotFoundErr) {
-    status = connection.Ask("Making a consumer", [&](int64_t left_ms, jsErrCode& said) {
+    status = connection.Ask("Making a consumer", [&](int64_t wait_ms, jsErrCode& said) {
       jsOptions options;
       jsOptions_Init(&options);
-      options.Wait = left_ms;
+      options.Wait = wait_ms;
       return js_AddConsumer(&made, connection.context(), stream.c_str(), &wanted, &options, &said);
     });
   }
