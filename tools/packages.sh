@@ -6,7 +6,7 @@ build_packages=(
   build-essential cmake ninja-build pkg-config
   libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev "libexpected-dev|libtl-expected-dev"
   libsoci-dev libsqlite3-dev libssl-dev libbz2-dev zlib1g-dev
-  libpq-dev libmariadb-dev
+  libpq-dev libmariadb-dev libnats-dev
 )
 # What attune tunes. None is required; `attune devices` names what is missing.
 tuned_libraries=(
@@ -17,7 +17,7 @@ tuned_libraries=(
 # hipcc (41 MB) compiles kernels for AMD GPUs, which needs none. The servers are started by tests, with data of their own.
 test_packages=(
   libgtest-dev libgmock-dev python3 python3-numpy python3-scipy python3-pytest python3-hypothesis
-  hipcc postgresql mariadb-server-core mariadb-client-core
+  hipcc postgresql mariadb-server-core mariadb-client-core nats-server
 )
 
 step() { printf '\n== %s\n' "$*"; }
