@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -301,6 +302,54 @@ TEST_F(NatsFaultsTest, AWorkersAccountPublishesAndTakesAndAdministersNothing) {
   EXPECT_EQ((*worker)->Bury(taken[1], "no"), Status::Ok());
   EXPECT_THAT((*worker)->DeadLetters(kChannel).value(), SizeIs(1));
   EXPECT_EQ((*worker)->Pending(kChannel).value(), ChannelLoad());
+}
+
+class NatsTlsTest : public NatsFaultsTest {
+ protected:
+  // A server with a certificate for `name` ("IP:127.0.0.1"), which it has signed itself.
+  void BeginTls(const std::string& name) {
+    if (FindServerProgram("openssl").empty()) GTEST_SKIP() << "There is no openssl here.";
+    folder_ = NewServerFolder().value();
+    const std::string key = folder_ / "key.pem";
+    ASSERT_EQ(RunToItsEnd({FindServerProgram("openssl"), "req", "-x509", "-newkey", "rsa:2048",
+                           "-nodes", "-keyout", key, "-out", certificate(), "-days", "2", "-subj",
+                           "/CN=tests", "-addext", "subjectAltName=" + name},
+                          folder_),
+              0)
+        << EndOfLog(folder_);
+    Begin("tls { cert_file: \"" + certificate() + "\", key_file: \"" + key + "\" }");
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  std::string certificate() const { return folder_ / "certificate.pem"; }
+  std::string TlsUrl() const { return "tls://" + server_->host(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(NatsTlsTest, AServerIsSpokenWithWhoseCertificateIsTrustedAndOthersAreNot) {
+  BeginTls("IP:127.0.0.1");
+  if (IsSkipped() || HasFatalFailure()) return;
+
+  const auto trusted = OpenNatsQueue(TlsUrl() + "?tlsca=" + certificate());
+
+  ASSERT_TRUE(trusted.ok()) << trusted.error().message();
+  EXPECT_EQ(Publish(**trusted, 1, 1).value(), 1);
+  for (const std::string& url : {TlsUrl(), Url(), TlsUrl() + "?tlsca=" + certificate() + ".gone"}) {
+    const Status refused = OpenNatsQueue(url, {{}, kPatience}).status();
+    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << url << refused.message();
+  }
+}
+
+TEST_F(NatsTlsTest, ACertificateOfAnotherHostIsRefused) {
+  BeginTls("DNS:other.example");
+  if (IsSkipped() || HasFatalFailure()) return;
+
+  const Status refused = OpenNatsQueue(TlsUrl() + "?tlsca=" + certificate()).status();
+
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
 }
 
 // Three servers that keep each stream three times.

@@ -334,16 +334,17 @@ TEST_P(JobQueueTest, SeveralTakersShareAndNoneGetsWhatAnotherHas) {
   for (int64_t i = 0; i < kJobs; ++i) ids[static_cast<size_t>(i)] = i + 1;
   Publish(kChannel, ids);
   std::vector<std::vector<int64_t>> taken(kTakers);
+  std::atomic<int64_t> left = kJobs;
   {
     std::vector<std::jthread> takers;
     for (std::vector<int64_t>& mine : taken) {
       takers.emplace_back([&, queue = world_->Open({}).value()] {
-        for (;;) {
+        for (int calls = 0; calls < 300 && left > 0; ++calls) {
           const auto deliveries = queue->Take(kChannel, 7, milliseconds(200));
           ASSERT_TRUE(deliveries.ok()) << deliveries.error().message();
-          if (deliveries->empty()) return;
           for (const Delivery& delivery : *deliveries) {
             mine.push_back(delivery.job.job_id);
+            --left;
             EXPECT_EQ(queue->Acknowledge(delivery), Status::Ok());
           }
         }
