@@ -61,9 +61,9 @@ class NatsWorld final : public QueueWorld {
  public:
   // One server for all tests, and a fleet for each.
   NatsWorld() {
-    static const auto* const server = new Result<std::unique_ptr<NatsServer>>(NatsServer::Start());
+    static const Result<std::unique_ptr<NatsServer>> server = NatsServer::Start();
     static int fleets = 0;
-    server_ = server;
+    server_ = &server;
     fleet_ = "test-" + std::to_string(++fleets);
   }
   Result<std::shared_ptr<JobQueue>> Open(const QueueTerms& terms) override {
