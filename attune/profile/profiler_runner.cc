@@ -202,8 +202,8 @@ void ProfilerRunner::Work(DeviceState& state) {
       task = std::move(queue_.front());
       queue_.pop_front();
     }
-    ++task.attempts;
     ProfilerOutcome outcome = Run(task, state.device);
+    if (!outcome.device.empty()) ++task.attempts;
     outcome.attempts = task.attempts;
     Note(state, task, outcome);
     if (ShouldRepeat(task, outcome)) {

@@ -45,7 +45,7 @@ struct ProfilerOutcome {
   ProfilerFate fate = ProfilerFate::kStopped;
   int number = 0;               // The exit status or the signal.
   std::string message;          // Why it is not done; empty if it is.
-  std::string device;           // That it ran on last; empty if it never did.
+  std::string device;           // That it ran on last; empty if this time it came to no run.
   int attempts = 0;             // How often it was run.
   int64_t wall_ns = 0;          // Of its last run.
   std::vector<ProfiledOp> ops;  // Only if done.

@@ -239,7 +239,10 @@ TEST(ProfilerRunner, WhoIsStoppedKillsWhatRunsAndCallsEveryCallback) {
   (void)runner.Join();
 
   ASSERT_THAT(outcomes.list, SizeIs(2));
-  for (const auto& outcome : outcomes.list) EXPECT_EQ(outcome.fate, ProfilerFate::kStopped);
+  for (const auto& outcome : outcomes.list) {
+    EXPECT_EQ(outcome.fate, ProfilerFate::kStopped);
+    EXPECT_EQ(outcome.attempts, 0);
+  }
   EXPECT_THAT(SteadyNowNs() - begin_ns, Lt(terms.deadline_ns));
 }
 

@@ -61,7 +61,7 @@ def what_cannot_be_read_runs_nothing(attune):
                         CUDA_VISIBLE_DEVICES="3")
     program.check("CUDA_VISIBLE_DEVICES is '3'" in err, err)
     foreign = attune.folder / "foreign"
-    for content in ("no journal\n", "no line", '{"attune_profile": 2}\n',
+    for content in ("no journal\n", "no line", '{"other": 1}', '{"attune_profile": 2}\n',
                     '{"attune_profile": 1}\n{"fate": "done"}\n'):
         foreign.write_text(content)
         _, err = attune.run("profile", "--file", commands, "-o", "foreign", status=1)

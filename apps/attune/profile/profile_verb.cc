@@ -104,8 +104,9 @@ Result<std::map<std::string, std::unique_ptr<MachineLock>>> LocksOf(
   std::map<std::string, std::unique_ptr<MachineLock>> locks;
   for (const ProfilerDevice& device : devices) {
     const auto place = FindPlace(application.lazy_backends(), "cuda:" + device.name);
-    auto lock = place.ok() ? MachineLock::Open(*place)
-                           : MachineLock::Named("gpu-" + device.variables.begin()->second);
+    auto lock = place.ok()
+                    ? MachineLock::Open(*place)
+                    : MachineLock::Named("gpu-" + device.variables.at("CUDA_VISIBLE_DEVICES"));
     if (!lock.ok()) return lock.error();
     locks[device.name] = std::move(*lock);
   }

@@ -107,12 +107,20 @@ Status ResultJournal::Read() {
     ATTUNE_RETURN_IF_ERROR(ReadLine(rest.substr(0, end), number));
     rest.remove_prefix(end + 1);
   }
-  // What is not ours and has no line is not cut either.
-  if (kept == 0 && !content.empty() && content.front() != '{') return ReadLine(content, 1);
+  // What is no beginning of ours is somebody else's, and not cut.
+  const std::string first_line = DumpLine({{kVersionField, kVersion}});
+  if (kept == 0 && !first_line.starts_with(content)) return NoJournal(content);
   if (kept < content.size() && ::ftruncate(file_.get(), static_cast<off_t>(kept)) != 0) {
     return SystemError("shorten", path_);
   }
   return kept == 0 ? Append({{kVersionField, kVersion}}) : Status::Ok();
+}
+
+Status ResultJournal::NoJournal(std::string_view first_line) const {
+  return DataLoss(
+      fmt::format("'{}' is no journal of 'attune profile' of version {}: line 1 is "
+                  "'{}'. Name another file after -o.",
+                  path_.string(), kVersion, Excerpt(first_line)));
 }
 
 Status ResultJournal::ReadLine(std::string_view text, int number) {
@@ -121,10 +129,7 @@ Status ResultJournal::ReadLine(std::string_view text, int number) {
     if (json.is_object() && json.contains(kVersionField) && json[kVersionField] == kVersion) {
       return Status::Ok();
     }
-    return DataLoss(
-        fmt::format("'{}' is no journal of 'attune profile' of version {}: line 1 is "
-                    "'{}'. Name another file after -o.",
-                    path_.string(), kVersion, Excerpt(text)));
+    return NoJournal(text);
   }
   if (!IsResult(json)) {
     return DataLoss(

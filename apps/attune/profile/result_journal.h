@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/profile/command_file.h"
@@ -38,6 +39,8 @@ class ResultJournal {
 
   Status Read();
   Status ReadLine(std::string_view text, int number);
+  // That a file which begins with `first_line` is none.
+  Status NoJournal(std::string_view first_line) const;
 
   const std::filesystem::path path_;
   const UniqueFd file_;
