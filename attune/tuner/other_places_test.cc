@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "attune/measure/statistics.h"
 #include "attune/record/memory_store.h"
+#include "attune/tuner/recorded_trials.h"
 
 namespace attune {
 namespace {
@@ -20,11 +20,7 @@ const SolverId kSolver{"fake.tiles", 1};
 Candidate Tile(int64_t size) { return {kSolver, {{"tile", size}}}; }
 
 Trial Timed(int64_t tile, double time_ns, TrialRole role = TrialRole::kFinal) {
-  Trial trial;
-  trial.candidate = Tile(tile);
-  trial.role = role;
-  trial.outcome = MeasurementOf(std::vector<double>(20, time_ns), CacheState::kWarm, 0.99);
-  return trial;
+  return TimedTrial(Tile(tile), time_ns, role);
 }
 
 Trial Failed(int64_t tile) {
@@ -33,18 +29,6 @@ Trial Failed(int64_t tile) {
   trial.role = TrialRole::kQualify;
   trial.outcome = Failure{.kind = FailureKind::kBuildFailed, .message = "too many registers"};
   return trial;
-}
-
-void Record(RecordStore& store, const Problem& problem, const Target& target,
-            const std::vector<Trial>& trials) {
-  MeasurementSet set;
-  set.id = NewSetId();
-  set.problem = problem;
-  set.target = target;
-  set.searcher = "local";
-  ASSERT_TRUE(store.BeginSet(set).ok());
-  ASSERT_TRUE(store.Append(set.id, trials).ok());
-  ASSERT_TRUE(store.FinishSet(set.id).ok());
 }
 
 // "8:100 16:-" for each place, in the order of the places; "-" failed.
@@ -73,9 +57,9 @@ std::vector<std::string> Found(OtherPlaces& places, RecordStore& store, const Pr
 TEST(OtherPlacesTest, AnotherDeviceTellsEverythingThatItTried) {
   MemoryStore store;
   const Problem problem = PackedGemm(64, 64, 64);
-  Record(store, problem, kThere,
-         {Failed(32), Timed(8, 90, TrialRole::kScreen), Timed(16, 95, TrialRole::kScreen),
-          Timed(8, 100)});
+  RecordTrials(store, problem, kThere,
+               {Failed(32), Timed(8, 90, TrialRole::kScreen), Timed(16, 95, TrialRole::kScreen),
+                Timed(8, 100)});
   OtherPlaces places(kHere);
 
   EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:100 16:95 32:-"}));
@@ -85,12 +69,12 @@ TEST(OtherPlacesTest, ThisDeviceTellsOfTheNearestSizesOfTheFamilyAlone) {
   MemoryStore store;
   Gemm transposed = PackedGemm(64, 64, 96);
   transposed.trans_a = Transpose::kYes;
-  Record(store, PackedGemm(64, 64, 64), kHere, {Timed(8, 1)});    // The same problem.
-  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});   // A distance of 1.
-  Record(store, PackedGemm(64, 64, 80), kHere, {Timed(8, 3)});    // Nearer.
-  Record(store, PackedGemm(64, 64, 1024), kHere, {Timed(8, 4)});  // Too far.
-  Record(store, Normalized(transposed), kHere, {Timed(8, 5)});    // Another family.
-  Record(store, PackedGemm(64, 64, 81), kThere, {Timed(8, 6)});   // Neither here nor this.
+  RecordTrials(store, PackedGemm(64, 64, 64), kHere, {Timed(8, 1)});    // The same problem.
+  RecordTrials(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});   // A distance of 1.
+  RecordTrials(store, PackedGemm(64, 64, 80), kHere, {Timed(8, 3)});    // Nearer.
+  RecordTrials(store, PackedGemm(64, 64, 1024), kHere, {Timed(8, 4)});  // Too far.
+  RecordTrials(store, Normalized(transposed), kHere, {Timed(8, 5)});    // Another family.
+  RecordTrials(store, PackedGemm(64, 64, 81), kThere, {Timed(8, 6)});   // Neither here nor this.
   OtherPlaces places(kHere);
 
   EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)), (std::vector<std::string>{"8:3", "8:2"}));
@@ -98,7 +82,8 @@ TEST(OtherPlacesTest, ThisDeviceTellsOfTheNearestSizesOfTheFamilyAlone) {
 
 TEST(OtherPlacesTest, NoMoreThanAFewSizesCount) {
   MemoryStore store;
-  for (int64_t k = 65; k < 85; ++k) Record(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
+  for (int64_t k = 65; k < 85; ++k)
+    RecordTrials(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
   OtherPlaces places(kHere);
 
   EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)).size(), OtherPlaces::kSizes);
@@ -106,11 +91,12 @@ TEST(OtherPlacesTest, NoMoreThanAFewSizesCount) {
 
 TEST(OtherPlacesTest, OfALargeStoreOnlyWhatIsNewTellsOfSizes) {
   MemoryStore store;
-  for (int64_t k = 65; k < 85; ++k) Record(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
+  for (int64_t k = 65; k < 85; ++k)
+    RecordTrials(store, PackedGemm(64, 64, k), kHere, {Timed(8, 1)});
   OtherPlaces places(kHere, 10);
   ASSERT_TRUE(Found(places, store, PackedGemm(64, 64, 64)).empty());
 
-  Record(store, PackedGemm(64, 64, 90), kHere, {Timed(8, 2)});
+  RecordTrials(store, PackedGemm(64, 64, 90), kHere, {Timed(8, 2)});
 
   EXPECT_EQ(Found(places, store, PackedGemm(64, 64, 64)), (std::vector<std::string>{"8:2"}));
 }
@@ -121,10 +107,10 @@ TEST(OtherPlacesTest, WhatWasMeasuredMeanwhileCounts) {
   OtherPlaces places(kHere);
   ASSERT_TRUE(Found(places, store, problem).empty());
 
-  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});
+  RecordTrials(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 2)});
   EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:2"}));
 
-  Record(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 3), Timed(16, 4)});
+  RecordTrials(store, PackedGemm(64, 64, 128), kHere, {Timed(8, 3), Timed(16, 4)});
   EXPECT_EQ(Found(places, store, problem), (std::vector<std::string>{"8:3 16:4"}));
 }
 

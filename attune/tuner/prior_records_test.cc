@@ -9,10 +9,10 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "attune/measure/statistics.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/candidate_source.h"
+#include "attune/tuner/recorded_trials.h"
 #include "attune/tuner/space_only_solver.h"
 
 namespace attune {
@@ -33,23 +33,7 @@ Problem Kernel(const std::string& name, int64_t n, const std::string& revision =
 }
 
 Trial Timed(const SolverId& solver, int64_t p, double time_ns, TrialRole role = TrialRole::kFinal) {
-  Trial trial;
-  trial.candidate = {solver, {{"p", p}}};
-  trial.role = role;
-  trial.outcome = MeasurementOf(std::vector<double>(20, time_ns), CacheState::kWarm, 0.99);
-  return trial;
-}
-
-void Record(RecordStore& store, const Problem& problem, const Target& target,
-            const std::vector<Trial>& trials) {
-  MeasurementSet set;
-  set.id = NewSetId();
-  set.problem = problem;
-  set.target = target;
-  set.searcher = "random";
-  ASSERT_TRUE(store.BeginSet(set).ok());
-  ASSERT_TRUE(store.Append(set.id, trials).ok());
-  ASSERT_TRUE(store.FinishSet(set.id).ok());
+  return TimedTrial({solver, {{"p", p}}}, time_ns, role);
 }
 
 // "5:100 6:90" for each place.
@@ -79,10 +63,10 @@ using Strings = std::vector<std::string>;
 
 TEST(PriorRecordsTest, OfAKernelEverySizeDeviceAndRevisionOfItsSourceTells) {
   MemoryStore store;
-  Record(store, Kernel("scale", 4000), kThere, {Timed(kScale, 1, 10)});
-  Record(store, Kernel("scale", 1000), kHere, {Timed(kScale, 2, 20)});
-  Record(store, Kernel("scale", 1024, "edited"), kThere, {Timed(kScale, 3, 30)});
-  Record(store, Kernel("other", 1024), kHere, {Timed(kScale, 4, 40)});
+  RecordTrials(store, Kernel("scale", 4000), kThere, {Timed(kScale, 1, 10)});
+  RecordTrials(store, Kernel("scale", 1000), kHere, {Timed(kScale, 2, 20)});
+  RecordTrials(store, Kernel("scale", 1024, "edited"), kThere, {Timed(kScale, 3, 30)});
+  RecordTrials(store, Kernel("other", 1024), kHere, {Timed(kScale, 4, 40)});
 
   // The nearest size first.
   EXPECT_EQ(Found(store, Kernel("scale", 1024)), (Strings{"3:30", "2:20", "1:10"}));
@@ -92,8 +76,8 @@ TEST(PriorRecordsTest, OfAKernelEverySizeDeviceAndRevisionOfItsSourceTells) {
 TEST(PriorRecordsTest, OfTheProblemItselfEverythingTellsAndOfOthersTheFinals) {
   MemoryStore store;
   const std::vector<Trial> trials = {Timed(kScale, 1, 10, TrialRole::kScreen), Timed(kScale, 2, 5)};
-  Record(store, Kernel("scale", 1000), kThere, trials);
-  Record(store, Kernel("scale", 2000), kThere, trials);
+  RecordTrials(store, Kernel("scale", 1000), kThere, trials);
+  RecordTrials(store, Kernel("scale", 2000), kThere, trials);
 
   EXPECT_EQ(Found(store, Kernel("scale", 1000)), (Strings{"1:10 2:5", "2:5"}));
 }
@@ -102,18 +86,19 @@ TEST(PriorRecordsTest, OfAProductTheFamilyTellsOnAnyDeviceOfTheBackend) {
   MemoryStore store;
   const SolverId solver{"opencl.tiles", 1};
   const Target elsewhere{"cuda", "Device C", "c1", 8, {}};
-  Record(store, PackedGemm(64, 64, 4096), kThere, {Timed(solver, 1, 10)});
-  Record(store, PackedGemm(64, 64, 65), elsewhere, {Timed(solver, 2, 20)});
+  RecordTrials(store, PackedGemm(64, 64, 4096), kThere, {Timed(solver, 1, 10)});
+  RecordTrials(store, PackedGemm(64, 64, 65), elsewhere, {Timed(solver, 2, 20)});
   Gemm transposed = PackedGemm(64, 64, 64);
   transposed.trans_a = Transpose::kYes;
-  Record(store, Normalized(transposed), kThere, {Timed(solver, 3, 30)});
+  RecordTrials(store, Normalized(transposed), kThere, {Timed(solver, 3, 30)});
 
   EXPECT_EQ(Found(store, PackedGemm(64, 64, 64)), Strings{"1:10"});
 }
 
 TEST(PriorRecordsTest, NoMoreThanAFewPlacesTell) {
   MemoryStore store;
-  for (int64_t n = 1; n < 20; ++n) Record(store, Kernel("scale", n), kHere, {Timed(kScale, n, 9)});
+  for (int64_t n = 1; n < 20; ++n)
+    RecordTrials(store, Kernel("scale", n), kHere, {Timed(kScale, n, 9)});
 
   const Strings found = Found(store, Kernel("scale", 1));
 
@@ -162,7 +147,7 @@ TEST(PriorRecordsTest, WithAPriorTheBestConfigComesWithinAHandfulWhereRandomTake
   for (const int64_t p : {0, 500, 1000, 2000, 2711, 3000}) {
     trials.push_back(Timed(kScale, p, 50.0 + static_cast<double>(std::abs(p - 2711))));
   }
-  Record(store, Kernel("scale", 65536), kThere, trials);
+  RecordTrials(store, Kernel("scale", 65536), kThere, trials);
   const std::vector<TaggedProblem> problems = {{Kernel("scale", 1024)}};
   const auto prior = PriorRecords::Read(store, "opencl", problems);
   ASSERT_TRUE(prior.ok());
