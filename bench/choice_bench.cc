@@ -24,10 +24,16 @@ void AddOptions(CLI::App& app, ChoiceOptions& options) {
                     "Tuning time of each problem, as in 500ms or 4s");
 }
 
-Status RunOn(const std::string& device, const std::function<Status(const Place&)>& run) {
+Status Run(const ChoiceOptions& options, const ChoiceBench& bench) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, bench.problems());
+  if (problems.empty()) return NotFound(fmt::format("No problem matches '{}'.", options.only));
+  if (options.problems_only) {
+    for (const Problem& problem : problems) fmt::print("{}\n", Text(problem));
+    return Status::Ok();
+  }
   const LoadedBackends backends = LoadBackends();
-  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(backends, device));
-  return run(place);
+  ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(backends, options.device));
+  return bench.run(place, problems);
 }
 
 }  // namespace
@@ -60,12 +66,12 @@ std::optional<Candidate> BestTried(const std::string& solver, RecordStore& store
 }
 
 int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
-                    const std::function<Status(const Place&)>& run) {
+                    const ChoiceBench& bench) {
   SetThreadWaitPolicy(argv);
   if (const auto served = MaybeServeRace(argc, argv)) return *served;
   AddOptions(app, options);
   CLI11_PARSE(app, argc, argv);
-  const Status status = RunOn(options.device, run);
+  const Status status = Run(options, bench);
   if (status.ok()) return 0;
   fmt::print(stderr, "{}: {}\n", app.get_name(), status.message());
   return 1;

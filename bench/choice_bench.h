@@ -4,10 +4,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "attune/base/status.h"
+#include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/tuner.h"
@@ -31,10 +33,18 @@ Result<TuneReport> TuneForChoice(Tuner& tuner, const Problem& problem);
 std::optional<Candidate> BestTried(const std::string& solver, RecordStore& store,
                                    const Problem& problem);
 
+// What a bench does once its options are read.
+struct ChoiceBench {
+  // Those that the options select, in order.
+  std::function<Result<std::vector<Problem>>()> problems;
+  // Chooses for them, at least one, and prints.
+  std::function<Status(const Place&, const std::vector<Problem>&)> run;
+};
+
 // The whole of main(): serves a race if this process was started for one; else adds the options
-// above to `app`, which has those of the bench, and calls `run` on the device. Returns the exit
-// status; what failed is said on standard error.
+// above to `app`, which has those of the bench, and prints the problems or runs them on the device,
+// which printing does not need. Returns the exit status; what failed is said on standard error.
 int ChoiceBenchMain(int argc, char** argv, CLI::App& app, ChoiceOptions& options,
-                    const std::function<Status(const Place&)>& run);
+                    const ChoiceBench& bench);
 
 }  // namespace attune

@@ -249,12 +249,7 @@ Result<std::vector<Row>> RunAll(const Options& options, const std::vector<Proble
   return rows;
 }
 
-Status Run(const Options& options, const Place& place) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Problem> problems, ReadProblems(options));
-  if (options.problems_only) {
-    for (const Problem& problem : problems) fmt::print("{}\n", Text(problem));
-    return Status::Ok();
-  }
+Status Run(const Options& options, const std::vector<Problem>& problems, const Place& place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunAll(options, problems, place));
   const Summary summary = Summarize(rows);
   if (options.json) {
@@ -275,7 +270,11 @@ int main(int argc, char** argv) {
   app.add_option("--batch-size", options.batch_size, "Images of every problem")
       ->check(CLI::Range(1, 4096));
   app.add_option("--limit", options.limit, "At most so many problems");
-  return attune::ChoiceBenchMain(argc, argv, app, options, [&options](const attune::Place& place) {
-    return attune::Run(options, place);
-  });
+  return attune::ChoiceBenchMain(
+      argc, argv, app, options,
+      {.problems = [&options] { return attune::ReadProblems(options); },
+       .run =
+           [&options](const attune::Place& place, const std::vector<attune::Problem>& problems) {
+             return attune::Run(options, problems, place);
+           }});
 }

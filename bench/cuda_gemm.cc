@@ -1,7 +1,8 @@
 // How much faster attune's choice is than cuBLASLt's first answer, on an NVIDIA GPU.
 //
 //   cuda_gemm [--set misaligned|random|mixed|kinds] [--db FILE] [--device cuda:0]
-//             [--per-problem 4s] [--rounds 25] [--only TEXT] [--json]
+//             [--per-problem 4s] [--cache warm|cold|rotating] [--within TIME] [--rounds 25]
+//             [--only TEXT] [--json]
 #include <cstdint>
 #include <vector>
 

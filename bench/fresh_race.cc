@@ -72,13 +72,13 @@ Result<std::string> OutputOfSelf(std::vector<std::string> arguments) {
 }
 
 // Blocks of about the same length for every candidate that qualified.
-std::vector<TimingRequest> RequestsFor(const std::vector<Qualified>& qualified) {
+std::vector<TimingRequest> RequestsFor(const std::vector<Qualified>& qualified, CacheState cache) {
   std::vector<TimingRequest> requests;
   for (const Qualified& candidate : qualified) {
     const double quick_ns = std::max(candidate.quick_ns, 1.0);
     const int launches =
         static_cast<int>(std::clamp<double>(kBlockNs / quick_ns, 1, kMostLaunches));
-    requests.push_back({.launches = launches, .cache = CacheState::kWarm});
+    requests.push_back({.launches = launches, .cache = cache});
   }
   return requests;
 }
@@ -118,7 +118,7 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const MachineTurns::Grant grant, TurnAt(place));
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
   const auto evaluator = MakeLocalEvaluator(place.backend->solvers(), *device);
-  ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, {}, {}));
+  ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, plan.terms, {}));
   ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator->Qualify(plan.candidates, {}));
   std::vector<Candidate> sound;
   std::vector<size_t> places;  // Of the sound ones, in the plan.
@@ -129,19 +129,23 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   }
   RaceSamples samples(plan.candidates.size());
   ATTUNE_ASSIGN_OR_RETURN(const auto timer, evaluator->StartTiming(sound));
-  ATTUNE_RETURN_IF_ERROR(TimeRounds(*timer, places, RequestsFor(qualified), plan.rounds, samples));
+  ATTUNE_RETURN_IF_ERROR(
+      TimeRounds(*timer, places, RequestsFor(qualified, plan.cache), plan.rounds, samples));
   return samples;
 }
 
 // The inverse of the arguments that RaceInFreshProcess passes.
 Result<RacePlan> PlanFrom(std::span<char*> arguments) {
-  if (arguments.size() < 4)
-    return InvalidArgument("--race takes device, rounds, problem, candidates.");
+  if (arguments.size() < 6) {
+    return InvalidArgument("--race takes device, rounds, caches, copies, problem, candidates.");
+  }
   RacePlan plan;
   plan.device = arguments[0];
   plan.rounds = std::atoi(arguments[1]);
-  ATTUNE_ASSIGN_OR_RETURN(plan.problem, ParseProblem(arguments[2]));
-  for (char* text : arguments.subspan(3)) {
+  plan.cache = ParseCacheState(arguments[2]).value_or(CacheState::kWarm);
+  plan.terms.rotation_bytes = std::atoll(arguments[3]);
+  ATTUNE_ASSIGN_OR_RETURN(plan.problem, ParseProblem(arguments[4]));
+  for (char* text : arguments.subspan(5)) {
     ATTUNE_ASSIGN_OR_RETURN(Candidate candidate, ParseCandidate(text));
     plan.candidates.push_back(std::move(candidate));
   }
@@ -151,7 +155,11 @@ Result<RacePlan> PlanFrom(std::span<char*> arguments) {
 }  // namespace
 
 Result<RaceSamples> RaceInFreshProcess(const RacePlan& plan) {
-  std::vector<std::string> arguments = {kRaceFlag, plan.device, std::to_string(plan.rounds),
+  std::vector<std::string> arguments = {kRaceFlag,
+                                        plan.device,
+                                        std::to_string(plan.rounds),
+                                        std::string(Name(plan.cache)),
+                                        std::to_string(plan.terms.rotation_bytes),
                                         Text(plan.problem)};
   for (const Candidate& candidate : plan.candidates) arguments.push_back(Text(candidate));
   ATTUNE_ASSIGN_OR_RETURN(const std::string output, OutputOfSelf(std::move(arguments)));

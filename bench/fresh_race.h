@@ -9,6 +9,8 @@
 #include "attune/base/status.h"
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
+#include "attune/trial/trial.h"
+#include "attune/tuner/evaluator.h"
 
 namespace attune {
 
@@ -17,6 +19,8 @@ struct RacePlan {
   Problem problem;
   std::vector<Candidate> candidates;
   int rounds = 25;  // Each times one block of every candidate, in a random order.
+  CacheState cache = CacheState::kWarm;
+  EvaluationTerms terms = {};  // With the size of the copies where `cache` is kRotating.
 };
 
 // One for each candidate of the plan: nanoseconds of one launch by round, empty if it failed.

@@ -177,14 +177,15 @@ Result<std::vector<GemmChoiceRow>> RunAll(const ChoiceOptions& options,
   return rows;
 }
 
+std::vector<Problem> WantedProblems(const std::string& only) {
+  std::vector<Problem> problems;
+  for (const NamedGemm& shape : WantedShapes(only)) problems.push_back(shape.gemm);
+  return problems;
+}
+
 Status Run(const ChoiceOptions& options, const Place& place) {
-  const std::vector<NamedGemm> shapes = WantedShapes(options.only);
-  if (shapes.empty()) return NotFound(fmt::format("No problem matches '{}'.", options.only));
-  if (options.problems_only) {
-    for (const NamedGemm& shape : shapes) fmt::print("{}\n", Text(Problem(shape.gemm)));
-    return Status::Ok();
-  }
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<GemmChoiceRow> rows, RunAll(options, shapes, place));
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<GemmChoiceRow> rows,
+                          RunAll(options, WantedShapes(options.only), place));
   const GemmChoiceSummary summary = Summarize(rows);
   if (options.json) {
     PrintJson(rows, summary, place);
@@ -201,7 +202,10 @@ int main(int argc, char** argv) {
   CLI::App app("Times attune's choice of a matrix product against single libraries.",
                "gemm_choice");
   attune::ChoiceOptions options;
-  return attune::ChoiceBenchMain(argc, argv, app, options, [&options](const attune::Place& place) {
-    return attune::Run(options, place);
-  });
+  return attune::ChoiceBenchMain(
+      argc, argv, app, options,
+      {.problems = [&options] { return attune::WantedProblems(options.only); },
+       .run = [&options](
+                  const attune::Place& place,
+                  const std::vector<attune::Problem>&) { return attune::Run(options, place); }});
 }

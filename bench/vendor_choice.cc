@@ -14,7 +14,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "apps/attune/verbs.h"
 #include "apps/attune/workshop.h"
+#include "attune/base/steady_time.h"
 #include "attune/measure/statistics.h"
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
@@ -31,12 +33,26 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kConfidence = 0.99;
 constexpr const char* kMatrixSolver = "cuda.cublaslt-gemm";
+// Copies of the operands that launches step through, several times the L2 of any GPU of today.
+constexpr int64_t kRotationBytes = int64_t{512} << 20;
 constexpr double kNoRatio = std::numeric_limits<double>::infinity();
 
 struct Options : ChoiceOptions {
-  std::string set;
-  std::string database;  // Empty: records are kept in memory.
+  std::vector<std::string> sets;  // Empty: all.
+  std::string database;           // Empty: records are kept in memory.
+  int64_t within_ns = 0;          // No problem is begun after so long; 0: all are.
 };
+
+std::vector<Problem> WantedProblems(const VendorBench& bench, const Options& options) {
+  std::vector<Problem> problems;
+  for (const ProblemSet& set : bench.sets) {
+    if (!options.sets.empty() && std::ranges::count(options.sets, set.name) == 0) continue;
+    for (const Problem& problem : set.problems) {
+      if (Text(problem).find(options.only) != std::string::npos) problems.push_back(problem);
+    }
+  }
+  return problems;
+}
 
 // What a choice is compared with.
 struct Baseline {
@@ -66,13 +82,8 @@ class Bench {
   Bench(const VendorBench& bench, const Options& options, const Place& place)
       : bench_(bench), options_(options), place_(place) {}
 
-  Status Run() {
-    const std::vector<Problem> problems = Wanted();
-    if (problems.empty()) return NotFound(fmt::format("No problem matches '{}'.", options_.only));
-    if (options_.problems_only) {
-      for (const Problem& problem : problems) fmt::print("{}\n", Text(problem));
-      return Status::Ok();
-    }
+  Status Run(const std::vector<Problem>& problems) {
+    const int64_t end_ns = options_.within_ns > 0 ? SteadyNowNs() + options_.within_ns : 0;
     if (options_.database.empty()) {
       store_ = std::make_unique<MemoryStore>();
     } else {
@@ -83,29 +94,32 @@ class Bench {
     Roofline roofline(place_.device_spec, kMatrixSolver, workshop_->peaks());
     Tuner tuner(workshop_->PartsFor(*store_), options_.tune);
     for (size_t i = 0; i < problems.size(); ++i) {
-      const Problem& problem = problems[i];
-      ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(tuner, problem, unseen[i]));
-      ATTUNE_ASSIGN_OR_RETURN(row.roofline_ns, roofline.Ns(problem));
-      ++families_[row.choice.solver.name].chosen;
-      fmt::print(stderr, "[{}/{}] {} {} {}\n", rows_.size() + 1, problems.size(), Text(row.problem),
-                 Ratio(row.first), Text(row.choice));
-      rows_.push_back(std::move(row));
-      ATTUNE_RETURN_IF_ERROR(Count(problem));
+      if (end_ns > 0 && SteadyNowNs() >= end_ns) {
+        left_ = problems.size() - i;
+        break;
+      }
+      const Status status = AddRow(tuner, roofline, problems[i], unseen[i]);
+      if (!status.ok()) failures_.push_back({Text(problems[i]), status.message()});
+      const std::string outcome =
+          status.ok() ? fmt::format("{} {}", Ratio(rows_.back().first), Text(rows_.back().choice))
+                      : status.message();
+      fmt::print(stderr, "[{}/{}] {} {}\n", i + 1, problems.size(), Text(problems[i]), outcome);
     }
+    if (rows_.empty()) return Internal("None of the problems could be timed.");
     options_.json ? PrintJson() : PrintTable();
-    return Status::Ok();
+    if (failures_.empty()) return Status::Ok();
+    return Internal(fmt::format("{} of the problems could not be timed.", failures_.size()));
   }
 
  private:
-  std::vector<Problem> Wanted() const {
-    std::vector<Problem> problems;
-    for (const ProblemSet& set : bench_.sets) {
-      if (!options_.set.empty() && set.name != options_.set) continue;
-      for (const Problem& problem : set.problems) {
-        if (Text(problem).find(options_.only) != std::string::npos) problems.push_back(problem);
-      }
-    }
-    return problems;
+  Status AddRow(Tuner& tuner, Roofline& roofline, const Problem& problem,
+                const std::optional<Candidate>& unseen) {
+    ATTUNE_ASSIGN_OR_RETURN(Row row, TuneAndRace(tuner, problem, unseen));
+    ATTUNE_ASSIGN_OR_RETURN(row.roofline_ns, roofline.Ns(problem));
+    ATTUNE_RETURN_IF_ERROR(Count(problem));
+    ++families_[row.choice.solver.name].chosen;
+    rows_.push_back(std::move(row));
+    return Status::Ok();
   }
 
   Result<Row> TuneAndRace(Tuner& tuner, const Problem& problem,
@@ -138,7 +152,9 @@ class Bench {
     RacePlan plan{.device = place_.device_spec,
                   .problem = row.problem,
                   .candidates = {row.choice, first},
-                  .rounds = options_.rounds};
+                  .rounds = options_.rounds,
+                  .cache = options_.tune.cache,
+                  .terms = options_.tune.terms};
     const auto place_of = [&](const Candidate& candidate) {
       const auto found = std::ranges::find(plan.candidates, candidate);
       const size_t place = static_cast<size_t>(found - plan.candidates.begin());
@@ -227,9 +243,15 @@ class Bench {
                    {"wrong_firsts", WrongFirsts()},
                    {"worst", Worst().first.has_value() ? Json(Worst().first->over.ratio) : Json()},
                    {"worst_problem", Text(Worst().problem)},
+                   {"cache", Name(options_.tune.cache)},
+                   {"not_begun", left_},
                    {"target", Text(place_.target)},
                    {"families", Json::object()}}},
+                 {"failures", Json::array()},
                  {"rows", Json::array()}};
+    for (const auto& [problem, reason] : failures_) {
+      json["failures"].push_back({{"problem", problem}, {"reason", reason}});
+    }
     for (const auto& [name, family] : families_) {
       json["summary"]["families"][name] = {
           {"tried", family.tried}, {"failed", family.failed}, {"chosen", family.chosen}};
@@ -257,11 +279,11 @@ class Bench {
 
   void PrintTable() const {
     fmt::print(
-        "Medians in microseconds: the vendor's first choice, its best, what attune serves before "
-        "anything is tuned, its choice, and the roofline.\n"
+        "Medians in microseconds, {} caches: the vendor's first choice, its best, what attune "
+        "serves before anything is tuned, its choice, and the roofline.\n"
         "{:<72} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9}  {}\n",
-        "problem", "first", "best", "unseen", "choice", "roofline", "over first", "over best",
-        "candidate");
+        Name(options_.tune.cache), "problem", "first", "best", "unseen", "choice", "roofline",
+        "over first", "over best", "candidate");
     for (const Row& row : rows_) {
       fmt::print("{:<72} {:>9} {:>9} {:>9} {:>9.1f} {:>9.1f} {:>10} {:>9}  {}\n", Text(row.problem),
                  Microseconds(row.first), Microseconds(row.best), Microseconds(row.unseen),
@@ -278,6 +300,8 @@ class Bench {
         "the choice {:.3f} times the roofline.\n",
         MeanOver(&Row::first), MeanOver(&Row::best), Ratio(Worst().first), Text(Worst().problem),
         MeanOver(&Row::unseen), MeanOverRoofline());
+    for (const auto& [problem, reason] : failures_) fmt::print("{}: {}\n", problem, reason);
+    if (left_ > 0) fmt::print("{} problems more were not begun in the time.\n", left_);
     if (WrongFirsts() > 0) {
       fmt::print("What the vendor chooses first computes {} of these wrongly; they are left out.\n",
                  WrongFirsts());
@@ -291,6 +315,8 @@ class Bench {
   std::unique_ptr<Workshop> workshop_;
   std::vector<Row> rows_;
   std::map<std::string, Family> families_;
+  std::vector<std::pair<std::string, std::string>> failures_;  // Problem and reason.
+  size_t left_ = 0;  // Problems that were not begun in the time.
 };
 
 }  // namespace
@@ -301,12 +327,29 @@ int VendorBenchMain(int argc, char** argv, const VendorBench& bench) {
   CLI::App app("How much faster attune's choices are than the vendor's own", bench.name);
   std::vector<std::string> names;
   for (const ProblemSet& set : bench.sets) names.push_back(set.name);
-  app.add_option("--set", options.set, "Only the problems of this set")
+  app.add_option("--set", options.sets, "Only the problems of these sets, as in f32,f16")
+      ->delimiter(',')
       ->check(CLI::IsMember(names));
+  std::string cache = "warm";
+  app.add_option("--cache", cache, "What the caches hold when a launch begins")
+      ->check(CLI::IsMember({"warm", "cold", "rotating"}));
+  AddDurationOption(app, "--within", options.within_ns,
+                    "Begin no problem after so long, as in 400s; 0: all");
   app.add_option("--db", options.database,
                  "Keep the records here; what it knows already is not tuned again");
   return ChoiceBenchMain(argc, argv, app, options,
-                         [&](const Place& place) { return Bench(bench, options, place).Run(); });
+                         {.problems =
+                              [&] {
+                                options.tune.cache = *ParseCacheState(cache);
+                                if (options.tune.cache == CacheState::kRotating) {
+                                  options.tune.terms.rotation_bytes = kRotationBytes;
+                                }
+                                return WantedProblems(bench, options);
+                              },
+                          .run =
+                              [&](const Place& place, const std::vector<Problem>& problems) {
+                                return Bench(bench, options, place).Run(problems);
+                              }});
 }
 
 }  // namespace attune
