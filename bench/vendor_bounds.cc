@@ -16,7 +16,10 @@
 namespace attune {
 namespace {
 
+// Large enough to reach the peak, and no larger: the product is verified before it is timed, which
+// is long work in the precision above f64.
 constexpr int64_t kMatrixSide = 8192;
+constexpr int64_t kWideMatrixSide = 3072;  // Of f32 and f64.
 constexpr int kMatrixRounds = 5;
 // Each operand in a high and a low part; the product of the low parts is too small to matter.
 constexpr double kProductsOfSplitF32 = 3;
@@ -57,7 +60,8 @@ Result<double> Roofline::MatrixFlops(DataType type, MathMode math) {
   const auto known = measured_.find({type, math});
   if (known != measured_.end()) return known->second;
   Gemm gemm;
-  gemm.m = gemm.n = gemm.k = kMatrixSide;
+  const bool is_wide = type == DataType::kF64 || type == DataType::kF32;
+  gemm.m = gemm.n = gemm.k = is_wide ? kWideMatrixSide : kMatrixSide;
   gemm.trans_a = Transpose::kYes;
   gemm.type = type;
   gemm.c_type = ResultType(type);

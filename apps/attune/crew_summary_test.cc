@@ -74,6 +74,15 @@ TEST(CrewSummaryTest, ADeviceThatGaveUpSaysWhyAndTheOthersCount) {
   EXPECT_LT(text.find("x:0"), text.find("x:1"));
 }
 
+TEST(CrewSummaryTest, NothingTunedIsAFailureWhateverWasNotReached) {
+  const std::vector<CrewMember> failed = {
+      MemberOf("x:0", {"failed", "failed", "failed", "not_reached"})};
+  const std::vector<CrewMember> stopped = {MemberOf("x:0", {"not_reached", "not_reached"})};
+
+  EXPECT_EQ(ExitStatusOf(CountOutcomes(Summarize(failed))), kExitFailed);
+  EXPECT_EQ(ExitStatusOf(CountOutcomes(Summarize(stopped))), kExitPartly);
+}
+
 TEST(CrewSummaryTest, NothingSaidIsAFailure) {
   const std::vector<CrewMember> members = {{"x:0", 1, "", "out of order"}};
 

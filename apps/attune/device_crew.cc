@@ -226,10 +226,7 @@ Result<std::vector<std::string>> UsableDevices(const BackendList& backends,
   if (!reasons.empty()) {
     return Unavailable(fmt::format("No device of '{}' can be used.{}", name, reasons));
   }
-  return NotFound(
-      fmt::format("There is no device of '{}' here. 'attune devices' lists what there is and what "
-                  "is missing.",
-                  name));
+  return NoDeviceOf(backends, name);
 }
 
 Result<std::vector<std::string>> ArgumentsForEachDevice() {

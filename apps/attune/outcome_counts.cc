@@ -20,7 +20,10 @@ int64_t OutcomeCounts::all() const {
   return std::accumulate(of_kind.begin(), of_kind.end(), int64_t{0});
 }
 
-bool OutcomeCounts::IsInVain() const { return Of(Kind::kUnsupported) + Of(Kind::kFailed) == all(); }
+bool OutcomeCounts::IsInVain() const {
+  if (all() == 0) return true;
+  return Of(Kind::kTuned) + Of(Kind::kAlreadyTuned) == 0 && Of(Kind::kNotReached) < all();
+}
 
 OutcomeCounts CountOutcomes(const RunSummary& summary) {
   OutcomeCounts counts;

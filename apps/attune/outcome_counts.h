@@ -20,7 +20,7 @@ struct OutcomeCounts {
 
   int64_t Of(ProblemOutcome::Kind kind) const;
   int64_t all() const;
-  // Every problem was looked at, and not one of them is tuned now. So is none at all.
+  // Problems were looked at, and not one of all is tuned now. So is none at all.
   bool IsInVain() const;
 };
 

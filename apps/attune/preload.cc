@@ -69,7 +69,24 @@ int Become(const PreloadFace& face, const std::vector<std::string>& command, Out
   return ExitStatusOfNoStart(reason);
 }
 
+// What the library would end the program for at its first product.
+Status CheckMode(const PreloadFace& face) {
+  const std::string variable = VariableOf(face);
+  const char* value = std::getenv(variable.c_str());
+  for (const std::string_view known : {"", "serve", "record", "off"}) {
+    if (value == nullptr || known == value) return Status::Ok();
+  }
+  return InvalidArgument(
+      fmt::format("{} is '{}'. It may be 'serve', 'record' or 'off'.", variable, Printable(value)));
+}
+
 Result<int> Run(const PreloadFace& face, Application& application, const PreloadOptions& options) {
+  if (options.record_tag.starts_with('-')) {
+    return InvalidArgument(
+        fmt::format("--record takes the name of a tag, and '{}' is none: it begins with '-'.",
+                    Printable(options.record_tag)));
+  }
+  if (options.record_tag.empty()) ATTUNE_RETURN_IF_ERROR(CheckMode(face));
   ATTUNE_ASSIGN_OR_RETURN(const std::string library, FindPreloadLibrary(face.name, face.missing));
   NameDatabase(application);
   SetUp(face, options, library);

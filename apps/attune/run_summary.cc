@@ -170,9 +170,13 @@ bool GoesOn(const RunSummary& summary) {
 void PrintInVain(const RunSummary& summary, Output& err) {
   const OutcomeCounts counts = CountOutcomes(summary);
   if (!counts.IsInVain()) return;
-  err.Print(
-      fmt::format("attune tune: None of {} problems could be tuned: {} unsupported, {} failed.\n",
-                  counts.all(), counts.Of(Kind::kUnsupported), counts.Of(Kind::kFailed)));
+  std::string text =
+      fmt::format("attune tune: None of {} problems could be tuned: {} unsupported, {} failed",
+                  counts.all(), counts.Of(Kind::kUnsupported), counts.Of(Kind::kFailed));
+  if (const int64_t left = counts.Of(Kind::kNotReached)) {
+    text += fmt::format(", {} not reached", left);
+  }
+  err.Print(text + ".\n");
 }
 
 }  // namespace attune

@@ -69,9 +69,9 @@ struct BuildRow {
   std::optional<int> blocks_per_multiprocessor;  // Nothing if it is not known.
 };
 
-// Builds the default of `solver`. With `must_keep`, what cannot be kept has failed.
+// Builds the default of `solver`. What cannot be kept has failed: keeping it is what it is for.
 BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem,
-                  const Target& target, bool must_keep) {
+                  const Target& target) {
   BuildRow row;
   row.solver = &solver;
   row.problem = Text(problem);
@@ -94,7 +94,7 @@ BuildRow BuildOne(Builder& builder, const Solver& solver, const Problem& problem
     if (is_unfit) row.state = BuildState::kLeftOut;
     return row;
   }
-  if (must_keep && !outcome.cache_status.ok()) {
+  if (!outcome.cache_status.ok()) {
     row.why = outcome.cache_status;
     return row;
   }
@@ -140,10 +140,9 @@ std::vector<BuildRow> BuildAll(const BuildOptions& options, const CompilePlace& 
   const CompilerWatch watch([&] { return interruption.requested(); });
   ParallelFor(std::ssize(tasks), [&](int64_t i) {
     const auto& [solver, problem] = tasks[static_cast<size_t>(i)];
-    rows[static_cast<size_t>(i)] =
-        interruption.requested()
-            ? NotBegun(*solver, *problem)
-            : BuildOne(builder, *solver, *problem, place.target, !options.into.empty());
+    rows[static_cast<size_t>(i)] = interruption.requested()
+                                       ? NotBegun(*solver, *problem)
+                                       : BuildOne(builder, *solver, *problem, place.target);
   });
   return rows;
 }
@@ -346,9 +345,8 @@ Result<int> RunBuild(Application& application, const BuildOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<TaggedProblem> problems,
                           ProblemsOf(application, options));
   ATTUNE_ASSIGN_OR_RETURN(const OpenedKernelCache cache, CacheOf(options));
-  for (const Status& status : {cache.kept, cache.installed}) {
-    if (!status.ok()) application.err().Print(status.message() + "\n");
-  }
+  ATTUNE_RETURN_IF_ERROR(cache.kept);
+  if (!cache.installed.ok()) application.err().Print(cache.installed.message() + "\n");
   Builder builder(*cache.cache);
   const OrderlyInterruption interruption;
   const std::vector<BuildRow> rows = BuildAll(options, place, problems, builder, interruption);

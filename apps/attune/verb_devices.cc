@@ -5,9 +5,24 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
+#include "attune/runtime/compile_place.h"
 
 namespace attune {
 namespace {
+
+Json LibrariesJson(const Backend& backend) {
+  Json libraries = Json::array();
+  for (const LibraryReport& library : backend.Libraries()) {
+    libraries.push_back({{"name", library.name},
+                         {"available", library.available},
+                         {"version", library.version},
+                         {"build_id", library.build_id},
+                         {"path", library.path},
+                         {"missing", library.missing},
+                         {"chosen_by", library.chosen_by}});
+  }
+  return libraries;
+}
 
 Json DevicesJson(const LoadedBackends& loaded) {
   Json backends = Json::array();
@@ -23,18 +38,16 @@ Json DevicesJson(const LoadedBackends& loaded) {
                                   {"usable", device.reason.empty()},
                                   {"reason", device.reason}});
     }
-    entry["libraries"] = Json::array();
-    for (const LibraryReport& library : backend->Libraries()) {
-      entry["libraries"].push_back({{"name", library.name},
-                                    {"available", library.available},
-                                    {"version", library.version},
-                                    {"build_id", library.build_id},
-                                    {"path", library.path},
-                                    {"missing", library.missing},
-                                    {"chosen_by", library.chosen_by}});
-    }
+    entry["libraries"] = LibrariesJson(*backend);
     entry["environment"] = ToJson(backend->DescribeEnvironment());
     backends.push_back(std::move(entry));
+  }
+  for (const auto& backend : CompileOnlyBackends()) {
+    backends.push_back({{"name", backend->name()},
+                        {"compiles_only", true},
+                        {"devices", Json::array()},
+                        {"libraries", LibrariesJson(*backend)},
+                        {"environment", ToJson(backend->DescribeEnvironment())}});
   }
   Json refused = Json::array();
   for (const auto& refusal : loaded.refused) {
@@ -73,15 +86,17 @@ void PrintLibraries(const LoadedBackends& loaded, Output& out) {
                {"backend"},
                {"version"},
                {"where it is, or what brings it", Column::Align::kLeft, Column::Fit::kCut}});
-  for (const auto& backend : loaded.list) {
-    for (const LibraryReport& library : backend->Libraries()) {
-      table.AddRow({library.name, std::string(backend->name()),
+  const auto add = [&](const Backend& backend) {
+    for (const LibraryReport& library : backend.Libraries()) {
+      table.AddRow({library.name, std::string(backend.name()),
                     library.available ? library.version : "missing",
                     ChosenBy(library.chosen_by) +
                         Printable(library.available ? library.path : library.missing)},
                    library.available ? Colour::kPlain : Colour::kYellow);
     }
-  }
+  };
+  for (const auto& backend : loaded.list) add(*backend);
+  for (const auto& backend : CompileOnlyBackends()) add(*backend);
   if (!table.empty()) out.Print("\n" + table.Render(out.screen(), out.width()));
   for (const auto& refusal : loaded.refused) {
     const std::string who = refusal.plugin.empty() ? "No plug-in is used"

@@ -28,7 +28,8 @@ Result<RuntimeOptions> RuntimeOptionsOf(Application& application,
                                         const TunableVerbOptions& options) {
   attune_options given = ATTUNE_OPTIONS_INIT;
   if (!application.named_database().empty()) given.database = application.named_database().c_str();
-  given.per_problem_ms = options.per_problem_ns / kNsPerMs;
+  // Up, because 0 is the default.
+  given.per_problem_ms = (options.per_problem_ns + kNsPerMs - 1) / kNsPerMs;
   ATTUNE_ASSIGN_OR_RETURN(RuntimeOptions settings, ReadSettings(&given, VariablesOfProcess()));
   settings.prints_summary = false;  // Of calls, of which there are none.
   ATTUNE_ASSIGN_OR_RETURN(settings.tunable, TunableSwitches::FromEnvironment(VariablesOfProcess()));

@@ -35,4 +35,11 @@ Result<CompilePlace> FindCompilePlace(const std::string& arch) {
   return NotFound(fmt::format("No kernels can be built for '{}'.{}", arch, reasons));
 }
 
+std::vector<std::unique_ptr<const Backend>> CompileOnlyBackends() {
+  std::vector<std::unique_ptr<const Backend>> backends;
+  const auto plugin = LoadPlugin("hip");
+  if (plugin.ok()) backends.push_back((*plugin)->make_backend());
+  return backends;
+}
+
 }  // namespace attune

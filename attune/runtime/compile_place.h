@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "attune/base/status.h"
 #include "attune/problem/target.h"
@@ -19,5 +20,9 @@ struct CompilePlace {
 // The place for the GPU that compilers call `arch`: "sm_90", "gfx90a". kNotFound says which there
 // are, and which plug-in is missing.
 Result<CompilePlace> FindCompilePlace(const std::string& arch);
+
+// Backends that only compile here, whose devices need not be: those of plug-ins that are built and
+// that nobody loads to run something.
+std::vector<std::unique_ptr<const Backend>> CompileOnlyBackends();
 
 }  // namespace attune

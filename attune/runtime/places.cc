@@ -179,6 +179,21 @@ Result<Place> FindPlace(const BackendList& backends, const std::string& device_s
   return NotFound(fmt::format("There is no device '{}'.", device_spec));
 }
 
+Status NoDeviceOf(const BackendList& backends, std::string_view kind) {
+  std::string reasons;
+  for (const auto& backend : backends) {
+    if (backend->name() != kind) continue;
+    for (const LibraryReport& library : backend->Libraries()) {
+      const bool is_driver = library.name.ends_with("-driver");
+      if (is_driver && !library.available) reasons += " " + library.missing;
+    }
+  }
+  return NotFound(fmt::format(
+      "There is no device of '{}' here.{} 'attune devices' lists what there is and what is "
+      "missing.",
+      kind, reasons));
+}
+
 Result<Place> FindPlaceToMeasure(const LoadedBackends& backends, const std::string& device_spec) {
   for (const LoadedBackends::Refusal& refusal : backends.refused) {
     if (!refusal.chosen_by.empty()) return NotHonoured(refusal.chosen_by, refusal.reason);

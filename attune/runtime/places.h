@@ -43,6 +43,9 @@ struct Place {
   size_t cache_bytes = 0;   // DeviceReport::cache_bytes.
 };
 
+// That there is no device of backend `kind`, with what its backend misses.
+Status NoDeviceOf(const BackendList& backends, std::string_view kind);
+
 // Which of its kind the device is: 3 for "cuda:3", 0 for one without a number.
 int OrdinalOf(std::string_view device_spec);
 

@@ -32,10 +32,7 @@ std::vector<std::string> DevicesOf(std::string_view kind) {
 Result<std::vector<std::string>> AskedDevices(const DeviceTuning& asked) {
   std::vector<std::string> specs = DevicesOf(asked.kind);
   if (specs.empty()) {
-    return NotFound(
-        fmt::format("There is no device of '{}' here. 'attune devices' lists what there is and "
-                    "what is missing.",
-                    asked.kind));
+    return NoDeviceOf(LazyBackends(), asked.kind);
   }
   const auto available = static_cast<int64_t>(specs.size());
   const int64_t count = asked.count.value_or(available);

@@ -1,6 +1,10 @@
 #include "attune/tunable/offline_tuning.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <thread>
 #include <unordered_map>
@@ -129,14 +133,38 @@ std::filesystem::path FullFileOf(const OfflineDevice& device, const TunableSetti
   return FullResultsName(name, device.ordinal);
 }
 
-// What was written would be read by the next such call as something to be tuned.
-Status RefuseOutputs(const std::string& pattern, std::span<const std::filesystem::path> files,
-                     std::span<const OfflineDevice> devices, const TunableSettings& common) {
+// Where results go.
+std::vector<std::filesystem::path> OutputsOf(std::span<const OfflineDevice> devices,
+                                             const TunableSettings& common) {
   std::vector<std::filesystem::path> outputs;
   for (const OfflineDevice& device : devices) {
     outputs.push_back(FullFileOf(device, common));
     if (device.context.ok()) outputs.emplace_back((*device.context)->results_filename());
   }
+  return outputs;
+}
+
+// Before the time is spent whose results have nowhere to go.
+Status CheckFolders(std::span<const std::filesystem::path> outputs) {
+  for (const std::filesystem::path& output : outputs) {
+    const std::filesystem::path parent = output.parent_path();
+    const std::filesystem::path folder = parent.empty() ? "." : parent;
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) {
+      return InvalidArgument(fmt::format("Results cannot be written to '{}': '{}' is no folder.",
+                                         output.string(), folder.string()));
+    }
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+      return Unavailable(fmt::format("Results cannot be written to '{}': {}.", output.string(),
+                                     std::strerror(errno)));
+    }
+  }
+  return Status::Ok();
+}
+
+// What was written would be read by the next such call as something to be tuned.
+Status RefuseOutputs(const std::string& pattern, std::span<const std::filesystem::path> files,
+                     std::span<const std::filesystem::path> outputs) {
   for (const std::filesystem::path& output : outputs) {
     const bool is_read = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
       std::error_code ignored;
@@ -302,7 +330,9 @@ Result<OfflineReport> TuneFiles(const std::string& pattern,
   for (const OfflineDevice& device : devices) {
     if (device.context.ok()) ATTUNE_RETURN_IF_ERROR(RequireTuning(**device.context));
   }
-  ATTUNE_RETURN_IF_ERROR(RefuseOutputs(pattern, files, devices, common));
+  const std::vector<std::filesystem::path> outputs = OutputsOf(devices, common);
+  ATTUNE_RETURN_IF_ERROR(RefuseOutputs(pattern, files, outputs));
+  ATTUNE_RETURN_IF_ERROR(CheckFolders(outputs));
   ATTUNE_ASSIGN_OR_RETURN(UntunedProblems untuned, ReadUntuned(files));
   std::vector<ShareReport> parts = TuneShares(Deal(untuned.problems, devices.size()), devices);
   OfflineReport report;

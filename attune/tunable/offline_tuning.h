@@ -62,7 +62,8 @@ OfflineDevice DeviceOf(TunableContext& context);
 // one thread for each of them. Every device writes its own results file; then each, a failed one
 // too, gets a file with the results of all, "_full" before its ordinal. A device that fails costs
 // its share. Nothing is written if the pattern has no wildcard, matches nothing, or matches a file
-// that results go to (kInvalidArgument), if a file cannot be read, or if no device can be opened.
+// that results go to (kInvalidArgument), if results have no folder that can be written to, if a
+// file cannot be read, or if no device can be opened.
 Result<OfflineReport> TuneFiles(const std::string& pattern, std::span<const OfflineDevice> devices);
 
 // What the lines say, dealt in turn; lines of one problem go to one hand.

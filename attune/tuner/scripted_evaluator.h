@@ -97,7 +97,7 @@ class ScriptedEvaluator final : public Evaluator {
       result.quick_ns = time_ns * (1 + 0.2 * random_.Uniform());
       const auto slow = load_ns_.find(IntegerAt(candidate.config, "p"));
       if (slow != load_ns_.end()) result.trial.load_ns = slow->second;
-      if (all_fail_) {
+      if (all_fail_ || candidate.solver.name == failing_solver_) {
         result.trial.outcome = Failure{FailureKind::kRunFailed, Phase::kRun, "As told."};
       }
     }
@@ -128,6 +128,8 @@ class ScriptedEvaluator final : public Evaluator {
   std::vector<std::string> TakeListedSolvers() { return std::exchange(listed_solvers_, {}); }
   // From now on a device that candidates are timed on says this of itself, one after another.
   void TellConditions(std::vector<DeviceConditions> told) { told_ = std::move(told); }
+  // From now on nothing of the solver of this name qualifies.
+  void FailSolver(std::string name) { failing_solver_ = std::move(name); }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -146,6 +148,7 @@ class ScriptedEvaluator final : public Evaluator {
   std::vector<std::string> listed_solvers_;
   std::vector<DeviceConditions> told_;
   bool all_fail_ = false;
+  std::string failing_solver_;
   std::vector<Problem> refused_;
   int reference_steps_ = 0;
   double sigma_ = 0.02;

@@ -114,7 +114,8 @@ class Run {
       }
       busy_ns_ += outcome.report.busy_ns;
       device_busy_ns_ += outcome.report.device_busy_ns;
-      patience_.NoteSuccess();
+      // Where nothing could be timed, nobody knows whether the device or the problem is why.
+      if (outcome.report.choice.has_value()) patience_.NoteSuccess();
     } else if (EndsTheRun(report.error())) {
       return report.error();
     } else if (report.error().code() == StatusCode::kDeadlineExceeded) {

@@ -173,7 +173,17 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
     batch.erase(batch.begin());
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
   }
-  return QualifyBatch(source, WithoutQuarantined(source, std::move(batch)));
+  batch = WithoutQuarantined(source, std::move(batch));
+  ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
+  // Where the first is wrong and took the time of the others: one more at a time, until there is a
+  // baseline, or the run is over.
+  for (size_t left = batch.size() + 1; passed_.empty() && batch.size() < left;) {
+    if (run_end_ns_ > 0 && parts_.clock->NowNs() >= run_end_ns_) break;
+    left = batch.size();
+    std::erase_if(batch, [this](const Candidate& each) { return !unfinished_.contains(each); });
+    ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, batch));
+  }
+  return Status::Ok();
 }
 
 Status TuningSession::QualifyOthers(CandidateSource& source) {

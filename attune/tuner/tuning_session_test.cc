@@ -304,6 +304,17 @@ TEST_F(RetuningTest, WhereNobodyCanBeTimedNothingIsChosen) {
   EXPECT_EQ(Best(), 7);
 }
 
+TEST_F(RetuningTest, WhereAWrongDefaultTookTheTimeTheNextOneIsTheBaseline) {
+  solvers_.push_back(std::make_unique<const SpaceOnlySolver>("test.other", 12));
+  evaluator_.FailSolver("test.scripted");
+  time_ns_ = [](int64_t) { return 600e6; };
+
+  const TuneReport report = Tune(1000 * kMillisecondNs);
+
+  ASSERT_TRUE(report.choice.has_value());
+  EXPECT_EQ(report.choice->candidate.solver.name, "test.other");
+}
+
 TEST_F(RetuningTest, ADefaultThatTakesLongerToCreateThanTheProblemMayIsLeftOut) {
   evaluator_.CreateSlowly(0, 20'000 * kMillisecondNs);
 

@@ -107,6 +107,25 @@ TEST(CudnnQuickEnginesTest, AVersionThatWasMeasuredIsAskedNothing) {
             engines.For(ConvOf(kBackward), "9.14.0", never));
 }
 
+TEST(CudnnQuickEnginesTest, KindsThatWereNotMeasuredAreAskedForOnceOfAnyVersion) {
+  const CudnnQuickEngines engines;
+  int asked = 0;
+  const auto recommend = [&](const Conv&) { return std::vector<CudnnEngineChoice>{{++asked}}; };
+  constexpr const char* kKinds[] = {
+      "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,g=64,type=f16}",
+      "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,g=8,type=f16}",
+      "conv@1{dir=fwd,n=1,c=64,d=8,h=57,w=83,k=64,fd=3,fh=3,fw=3,type=f16}",
+      "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,layout=nhwc}"};
+
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t i = 0; i < std::ssize(kKinds); ++i) {
+      EXPECT_THAT(engines.For(ConvOf(kKinds[i]), "9.14.0", recommend),
+                  ElementsAre(CudnnEngineChoice{i + 1}))
+          << kKinds[i];
+    }
+  }
+}
+
 TEST_F(CudnnGraphTest, NoEngineOfTensorCoresIsMadeForExactNumbers) {
   library_.engines = {{45, false, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {70}, {23}};
   const CudnnQuickEngines engines;

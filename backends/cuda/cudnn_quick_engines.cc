@@ -21,6 +21,16 @@ std::vector<CudnnEngineChoice> Measured(const Conv& conv) {
   return {{45}, {70}, {23}};
 }
 
+// Whether the engines above were measured for convolutions like it. Groups, depth and exact numbers
+// with channels last they all refuse, and the implicit product, which is left then, takes 3 to 120
+// times as long as what the library recommends (docs/performance.md, "Convolutions of other
+// kinds").
+bool IsMeasured(const Conv& conv) {
+  const bool is_exact = conv.type == DataType::kF32 && conv.math == MathMode::kStrict;
+  return conv.spatial_rank == 2 && conv.groups == 1 &&
+         !(is_exact && IsChannelsLast(conv.in_layout));
+}
+
 constexpr int64_t kTypicalChannels = 64;
 constexpr int64_t kTypicalSide = 56;
 constexpr int64_t kTypicalGroups = 4;
@@ -90,7 +100,7 @@ void CudnnQuickEngines::NoteTaken(const Conv& conv, const std::vector<CudnnEngin
 std::vector<CudnnEngineChoice> CudnnQuickEngines::Listed(const Conv& conv, std::string_view version,
                                                          const Recommend& recommend) const {
   if (conv.direction == ConvDirection::kBackwardWeights) return {};
-  if (version.starts_with(kMeasuredVersion)) return Measured(conv);
+  if (version.starts_with(kMeasuredVersion) && IsMeasured(conv)) return Measured(conv);
   const Conv typical = TypicalOf(conv);
   const std::string kind = Text(Problem(typical));
   {

@@ -28,11 +28,11 @@ struct CudnnEngineChoice {
 Conv TypicalOf(const Conv& conv);
 
 // Of a version whose engines were measured, those that are made quickly and compute quickly. Of any
-// other, what the library recommends for the typical convolution of the kind: it numbers and
-// prefers its engines anew at will, and what it recommends is what it vouches for. So a process
-// chooses what any other chooses. An engine refuses by channels, filter, strides and types, which
-// are the layer's, and to be refused costs some 50 us: whichever took a picture of a layer is asked
-// first for the next one. Thread-safe.
+// other version, and of kinds that were not measured (groups, depth), what the library recommends
+// for the typical convolution of the kind: it numbers and prefers its engines anew at will, and
+// what it recommends is what it vouches for. So a process chooses what any other chooses. An engine
+// refuses by channels, filter, strides and types, which are the layer's, and to be refused costs
+// some 50 us: whichever took a picture of a layer is asked first for the next one. Thread-safe.
 class CudnnQuickEngines {
  public:
   // More would only be asked for where all of these refuse.
