@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "apps/attune/machine_lock.h"
+#include "attune/runtime/machine_lock.h"
 #include "attune/base/random.h"
 #include "attune/base/unique_fd.h"
 #include "attune/runtime/places.h"

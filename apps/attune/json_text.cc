@@ -2,9 +2,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
-#include "apps/attune/terminal.h"
 #include "attune/formats/export.h"
 
 namespace attune {
@@ -32,24 +29,6 @@ Json ToJson(const std::optional<DeviceConditions>& moment) {
 
 std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string DumpLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-void PutBytes(const std::string& field, std::string_view bytes, Json& object) {
-  object[field] = bytes;
-  for (size_t i = 0; i < bytes.size();) {
-    const size_t length = Utf8Length(bytes.substr(i));
-    if (length == 0) {
-      std::string hex;
-      for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-      object[field + "_hex"] = hex;
-      return;
-    }
-    i += length;
-  }
 }
 
 Json ToJson(const Measurement& measurement) {

@@ -20,7 +20,7 @@
 #include "apps/attune/cpu_budget.h"
 #include "apps/attune/duration.h"
 #include "apps/attune/flight_lock.h"
-#include "apps/attune/machine_lock.h"
+#include "attune/runtime/machine_lock.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/tuning_terms.h"
 #include "attune/base/steady_time.h"

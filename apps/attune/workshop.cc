@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
-#include "apps/attune/machine_lock.h"
 #include "attune/record/select.h"
+#include "attune/runtime/machine_lock.h"
 
 namespace attune {
 namespace {

@@ -163,9 +163,19 @@ ProfilerRunner::~ProfilerRunner() {
 }
 
 void ProfilerRunner::Push(ProfilerCommand command, Callback callback) {
-  assert(!command.words.empty());
+  Enqueue({std::move(command), std::move(callback), std::nullopt});
+}
+
+void ProfilerRunner::PushKnown(ProfilerCommand command, ProfilerOutcome outcome,
+                               Callback callback) {
+  Enqueue({std::move(command), std::move(callback), std::move(outcome)});
+}
+
+void ProfilerRunner::Enqueue(Task task) {
+  assert(!task.command.words.empty());
   const std::lock_guard<std::mutex> lock(mutex_);
-  queue_.push_back({std::move(command), std::move(callback), next_id_++});
+  task.id = next_id_++;
+  queue_.push_back(std::move(task));
   ++open_;
   changed_.notify_all();
 }
@@ -180,6 +190,8 @@ ProfilerRunner::Joined ProfilerRunner::Join() {
     if (hooks_.postprocess != nullptr) hooks_.postprocess();
   } catch (const std::exception& error) {
     thrown = fmt::format("The postprocessing threw: {}", error.what());
+  } catch (...) {
+    thrown = "The postprocessing threw what is no std::exception.";
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!thrown.empty()) joined_.thrown.push_back(std::move(thrown));
@@ -202,6 +214,10 @@ void ProfilerRunner::Work(DeviceState& state) {
       task = std::move(queue_.front());
       queue_.pop_front();
     }
+    if (task.known.has_value()) {
+      Finish(task, *task.known);
+      continue;
+    }
     ProfilerOutcome outcome = Run(task, state.device);
     if (!outcome.device.empty()) ++task.attempts;
     outcome.attempts = task.attempts;
@@ -212,11 +228,15 @@ void ProfilerRunner::Work(DeviceState& state) {
       changed_.notify_all();
       continue;
     }
-    CallBack(task, outcome);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    --open_;
-    changed_.notify_all();
+    Finish(task, outcome);
   }
+}
+
+void ProfilerRunner::Finish(const Task& task, const ProfilerOutcome& outcome) {
+  CallBack(task, outcome);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --open_;
+  changed_.notify_all();
 }
 
 ProfilerOutcome ProfilerRunner::Run(const Task& task, const ProfilerDevice& device) const {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -109,6 +110,8 @@ class ProfilerRunner {
 
   // REQUIRES: `command` has words. `callback` may be null.
   void Push(ProfilerCommand command, Callback callback);
+  // One whose outcome is known already: only its callback is called.
+  void PushKnown(ProfilerCommand command, ProfilerOutcome outcome, Callback callback);
   // Waits until every command that was pushed has had its callback. More may be pushed after it.
   Joined Join();
 
@@ -116,6 +119,7 @@ class ProfilerRunner {
   struct Task {
     ProfilerCommand command;
     Callback callback;
+    std::optional<ProfilerOutcome> known;  // Before any run.
     int64_t id = 0;
     int attempts = 0;
   };
@@ -126,11 +130,14 @@ class ProfilerRunner {
     bool is_retired = false;
   };
 
+  void Enqueue(Task task);
   void Work(DeviceState& state);
   ProfilerOutcome Run(const Task& task, const ProfilerDevice& device) const;
   // Whether `task` goes back to the queue.
   bool ShouldRepeat(const Task& task, const ProfilerOutcome& outcome) const;
   void CallBack(const Task& task, const ProfilerOutcome& outcome);
+  // Its callback, after which nobody waits for it.
+  void Finish(const Task& task, const ProfilerOutcome& outcome);
   void Note(DeviceState& state, const Task& task, const ProfilerOutcome& outcome);
   bool MayGoOn() const;
 

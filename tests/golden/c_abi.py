@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("attune/attune.h", "attune/capture.h", "attune/tunable.h")
+HEADERS = ("attune/attune.h", "attune/capture.h", "attune/profile.h", "attune/tunable.h")
 EXPORTED = r'__attribute__\s*\(\(visibility\("default"\)\)\)'
 
 

@@ -32,6 +32,10 @@ grep -q ' us$' "$work/tuned.txt" || fail "tune_gemm measured nothing"
 "$work/examples/varying_shapes" "$work/varying.db" | tee "$work/varying.txt"
 grep -q '^attune_tunings_total 3$' "$work/varying.txt" || fail "varying_shapes tuned not 3 shapes"
 
+"$work/examples/profile_commands" 'echo OP:slow,TIME:0.75,WS:64' 'echo OP:quick,TIME:0.5,WS:128' \
+  | tee "$work/profiled.txt"
+grep -qx 'fastest: quick, 0.5 ms, 128 bytes' "$work/profiled.txt" || fail "profile_commands found no result"
+
 if [ -e "$work/examples/capture_launch" ]; then
   if "$work/examples/capture_launch" "$work/captured" > "$work/captured.txt"; then
     [ -s "$work/captured/scale/scale.json" ] || fail "capture_launch stored no kernel file"

@@ -14,14 +14,14 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
-#include "apps/attune/machine_lock.h"
-#include "apps/attune/profile/command_file.h"
-#include "apps/attune/profile/result_journal.h"
 #include "apps/attune/table.h"
 #include "apps/attune/verbs.h"
 #include "attune/base/file.h"
 #include "attune/base/steady_time.h"
+#include "attune/profile/command_file.h"
 #include "attune/profile/profiler_runner.h"
+#include "attune/profile/result_journal.h"
+#include "attune/runtime/profiled_devices.h"
 
 namespace attune {
 namespace {
@@ -96,39 +96,6 @@ void TakeOutcome(ProfileRun& run, size_t place, const ProfilerOutcome& outcome) 
     ShowProgress(run, result);
   }
   run.results[place] = std::move(result);
-}
-
-// One lock for each device, that of `attune tune` where attune knows the device.
-Result<std::map<std::string, std::unique_ptr<MachineLock>>> LocksOf(
-    Application& application, const std::vector<ProfilerDevice>& devices) {
-  std::map<std::string, std::unique_ptr<MachineLock>> locks;
-  for (const ProfilerDevice& device : devices) {
-    const auto place = FindPlace(application.lazy_backends(), "cuda:" + device.name);
-    auto lock = place.ok()
-                    ? MachineLock::Open(*place)
-                    : MachineLock::Named("gpu-" + device.variables.at("CUDA_VISIBLE_DEVICES"));
-    if (!lock.ok()) return lock.error();
-    locks[device.name] = std::move(*lock);
-  }
-  return locks;
-}
-
-Result<std::vector<ProfilerDevice>> DevicesOf(const std::vector<std::string>& names) {
-  const ProcessVariables process = VariablesOfProcess();
-  std::vector<ProfilerDevice> devices;
-  for (const std::string& name : names) {
-    const bool is_there = std::any_of(devices.begin(), devices.end(),
-                                      [&](const auto& other) { return other.name == name; });
-    if (is_there) {
-      return InvalidArgument(
-          fmt::format("--devices names '{}' twice: one command at a time runs "
-                      "on a device.",
-                      name));
-    }
-    ATTUNE_ASSIGN_OR_RETURN(auto device, VisibleDevice(name, process));
-    devices.push_back(std::move(device));
-  }
-  return devices;
 }
 
 std::string ResultTable(Application& application, const std::vector<Json>& results) {
@@ -222,8 +189,8 @@ Result<CommandList> ListOf(Application& application, const std::string& file) {
 
 Result<int> RunProfile(Application& application, const ProfileOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const CommandList list, ListOf(application, options.file));
-  ATTUNE_ASSIGN_OR_RETURN(const auto devices, DevicesOf(options.devices));
-  ATTUNE_ASSIGN_OR_RETURN(const auto locks, LocksOf(application, devices));
+  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
+                          ProfiledDevices::Open(options.devices, application.lazy_backends()));
   ProfileRun run(application, list);
   if (!options.journal.empty()) {
     ATTUNE_ASSIGN_OR_RETURN(run.journal, ResultJournal::Open(options.journal));
@@ -231,15 +198,12 @@ Result<int> RunProfile(Application& application, const ProfileOptions& options) 
   const OrderlyInterruption interruption;
   ProfilerHooks hooks;
   hooks.go_on = [&] { return run.goes_on.load() && !interruption.requested(); };
-  hooks.take = [&](const std::string& device) -> Result<std::shared_ptr<void>> {
-    ATTUNE_ASSIGN_OR_RETURN(auto grant, locks.at(device)->Take(MachineUse::kTime, hooks.go_on));
-    return std::shared_ptr<void>(std::move(grant.turn));
-  };
+  hooks.take = [&](const std::string& device) { return devices.Take(device, hooks.go_on); };
   ProfilerTerms terms = options.terms;
   terms.wants_ops = !options.any_output;
   ProfilerRunner::Joined joined;
   {
-    ProfilerRunner runner(devices, terms, hooks);
+    ProfilerRunner runner(devices.list(), terms, hooks);
     PushAll(run, runner);
     joined = runner.Join();
   }

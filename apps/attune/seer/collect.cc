@@ -9,7 +9,7 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
-#include "apps/attune/machine_lock.h"
+#include "attune/runtime/machine_lock.h"
 #include "apps/attune/seer/device_probe.h"
 #include "apps/attune/seer/seer_verbs.h"
 #include "apps/attune/wait_notice.h"

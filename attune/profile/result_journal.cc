@@ -1,4 +1,4 @@
-#include "apps/attune/profile/result_journal.h"
+#include "attune/profile/result_journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -56,6 +56,11 @@ bool IsResult(const Json& json) {
   return true;
 }
 
+template <class T>
+T NumberOr(const Json& json, const char* field, T otherwise) {
+  return json.contains(field) && json[field].is_number_integer() ? json[field].get<T>() : otherwise;
+}
+
 }  // namespace
 
 Json ToJson(const ListedCommand& command, const ProfilerOutcome& outcome) {
@@ -80,6 +85,19 @@ Json ToJson(const ListedCommand& command, const ProfilerOutcome& outcome) {
     PutBytes("log", FirstBytes(outcome.log, kKeptBytes), json);
   }
   return json;
+}
+
+ProfilerOutcome DoneOutcome(const Json& result) {
+  ProfilerOutcome outcome;
+  outcome.fate = ProfilerFate::kDone;
+  outcome.device = result["device"].get<std::string>();
+  outcome.attempts = NumberOr(result, "attempts", 1);
+  outcome.wall_ns = NumberOr(result, "wall_ns", int64_t{0});
+  for (const Json& op : result["ops"]) {
+    outcome.ops.push_back({op["name"].get<std::string>(), op["time_ms"].get<double>(),
+                           op["workspace_bytes"].get<int64_t>(), NumberOr(op, "samples", 1)});
+  }
+  return outcome;
 }
 
 Result<std::unique_ptr<ResultJournal>> ResultJournal::Open(const std::filesystem::path& path) {

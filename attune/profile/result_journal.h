@@ -8,16 +8,19 @@
 #include <string>
 #include <string_view>
 
-#include "apps/attune/json_text.h"
-#include "apps/attune/profile/command_file.h"
 #include "attune/base/status.h"
 #include "attune/base/unique_fd.h"
+#include "attune/profile/command_file.h"
+#include "attune/profile/json_line.h"
 #include "attune/profile/profiler_runner.h"
 
 namespace attune {
 
 // One line of the journal, and one element of what --json prints.
 Json ToJson(const ListedCommand& command, const ProfilerOutcome& outcome);
+
+// Back again from a line whose fate is done; what outputs it had is not kept.
+ProfilerOutcome DoneOutcome(const Json& result);
 
 // A file of JSON lines that one process at a time appends to. Not thread-safe.
 class ResultJournal {

@@ -1,4 +1,4 @@
-#include "apps/attune/profile/command_file.h"
+#include "attune/profile/command_file.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "apps/attune/machine_lock.h"
+#include "attune/runtime/machine_lock.h"
 
 #include <sys/stat.h>
 
