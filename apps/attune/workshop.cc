@@ -1,10 +1,12 @@
 #include "apps/attune/workshop.h"
 
 #include <limits>
+#include <string>
 #include <utility>
 
+#include "attune/library/library_evaluator.h"
 #include "attune/record/select.h"
-#include "attune/runtime/machine_lock.h"
+#include "attune/runtime/profiled_devices.h"
 
 namespace attune {
 namespace {
@@ -31,6 +33,9 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
 Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits,
                                                  const std::function<bool()>& go_on,
                                                  int64_t peaks_end_ns) {
+  if (const LibraryBackend* library = AsLibrary(*place.backend)) {
+    return OpenLibrary(place, *library);
+  }
   std::unique_ptr<Workshop> workshop(new Workshop(place));
   ChildOptions& children = workshop->children_;
   ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
@@ -41,13 +46,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   children.opens_ahead = limits.opens_ahead;
   children.memory_limit_bytes = limits.memory_limit_bytes;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
-  if (auto machine = MachineLock::Open(place); machine.ok()) {
-    workshop->machine_ = std::move(*machine);
-  } else if (machine.error().code() == StatusCode::kUnavailable) {
-    workshop->turns_status_ = machine.error();
-  } else {
-    return machine.error();
-  }
+  ATTUNE_RETURN_IF_ERROR(workshop->TakeMachine(MachineLock::Open(place)));
   if (const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns); peaks.ok()) {
     workshop->peaks_ = *peaks;
   } else {
@@ -55,6 +54,28 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   }
   workshop->evaluator_ = MakeChildEvaluator(children);
   return workshop;
+}
+
+Result<std::unique_ptr<Workshop>> Workshop::OpenLibrary(const Place& place,
+                                                        const LibraryBackend& backend) {
+  std::unique_ptr<Workshop> workshop(new Workshop(place));
+  const std::string device = backend.DeviceOf(place.device_spec);
+  ATTUNE_RETURN_IF_ERROR(workshop->TakeMachine(device.empty() ? MachineLock::Open(place)
+                                                              : LockOfGpu(device, LazyBackends())));
+  workshop->kernels_ = OpenDefaultKernelCache();
+  workshop->evaluator_ = MakeLibraryEvaluator(backend.library(), device, *workshop->kernels_.cache);
+  return workshop;
+}
+
+Status Workshop::TakeMachine(Result<std::unique_ptr<MachineLock>> machine) {
+  if (machine.ok()) {
+    machine_ = std::move(*machine);
+  } else if (machine.error().code() == StatusCode::kUnavailable) {
+    turns_status_ = machine.error();
+  } else {
+    return machine.error();
+  }
+  return Status::Ok();
 }
 
 Result<MachineTurns::Grant> Workshop::TakeTurn(MachineUse use, const std::function<bool()>& go_on) {
@@ -70,6 +91,7 @@ Result<Peaks> Workshop::MeasurePeaks(const std::function<bool()>& go_on, int64_t
 }
 
 void Workshop::RaisePeaks(const std::function<bool()>& go_on, int64_t end_ns) {
+  if (AsLibrary(*place_.backend) != nullptr) return;  // Nobody knows them.
   if (const auto again = MeasurePeaks(go_on, end_ns); again.ok()) {
     peaks_ = HighestOf(peaks_, *again);
   }

@@ -8,8 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include "attune/base/status.h"
+#include "attune/compile/default_kernel_cache.h"
+#include "attune/library/library_backend.h"
 #include "attune/measure/clock.h"
 #include "attune/record/record_store.h"
+#include "attune/runtime/machine_lock.h"
 #include "attune/runtime/places.h"
 #include "attune/tuner/child_evaluator.h"
 #include "attune/tuner/machine_turns.h"
@@ -56,6 +59,11 @@ class Workshop {
 
  private:
   explicit Workshop(const Place& place) : place_(place), other_places_(place.target) {}
+  // The same for a library that runs as a program of its own, which has no peaks and no children.
+  static Result<std::unique_ptr<Workshop>> OpenLibrary(const Place& place,
+                                                       const LibraryBackend& backend);
+  // Of the lock, where it can be had. What is wrong with how it was chosen is an error.
+  Status TakeMachine(Result<std::unique_ptr<MachineLock>> machine);
   Result<Peaks> MeasurePeaks(const std::function<bool()>& go_on, int64_t end_ns);
 
   Place place_;
@@ -66,6 +74,7 @@ class Workshop {
   Peaks peaks_;
   Status peaks_status_;
   SteadyClock clock_;
+  OpenedKernelCache kernels_;  // Of a library.
   std::unique_ptr<Evaluator> evaluator_;
 };
 

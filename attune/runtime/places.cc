@@ -5,10 +5,13 @@
 #include <charconv>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "attune/base/process_variables.h"
+#include "attune/library/library_backend.h"
+#include "attune/library/tool_library.h"
 #include "attune/solver/plugin.h"
 #include "backends/host/execution_environment.h"
 #include "backends/host/host_backend.h"
@@ -90,6 +93,33 @@ class PluginBackend final : public Backend {
   mutable std::string reason_;
 };
 
+// The tools that ATTUNE_TOOLS names, separated by ':'.
+LoadedBackends LoadTools() {
+  LoadedBackends backends;
+  std::istringstream list(VariableOr(kToolsVariable, ""));
+  for (std::string path; std::getline(list, path, ':');) {
+    if (path.empty()) continue;
+    auto tool = ToolLibrary::Open(path);
+    if (!tool.ok()) {
+      backends.refused.push_back({path, tool.error().message(), kToolsVariable});
+      continue;
+    }
+    // What runs on processors inherits how threads of this process wait.
+    Environment policies;
+    if ((*tool)->Devices().front().name.empty()) policies = host::DescribeExecution();
+    std::erase_if(policies, [](const auto& field) { return !field.first.starts_with("policy."); });
+    backends.list.push_back(
+        std::make_unique<LibraryBackend>(std::move(*tool), std::move(policies)));
+  }
+  return backends;
+}
+
+void AddTools(LoadedBackends& backends) {
+  LoadedBackends tools = LoadTools();
+  for (auto& tool : tools.list) backends.list.push_back(std::move(tool));
+  for (auto& refusal : tools.refused) backends.refused.push_back(std::move(refusal));
+}
+
 // What is the same for every backend; informational, see docs/formats/environment.md.
 void AddHost(Environment& environment) {
   utsname system{};
@@ -133,6 +163,7 @@ LoadedBackends LoadBackends() {
   backends.list.push_back(MakeHostBackend());
   for (const char* name : {"opencl", "cuda"}) AddPlugin(name, "", backends);
   for (const std::string& name : ExtraPlugins()) AddPlugin(name, kPluginsVariable, backends);
+  AddTools(backends);
   return backends;
 }
 
@@ -145,6 +176,7 @@ BackendList LazyBackends() {
   for (const char* name : {"opencl", "cuda"}) {
     backends.push_back(std::make_unique<PluginBackend>(name));
   }
+  for (auto& tool : LoadTools().list) backends.push_back(std::move(tool));
   return backends;
 }
 

@@ -25,7 +25,8 @@ struct LoadedBackends {
   };
   std::vector<Refusal> refused;
 };
-// Beside the usual ones, every backend plug-in that ATTUNE_PLUGINS names (separated by commas).
+// Beside the usual ones, every backend plug-in that ATTUNE_PLUGINS names (separated by commas), and
+// every tool whose description ATTUNE_TOOLS names (separated by ':').
 LoadedBackends LoadBackends();
 
 // The same backends for a program that uses one device and has to start quickly: a plug-in is

@@ -1,0 +1,46 @@
+#include "attune/library/program_failure.h"
+
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "attune/base/text.h"
+
+namespace attune {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+// ": what it said last", which is where programs say why they end; empty if it said nothing.
+std::string LastWords(std::string_view log) {
+  const size_t end = log.find_last_not_of("\r\n \t");
+  if (end == std::string_view::npos) return ".";
+  log = log.substr(0, end + 1);
+  const size_t newline = log.rfind('\n');
+  return ": " + Excerpt(newline == std::string_view::npos ? log : log.substr(newline + 1));
+}
+
+}  // namespace
+
+std::optional<Failure> FailureOf(const ProgramEnd& end, Phase phase, int64_t deadline_ns) {
+  switch (end.how) {
+    case ProgramEnd::How::kExited:
+      if (end.number == 0) return std::nullopt;
+      return Failure{FailureKind::kCrashed, phase,
+                     fmt::format("It ended with exit status {}{}", end.number, LastWords(end.log))};
+    case ProgramEnd::How::kSignalled:
+      return Failure{FailureKind::kCrashed, phase,
+                     fmt::format("It died of signal {} ({}){}", end.number, strsignal(end.number),
+                                 LastWords(end.log))};
+    case ProgramEnd::How::kLate:
+      break;
+    case ProgramEnd::How::kStopped:
+      return Failure{FailureKind::kTimedOut, phase, "It was killed, because the run was stopped."};
+  }
+  return Failure{FailureKind::kTimedOut, phase,
+                 fmt::format("It was killed: it had not ended after {:.3g} s{}",
+                             static_cast<double>(deadline_ns) / kNsPerSecond, LastWords(end.log))};
+}
+
+}  // namespace attune
