@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/process_variables.h"
+#include "attune/fin/fin_library.h"
 #include "attune/library/library_backend.h"
 #include "attune/library/tool_library.h"
 #include "attune/solver/plugin.h"
@@ -93,9 +94,26 @@ class PluginBackend final : public Backend {
   mutable std::string reason_;
 };
 
-// The tools that ATTUNE_TOOLS names, separated by ':'.
+// MIOpen, if ATTUNE_FIN names the program that drives it.
+void AddFin(LoadedBackends& backends) {
+  fin::FinSettings settings;
+  settings.program = VariableOr(fin::kFinVariable, "");
+  if (settings.program.empty()) return;
+  settings.target = VariableOr(fin::kFinTargetVariable, "");
+  settings.devices = VariableOr(fin::kFinDevicesVariable, settings.devices);
+  settings.deadline_s = VariableOr(fin::kFinDeadlineVariable, settings.deadline_s);
+  auto library = fin::FinLibrary::Open(settings);
+  if (!library.ok()) {
+    backends.refused.push_back({settings.program, library.error().message(), fin::kFinVariable});
+    return;
+  }
+  backends.list.push_back(std::make_unique<LibraryBackend>(std::move(*library)));
+}
+
+// MIOpen, and the tools that ATTUNE_TOOLS names, separated by ':'.
 LoadedBackends LoadTools() {
   LoadedBackends backends;
+  AddFin(backends);
   std::istringstream list(VariableOr(kToolsVariable, ""));
   for (std::string path; std::getline(list, path, ':');) {
     if (path.empty()) continue;

@@ -1,0 +1,60 @@
+// AMD's `fin`, run as a process of its own for each question.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attune/base/process_variables.h"
+#include "attune/base/status.h"
+#include "attune/fin/fin_request.h"
+#include "attune/fin/fin_response.h"
+
+namespace attune::fin {
+
+inline constexpr const char* kUsualProgram = "/opt/rocm/bin/fin";
+
+struct ProgramTerms {
+  int64_t deadline_ns = 600'000'000'000;  // Of each run.
+  std::string device = "0";  // An ordinal for HIP_VISIBLE_DEVICES, where one is needed.
+  // Set for it beside those of this process, and beside those that are always set.
+  ProcessVariables variables = {};
+  std::function<bool()> go_on = nullptr;  // Asked several times a second; may be null.
+};
+
+// Thread-safe. Each run has folders of its own for MIOpen's databases and caches, which fin
+// empties.
+class Program {
+ public:
+  // kNotFound if there is no such program that may be run.
+  static Result<Program> Open(const std::string& path, ProgramTerms terms);
+
+  // The path, and the hash of the program: what records would depend on.
+  const std::string& path() const { return path_; }
+  const std::string& build_id() const { return build_id_; }
+
+  // One run. kUnavailable if it dies or ends with another status than 0, kDeadlineExceeded if it is
+  // killed for its time or because it was to go on no longer, each with its last words; kDataLoss
+  // if it ends well and answers nothing that can be read. As RequestFor.
+  Result<Answer> Ask(const Question& question) const;
+  // The same of a text that RequestFor made for `step` and the solvers `asked`.
+  Result<Answer> AskText(const std::string& request, Step step,
+                         const std::vector<std::string>& asked) const;
+
+  // The same of steps with outcomes, but a solver that takes the program down costs no other its
+  // outcome: if a run for several fails, each of `question.solvers` has one of its own, and those
+  // that fail have that for their outcome. Fails where nothing of any of them could be asked.
+  Result<Answer> AskEach(const Question& question) const;
+
+ private:
+  Program(std::string path, std::string build_id, ProgramTerms terms);
+  Result<std::string> Run(const std::filesystem::path& folder, Step step) const;
+
+  std::string path_;
+  std::string build_id_;
+  ProgramTerms terms_;
+};
+
+}  // namespace attune::fin

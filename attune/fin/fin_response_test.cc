@@ -1,0 +1,185 @@
+#include "attune/fin/fin_response.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/fin/base64.h"
+
+namespace attune::fin {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::json;
+
+Json KernelJson() {
+  const auto row = miopen::RowFor("a", "b", std::string(1000, 'x'));
+  EXPECT_TRUE(row.ok());
+  return {{"kernel_file", "conv1x1u.s"},
+          {"comp_options", " -Wa,-defsym,a=1"},
+          {"blob", ToBase64(row->blob)},
+          {"md5_sum", row->hash},
+          {"uncompressed_size", 1000}};
+}
+
+Json EvaluatedJson(const std::string& solver) {
+  return {{"solver_name", solver},
+          {"algorithm", "miopenConvolutionFwdAlgoDirect"},
+          {"evaluated", true},
+          {"reason", "Success"},
+          {"tunable", true},
+          {"params", "1,2"},
+          {"time", 1.5},
+          {"workspace", 64},
+          {"kernel_objects", Json::array({KernelJson()})}};
+}
+
+std::string ResponseOf(const Json& outcomes, const char* field = "miopen_perf_eval_result") {
+  return Json::array({{{"process_env", {"SECRET=1"}}}, {{"db_key", "key"}, {field, outcomes}}})
+      .dump();
+}
+
+Outcome OnlyOutcome(const Json& outcome) {
+  const auto answer = ParseResponse(ResponseOf(Json::array({outcome})), Step::kPerfEval);
+  EXPECT_TRUE(answer.ok()) << answer.status().message();
+  return answer.ok() && answer->outcomes.size() == 1 ? answer->outcomes[0] : Outcome();
+}
+
+TEST(FinResponse, AnOutcomeThatSucceededHasItsTimeItsParametersAndItsKernels) {
+  const auto answer =
+      ParseResponse(ResponseOf(Json::array({EvaluatedJson("A")})), Step::kPerfEval, {"A"});
+
+  ASSERT_TRUE(answer.ok()) << answer.error().message();
+  EXPECT_EQ(answer->find_key, "key");
+  ASSERT_EQ(answer->outcomes.size(), 1U);
+  const Outcome& outcome = answer->outcomes[0];
+  EXPECT_TRUE(outcome.succeeded()) << outcome.failure;
+  EXPECT_EQ(outcome.time_ms, 1.5);
+  EXPECT_EQ(outcome.workspace_bytes, 64);
+  EXPECT_EQ(outcome.params, "1,2");
+  ASSERT_EQ(outcome.kernels.size(), 1U);
+  const miopen::KernelRow row = RowOf(outcome.kernels[0], "gfx90a");
+  EXPECT_EQ(row.name, "conv1x1u.s.o");
+  EXPECT_EQ(row.options, " -Wa,-defsym,a=1 -mcpu=gfx90a");
+  EXPECT_EQ(*miopen::CodeOf(row), std::string(1000, 'x'));
+}
+
+struct Fault {
+  const char* field;
+  Json value;  // Null: left out.
+  const char* failure;
+};
+
+TEST(FinResponse, NoSuccessIsBelievedWithoutAResult) {
+  const Fault faults[] = {
+      {"time", 0.0, "its time is 0"},
+      {"time", -1, "its time is -1"},
+      {"time", "1", "its time is \"1\""},
+      {"time", nullptr, "its time is missing"},
+      {"workspace", -1, "workspace is no size"},
+      {"workspace", 1.5, "workspace is no size"},
+      {"workspace", 18446744073709551615U, "workspace is no size"},
+      {"evaluated", false, "no reason is told"},
+      {"evaluated", 1, "no reason is told"},
+      {"reason", "Invoker returned time = 0", "Invoker returned time = 0"},
+      {"kernel_objects", "none", "nothing of its kernels"},
+      {"kernel_objects", Json::array({1}), "a kernel is no object"},
+  };
+  for (const Fault& fault : faults) {
+    Json json = EvaluatedJson("A");
+    if (fault.value.is_null()) {
+      json.erase(fault.field);
+    } else {
+      json[fault.field] = fault.value;
+    }
+    const Outcome outcome = OnlyOutcome(json);
+    EXPECT_THAT(outcome.failure, HasSubstr(fault.failure)) << fault.field;
+    EXPECT_EQ(outcome.time_ms, 0) << fault.field;
+    EXPECT_THAT(outcome.kernels, IsEmpty()) << fault.field;
+  }
+  // It forgets the reason of what is good, too.
+  Json silent = EvaluatedJson("A");
+  silent.erase("reason");
+  EXPECT_TRUE(OnlyOutcome(silent).succeeded());
+}
+
+TEST(FinResponse, AKernelThatIsDamagedFailsItsSolverAndNoOther) {
+  const Fault faults[] = {{"md5_sum", std::string(32, '0'), "conv1x1u.s"},
+                          {"md5_sum", "Failed to compress kernel", "its hash is"},
+                          {"uncompressed_size", 0, "its size is 0"},
+                          {"uncompressed_size", 999, "conv1x1u.s"},
+                          {"blob", "???", "no base64"},
+                          {"blob", "AAAA", "conv1x1u.s"},
+                          {"kernel_file", nullptr, "it has no file"}};
+  for (const Fault& fault : faults) {
+    Json bad = EvaluatedJson("Bad");
+    bad["kernel_objects"][0][fault.field] = fault.value;
+    const auto answer =
+        ParseResponse(ResponseOf(Json::array({bad, EvaluatedJson("Good")})), Step::kPerfEval);
+    ASSERT_TRUE(answer.ok());
+    EXPECT_THAT(answer->outcomes[0].failure, HasSubstr(fault.failure)) << fault.field;
+    EXPECT_TRUE(answer->outcomes[1].succeeded());
+  }
+}
+
+TEST(FinResponse, ASolverThatCallsALibraryHasNoKernelsAndIsCompiledAllTheSame) {
+  const Json gemm = {{"solver_name", "GemmFwd1x1_0_1"},
+                     {"find_compiled", true},
+                     {"reason", "Success"},
+                     {"params", ""},
+                     {"workspace", 0},
+                     {"kernel_objects", Json::array()}};
+  const auto answer = ParseResponse(ResponseOf(Json::array({gemm}), "miopen_find_compile_result"),
+                                    Step::kFindCompile, {"GemmFwd1x1_0_1", "Forgotten"});
+
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->outcomes.size(), 2U);
+  EXPECT_TRUE(answer->outcomes[0].succeeded()) << answer->outcomes[0].failure;
+  EXPECT_EQ(answer->outcomes[1].solver, "Forgotten");
+  EXPECT_EQ(answer->outcomes[1].failure, "fin says nothing of it.");
+}
+
+TEST(FinResponse, ListsOfSolversAreRead) {
+  const auto listed = ParseResponse(
+      R"([{"process_env":[]},{"all_solvers":[{"id":"1","name":"ConvAsm3x3U","tunable":"1",
+          "dynamic":"0","type":"convolution"}]}])",
+      Step::kSolvers);
+  ASSERT_TRUE(listed.ok()) << listed.error().message();
+  EXPECT_THAT(listed->solvers,
+              ElementsAre(ListedSolver{1, "ConvAsm3x3U", "convolution", true, false}));
+
+  const auto applicable =
+      ParseResponse(R"([{},{"applicable_solvers":["A","B"]}])", Step::kApplicability);
+  ASSERT_TRUE(applicable.ok());
+  EXPECT_THAT(applicable->applicable, ElementsAre("A", "B"));
+}
+
+TEST(FinResponse, WhatIsNoAnswerToTheQuestionIsDataLoss) {
+  const std::string whole = ResponseOf(Json::array({EvaluatedJson("A")}));
+  const Json twice = Json::array({EvaluatedJson("A"), EvaluatedJson("A")});
+  for (const std::string& text :
+       {std::string(), whole.substr(0, whole.size() / 2), std::string("[]"), std::string("[{},{}]"),
+        std::string("[{},{},{}]"), std::string("{}"), ResponseOf(twice),
+        ResponseOf(Json::array({1})), ResponseOf(Json::array({{{"evaluated", true}}})),
+        ResponseOf(Json::array(), "miopen_find_eval_result")}) {
+    const auto answer = ParseResponse(text, Step::kPerfEval);
+    ASSERT_FALSE(answer.ok()) << text;
+    EXPECT_EQ(answer.error().code(), StatusCode::kDataLoss);
+  }
+}
+
+TEST(Base64, OnlyWhatIsWrittenIsRead) {
+  for (const std::string bytes : {"", "a", "ab", "abc", "abcd"}) {
+    EXPECT_EQ(FromBase64(ToBase64(bytes)), bytes);
+  }
+  for (const char* text : {"A", "AA", "AA==AA==", " AAA", "AAA ", "A===", "AB==", "A*AA"}) {
+    EXPECT_EQ(FromBase64(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace attune::fin
