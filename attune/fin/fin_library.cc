@@ -152,7 +152,7 @@ Result<std::unique_ptr<FinLibrary>> FinLibrary::Open(const FinSettings& settings
         fmt::format("{} is '{}'; it has to say the GPU and its compute units, as gfx90a:104.",
                     kFinTargetVariable, settings.target));
   }
-  library->target_.backend = "fin";
+  library->target_.backend = std::string(kFinBackend);
   library->target_.device = arch;
   library->target_.arch = arch;
   library->target_.compute_units = *units;

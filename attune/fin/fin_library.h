@@ -13,6 +13,7 @@
 
 namespace attune::fin {
 
+inline constexpr std::string_view kFinBackend = "fin";
 inline constexpr const char* kFinVariable = "ATTUNE_FIN";                 // The program.
 inline constexpr const char* kFinTargetVariable = "ATTUNE_FIN_TARGET";    // "gfx90a:104"
 inline constexpr const char* kFinDevicesVariable = "ATTUNE_FIN_DEVICES";  // "0,1"; "0" if not set.
@@ -31,7 +32,7 @@ class FinLibrary final : public Library {
   // says so.
   static Result<std::unique_ptr<FinLibrary>> Open(const FinSettings& settings);
 
-  std::string_view backend_name() const override { return "fin"; }
+  std::string_view backend_name() const override { return kFinBackend; }
   std::string_view name() const override { return "miopen"; }
   const SolverList& solvers() const override { return solvers_; }
   LibraryReport Report() const override { return report_; }

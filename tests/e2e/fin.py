@@ -1,6 +1,10 @@
-"""MIOpen through `fin` as jobs of a session, with a program that stands in for it, up to the find-db."""
+"""MIOpen through `fin` as jobs of a session, with a program that stands in for it, up to its databases."""
 
+import bz2
+import contextlib
+import hashlib
 import pathlib
+import sqlite3
 
 import program
 
@@ -27,6 +31,19 @@ def test(attune):
     program.check("ConvAsm1x1U:0.5,4096,miopenConvolutionFwdAlgoDirect" in line, line)
     # One that hangs is nobody's best.
     program.check("ConvOclDirectFwd" not in line, line)
+    # What was compiled of those that were timed, and nothing else.
+    exported = attune.json("miopen", "export", "--kernel-db", "--session", "s", "-o", "gfx90a68.kdb", *DB, **settings)
+    program.check(exported["records"] == 1 and exported["left_out"] == [], exported)
+    with contextlib.closing(sqlite3.connect(attune.folder / "gfx90a68.kdb")) as table:
+        ((name, options, blob, md5, size),) = table.execute(
+            "select kernel_name, kernel_args, kernel_blob, kernel_hash, uncompressed_size from kern_db")
+    code = bz2.decompress(blob)
+    program.check((name, options) == ("conv1x1u.s.o", " -DSET=0 -mcpu=gfx90a"), (name, options))
+    program.check(len(code) == size and hashlib.md5(code).hexdigest() == md5, (size, md5))
+    # On a machine that has not compiled it there is nothing to be written.
+    _, err = attune.run("miopen", "export", "--kernel-db", "--session", "s", "-o", "none.kdb", *DB, status=1,
+                        XDG_CACHE_HOME=str(attune.folder / "other"), **settings)
+    program.check("not in the kernel cache of this machine" in err, err)
 
 
 program.main(test)

@@ -11,6 +11,7 @@
 #include "apps/attune/miopen/measured.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
+#include "apps/attune/miopen/session_kernels.h"
 #include "attune/miopen/import_lines.h"
 #include "attune/miopen/imported_choice.h"
 #include "attune/miopen/measured_db.h"
@@ -327,9 +328,20 @@ Result<int> ExportImported(Application& application, const ExportOptions& option
   return left_out.empty() ? kExitDone : kExitPartly;
 }
 
+Result<size_t> WriteKernels(Application& application, const ExportOptions& options,
+                            const MeasuredResults& measured, LeftOut& left_out) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto rows, KernelsInSession(application, measured, left_out));
+  if (rows.empty()) return size_t{0};
+  ATTUNE_ASSIGN_OR_RETURN(const auto writer, KernelWriter::Create(options.form.file));
+  for (const KernelRow& row : rows) ATTUNE_RETURN_IF_ERROR(writer->Add(row));
+  ATTUNE_RETURN_IF_ERROR(writer->Commit());
+  return rows.size();
+}
+
 // How many records there are; nothing is written if there are none.
-Result<size_t> WriteMeasured(const ExportOptions& options, const MeasuredResults& measured,
-                             LeftOut& left_out) {
+Result<size_t> WriteMeasured(Application& application, const ExportOptions& options,
+                             const MeasuredResults& measured, LeftOut& left_out) {
+  if (options.kernel_db) return WriteKernels(application, options, measured, left_out);
   if (options.perf_db) {
     PerfTables tables;
     tables.targets.push_back({"", PerfDbOf(measured.results, left_out)});
@@ -391,33 +403,38 @@ void PrintMeasured(Application& application, const ExportOptions& options,
                                 {"left_out", JsonOf(left_out)}}));
 }
 
+// Kernels of MIOpen's are compiled by fin alone.
+Status NoKernels() {
+  return InvalidArgument(
+      "attune runs no kernel of MIOpen's but through fin, so that none is in this session or in a "
+      "golden version: --kernel-db is of what was imported, which --target names, and of sessions "
+      "of fin.");
+}
+
 Result<int> ExportMeasured(Application& application, const ExportOptions& options) {
-  if (options.kernel_db) {
-    return InvalidArgument(
-        "attune runs no kernel of MIOpen's, so that none is in a session or a golden version: "
-        "--kernel-db is of what was imported, which --target names.");
-  }
+  if (options.kernel_db && options.session.empty()) return NoKernels();
   ATTUNE_ASSIGN_OR_RETURN(
       const MeasuredResults measured,
       options.golden.empty()
           ? MeasuredInSession(application, options.cache)
           : MeasuredInGolden(application, options.golden, {options.target, options.cache}));
+  if (options.kernel_db && !IsCompiledByFin(application)) return NoKernels();
   ATTUNE_RETURN_IF_ERROR(CheckMeasuredOutput(options, measured));
   WrittenResults written;
   written.left_out = measured.left_out;
   // What can fail comes before the file, which would be there all the same.
   ATTUNE_ASSIGN_OR_RETURN(written.is_draft, IsDraft(application, options));
-  ATTUNE_ASSIGN_OR_RETURN(written.count, WriteMeasured(options, measured, written.left_out));
+  ATTUNE_ASSIGN_OR_RETURN(written.count,
+                          WriteMeasured(application, options, measured, written.left_out));
   if (written.count > 0) PrintMeasured(application, options, measured, written);
   PrintLeftOut(application, written.left_out);
   PrintValidity(application, measured);
   if (written.count > 0) {
     return written.left_out.empty() && measured.stale == 0 ? kExitDone : kExitPartly;
   }
-  return FailedPrecondition(
-      fmt::format("Of {} of {} none is for a {} of MIOpen's, so nothing was written.",
-                  Counted(measured.results.size(), "result"), SourceText(options),
-                  Name(options.perf_db ? DatabaseKind::kPerfDb : DatabaseKind::kFindDb)));
+  return FailedPrecondition(fmt::format(
+      "Of {} of {} none is for a {} of MIOpen's, so nothing was written.",
+      Counted(measured.results.size(), "result"), SourceText(options), Name(DatabaseOf(options))));
 }
 
 // What is to be exported: of a session, of a golden version (of one of its targets), or imported.
@@ -467,9 +484,8 @@ void AddExportVerb(CLI::App& miopen, Invocation& invocation) {
   auto* kind = verb->add_option_group("kind", "Which database");
   kind->add_flag("--find-db", options->find_db, "Times of solvers");
   kind->add_flag("--perf-db", options->perf_db, "Parameters of solvers; .db or .db.txt");
-  kind->add_flag(
-      "--kernel-db", options->kernel_db,
-      "Compiled kernels; of what was imported alone, since attune runs none of MIOpen's");
+  kind->add_flag("--kernel-db", options->kernel_db,
+                 "Compiled kernels; of what was imported, and of sessions of fin");
   kind->require_option(1);
   AddOutputOption(*verb, options->form.file,
                   "Where it goes, by a name of its kind; - writes text to standard output");

@@ -1,0 +1,64 @@
+#include "apps/attune/miopen/session_kernels.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "apps/attune/session/solver_survey.h"
+#include "attune/compile/default_kernel_cache.h"
+#include "attune/fin/fin_library.h"
+#include "attune/fin/fin_request.h"
+
+namespace attune::miopen {
+namespace {
+
+// Of one result. kNotFound if nothing of it is kept here.
+Result<std::vector<fin::KernelObject>> KeptKernels(const SessionPlace& place,
+                                                   const MeasuredResult& result,
+                                                   KernelCache& cache) {
+  const Solver* const solver =
+      attune::FindSolver(place.backend->solvers(), result.candidate.solver);
+  if (solver == nullptr) return NotFound("Its solver is gone.");
+  ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
+                          solver->Recipe(result.problem, result.candidate.config, place.target));
+  const auto artifact = cache.Find(recipe);
+  if (!artifact.has_value()) {
+    return NotFound("Its kernels are not in the kernel cache of this machine.");
+  }
+  return fin::KernelsOf(artifact->bytes);
+}
+
+}  // namespace
+
+bool IsCompiledByFin(Application& application) {
+  return application.session().has_value() &&
+         application.session()->terms.backend == fin::kFinBackend;
+}
+
+Result<std::vector<KernelRow>> KernelsInSession(Application& application,
+                                                const MeasuredResults& measured,
+                                                LeftOut& left_out) {
+  ATTUNE_ASSIGN_OR_RETURN(const SessionPlace place,
+                          FindSessionPlace(application, *application.session()));
+  const OpenedKernelCache cache = OpenDefaultKernelCache();
+  std::map<std::pair<std::string, std::string>, KernelRow> rows;
+  for (const MeasuredResult& result : measured.results) {
+    const auto kernels = KeptKernels(place, result, *cache.cache);
+    if (!kernels.ok()) {
+      ++left_out[kernels.error().message()];
+      continue;
+    }
+    for (const fin::KernelObject& kernel : *kernels) {
+      KernelRow row = fin::RowOf(kernel, place.target.arch);
+      const auto [found, is_new] = rows.try_emplace({row.name, row.options}, row);
+      if (!is_new && found->second.hash != row.hash) {
+        ++left_out["Another kernel has the same name and options, and other code."];
+      }
+    }
+  }
+  std::vector<KernelRow> sorted;
+  for (auto& [name, row] : rows) sorted.push_back(std::move(row));
+  return sorted;
+}
+
+}  // namespace attune::miopen
