@@ -6,6 +6,7 @@
 
 #include "apps/attune/duration.h"
 #include "apps/attune/labels.h"
+#include "attune/library/library_backend.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
@@ -117,9 +118,13 @@ Status SupportCheck::Check(const Problem& problem) {
   for (size_t i = 0; const Side* side = SideAt(i); ++i) {
     // From the end: our own solvers, which take the most problems and are the quickest to ask.
     const SolverList& solvers = side->backend->solvers();
+    const bool is_program = AsLibrary(*side->backend) != nullptr;
     for (auto solver = solvers.rbegin(); solver != solvers.rend(); ++solver) {
       if ((*solver)->traits().operator_name != name) continue;
+      // A program that compiles answers by a run of its own, which a list has no time for.
+      if (is_program && (*solver)->traits().compiles) return Status::Ok();
       Status answer = (*solver)->IsApplicable(problem, side->target);
+      if (answer.ok() && is_program) return Status::Ok();  // It checks what it computes.
       if (answer.ok() && !(*solver)->traits().last_resort) return CheckVerifiable(problem);
       if (answer.ok()) {
         last_resort = solver->get();

@@ -29,6 +29,10 @@ def the_example_is_tuned_by_jobs(attune):
     devices = {device["spec"]: device for backend in attune.json("devices", ATTUNE_TOOLS=tools)["backends"]
                for device in backend["devices"]}
     program.check(devices["tool:transpose"]["usable"], devices)
+    # What a tool computes can be tuned here, and what no tool names cannot.
+    (attune.folder / "shapes.txt").write_text(f"{PROBLEM}\ntranspose@1{{rows=8}}\n")
+    imported = attune.json("import", "shapes.txt", "--tag", "shapes", *DB, ATTUNE_TOOLS=tools)
+    program.check(imported["imported"] == 2 and imported["unsupported"] == 1, imported)
     summary = load_and_tune(attune, "example", "tool:transpose", PROBLEM, tools, 0,
                             ("--per-problem", "1s"))
     program.check(summary["done"] == 1 and summary["failed"] == 0, summary)
