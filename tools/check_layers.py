@@ -22,7 +22,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ("base problem space trial choice device solver kernel compile measure verify search replay model seer profile record "
+ORDER = ("base problem space trial choice device energy solver kernel compile measure verify search replay model seer profile record "
          "formats miopen index package tuner library fin wisdom capture dispatch tunable runtime session jobs queue worker").split()
 
 # module -> modules that it must not reach, however indirectly.

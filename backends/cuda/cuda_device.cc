@@ -292,6 +292,33 @@ std::optional<DeviceConditions> CudaDevice::Conditions() {
   return conditions.ok() ? std::optional(std::move(*conditions)) : std::nullopt;
 }
 
+namespace {
+
+// The counter of the whole GPU, in millijoules. Borrows `nvml`.
+class NvmlEnergyCounter final : public EnergyCounter {
+ public:
+  NvmlEnergyCounter(const Nvml& nvml, std::string pci_bus_id)
+      : nvml_(nvml), pci_bus_id_(std::move(pci_bus_id)) {}
+
+  Result<double> ReadJoules() override {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t millijoules, nvml_.ReadMillijoules(pci_bus_id_));
+    return static_cast<double>(millijoules) * 1e-3;
+  }
+  std::string name() const override { return fmt::format("NVML's of {}", pci_bus_id_); }
+
+ private:
+  const Nvml& nvml_;
+  const std::string pci_bus_id_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<EnergyCounter>> CudaDevice::OpenEnergyCounter() {
+  auto counter = std::make_unique<NvmlEnergyCounter>(nvml_.Get(), entry_.pci_bus_id);
+  ATTUNE_RETURN_IF_ERROR(counter->ReadJoules().status());
+  return std::unique_ptr<EnergyCounter>(std::move(counter));
+}
+
 Result<CudaDevice*> CudaDeviceOf(Device& device) {
   auto* cuda = dynamic_cast<CudaDevice*>(&device);
   if (cuda == nullptr) return InvalidArgument("This device is not of the CUDA backend.");

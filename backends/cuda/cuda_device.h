@@ -10,6 +10,7 @@
 #include <span>
 
 #include "attune/base/fingerprint.h"
+#include "attune/device/energy_counter.h"
 #include "attune/device/launch_observer.h"
 #include "attune/device/recording_queues.h"
 #include "attune/device/repeating_device.h"
@@ -38,7 +39,7 @@ struct LoadedModules {
 // replay are compared, so that what the host needs to launch is not measured. An executable that
 // cannot be captured (it allocates or synchronises) is launched directly between the events, which
 // then hold host time: TryCapture says so of it.
-class CudaDevice final : public RepeatingDevice, public RecordingQueues, public LaunchObserver {
+class CudaDevice final : public RepeatingDevice, public RecordingQueues, public LaunchObserver, public MeteredDevice {
  public:
   // Borrows all; they outlive the device.
   static Result<std::unique_ptr<CudaDevice>> Open(const Driver& driver, const DeviceEntry& entry,
@@ -73,6 +74,7 @@ class CudaDevice final : public RepeatingDevice, public RecordingQueues, public 
   Status AwaitQuiescence(int64_t limit_ns) override;
   // By NVML.
   std::optional<DeviceConditions> Conditions() override;
+  Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() override;
 
   // Makes the context current in this thread: before anything that libraries do on this device.
   Status Enter() const;

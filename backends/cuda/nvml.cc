@@ -82,6 +82,8 @@ Nvml::Nvml(const std::string& name) {
   enforced_power_limit_ =
       library->FindFunction<nvmlDeviceGetEnforcedPowerLimit>("nvmlDeviceGetEnforcedPowerLimit");
   temperature_ = library->FindFunction<nvmlDeviceGetTemperature>("nvmlDeviceGetTemperature");
+  total_energy_ = library->FindFunction<nvmlDeviceGetTotalEnergyConsumption>(
+      "nvmlDeviceGetTotalEnergyConsumption");
   for (const char* either :
        {"nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetCurrentClocksEventReasons"}) {
     auto* const found = library->FindFunction<nvmlDeviceGetCurrentClocksEventReasons>(either);
@@ -100,14 +102,31 @@ std::string Nvml::TextOf(nvmlReturn_t code) const {
   return fmt::format("{} (error {})", text == nullptr ? "no text" : text, code);
 }
 
-Result<DeviceConditions> Nvml::Read(const std::string& pci_bus_id) const {
+Result<nvmlDevice_t> Nvml::DeviceAt(const std::string& pci_bus_id) const {
   if (!available()) return Unavailable(report_.missing);
   nvmlDevice_t device = nullptr;
-  if (const nvmlReturn_t code = handle_by_pci_bus_id_(pci_bus_id.c_str(), &device);
-      code != kNvmlSuccess) {
-    return Unavailable(
-        fmt::format("NVML does not give the device at {}: {}.", pci_bus_id, TextOf(code)));
+  const nvmlReturn_t code = handle_by_pci_bus_id_(pci_bus_id.c_str(), &device);
+  if (code == kNvmlSuccess) return device;
+  return Unavailable(
+      fmt::format("NVML does not give the device at {}: {}.", pci_bus_id, TextOf(code)));
+}
+
+Result<int64_t> Nvml::ReadMillijoules(const std::string& pci_bus_id) const {
+  ATTUNE_ASSIGN_OR_RETURN(const nvmlDevice_t device, DeviceAt(pci_bus_id));
+  if (total_energy_ == nullptr) {
+    return Unsupported(fmt::format("{} has no nvmlDeviceGetTotalEnergyConsumption.", report_.path));
   }
+  unsigned long long millijoules = 0;
+  if (const nvmlReturn_t code = total_energy_(device, &millijoules); code != kNvmlSuccess) {
+    return Unsupported(fmt::format(
+        "NVML does not tell what the device at {} draws: {}. GPUs from Volta on have the counter.",
+        pci_bus_id, TextOf(code)));
+  }
+  return static_cast<int64_t>(millijoules);
+}
+
+Result<DeviceConditions> Nvml::Read(const std::string& pci_bus_id) const {
+  ATTUNE_ASSIGN_OR_RETURN(const nvmlDevice_t device, DeviceAt(pci_bus_id));
   DeviceConditions conditions;
   conditions.compute_clock_mhz = Reading(clock_info_, device, kNvmlClockSm);
   conditions.memory_clock_mhz = Reading(clock_info_, device, kNvmlClockMemory);

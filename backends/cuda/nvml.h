@@ -29,7 +29,12 @@ class Nvml {
   // this driver or this device does not tell is absent. kUnavailable says why nothing can be asked.
   Result<DeviceConditions> Read(const std::string& pci_bus_id) const;
 
+  // What that device has drawn since its driver was loaded, in millijoules. kUnsupported if it does
+  // not count, kUnavailable if nothing can be asked.
+  Result<int64_t> ReadMillijoules(const std::string& pci_bus_id) const;
+
  private:
+  Result<nvmlDevice_t> DeviceAt(const std::string& pci_bus_id) const;
   // "Unknown Error (error 999)".
   std::string TextOf(nvmlReturn_t code) const;
 
@@ -41,6 +46,7 @@ class Nvml {
   nvmlDeviceGetPowerUsage* power_usage_ = nullptr;
   nvmlDeviceGetEnforcedPowerLimit* enforced_power_limit_ = nullptr;
   nvmlDeviceGetTemperature* temperature_ = nullptr;
+  nvmlDeviceGetTotalEnergyConsumption* total_energy_ = nullptr;
   nvmlDeviceGetCurrentClocksEventReasons* clocks_event_reasons_ = nullptr;
 };
 

@@ -24,6 +24,9 @@ using nvmlDeviceGetClockInfo = nvmlReturn_t(nvmlDevice_t, NvmlClock, unsigned* m
 using nvmlDeviceGetPowerUsage = nvmlReturn_t(nvmlDevice_t, unsigned* milliwatts);
 using nvmlDeviceGetEnforcedPowerLimit = nvmlReturn_t(nvmlDevice_t, unsigned* milliwatts);
 using nvmlDeviceGetTemperature = nvmlReturn_t(nvmlDevice_t, NvmlSensor, unsigned* celsius);
+// Since the driver was loaded; GPUs from Volta on have it.
+using nvmlDeviceGetTotalEnergyConsumption = nvmlReturn_t(nvmlDevice_t,
+                                                         unsigned long long* millijoules);
 // Called nvmlDeviceGetCurrentClocksThrottleReasons before driver 535.
 using nvmlDeviceGetCurrentClocksEventReasons = nvmlReturn_t(nvmlDevice_t, unsigned long long*);
 

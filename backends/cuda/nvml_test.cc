@@ -50,6 +50,20 @@ TEST_F(NvmlTest, EveryReadingComesInTheUnitOfItsName) {
   EXPECT_TRUE(Validate(*conditions).ok());
 }
 
+TEST_F(NvmlTest, EnergyIsThatOfTheDeviceInMillijoules) {
+  EXPECT_EQ(Nvml(kFull).ReadMillijoules(kBusId).value(), 1'234'567);
+}
+
+TEST_F(NvmlTest, AGpuThatDoesNotCountEnergySaysSo) {
+  Tell("nvmlDeviceGetTotalEnergyConsumption=3");
+
+  const auto energy = Nvml(kFull).ReadMillijoules(kBusId);
+
+  ASSERT_FALSE(energy.ok());
+  EXPECT_EQ(energy.error().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(energy.error().message(), testing::HasSubstr("As told (error 3)"));
+}
+
 TEST_F(NvmlTest, EachQuestionIsAskedAnew) {
   const Nvml nvml(kFull);
   ASSERT_EQ(nvml.Read(kBusId)->compute_clock_mhz, 1305);

@@ -3,7 +3,7 @@
 // `name=number`, where a name is
 //
 //   a function             the error that it returns
-//   sm_mhz, memory_mhz, power_mw, limit_mw, celsius, reasons      a reading in place of the usual
+//   sm_mhz, memory_mhz, power_mw, limit_mw, celsius, reasons, energy_mj      a reading in place of the usual
 //
 // Built without STAND_IN_READINGS it has no function that reads, and without STAND_IN_EVENTS it
 // calls the reasons of the clock as drivers before 535 did.
@@ -86,6 +86,10 @@ nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t, unsigned* milliwatts)
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t, int, unsigned* celsius) {
   return Read("nvmlDeviceGetTemperature", "celsius", 71u, celsius);
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t, unsigned long long* millijoules) {
+  return Read("nvmlDeviceGetTotalEnergyConsumption", "energy_mj", 1'234'567ull, millijoules);
 }
 
 #ifdef STAND_IN_EVENTS

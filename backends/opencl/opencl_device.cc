@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/energy/powercap_counter.h"
 #include "backends/host/quiescence.h"
 
 namespace attune::opencl {
@@ -144,6 +145,12 @@ Result<double> OpenClDevice::TimeNs(Executable& executable, const Arguments& arg
 Status OpenClDevice::AwaitQuiescence(int64_t limit_ns) {
   ATTUNE_RETURN_IF_ERROR(Synchronize());
   return host::AwaitQuietThreads(limit_ns);
+}
+
+Result<std::unique_ptr<EnergyCounter>> OpenClDevice::OpenEnergyCounter() {
+  if (entry_->is_cpu) return OpenProcessorCounter();
+  return Unsupported(
+      "OpenCL does not tell what a GPU draws. Its CUDA device does, if it is one of NVIDIA's.");
 }
 
 }  // namespace attune::opencl

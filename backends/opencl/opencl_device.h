@@ -6,6 +6,7 @@
 #include <span>
 
 #include "attune/device/device.h"
+#include "attune/device/energy_counter.h"
 #include "backends/opencl/cl_handles.h"
 #include "backends/opencl/inventory.h"
 
@@ -17,7 +18,7 @@ namespace attune::opencl {
 // caller waits for, and the same on every platform. Events would time the kernels alone, and PoCL
 // stamps them in worker threads. The fixed cost of a clFinish (some 10 microseconds) shrinks with
 // the number of launches, which the caller chooses; a cold sample pays it for every launch.
-class OpenClDevice final : public Device {
+class OpenClDevice final : public Device, public MeteredDevice {
  public:
   // Borrows `entry`, which the Inventory keeps.
   static Result<std::unique_ptr<OpenClDevice>> Open(const DeviceEntry& entry);
@@ -31,6 +32,8 @@ class OpenClDevice final : public Device {
   Result<double> TimeNs(Executable& executable, const Arguments& arguments,
                         const TimingRequest& request) override;
   Status AwaitQuiescence(int64_t limit_ns) override;
+  // Of a processor that of its packages; OpenCL itself tells of no device what it draws.
+  Result<std::unique_ptr<EnergyCounter>> OpenEnergyCounter() override;
 
   const DeviceEntry& entry() const { return *entry_; }
   cl_context context() const { return context_.get(); }
