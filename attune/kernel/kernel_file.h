@@ -18,6 +18,7 @@
 #include "attune/space/config.h"
 #include "attune/space/config_space.h"
 #include "attune/space/expression.h"
+#include "attune/trial/figure.h"
 
 namespace attune::kernel {
 
@@ -88,6 +89,16 @@ struct OwnReference {
   std::map<std::string, DataFile, std::less<>> data;  // The results themselves, by operand.
 };
 
+// A figure that the kernel writes beside its results: elements of an operand or of the workspace.
+struct OwnFigure {
+  Objective objective;
+  std::string operand;  // Empty: the workspace.
+  DataType type = DataType::kF32;
+  FigureSource::Reduction reduction = FigureSource::Reduction::kFirst;
+  std::optional<Expression> first;  // Element of sizes; absent: 0.
+  std::optional<Expression> count;  // Absent: one, or where it is reduced all of the operand.
+};
+
 // What the operator `kernel` adds: an operation that attune knows nothing of.
 struct OwnKernel {
   std::string name;                // Of the problem; a reference has that of whom it is for.
@@ -98,11 +109,12 @@ struct OwnKernel {
   double absolute_tolerance = 0;
   double relative_tolerance = 0;
   OwnReference reference;
+  std::vector<OwnFigure> figures;
   bool is_reference = false;  // This file is the reference of a kernel, and no candidate.
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 4;
+  static constexpr int kFormatVersion = 5;
 
   int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.

@@ -11,6 +11,7 @@
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_file_scopes.h"
 #include "attune/kernel/opencl_on_cuda.h"
+#include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
 #include "attune/kernel/t1_file.h"
@@ -343,7 +344,7 @@ Status CheckKeys(const JsonPlace& root) {
         {"attune_kernel_file", "name", "operator", "sources", "sizes", "operands", "parameters",
          "launches", "reference", "tolerance"},
         {"version", "description", "language", "expressions", "applies", "constraints", "cost",
-         "definitions", "variables", "workspace_bytes", "compile_options"});
+         "definitions", "variables", "workspace_bytes", "compile_options", "figures"});
   }
   return root.CheckObject({"attune_kernel_file", "name", "version", "description", "operator",
                            "sources", "sizes", "parameters", "launches"},
@@ -472,6 +473,10 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
     if (reference.Has("launches")) {
       ATTUNE_ASSIGN_OR_RETURN(file.own->reference.launches,
                               ReadLaunches(reference.Member("launches"), fields, file));
+    }
+    ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(root, "figures", 5, file));
+    if (root.Has("figures")) {
+      ATTUNE_RETURN_IF_ERROR(ReadOwnFigures(root.Member("figures"), file));
     }
   }
   ATTUNE_RETURN_IF_ERROR(CheckScopes(file, fields));

@@ -9,6 +9,7 @@
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel.h"
 #include "tests/golden/golden_file.h"
 
@@ -36,6 +37,19 @@ Target TargetFor(KernelLanguage language) {
           {{"max_work_group_size", "1024"}, {"local_memory_bytes", "232448"}}};
 }
 
+// A line for each figure of a user's kernel.
+Result<std::string> FiguresOf(const KernelFile& file, const std::string& sizes) {
+  std::string text;
+  ATTUNE_ASSIGN_OR_RETURN(const OwnSizes own_sizes, ParseSizes(sizes));
+  for (const OwnFigure& figure : file.own->figures) {
+    ATTUNE_ASSIGN_OR_RETURN(const FigureSource source, SourceOf(figure, file, own_sizes));
+    text +=
+        fmt::format("figure {}: {} of {}, unit '{}'\n", figure.objective.name,
+                    Name(figure.objective.direction), attune::Text(source), figure.objective.unit);
+  }
+  return text;
+}
+
 Result<std::string> MeaningOf(const GoldenKernel& golden) {
   const auto path = std::filesystem::path(ATTUNE_GOLDEN_DIR) / (std::string(golden.name) + ".json");
   ATTUNE_ASSIGN_OR_RETURN(const KernelFile file, LoadKernelFile(path, golden.language));
@@ -53,14 +67,18 @@ Result<std::string> MeaningOf(const GoldenKernel& golden) {
   const Config config = space.At(0);
   ATTUNE_ASSIGN_OR_RETURN(const KernelPlan plan, MakePlan(file, problem, config));
   ATTUNE_ASSIGN_OR_RETURN(const std::string source, MakeSource(file, problem, config));
+  std::string figures;
+  if (file.own.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(figures, FiguresOf(file, golden.problem));
+  }
   // The prelude is the reader's, not the file's.
   const std::string own_source = source.substr(file.prelude.size());
   return fmt::format(
       "solver {}@{}: {}\nformat {}, operator {}, {}\nproblem {}\n{} configs, first {}\nplan "
-      "{}\n\n{}",
+      "{}\n{}\n{}",
       file.solver_name(), file.version, file.description, file.format_version, file.operator_name,
       file.dynamic() ? "dynamic" : "not dynamic", attune::Text(problem), space.size(),
-      attune::Text(config), Text(plan), own_source);
+      attune::Text(config), Text(plan), figures, own_source);
 }
 
 class KernelFileGoldenTest : public testing::TestWithParam<GoldenKernel> {};
@@ -76,7 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                                  "gemm@1{m=500,n=3,k=800}"},
                     GoldenKernel{"kernel_file_v3", KernelLanguage::kOpenCl, "n=96,width=4"},
                     GoldenKernel{"kernel_file_v3", KernelLanguage::kCuda, "n=96,width=4"},
-                    GoldenKernel{"kernel_file_v4", KernelLanguage::kOpenCl, "n=96"}));
+                    GoldenKernel{"kernel_file_v4", KernelLanguage::kOpenCl, "n=96"},
+                    GoldenKernel{"kernel_file_v5", KernelLanguage::kOpenCl, "n=96"}));
 
 TEST_P(KernelFileGoldenTest, IsReadAndMeansWhatItEverMeant) {
   const auto meaning = MeaningOf(GetParam());
