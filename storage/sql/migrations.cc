@@ -222,6 +222,26 @@ Migration GoldenMigration() {
        "CREATE INDEX golden_entry_by_version ON golden_entry (golden_id)"}};
 }
 
+Status BeginCountOfFigures(Connection& connection) {
+  return InsertNumber(connection, FigureCountTable(), 0);
+}
+
+// What trials are measured by beside their time.
+Migration FiguresMigration() {
+  return {
+      9,
+      "figures",
+      {"CREATE TABLE figure (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES "
+       "measurement_set (id), candidate_id INTEGER NOT NULL REFERENCES candidate (id), role TEXT "
+       "NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, direction TEXT NOT NULL, value REAL NOT "
+       "NULL, low REAL NOT NULL, high REAL NOT NULL, confidence REAL NOT NULL, samples INTEGER NOT "
+       "NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE INDEX figure_by_set ON figure (set_id)",
+       "CREATE TABLE figure_count (id INTEGER PRIMARY KEY, value INTEGER NOT NULL, checksum TEXT "
+       "NOT NULL) STRICT"},
+      BeginCountOfFigures};
+}
+
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
@@ -294,7 +314,8 @@ Status ApplyMissing(Connection& connection, std::span<const Migration> migration
 const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
-       ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration()});
+       ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration(),
+       FiguresMigration()});
   return *migrations;
 }
 

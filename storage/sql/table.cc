@@ -421,6 +421,29 @@ const Table& GoldenEntryTable() {
   return *table;
 }
 
+const Table& FigureTable() {
+  static const NeverDestroyed<Table> table(MakeTable("figure", {{"id", kInteger},
+                                                                {"set_id", kInteger},
+                                                                {"candidate_id", kInteger},
+                                                                {"role", kText},
+                                                                {"name", kText},
+                                                                {"unit", kText},
+                                                                {"direction", kText},
+                                                                {"value", kReal},
+                                                                {"low", kReal},
+                                                                {"high", kReal},
+                                                                {"confidence", kReal},
+                                                                {"samples", kInteger},
+                                                                kChecksum}));
+  return *table;
+}
+
+const Table& FigureCountTable() {
+  static const NeverDestroyed<Table> table(
+      MakeTable("figure_count", {{"id", kInteger}, {"value", kInteger}, kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),        &CandidateTable(),      &TagTable(),
@@ -431,7 +454,8 @@ std::vector<const Table*> AllTables() {
           &NetworkTable(),        &NetworkProblemTable(), &SessionTable(),
           &SessionStateTable(),   &SessionTagTable(),     &SessionSetTable(),
           &SessionSolverTable(),  &ApplicabilityTable(),  &JobTable(),
-          &GoldenTable(),         &GoldenStateTable(),    &GoldenEntryTable()};
+          &GoldenTable(),         &GoldenStateTable(),    &GoldenEntryTable(),
+          &FigureTable(),         &FigureCountTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/sql/connection.h"
+#include "storage/sql/figure_database.h"
 #include "storage/sql/migrations.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/sample_records.h"
@@ -189,10 +190,23 @@ std::string GoldenVersionsText(GoldenStore& golden) {
     for (const GoldenEntry& entry : entries) {
       text += fmt::format("  {} {} on {}: {} {} [{}, {}] of {} in {}, {} by {} at {}\n", entry.id,
                           Text(entry.problem), Text(entry.target), Text(entry.candidate),
-                          entry.median_ns, entry.low_ns, entry.high_ns, entry.set_id,
-                          entry.session, Name(entry.reason), entry.added_by,
-                          entry.added_unix_ns);
+                          entry.median_ns, entry.low_ns, entry.high_ns, entry.set_id, entry.session,
+                          Name(entry.reason), entry.added_by, entry.added_unix_ns);
     }
+  }
+  return text;
+}
+
+std::string FiguresText(FigureStore& store, const std::string& set_id) {
+  std::string text;
+  const auto figures = store.FiguresOf(set_id);
+  EXPECT_TRUE(figures.ok()) << figures.status().message();
+  for (const TrialFigure& trial : *figures) {
+    const FigureValue& figure = trial.figure;
+    text += fmt::format("  {} {} of {}: {} {} [{}, {}] at {} of {}, {}\n", trial.objective.name,
+                        Name(trial.role), Text(trial.candidate), figure.value, trial.objective.unit,
+                        figure.low, figure.high, figure.confidence, figure.samples,
+                        Name(trial.objective.direction));
   }
   return text;
 }
@@ -200,6 +214,7 @@ std::string GoldenVersionsText(GoldenStore& golden) {
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
+  const auto figures = FiguresIn(database);
   RecordStore& store = *records;
   std::string text;
   const auto tags = store.Tags();
@@ -213,7 +228,7 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
     }
   }
   const Status visited = store.Visit({}, [&](const RecordedSet& recorded) {
-    text += SetText(recorded);
+    text += SetText(recorded) + FiguresText(*figures, recorded.set.id);
     return Status::Ok();
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
@@ -249,7 +264,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
-                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8"),
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.
