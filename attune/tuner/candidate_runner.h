@@ -10,6 +10,7 @@
 
 #include "attune/base/status.h"
 #include "attune/compile/builder.h"
+#include "attune/device/energy_counter.h"
 #include "attune/device/repeating_device.h"
 #include "attune/solver/solver.h"
 #include "attune/trial/trial.h"
@@ -66,6 +67,13 @@ class CandidateRunner {
   // returned by Load.
   tl::expected<double, Failure> Time(size_t index, const TimingRequest& request);
 
+  // One sample of the figures in `request` of a loaded candidate. What it wrote is read after one
+  // launch on operands as they are in the beginning, which counts as no time; energy is measured
+  // over many. REQUIRES: index was returned by Load.
+  tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest& request);
+  // Whether the device can measure them: kUnsupported or kUnavailable say what is missing.
+  Status CheckMeter(const MeterRequest& request);
+
   // What the device has worked since the last call, by its own clock: all launches of timed blocks,
   // as they were measured, and those that were verified or warmed up, each as long as one that was
   // timed behind it. Not what nobody timed: launches of those that failed, filling and comparing of
@@ -98,6 +106,7 @@ class CandidateRunner {
   // Null if nothing can be ready.
   Result<TimedBlock*> ReadyBlock(Loaded& candidate, const TimingRequest& request);
   void ForgetBlock(Loaded& candidate);
+  Result<MeterReading> ReadFigures(Loaded& candidate, const MeterRequest& request);
   // Waits until no thread runtime spins any more.
   Status FallAsleep();
 
@@ -108,6 +117,7 @@ class CandidateRunner {
   std::vector<Loaded> loaded_;
   int64_t ready_launches_ = 0;  // Of all blocks that are ready.
   double device_ns_ = 0;        // Since TakeDeviceNs.
+  std::unique_ptr<EnergyCounter> energy_;  // Once it was asked for.
   bool is_asleep_ = false;      // Nothing ran since every thread runtime fell asleep.
 };
 

@@ -9,6 +9,9 @@ namespace {
 // A launch this much slower than the one that qualified hangs: others ran beside that one, and not
 // beside those that are timed.
 constexpr double kSlowestLaunch = 10;
+// Of one sample of figures: energy counters are watched for 15 s at most (EnergyTerms), and
+// launches are let end.
+constexpr int64_t kMeterDeadlineNs = 60'000'000'000;
 
 }  // namespace
 
@@ -55,29 +58,56 @@ Status ChildBlockTimer::Restart() {
   return Status::Ok();
 }
 
+std::optional<Failure> ChildBlockTimer::FindObstacle(size_t index) const {
+  if (const auto banned = banned_.find(index); banned != banned_.end()) return banned->second;
+  if (child_.has_value()) return std::nullopt;
+  // No crash of this candidate, which would be left out of later tunings for it.
+  return Failure{FailureKind::kRunFailed, Phase::kMeasure, "No child to measure in: " + broken_};
+}
+
+Failure ChildBlockTimer::Ban(size_t index, const Reply& reply, const char* what_is_missing) {
+  Failure failure{FailureKind::kRunFailed, Phase::kMeasure, what_is_missing};
+  if (const auto* failed = std::get_if<FailedReply>(&reply.content)) {
+    failure = failed->failure;
+    if (failed->device_lost) return Replace(index, std::move(failure));
+  }
+  banned_.emplace(index, failure);
+  return failure;
+}
+
 tl::expected<double, Failure> ChildBlockTimer::TimeBlock(size_t index,
                                                          const TimingRequest& request) {
-  if (const auto banned = banned_.find(index); banned != banned_.end()) {
-    return tl::unexpected(banned->second);
-  }
-  if (!child_.has_value()) {
-    // No crash of this candidate, which would be left out of later tunings for it.
-    return tl::unexpected(
-        Failure{FailureKind::kRunFailed, Phase::kMeasure, "No child to measure in: " + broken_});
-  }
+  if (auto obstacle = FindObstacle(index)) return tl::unexpected(*std::move(obstacle));
   child_->SetRunDeadline(
       BlockDeadlineNs(pace_.run_deadline_ns, request.launches, pace_.QuickNs(candidates_[index])));
   auto reply = child_->Ask(TimeRequest{*loaded_[index], request.launches, request.cache});
   if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
   const auto* timed = std::get_if<TimedReply>(&reply->content);
   if (timed != nullptr && std::isfinite(timed->ns) && timed->ns > 0) return timed->ns;
-  Failure failure{FailureKind::kRunFailed, Phase::kMeasure, "The child gave no positive time."};
-  if (auto* failed = std::get_if<FailedReply>(&reply->content)) {
-    failure = std::move(failed->failure);
-    if (failed->device_lost) return tl::unexpected(Replace(index, std::move(failure)));
+  return tl::unexpected(Ban(index, *reply, "The child gave no positive time."));
+}
+
+tl::expected<MeterReading, Failure> ChildBlockTimer::Meter(size_t index,
+                                                           const MeterRequest& request) {
+  if (auto obstacle = FindObstacle(index)) return tl::unexpected(*std::move(obstacle));
+  child_->SetRunDeadline(
+      std::max(kMeterDeadlineNs,
+               BlockDeadlineNs(pace_.run_deadline_ns, 1, pace_.QuickNs(candidates_[index]))));
+  auto reply = child_->Ask(MeterChildRequest{*loaded_[index], request});
+  if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
+  if (auto* metered = std::get_if<MeteredReply>(&reply->content)) {
+    if (metered->reading.outputs.size() == request.outputs.size()) return metered->reading;
   }
-  banned_.emplace(index, failure);
-  return tl::unexpected(std::move(failure));
+  return tl::unexpected(Ban(index, *reply, "The child gave no figures."));
+}
+
+Status ChildBlockTimer::CheckMeter(const MeterRequest& request) {
+  if (!child_.has_value()) return Unavailable("No child to measure in: " + broken_);
+  const auto reply = child_->Ask(MeterChildRequest{std::nullopt, request});
+  if (!reply) return Unavailable(reply.error().message);
+  if (std::holds_alternative<MeteredReply>(reply->content)) return Status::Ok();
+  const auto* refused = std::get_if<RefusedReply>(&reply->content);
+  return Unsupported(refused == nullptr ? "The child does not measure figures." : refused->message);
 }
 
 Status ChildBlockTimer::BanAndRestart(size_t index, Failure failure) {

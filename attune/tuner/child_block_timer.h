@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/measure/figure_meter.h"
 #include "attune/trial/candidate.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/child_process.h"
@@ -43,7 +44,7 @@ struct TimerRemains {
 
 // Times candidates in one child at a time. A candidate that kills its child is remembered and left
 // out of the next.
-class ChildBlockTimer final : public BlockTimer {
+class ChildBlockTimer final : public BlockTimer, public FigureMeter {
  public:
   // Borrows `spares`, and what `remains` refers to.
   ChildBlockTimer(SpareChildren& spares, Assignment assignment, Pace pace,
@@ -55,11 +56,17 @@ class ChildBlockTimer final : public BlockTimer {
   Status Restart();
 
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override;
+  tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest& request) override;
+  Status CheckMeter(const MeterRequest& request) override;
   int generation() const override { return generation_; }
   // A child that dies of the question is replaced, and no candidate is to blame.
   Result<std::optional<DeviceConditions>> Conditions() override;
 
  private:
+  // Why candidate `index` cannot be asked for anything; nothing if it can.
+  std::optional<Failure> FindObstacle(size_t index) const;
+  // What becomes of candidate `index` after `reply`, which is not the answer that was asked for.
+  Failure Ban(size_t index, const Reply& reply, const char* what_is_missing);
   Status BanAndRestart(size_t index, Failure failure);
   Failure Replace(size_t index, Failure failure);
   // After `restarted` nobody is timed any more if it failed.

@@ -55,6 +55,19 @@ void Put(Json& json, const Qualification& qualification) {
   }
 }
 
+void Put(Json& json, const MeterRequest& figures) {
+  json["energy"] = figures.energy;
+  json["outputs"] = Json::array();
+  for (const FigureSource& output : figures.outputs) json["outputs"].push_back(Text(output));
+}
+
+void Put(Json& json, const MeterReading& reading) {
+  json["joules"] = reading.energy.joules;
+  json["low_joules"] = reading.energy.low_joules;
+  json["high_joules"] = reading.energy.high_joules;
+  json["outputs"] = reading.outputs;
+}
+
 // Reads typed fields of one message and remembers the first that is missing or of another kind.
 class FieldReader {
  public:
@@ -116,6 +129,17 @@ class FieldReader {
       texts.push_back(element.get<std::string>());
     }
     return texts;
+  }
+
+  std::vector<double> Numbers(const char* name) {
+    const Json* field = Find(name);
+    std::vector<double> numbers;
+    if (field == nullptr || !field->is_array()) return Fail(name, "an array of numbers"), numbers;
+    for (const Json& element : *field) {
+      if (!element.is_number()) return Fail(name, "an array of numbers"), numbers;
+      numbers.push_back(element.get<double>());
+    }
+    return numbers;
   }
 
   double Tolerance(const char* name) {
@@ -187,6 +211,26 @@ QualifyRequest ReadQualify(FieldReader& reader) {
   return qualify;
 }
 
+MeterChildRequest ReadMeter(FieldReader& reader) {
+  MeterChildRequest meter;
+  meter.index = IfThere(reader, "index", &FieldReader::Count);
+  meter.figures.energy = reader.FlagOrFalse("energy");
+  for (const std::string& text : reader.Strings("outputs")) {
+    auto source = ParseFigureSource(text);
+    reader.Require(source.status());
+    if (source.ok()) meter.figures.outputs.push_back(*std::move(source));
+  }
+  return meter;
+}
+
+MeterReading ReadReading(FieldReader& reader) {
+  MeterReading reading;
+  reading.energy = {reader.Number("joules"), reader.Number("low_joules"),
+                    reader.Number("high_joules")};
+  reading.outputs = reader.Numbers("outputs");
+  return reading;
+}
+
 Result<Json> ParseMessage(std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) {
@@ -255,6 +299,11 @@ std::string Encode(const Request& request) {
                    json["launches"] = time.launches;
                    json["cache"] = Name(time.cache);
                  },
+                 [&](const MeterChildRequest& meter) {
+                   json["type"] = "meter";
+                   if (meter.index.has_value()) json["index"] = *meter.index;
+                   Put(json, meter.figures);
+                 },
                  [&](const ListRequest& list) {
                    json["type"] = "list";
                    json["solver"] = list.solver;
@@ -307,6 +356,10 @@ std::string Encode(const Reply& reply) {
                  [&](const TimedReply& timed) {
                    json["type"] = "timed";
                    json["ns"] = timed.ns;
+                 },
+                 [&](const MeteredReply& metered) {
+                   json["type"] = "metered";
+                   Put(json, metered.reading);
                  },
                  [&](const ListedReply& listed) {
                    json["type"] = "listed";
@@ -365,6 +418,8 @@ Result<Request> DecodeRequest(std::string_view text) {
     time.launches = static_cast<int>(reader.Integer("launches"));
     time.cache = reader.Named("cache", &ParseCacheState);
     request = time;
+  } else if (type == "meter") {
+    request = ReadMeter(reader);
   } else if (type == "list") {
     request = ListRequest{reader.String("solver"), reader.Count("first")};
   } else if (type == "conditions") {
@@ -415,6 +470,8 @@ Result<Reply> DecodeReply(std::string_view text) {
     reply.content = LoadedReply{};
   } else if (type == "timed") {
     reply.content = TimedReply{reader.Number("ns")};
+  } else if (type == "metered") {
+    reply.content = MeteredReply{ReadReading(reader)};
   } else if (type == "listed") {
     reply.content = ListedReply{reader.Strings("configs"), reader.Count("total")};
   } else if (type == "conditions") {

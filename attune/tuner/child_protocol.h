@@ -13,12 +13,13 @@
 #include "attune/base/unique_fd.h"
 #include "attune/problem/target.h"
 #include "attune/trial/device_conditions.h"
+#include "attune/trial/figure.h"
 #include "attune/trial/trial.h"
 #include "attune/verify/output_check.h"
 
 namespace attune {
 
-inline constexpr int kChildProtocolVersion = 8;
+inline constexpr int kChildProtocolVersion = 9;
 inline constexpr size_t kMaxFrameBytes = 1 << 20;
 // Of one ListedReply; the rest is asked for page by page.
 inline constexpr size_t kConfigsPerPage = 2048;
@@ -49,6 +50,11 @@ struct TimeRequest {
   int launches = 1;
   CacheState cache = CacheState::kWarm;
 };
+// One sample of the figures of a loaded candidate; without one, whether they can be measured here.
+struct MeterChildRequest {
+  std::optional<uint64_t> index;
+  MeterRequest figures;
+};
 // Which configs the library of the device lists for the problem: those from `first` on.
 struct ListRequest {
   std::string solver;  // Text of its id.
@@ -77,7 +83,7 @@ struct ReferenceRequest {
   std::string problem;
 };
 using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
-                             ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest>;
+                             ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest, MeterChildRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {
@@ -105,6 +111,9 @@ struct LoadedReply {};
 struct TimedReply {
   double ns = 0;
 };
+struct MeteredReply {
+  MeterReading reading;
+};
 struct ListedReply {
   std::vector<std::string> configs;  // Texts, at most kConfigsPerPage.
   uint64_t total = 0;
@@ -131,7 +140,7 @@ struct Reply {
   int64_t at_ns = 0;  // CLOCK_MONOTONIC when it was sent.
   std::variant<ListeningReply, ReadyReply, RefusedReply, PhaseReply, QualifiedReply, LoadedReply,
                TimedReply, ListedReply, ConditionsReply, PeaksReply, CompiledReply, ReferencedReply,
-               FailedReply>
+               FailedReply, MeteredReply>
       content;
   // What the device has worked for candidates since the last one, by its own clock; never negative.
   int64_t device_ns = 0;

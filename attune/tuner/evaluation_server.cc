@@ -270,6 +270,21 @@ class EvaluationServer {
     return SendFailure({time_ns.error(), {}});
   }
 
+  Status Answer(const MeterChildRequest& request) {
+    if (!runner_.has_value()) return FailedPrecondition("Figures were asked for before the hello.");
+    if (!request.index.has_value()) {
+      const Status can = runner_->CheckMeter(request.figures);
+      return can.ok() ? Send(MeteredReply{}) : Send(RefusedReply{can.message()});
+    }
+    if (*request.index >= loaded_count_) {
+      return InvalidArgument(fmt::format("Request to measure figures of candidate {} of {}.",
+                                         *request.index, loaded_count_));
+    }
+    auto reading = runner_->Meter(*request.index, request.figures);
+    if (reading) return Send(MeteredReply{*std::move(reading)});
+    return SendFailure({reading.error(), {}});
+  }
+
   Status Answer(const ConditionsRequest&) {
     if (device_ == nullptr)
       return FailedPrecondition("Conditions were asked for before the hello.");

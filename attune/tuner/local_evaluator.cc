@@ -9,6 +9,7 @@
 #include "attune/compile/builder.h"
 #include "attune/compile/kernel_cache.h"
 #include "attune/kernel/data_file.h"
+#include "attune/measure/figure_meter.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/tuner/candidate_runner.h"
 #include "attune/tuner/own_reference.h"
@@ -17,7 +18,7 @@
 namespace attune {
 namespace {
 
-class LocalBlockTimer final : public BlockTimer {
+class LocalBlockTimer final : public BlockTimer, public FigureMeter {
  public:
   LocalBlockTimer(CandidateRunner& runner, Device& device, std::vector<size_t> indices)
       : runner_(runner), device_(device), indices_(std::move(indices)) {}
@@ -25,6 +26,10 @@ class LocalBlockTimer final : public BlockTimer {
   tl::expected<double, Failure> TimeBlock(size_t index, const TimingRequest& request) override {
     return runner_.Time(indices_[index], request);
   }
+  tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest& request) override {
+    return runner_.Meter(indices_[index], request);
+  }
+  Status CheckMeter(const MeterRequest& request) override { return runner_.CheckMeter(request); }
   int generation() const override { return 0; }
   Result<std::optional<DeviceConditions>> Conditions() override { return device_.Conditions(); }
 

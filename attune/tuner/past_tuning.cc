@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "attune/record/figure_store.h"
+#include "attune/trial/figure.h"
 #include "attune/tuner/new_set.h"
 
 namespace attune {
@@ -22,6 +24,11 @@ int64_t TimeNs(const MeasurementSet& set) {
   return is_time ? time_ns : PastTuning::kUnknownTimeNs;
 }
 
+bool SoughtTimeFirst(const MeasurementSet& set) {
+  const auto sought = set.environment.find(std::string(kObjectiveTerm));
+  return sought == set.environment.end() || sought->second.starts_with(kTimeObjective);
+}
+
 }  // namespace
 
 Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
@@ -29,6 +36,8 @@ Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
   PastTuning past;
   past.is_decided = tuner.Select(sets).has_value();
   for (RecordedSet& recorded : sets) {
+    // What had all its time for something else says nothing about how well times are known.
+    if (!SoughtTimeFirst(recorded.set)) continue;
     // What it chose, had it been the first of the problem.
     recorded.finished = true;
     if (!tuner.Select({&recorded, 1}).has_value()) continue;

@@ -16,6 +16,7 @@
 #include "attune/base/random.h"
 #include "attune/measure/block_timer.h"
 #include "attune/measure/fake_clock.h"
+#include "attune/measure/figure_meter.h"
 #include "attune/measure/synthetic_timer.h"
 #include "attune/tuner/evaluator.h"
 
@@ -24,8 +25,11 @@ namespace attune {
 // The time of one launch of config `p`.
 using LaunchTime = std::function<double(int64_t p)>;
 
+// The figures of config `p`; a failure of the candidate.
+using LaunchFigures = std::function<tl::expected<MeterReading, Failure>(int64_t p)>;
+
 // Warms up as evaluators do, at the cost of time on the clock.
-class WarmingTimer final : public BlockTimer {
+class WarmingTimer final : public BlockTimer, public FigureMeter {
  public:
   // `told` is what the device says of itself, one answer for each question.
   WarmingTimer(std::vector<double> times_ns, double sigma, uint64_t seed, FakeClock& clock,
@@ -43,6 +47,19 @@ class WarmingTimer final : public BlockTimer {
     warmed_[index] = true;
     return timer_.TimeBlock(index, request);
   }
+  // From now on candidate `i` has the figures of config ps[i]; without `figures` nothing is
+  // measured.
+  void MeterAs(LaunchFigures figures, std::vector<int64_t> ps) {
+    figures_ = std::move(figures);
+    ps_ = std::move(ps);
+  }
+  tl::expected<MeterReading, Failure> Meter(size_t index, const MeterRequest&) override {
+    clock_.Advance(std::llround(times_ns_[index]));
+    return figures_(ps_[index]);
+  }
+  Status CheckMeter(const MeterRequest&) override {
+    return figures_ ? Status::Ok() : Unsupported("As told.");
+  }
   int generation() const override { return 0; }
   Result<std::optional<DeviceConditions>> Conditions() override {
     if (asked_ == told_.size()) return std::optional<DeviceConditions>();
@@ -55,6 +72,8 @@ class WarmingTimer final : public BlockTimer {
   FakeClock& clock_;
   SyntheticTimer timer_;
   std::vector<DeviceConditions> told_;
+  LaunchFigures figures_;
+  std::vector<int64_t> ps_;
   size_t asked_ = 0;
 };
 
@@ -105,9 +124,15 @@ class ScriptedEvaluator final : public Evaluator {
   }
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
     std::vector<double> times_ns;
-    for (const Candidate& candidate : candidates) times_ns.push_back(TimeOf(candidate));
-    return std::unique_ptr<BlockTimer>(
-        std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_, told_));
+    std::vector<int64_t> ps;
+    for (const Candidate& candidate : candidates) {
+      times_ns.push_back(TimeOf(candidate));
+      ps.push_back(IntegerAt(candidate.config, "p"));
+    }
+    auto timer =
+        std::make_unique<WarmingTimer>(std::move(times_ns), sigma_, ++seed_, clock_, told_);
+    timer->MeterAs(figures_, std::move(ps));
+    return std::unique_ptr<BlockTimer>(std::move(timer));
   }
   BusyTime TakeBusyTime() override { return std::exchange(busy_, {}); }
 
@@ -130,6 +155,8 @@ class ScriptedEvaluator final : public Evaluator {
   void TellConditions(std::vector<DeviceConditions> told) { told_ = std::move(told); }
   // From now on nothing of the solver of this name qualifies.
   void FailSolver(std::string name) { failing_solver_ = std::move(name); }
+  // From now on candidates have these figures.
+  void MeterAs(LaunchFigures figures) { figures_ = std::move(figures); }
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
@@ -147,6 +174,7 @@ class ScriptedEvaluator final : public Evaluator {
   int64_t list_ns_ = 0;
   std::vector<std::string> listed_solvers_;
   std::vector<DeviceConditions> told_;
+  LaunchFigures figures_;
   bool all_fail_ = false;
   std::string failing_solver_;
   std::vector<Problem> refused_;

@@ -1,0 +1,65 @@
+// Which candidates to try next where more than the time counts: several searches beside each other,
+// each for its own weights of the objectives.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/solver/solver.h"
+#include "attune/trial/candidate.h"
+#include "attune/trial/figure.h"
+#include "attune/tuner/candidate_source.h"
+
+namespace attune {
+
+// A CandidateSource for each pair of weights (search/scalarisation.h), or one for a single
+// objective. They take turns; what several ask for is tried once, and each is told its own number.
+// Deterministic as a CandidateSource is.
+class FrontSource {
+ public:
+  struct Options {
+    CandidateSource::Options search;
+    std::vector<Objective> objectives;  // One or two.
+  };
+
+  // As CandidateSource::Create.
+  static Result<FrontSource> Create(const Problem& problem, const Target& target,
+                                    const std::vector<const Solver*>& solvers,
+                                    const Options& options, std::vector<std::string>* notes);
+
+  // At most `max_count` that were not asked before; first the defaults of all solvers. Empty when
+  // there is nothing more to try.
+  std::vector<Candidate> Ask(size_t max_count);
+
+  // The values of a candidate, asked or not, in the order of the objectives; nothing if it failed.
+  // The first values that are told are what all others are compared with.
+  void Tell(const Candidate& candidate, std::optional<std::vector<double>> values);
+
+ private:
+  struct Part {
+    CandidateSource source;
+    std::vector<double> weights;
+  };
+
+  explicit FrontSource(std::vector<Objective> objectives) : objectives_(std::move(objectives)) {}
+  std::optional<double> NumberFor(const Part& part,
+                                  const std::optional<std::vector<double>>& values) const;
+  // Adds what `part` asks for to `batch`; whether it asked for anything.
+  bool AskPart(size_t part, size_t count, std::vector<Candidate>& batch);
+
+  const std::vector<Objective> objectives_;
+  std::vector<Part> parts_;
+  size_t next_ = 0;  // Whose turn it is.
+  bool defaults_asked_ = false;
+  std::optional<std::vector<double>> usual_;
+  std::map<Candidate, std::optional<std::vector<double>>> known_;
+  std::map<Candidate, std::vector<size_t>> waiting_;  // Parts that asked, of what is being tried.
+};
+
+}  // namespace attune
