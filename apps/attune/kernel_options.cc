@@ -63,20 +63,20 @@ Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem
 }
 
 struct GivenKernel {
-  std::string path;
-  std::vector<std::string> sizes;
+  bool is_whole = false;            // Without sizes all of the kernel is meant, not its usual ones.
+  std::string* path_too = nullptr;  // Who else learns the path; may be null.
+  std::string path = {};
+  std::vector<std::string> sizes = {};
 };
 
-// `is_whole`: without sizes all of the kernel is meant, not its usual ones.
-void TakeKernel(const GivenKernel& given, bool is_whole, std::vector<std::string>& problems,
-                std::string& device) {
+void TakeKernel(const GivenKernel& given, std::vector<std::string>& problems, std::string& device) {
   const auto fail = [](const Status& status) {
     throw CLI::ValidationError("--kernel", Printable(status.message()));
   };
   const auto file = LoadOwnKernel(given.path);
   if (!file.ok()) return fail(file.error());
   std::vector<std::string> sizes = given.sizes;
-  if (sizes.empty() && !is_whole) sizes.emplace_back();
+  if (sizes.empty() && !given.is_whole) sizes.emplace_back();
   for (const std::string& text : sizes) {
     const auto problem = OwnProblem(*file, given.path, text);
     if (!problem.ok()) return fail(problem.error());
@@ -87,8 +87,8 @@ void TakeKernel(const GivenKernel& given, bool is_whole, std::vector<std::string
 }
 
 void AddOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
-                std::string& device, std::string* whole_path) {
-  auto given = std::make_shared<GivenKernel>();
+                std::string& device, GivenKernel kernel_of_verb) {
+  auto given = std::make_shared<GivenKernel>(std::move(kernel_of_verb));
   // Options of the verb are taken before those of its groups.
   CLI::Option* size =
       verb.add_option("--size", given->sizes,
@@ -97,10 +97,10 @@ void AddOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& probl
           ->type_name("SIZES");
   CLI::Option* kernel = group.add_option_function<std::string>(
       "--kernel",
-      [given, &problems, &device, whole_path](const std::string& path) {
+      [given, &problems, &device](const std::string& path) {
         given->path = path;
-        if (whole_path != nullptr) *whole_path = path;
-        TakeKernel(*given, whole_path != nullptr, problems, device);
+        if (given->path_too != nullptr) *given->path_too = path;
+        TakeKernel(*given, problems, device);
       },
       "A kernel of your own, described by this file; runs on the first device of its language "
       "unless --device says otherwise");
@@ -112,12 +112,17 @@ void AddOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& probl
 
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                       std::string& device) {
-  AddOptions(verb, group, problems, device, nullptr);
+  AddOptions(verb, group, problems, device, {});
 }
 
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                       std::string& device, std::string& path) {
-  AddOptions(verb, group, problems, device, &path);
+  AddOptions(verb, group, problems, device, {true, &path});
+}
+
+void AddKernelFileOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                          std::string& device, std::string& path) {
+  AddOptions(verb, group, problems, device, {false, &path});
 }
 
 Status CheckOwnKernels(const Place& place, const std::vector<TaggedProblem>& problems) {

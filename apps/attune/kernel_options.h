@@ -20,6 +20,10 @@ namespace attune {
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
                       std::string& device);
 
+// The same for a verb that has to know the file: `path` gets it.
+void AddKernelFileOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,
+                          std::string& device, std::string& path);
+
 // The same for a verb that knows what to do without sizes: `path` gets the file, and where no size
 // is given, nothing is put behind `problems`.
 void AddKernelOptions(CLI::App& verb, CLI::App& group, std::vector<std::string>& problems,

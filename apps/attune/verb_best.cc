@@ -8,6 +8,8 @@
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
+#include "apps/attune/objective_run.h"
+#include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 
@@ -17,8 +19,9 @@ namespace {
 struct BestOptions {
   ChoiceQuery choices;
   std::string cache;
-  std::string device;  // FindRecordPlace.
-  std::string target;  // Of imported databases, instead of a device.
+  std::string device;           // FindRecordPlace.
+  std::string target;           // Of imported databases, instead of a device.
+  ObjectiveRun objective = {};  // Without a name: what is served.
   bool json = false;
 };
 
@@ -82,7 +85,17 @@ void PrintBest(const ChosenList& list, Application& application) {
   }
 }
 
+Result<int> RunBestByObjective(Application& application, BestOptions options) {
+  options.objective.json = options.json;
+  ATTUNE_RETURN_IF_ERROR(CheckObjective(application, options.objective, options.device));
+  ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
+  ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
+  ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.choices.selection));
+  return PrintFronts(application, options.objective, where.place.target, problems);
+}
+
 Result<int> RunBest(Application& application, BestOptions options) {
+  if (!options.objective.objective.empty()) return RunBestByObjective(application, options);
   if (!options.target.empty()) {
     ATTUNE_RETURN_IF_ERROR(miopen::CheckImportsCanTell(application, options.cache));
     ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
@@ -111,7 +124,12 @@ void AddBestVerb(CLI::App& program, Invocation& invocation) {
   auto* group = AddSelectionOptions(*verb, options->choices.selection, invocation);
   auto* device = verb->add_option("--device", options->device, "Where it would run")
                      ->default_str("cpu, or that of the session");
-  AddKernelOptions(*verb, *group, options->choices.selection.problems, options->device);
+  AddKernelFileOptions(*verb, *group, options->choices.selection.problems, options->device,
+                       options->objective.kernel_file);
+  verb->add_option("--objective", options->objective.objective,
+                   "With --kernel: what 'attune tune --objective' found for these names, as "
+                   "time,energy")
+      ->type_name("NAMES");
   verb->add_option("--target", options->target,
                    "A GPU that need not be here: what databases imported for it say")
       ->excludes(device)

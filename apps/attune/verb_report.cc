@@ -7,6 +7,7 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
+#include "apps/attune/objective_run.h"
 #include "apps/attune/report/page.h"
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/report_data.h"
@@ -78,7 +79,9 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
-  ATTUNE_ASSIGN_OR_RETURN(const ReportSubject subject, SubjectOf(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(ReportSubject subject, SubjectOf(application, options.selection));
+  ATTUNE_ASSIGN_OR_RETURN(const auto figures, FiguresToRead(application));
+  subject.figures = figures.get();
   ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
                           GatherReport(*store, where.place, subject, problems));
   const std::string page = RenderPage(data);

@@ -14,6 +14,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
+#include "apps/attune/objective_run.h"
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/prior_files.h"
 #include "apps/attune/progress.h"
@@ -50,7 +51,12 @@ struct TuneVerbOptions {
   RunOptions run;
   std::string cache = "warm";
   WorkshopLimits limits;
+  std::string objective = "time";
+  std::string kernel_file;  // Of --kernel.
   bool json = false;
+
+  bool seeks_time() const { return objective == kTimeObjective; }
+  ObjectiveRun OfObjective() const { return {objective, kernel_file, tune, run, json}; }
 };
 
 void PrintWinners(const std::vector<ChosenProblem>& chosen,
@@ -434,6 +440,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_RETURN_IF_ERROR(CheckPriorOptions(options));
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
+  if (!options.seeks_time()) {
+    ATTUNE_RETURN_IF_ERROR(CheckObjective(application, options.OfObjective(), options.device));
+  }
   ATTUNE_ASSIGN_OR_RETURN(const bool has_jobs, IsOfJobs(application, options));
   if (has_jobs) return RunJobSteps(application, options);
   if (MeansEveryDevice(options.device)) return TuneOnEveryDevice(application, options);
@@ -460,6 +469,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   PrintIfThereAreNoPeaks(*workshop, application.err());
   PrintIfThereAreNoTurns(*workshop, application.err());
   PrintIfKernelsAreNotKept(place, application.err());
+  if (!options.seeks_time()) {
+    return TuneForObjective(application, *workshop, place, options.OfObjective(), problems);
+  }
   ATTUNE_ASSIGN_OR_RETURN(RunSummary summary,
                           RunAll(application, options, *workshop, *store, problems));
   if (options.json) {
@@ -496,7 +508,13 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                   "Where candidates run, as 'attune devices' lists it; BACKEND:all is every device "
                   "of one, at the same time")
       ->default_str("cpu, or that of the session");
-  AddKernelOptions(verb, *group, options.selection.problems, options.device);
+  AddKernelFileOptions(verb, *group, options.selection.problems, options.device,
+                       options.kernel_file);
+  verb.add_option("--objective", options.objective,
+                  "With --kernel: time, energy (joules of a launch), a figure that the kernel file "
+                  "names, or two of them, as time,energy: then the front of both is sought")
+      ->capture_default_str()
+      ->type_name("NAMES");
   AddDurationOption(verb, "--budget", options.run.budget_ns,
                     "Time for the whole run. A problem that was begun is finished, which takes "
                     "--per-problem, unless its reference would take longer, or nothing of it is "

@@ -135,6 +135,25 @@ std::string Winners(const ReportData& data) {
   return html;
 }
 
+std::string Fronts(const ReportData& data) {
+  if (data.fronts.empty()) return "";
+  std::string html = Section(
+      "Fronts of two objectives",
+      "Every candidate that was measured by both: blue are those whom nobody beats in both, in the "
+      "rounds at the end; the default is ringed. Hover over a point for the candidate.");
+  html += "<div class=\"spaces\">\n";
+  for (const FrontView& view : data.fronts) {
+    const auto on_front = std::count_if(view.front.points.begin(), view.front.points.end(),
+                                        [](const FrontPoint& point) { return point.is_on_front; });
+    html += fmt::format(
+        "<div class=\"space\"><h3>{}</h3><p class=\"soft\">{}</p>{}<p>{} measured, {} of them on "
+        "the front</p></div>\n",
+        HtmlEscaped(Text(view.front.objectives)), HtmlEscaped(Label(view.problem)), FrontPlot(view),
+        view.front.points.size(), on_front);
+  }
+  return html + "</div>\n";
+}
+
 std::string Spaces(const ReportData& data, const Palette& palette) {
   if (data.spaces.empty()) return "";
   std::string html = Section(
@@ -256,8 +275,8 @@ std::string RenderPage(const ReportData& data) {
                     "default is ringed, and what is slower than 10x stands at the right edge.");
     html += Legend(palette) + StripPlot(data, palette);
   }
-  html += Spaces(data, palette) + Winners(data) + Failures(data) + EnvironmentTable(data) +
-          Method(data);
+  html += Fronts(data) + Spaces(data, palette) + Winners(data) + Failures(data) +
+          EnvironmentTable(data) + Method(data);
   return html + "</main></body></html>\n";
 }
 

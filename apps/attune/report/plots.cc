@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "apps/attune/duration.h"
+#include "apps/attune/front_table.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/report/svg.h"
 #include "apps/attune/winner_table.h"
@@ -206,6 +208,84 @@ std::string TotalPlot(const NetworkTotal& total) {
   };
   bar(8, "default", total.default_ns, "quiet");
   bar(42, "tuned", total.tuned_ns, "c0");
+  return svg.Finish();
+}
+
+namespace {
+
+constexpr double kFrontWidth = 460;
+constexpr double kFrontHeight = 300;
+constexpr double kFrontLeft = 70;
+constexpr double kFrontBottom = 262;
+
+// Of the values of objective `k`, from `from` to `to`: logarithmic where all are positive and far
+// apart.
+Scale FrontScale(const ObjectiveFront& front, size_t k, double from, double to) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const FrontPoint& point : front.points) {
+    low = std::min(low, point.figures[k].value);
+    high = std::max(high, point.figures[k].value);
+  }
+  constexpr double kFarApart = 5;
+  if (low > 0 && high > kFarApart * low) return Scale::Log(low / 1.1, high * 1.1, from, to);
+  const double room = high > low ? 0.05 * (high - low) : std::max(std::abs(low), 1.0);
+  return Scale::Linear(low - room, high + room, from, to);
+}
+
+// The least and the most value of objective `k`, where they are.
+void DrawFrontAxis(Svg& svg, const ObjectiveFront& front, size_t k, const Scale& scale) {
+  const auto value = [k](const FrontPoint& point) { return point.figures[k].value; };
+  const auto [low, high] = std::minmax_element(
+      front.points.begin(), front.points.end(),
+      [&](const FrontPoint& a, const FrontPoint& b) { return value(a) < value(b); });
+  for (const auto& end : {low, high}) {
+    const double at = scale.At(value(*end));
+    const std::string text = FormatFigure(value(*end), front.objectives[k]);
+    if (k == 0) {
+      svg.Line(at, 20, at, kFrontBottom, "grid");
+      svg.Label(at, kFrontBottom + 14, text, {"tick", "middle"});
+    } else {
+      svg.Line(kFrontLeft, at, kFrontWidth - 16, at, "grid");
+      svg.Label(kFrontLeft - 6, at + 4, text, {"tick", "end"});
+    }
+  }
+  const std::string& name = front.objectives[k].name;
+  if (k == 0) {
+    svg.Label((kFrontLeft + kFrontWidth) / 2, kFrontHeight - 8, name, {"row", "middle"});
+  } else {
+    svg.Label(8, 14, name, {"row", "start"});
+  }
+}
+
+}  // namespace
+
+std::string FrontPlot(const FrontView& view) {
+  const ObjectiveFront& front = view.front;
+  Svg svg(kFrontWidth, kFrontHeight, "The front of " + Text(front.objectives));
+  const Scale across = FrontScale(front, 0, kFrontLeft + 10, kFrontWidth - 24);
+  const Scale upwards = FrontScale(front, 1, kFrontBottom - 8, 28);
+  DrawFrontAxis(svg, front, 0, across);
+  DrawFrontAxis(svg, front, 1, upwards);
+  const FrontPoint* last = nullptr;
+  for (const FrontPoint& point : front.points) {
+    if (!point.is_on_front) break;
+    if (last != nullptr) {
+      svg.Line(across.At(last->figures[0].value), upwards.At(last->figures[1].value),
+               across.At(point.figures[0].value), upwards.At(point.figures[1].value), "front");
+    }
+    last = &point;
+  }
+  // The front last, so that it lies on top.
+  for (auto point = front.points.rbegin(); point != front.points.rend(); ++point) {
+    std::string css = point->is_on_front ? "c0 dot" : "quiet dot";
+    if (point->is_default) css += " ring";
+    svg.Circle(across.At(point->figures[0].value), upwards.At(point->figures[1].value),
+               point->is_on_front ? 4.5 : 3, css,
+               fmt::format("{}\n{}, {}", Text(point->candidate),
+                           FormatFigure(point->figures[0].value, front.objectives[0]),
+                           FormatFigure(point->figures[1].value, front.objectives[1])));
+  }
   return svg.Finish();
 }
 

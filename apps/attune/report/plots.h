@@ -33,6 +33,10 @@ std::string StripPlot(const ReportData& data, const Palette& palette);
 // A histogram of times over that of the winner, best and winner marked.
 std::string SpacePlot(const SpaceView& space, const Palette& palette);
 
+// All that were measured by two objectives, the first across and the second upwards, with a line
+// along the front and the default ringed.
+std::string FrontPlot(const FrontView& view);
+
 // Two bars: a whole list or network by default and tuned.
 std::string TotalPlot(const NetworkTotal& total);
 

@@ -1,6 +1,7 @@
 #include "apps/attune/report/report_data.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,6 +77,8 @@ class Gatherer {
     ++data_.sets;
     data_.trials += static_cast<int64_t>(set.records.size());
     CountFailures(set);
+    const auto sought = set.set.environment.find(std::string(kObjectiveTerm));
+    if (sought != set.set.environment.end()) sought_.insert({found->second, sought->second});
     const auto& choice = problem.chosen.choice;
     if (choice && choice->set_id == set.set.id) {
       problem.set = set.set;
@@ -85,6 +88,18 @@ class Gatherer {
       SpaceView& kept = spaces_[{found->second, view.solver}];
       if (view.ratios.size() > kept.ratios.size()) kept = std::move(view);
     }
+  }
+
+  Status AddFronts(RecordStore& records, FigureStore& figures) {
+    for (const auto& [index, names] : sought_) {
+      const Problem& problem = data_.problems[index].chosen.tagged.problem;
+      ATTUNE_ASSIGN_OR_RETURN(auto front,
+                              FindFront(records, figures, {problem, data_.place.target, names}));
+      if (front.has_value() && front->objectives.size() == kMaxObjectives) {
+        data_.fronts.push_back({problem, *std::move(front)});
+      }
+    }
+    return Status::Ok();
   }
 
   void Finish() {
@@ -110,6 +125,7 @@ class Gatherer {
   ReportData& data_;
   std::map<std::string, size_t> by_text_;
   std::map<std::pair<size_t, SolverId>, SpaceView> spaces_;
+  std::set<std::pair<size_t, std::string>> sought_;  // Objectives, by problem.
 };
 
 }  // namespace
@@ -144,6 +160,9 @@ Result<ReportData> GatherReport(RecordStore& store, const Place& place,
     }
   }
   gatherer.Finish();
+  if (subject.figures != nullptr) {
+    ATTUNE_RETURN_IF_ERROR(gatherer.AddFronts(store, *subject.figures));
+  }
   return data;
 }
 

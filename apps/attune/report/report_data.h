@@ -10,6 +10,8 @@
 #include "apps/attune/choices.h"
 #include "apps/attune/story.h"
 #include "apps/attune/winner_table.h"
+#include "attune/record/figure_store.h"
+#include "attune/record/front.h"
 #include "attune/record/record_store.h"
 
 namespace attune {
@@ -33,6 +35,12 @@ struct ReportProblem {
   std::vector<Story> stories;  // Of that set, in the order of StoriesOf.
 };
 
+// A problem that was tuned for two objectives.
+struct FrontView {
+  Problem problem;
+  ObjectiveFront front;
+};
+
 struct FailureCount {
   int64_t count = 0;
   std::string example;  // Candidate and message of one.
@@ -45,6 +53,7 @@ struct ReportData {
   std::vector<ReportProblem> problems;
   std::vector<ToldTotal> totals;
   std::vector<SpaceView> spaces;
+  std::vector<FrontView> fronts;  // The newest of each pair of objectives.
   // Over all sets of the list, by kind and solver.
   std::map<std::pair<FailureKind, SolverId>, FailureCount> failures;
   int64_t sets = 0;
@@ -56,6 +65,7 @@ struct ReportSubject {
   std::string title;
   std::string tag;  // If the problems are those of one: read at once, then.
   std::vector<NetworkProblems> networks = {};  // TotalsOf.
+  FigureStore* figures = nullptr;              // Of the same database; null: no fronts.
 };
 
 // Reads everything that the store has of `problems` on the backend of `place`.

@@ -57,7 +57,7 @@ line.one { stroke: var(--soft); } line.axis { stroke: var(--soft); }
 line.best { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
 line.whisker { stroke: var(--ink); stroke-width: 1.5; }
 .dot { fill-opacity: 0.75; } .ring { stroke: var(--ink); stroke-width: 1.6; }
-rect.quiet { fill: var(--quiet); }
+rect.quiet, circle.quiet { fill: var(--quiet); } line.front { stroke: #4269d0; stroke-width: 1.5; }
 .c0 { fill: #4269d0; background: #4269d0; } .c1 { fill: #efb118; background: #efb118; }
 .c2 { fill: #ff725c; background: #ff725c; } .c3 { fill: #3ca951; background: #3ca951; }
 .c4 { fill: #a463f2; background: #a463f2; } .c5 { fill: #6cc5b0; background: #6cc5b0; }

@@ -1,0 +1,159 @@
+"""Users' kernels tuned by something else than time: a figure that the kernel writes, energy by a
+counter that this test makes, and fronts of two. On the first OpenCL device, a processor."""
+
+import shutil
+import threading
+import time
+
+import program
+
+TERMS = (64, 256, 1024)
+# Both end long before, once thirty rounds are done.
+TIME = ("--per-problem", "100s")
+ENERGY_TIME = ("--per-problem", "12s")
+WATTS = 40
+
+
+class FakePackage:
+    """A processor that draws WATTS, as Linux counts it: a file that is written every 2 ms and wraps
+    each second or so."""
+
+    RANGE_UJ = 50_000_000
+
+    def __init__(self, root):
+        self.root = root
+        zone = root / "intel-rapl:0"
+        zone.mkdir(parents=True)
+        (zone / "name").write_text("package-0\n")
+        (zone / "max_energy_range_uj").write_text(f"{self.RANGE_UJ}\n")
+        self.energy = zone / "energy_uj"
+        self.begin = time.monotonic()
+        self.count()
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def count(self):
+        joules = WATTS * (time.monotonic() - self.begin)
+        new = self.energy.with_suffix(".new")
+        new.write_text(f"{int(joules * 1e6) % self.RANGE_UJ}\n")
+        new.rename(self.energy)
+
+    def run(self):
+        while not self.stop.wait(0.002):
+            self.count()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+
+
+def config_of(point):
+    words = point["candidate"].split("{")[1].rstrip("}").split(",")
+    return {name: int(value) for name, value in (word.split("=") for word in words)}
+
+
+def on_front(front):
+    return [point for point in front["points"] if point["on_front"]]
+
+
+def test_front_of_time_and_a_figure(attune, kernel):
+    """Each number of terms is on the front, fewest and fastest first; who wastes never is."""
+    result = attune.json("tune", *kernel, "--objective", "time,error", *TIME)["problems"][0]
+    program.check(result["state"] == "tuned" and result["whole_space"], result)
+    program.check(result["measured"] == 6, result)
+    front = on_front(result["front"])
+    program.check([config_of(point)["TERMS"] for point in front] == list(TERMS), front)
+    program.check(all(config_of(point)["WASTE"] == 0 for point in front), front)
+    for point, terms in zip(front, TERMS):
+        error = point["figures"]["error"]
+        program.check(error["value"] == error["low"] == error["high"] == 1 / terms, error)
+        program.check(error["samples"] == result["rounds"] >= 3, error)
+    best = attune.json("best", *kernel, "--objective", "time,error")[0]["front"]
+    program.check(best == result["front"], best)
+    again = attune.json("tune", *kernel, "--objective", "time,error", *TIME)["problems"][0]
+    program.check(again["state"] == "already_tuned" and again["front"] == best, again)
+
+
+def test_time_first_is_served(attune, kernel):
+    served = attune.json("best", *kernel)[0]
+    program.check("TERMS=64,WASTE=0" in served["candidate"], served)
+    program.check(served["provenance"] == "measured", served)
+
+
+def test_a_figure_alone(attune, kernel):
+    """Much is sought where the file says so; what is served stays what it was."""
+    out, _ = attune.run("tune", *kernel, "--objective", "terms", *TIME)
+    lines = out.splitlines()
+    program.check(lines[0].startswith("series n=4096"), out)
+    program.check("TERMS=1024" in out and "1024 terms" in out, out)
+    program.check("TERMS=256,WASTE=0" in out and "default" in out, out)
+    front = on_front(attune.json("best", *kernel, "--objective", "terms")[0]["front"])
+    program.check(config_of(front[0])["TERMS"] == 1024 and len(front) == 1, front)
+    served = attune.json("best", *kernel)[0]
+    program.check("TERMS=64,WASTE=0" in served["candidate"], served)
+
+
+def test_report_draws_the_front(attune, kernel):
+    attune.run("report", *kernel, "-o", "report.html")
+    page = (attune.folder / "report.html").read_text()
+    program.check("Fronts of two objectives" in page, "no front in the report")
+    program.check(page.count('class="front') >= len(TERMS) - 1, "no line along the front")
+
+
+def test_energy(attune, kernel):
+    """Joules of a launch are what the counter says: its watts times the time that a launch takes."""
+    root = attune.folder / "powercap"
+    with FakePackage(root):
+        result = attune.json("tune", *kernel, "--objective", "energy", *ENERGY_TIME,
+                             ATTUNE_POWERCAP=str(root))["problems"][0]
+    front = on_front(result["front"])
+    program.check(config_of(front[0]) == {"TERMS": 64, "WASTE": 0}, front)
+    for point in result["front"]["points"]:
+        energy = point["figures"]["energy"]
+        program.check(0 < energy["low"] <= energy["value"] <= energy["high"], point)
+    slow = next(point for point in result["front"]["points"]
+                if config_of(point) == {"TERMS": 1024, "WASTE": 1})
+    ratio = slow["figures"]["energy"]["value"] / front[0]["figures"]["energy"]["value"]
+    program.check(10 < ratio, f"80 times the work took {ratio} times the energy")
+
+
+def test_what_cannot_be_measured(attune, kernel):
+    before = attune.json("explain", *kernel)["sets"]
+    err = attune.run("tune", *kernel, "--size", "n=64", "--objective", "energy", *TIME, status=1,
+                     ATTUNE_POWERCAP=str(attune.folder / "nothing"))[1]
+    program.check("no energy counter" in err and "nothing" in err, err)
+    program.check(attune.json("explain", *kernel)["sets"] == before, "a set was begun")
+
+
+def test_mistakes(attune, kernel):
+    def refused(what, *words):
+        err = attune.run("tune", *words, status=2)[1]
+        program.check(what in err, f"{what!r} is not in {err!r}")
+
+    refused("has no figure 'loss'; --objective may name time, energy, error, terms", *kernel,
+            "--objective", "loss", "--retune")
+    refused("stands twice", *kernel, "--objective", "time,time")
+    refused("has 3 names", *kernel, "--objective", "time,error,terms")
+    refused("--kernel", "--problem", "gemm@1{m=4,n=4,k=4}", "--objective", "energy")
+    refused("--session", *kernel, "--objective", "energy", "--session", "none")
+
+
+def test(attune):
+    program.require_device(attune, "opencl:0")
+    folder = attune.folder / "own"
+    shutil.copytree(attune.data / "own_kernel", folder)
+    kernel = ("--kernel", str(folder / "series.json"))
+    test_front_of_time_and_a_figure(attune, kernel)
+    test_time_first_is_served(attune, kernel)
+    test_a_figure_alone(attune, kernel)
+    test_report_draws_the_front(attune, kernel)
+    test_energy(attune, kernel)
+    test_what_cannot_be_measured(attune, kernel)
+    test_mistakes(attune, kernel)
+
+
+program.main(test)
