@@ -12,7 +12,10 @@ Result<TuneReport> TuneOwnKernel(const OwnKernelPlace& place, const kernel::Kern
                                  const kernel::OwnSizes& sizes, const TuneOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file, sizes));
   ChildOptions children;
-  ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
+  children.program = place.evaluator;
+  if (children.program.empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(children.program, FindEvaluatorProgram());
+  }
   children.device = place.device_spec;
   ShareIfCostly(place.backend, children);
   const std::unique_ptr<Evaluator> evaluator = MakeChildEvaluator(children);

@@ -1,6 +1,7 @@
 // Tuning a user's kernel from C++, as `attune tune --kernel FILE --size SIZES` does.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "attune/base/status.h"
@@ -18,6 +19,7 @@ struct OwnKernelPlace {
   Target target;
   Environment environment;
   RecordStore& store;  // What is measured is kept there, and what is there is not measured again.
+  std::filesystem::path evaluator = {};  // Empty: FindEvaluatorProgram.
 };
 
 // Tunes `file` for `sizes` with the time of `options`, in children that `attune-evaluator` is the

@@ -49,6 +49,23 @@ if [ -e "$work/examples/capture_launch" ]; then
   fi
 fi
 
+mkdir "$work/kernels"
+status=0
+"$work/examples/tune_and_choose" "$work/kernels" "$work/kernels.db" > "$work/chosen.txt" || status=$?
+if [ $status = 0 ]; then
+  cat "$work/chosen.txt"
+  grep -q '^n=1000: default, BLOCK=1,VECTOR=1, scale<1000 x 1>, -cl-std=CL1.2, .* measured: no$' "$work/chosen.txt" ||
+    fail "before anything is tuned the default does not serve"
+  grep -q '^n=65536: exact, .* measured: yes$' "$work/chosen.txt" || fail "what was tuned does not serve its size"
+  grep -q '^n=50000: nearest, .* measured: no$' "$work/chosen.txt" || fail "what was tuned does not serve a near size"
+  "$work/examples/tune_and_choose" "$work/kernels" "$work/kernels.db" "opencl:99" 2> "$work/absent.txt" &&
+    fail "a device that is not there was opened"
+  grep -q "opencl:99" "$work/absent.txt" || fail "tune_and_choose said $(cat "$work/absent.txt")"
+else
+  [ $status = 2 ] || fail "tune_and_choose ended with status $status"
+  echo "tune_and_choose: without an OpenCL device"
+fi
+
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 cc ${CFLAGS:-} -std=c11 -Wall -Wextra -Werror "$examples/gemm_in_c.c" $(pkg-config --cflags --libs attune) \

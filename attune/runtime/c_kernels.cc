@@ -1,0 +1,160 @@
+// The C functions of attune/kernels.h.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/kernels.h"
+#include "attune/runtime/c_runtime.h"
+#include "attune/runtime/kernel_handle.h"
+
+// A choice as C has it, with what it points to.
+struct attune_kernel {
+  explicit attune_kernel(std::unique_ptr<attune::KernelHandle> opened)
+      : handle(std::move(opened)) {}
+
+  std::unique_ptr<attune::KernelHandle> handle;
+  std::string config;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<attune_kernel_parameter> parameters;
+  std::vector<attune_kernel_geometry> launches;
+  attune_kernel_choice choice = {};
+};
+
+namespace attune {
+namespace {
+
+constexpr size_t kMostSizes = 1024;
+constexpr size_t kMostDimensions = 3;
+
+Result<kernel::OwnSizes> SizesOf(const attune_kernel_size* given, size_t count) {
+  kernel::OwnSizes sizes;
+  if (count > kMostSizes || (given == nullptr && count > 0)) {
+    return InvalidArgument(fmt::format("{} sizes were given{}.", count,
+                                       given == nullptr ? ", and no list of them" : ""));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (given[i].name == nullptr) return InvalidArgument(fmt::format("Size {} has no name.", i));
+    if (sizes.emplace(given[i].name, given[i].value).second) continue;
+    return InvalidArgument(fmt::format("The size '{}' is given twice.", given[i].name));
+  }
+  return sizes;
+}
+
+Result<KernelHandleOptions> OptionsOf(const attune_kernel_options* given) {
+  KernelHandleOptions options;
+  if (given == nullptr) return options;
+  if (given->struct_size < sizeof *given) {
+    return InvalidArgument(
+        fmt::format("Field 'struct_size' of the kernel's options is {}, less than {}; set it with "
+                    "ATTUNE_KERNEL_OPTIONS_INIT.",
+                    given->struct_size, sizeof *given));
+  }
+  if (given->per_size_ns < 0) {
+    return InvalidArgument(fmt::format("per_size_ns is {}; it is from 0.", given->per_size_ns));
+  }
+  if (given->device != nullptr) options.device = given->device;
+  if (given->database != nullptr) options.database = given->database;
+  if (given->per_size_ns > 0) options.per_size_ns = given->per_size_ns;
+  if (given->seed > 0) options.seed = given->seed;
+  return options;
+}
+
+int32_t Told(ServedBy by) {
+  if (by == ServedBy::kExact) return ATTUNE_KERNEL_EXACT;
+  return by == ServedBy::kNearest ? ATTUNE_KERNEL_NEAREST : ATTUNE_KERNEL_DEFAULT;
+}
+
+attune_kernel_geometry GeometryOf(const kernel::PlannedLaunch& launch) {
+  attune_kernel_geometry geometry = {launch.function.c_str(),
+                                     static_cast<int32_t>(launch.local.size()),
+                                     0,
+                                     {1, 1, 1},
+                                     {1, 1, 1},
+                                     static_cast<uint64_t>(launch.shared_bytes)};
+  for (size_t i = 0; i < std::min(launch.local.size(), kMostDimensions); ++i) {
+    geometry.local[i] = static_cast<uint64_t>(launch.local[i]);
+    geometry.groups[i] = static_cast<uint64_t>(launch.groups[i]);
+  }
+  return geometry;
+}
+
+// `winner` is in the handle of `kernel`, and stays there until the next call.
+void Tell(const KernelWinner& winner, attune_kernel& kernel) {
+  kernel.config = Text(winner.served.config);
+  kernel.texts.clear();
+  for (const auto& [name, value] : winner.served.config) {
+    kernel.texts.emplace_back(name, Text(value));
+  }
+  kernel.parameters.clear();
+  for (const auto& [name, value] : kernel.texts) {
+    kernel.parameters.push_back({name.c_str(), value.c_str()});
+  }
+  kernel.launches.clear();
+  for (const auto& launch : winner.plan.launches) kernel.launches.push_back(GeometryOf(launch));
+  attune_kernel_choice& choice = kernel.choice;
+  choice.struct_size = sizeof choice;
+  choice.served_by = Told(winner.served.by);
+  choice.config = kernel.config.c_str();
+  choice.parameters = kernel.parameters.data();
+  choice.parameter_count = kernel.parameters.size();
+  choice.source = winner.source.c_str();
+  choice.options = winner.compile_options.c_str();
+  choice.launches = kernel.launches.data();
+  choice.launch_count = kernel.launches.size();
+  choice.workspace_bytes = static_cast<uint64_t>(winner.plan.workspace_bytes);
+  choice.time_ns = winner.time_ns;
+  choice.default_time_ns = winner.default_time_ns;
+}
+
+}  // namespace
+}  // namespace attune
+
+extern "C" {
+
+attune_code attune_kernel_open(const char* file, const attune_kernel_options* options,
+                               attune_kernel** kernel) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (file == nullptr || kernel == nullptr) return attune::NullArgument("attune_kernel_open");
+    *kernel = nullptr;
+    ATTUNE_ASSIGN_OR_RETURN(const auto opened, attune::OptionsOf(options));
+    ATTUNE_ASSIGN_OR_RETURN(auto handle, attune::KernelHandle::Open(file, opened));
+    *kernel = std::make_unique<attune_kernel>(std::move(handle)).release();
+    return attune::Status::Ok();
+  });
+}
+
+void attune_kernel_close(attune_kernel* kernel) {
+  (void)attune::Guarded([&] {
+    const std::unique_ptr<attune_kernel> closed(kernel);
+    return attune::Status::Ok();
+  });
+}
+
+attune_code attune_kernel_tune(attune_kernel* kernel, const attune_kernel_size* sizes,
+                               size_t size_count) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (kernel == nullptr) return attune::NullArgument("attune_kernel_tune");
+    ATTUNE_ASSIGN_OR_RETURN(const auto all, attune::SizesOf(sizes, size_count));
+    return kernel->handle->Tune(all);
+  });
+}
+
+attune_code attune_kernel_choose(attune_kernel* kernel, const attune_kernel_size* sizes,
+                                 size_t size_count, const attune_kernel_choice** choice) {
+  return attune::Guarded([&]() -> attune::Status {
+    if (kernel == nullptr || choice == nullptr) return attune::NullArgument("attune_kernel_choose");
+    *choice = nullptr;
+    ATTUNE_ASSIGN_OR_RETURN(const auto all, attune::SizesOf(sizes, size_count));
+    ATTUNE_ASSIGN_OR_RETURN(const attune::KernelWinner* winner, kernel->handle->Choose(all));
+    attune::Tell(*winner, *kernel);
+    *choice = &kernel->choice;
+    return attune::Status::Ok();
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,163 @@
+#include "attune/runtime/kernel_handle.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/process_variables.h"
+#include "attune/runtime/tuner_client.h"
+#include "attune/tuner/child_evaluator.h"
+#include "attune/tuner/tuner.h"
+#include "attune/wisdom/own_kernel_tuning.h"
+#include "storage/sql/sql_store.h"
+
+namespace attune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKernelPathVariable = "ATTUNE_KERNEL_PATH";
+// As OwnKernelServer keeps executables.
+constexpr size_t kMaxWinners = 64;
+
+// Backends of this process and children read kernel files where this says.
+void PutFirst(const fs::path& file) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const std::string others = VariableOr(kKernelPathVariable, "");
+  const std::string path = file.string();
+  if (others == path || others.starts_with(path + ":")) return;
+  const std::string all = others.empty() ? path : path + ":" + others;
+  ::setenv(kKernelPathVariable, all.c_str(), 1);
+}
+
+// The first language that it is written in.
+Result<kernel::KernelFile> LoadInAnyLanguage(const fs::path& file) {
+  Status other = Status::Ok();
+  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
+    auto loaded = kernel::LoadOwnKernel(file, std::string(Name(language)));
+    if (loaded.ok() || loaded.error().code() != StatusCode::kUnsupported) return loaded;
+    other = loaded.error();
+  }
+  return other;
+}
+
+Result<std::string> DatabaseOf(const std::string& named) {
+  if (!named.empty()) return named;
+  const std::string told = VariableOr("ATTUNE_DB", "");
+  if (!told.empty()) return told;
+  return DefaultDatabasePath();
+}
+
+// That of the installation that this code is of: the program around it is somebody else's.
+Result<fs::path> FindEvaluatorBesideTheTuner() {
+  if (VariableOr("ATTUNE_EVALUATOR", "").empty()) {
+    ATTUNE_ASSIGN_OR_RETURN(const fs::path tuner, FindTunerProgram());
+    std::error_code error;
+    fs::path evaluator = tuner.parent_path() / "attune-evaluator";
+    if (fs::exists(evaluator, error)) return evaluator;
+  }
+  return FindEvaluatorProgram();
+}
+
+std::string CompileOptions(const kernel::KernelFile& file) {
+  const bool is_cuda = file.language == kernel::KernelLanguage::kCuda;
+  const std::string standard = is_cuda ? "--std=" : "-cl-std=";
+  const bool is_given =
+      std::any_of(file.compile_options.begin(), file.compile_options.end(),
+                  [&](const std::string& option) { return option.starts_with(standard); });
+  std::string options = is_given ? "" : standard + (is_cuda ? "c++17" : "CL1.2");
+  for (const std::string& option : file.compile_options) {
+    options += (options.empty() ? "" : " ") + option;
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
+                                                         const KernelHandleOptions& options) {
+  std::error_code error;
+  const fs::path path = fs::absolute(file, error);
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelFile loaded, LoadInAnyLanguage(path));
+  // Before a backend looks for kernels.
+  PutFirst(path);
+  const std::string device =
+      options.device.empty() ? fmt::format("{}:0", Name(loaded.language)) : options.device;
+  BackendList backends = LazyBackends();
+  ATTUNE_ASSIGN_OR_RETURN(Place place, FindPlace(backends, device));
+  if (place.target.backend != Name(loaded.language)) {
+    ATTUNE_ASSIGN_OR_RETURN(loaded, kernel::LoadOwnKernel(path, place.target.backend));
+  }
+  std::unique_ptr<KernelHandle> handle(
+      new KernelHandle(std::move(backends), std::move(place), std::move(loaded), options));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string database, DatabaseOf(options.database));
+  ATTUNE_ASSIGN_OR_RETURN(handle->store_, OpenSqlStore(database));
+  return handle;
+}
+
+kernel::OwnSizes KernelHandle::WithUsual(const kernel::OwnSizes& sizes) const {
+  kernel::OwnSizes all = sizes;
+  all.insert(file_.own->usual_sizes.begin(), file_.own->usual_sizes.end());
+  return all;
+}
+
+Status KernelHandle::Tune(const kernel::OwnSizes& sizes) {
+  TuneOptions options;
+  options.per_problem_ns = options_.per_size_ns;
+  options.seed = options_.seed;
+  ATTUNE_ASSIGN_OR_RETURN(const fs::path evaluator, FindEvaluatorBesideTheTuner());
+  const OwnKernelPlace place{*place_.backend, place_.device_spec, place_.target, place_.environment,
+                             *store_,         evaluator};
+  ATTUNE_ASSIGN_OR_RETURN(const TuneReport report,
+                          TuneOwnKernel(place, file_, WithUsual(sizes), options));
+  // What was ready before may not be the best any more.
+  server_.reset();
+  winners_.clear();
+  if (report.choice.has_value()) return Status::Ok();
+  std::string why;
+  for (const auto& [kind, count] : report.failures) {
+    why += fmt::format("{}{} {}", why.empty() ? "" : ", ", count, Name(kind));
+  }
+  return Unavailable(fmt::format(
+      "No config of kernel {} could be timed: {}. 'attune explain --kernel' tells of each.",
+      file_.own->name, why.empty() ? "none was ready in time" : why));
+}
+
+Status KernelHandle::Refresh() {
+  ATTUNE_ASSIGN_OR_RETURN(tuned_, TunedSizesOf(*store_, file_, place_.target, place_.environment));
+  if (device_ == nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(device_, place_.backend->Open(place_.device_spec));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(
+      server_, OwnKernelServer::Create(file_, place_.backend->solvers(), *device_, tuned_));
+  return Status::Ok();
+}
+
+Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) {
+  const kernel::OwnSizes sizes = WithUsual(given);
+  const auto known = winners_.find(sizes);
+  if (known != winners_.end()) return &known->second;
+  if (server_ == nullptr) ATTUNE_RETURN_IF_ERROR(Refresh());
+  ATTUNE_ASSIGN_OR_RETURN(const ServedConfig* served, server_->Select(sizes));
+  KernelWinner winner;
+  winner.served = *served;
+  ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file_, sizes));
+  ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served->config));
+  ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served->config));
+  winner.compile_options = CompileOptions(file_);
+  for (const TunedSize& tuned : tuned_) {
+    if (tuned.sizes != sizes || served->by != ServedBy::kExact) continue;
+    winner.time_ns = tuned.time_ns;
+    winner.default_time_ns = tuned.default_time_ns;
+  }
+  if (winners_.size() >= kMaxWinners) winners_.clear();
+  return &winners_.emplace(sizes, std::move(winner)).first->second;
+}
+
+}  // namespace attune

@@ -1,0 +1,77 @@
+// A user's kernel behind the C interface: opened on a device, tuned, and served by size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/record/record_store.h"
+#include "attune/runtime/places.h"
+#include "attune/wisdom/own_kernel_server.h"
+#include "attune/wisdom/tuned_size.h"
+
+namespace attune {
+
+struct KernelHandleOptions {
+  std::string device;    // Empty: the first of the kernel's language.
+  std::string database;  // Empty: ATTUNE_DB, else the usual one.
+  int64_t per_size_ns = 3'000'000'000;
+  uint64_t seed = 1;
+};
+
+// What is best for a size, and all that a program needs to launch it.
+struct KernelWinner {
+  ServedConfig served;
+  std::string source;
+  std::string compile_options;
+  kernel::KernelPlan plan;
+  double time_ns = 0;  // 0 unless it was tuned for the very size.
+  double default_time_ns = 0;
+};
+
+// Not thread-safe.
+class KernelHandle {
+ public:
+  // Puts `file` in front of ATTUNE_KERNEL_PATH of the process. Errors as of LoadOwnKernel and
+  // FindPlace, and of the store.
+  static Result<std::unique_ptr<KernelHandle>> Open(const std::filesystem::path& file,
+                                                    const KernelHandleOptions& options);
+
+  // kUnavailable if not one config could be timed; else as TuneOwnKernel. `sizes` that are left out
+  // have their usual value.
+  Status Tune(const kernel::OwnSizes& sizes);
+  // Valid until the next call.
+  Result<const KernelWinner*> Choose(const kernel::OwnSizes& sizes);
+
+ private:
+  KernelHandle(BackendList backends, Place place, kernel::KernelFile file,
+               const KernelHandleOptions& options)
+      : backends_(std::move(backends)),
+        place_(std::move(place)),
+        file_(std::move(file)),
+        options_(options) {}
+
+  kernel::OwnSizes WithUsual(const kernel::OwnSizes& sizes) const;
+  // The server of what the store knows now.
+  Status Refresh();
+
+  const BackendList backends_;
+  const Place place_;
+  const kernel::KernelFile file_;
+  const KernelHandleOptions options_;
+  std::unique_ptr<RecordStore> store_;
+  std::vector<TunedSize> tuned_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<OwnKernelServer> server_;
+  std::map<kernel::OwnSizes, KernelWinner> winners_;
+};
+
+}  // namespace attune

@@ -1,0 +1,106 @@
+/* A kernel of the program's own: opened from a kernel file, tuned for the sizes that matter, and
+ * for every size that comes the config, the source and the launch that are best there
+ * (docs/serving.md).
+ *
+ * attune compiles, checks and times the kernel in processes of its own; the program compiles the
+ * source that it is given and launches it itself, on memory and queues of its own. kernels.hpp is
+ * the same for C++, and writes kernel files, too.
+ *
+ * A handle is used by one thread at a time, and not in a child after fork().
+ */
+#ifndef ATTUNE_KERNELS_H_
+#define ATTUNE_KERNELS_H_
+
+#include "attune/attune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct attune_kernel attune_kernel;
+
+typedef struct attune_kernel_options {
+  size_t struct_size;
+  const char* device;   /* "opencl:0", "cuda:1"; null: the first of the kernel's language. */
+  const char* database; /* null: ATTUNE_DB, else the usual one. */
+  int64_t per_size_ns;  /* Time of one tuning; 0: 3 s. */
+  uint64_t seed;        /* Of data, order and search; 0: 1. */
+} attune_kernel_options;
+
+#define ATTUNE_KERNEL_OPTIONS_INIT \
+  { sizeof(attune_kernel_options), NULL, NULL, 0, 0 }
+
+/* m=4096. */
+typedef struct attune_kernel_size {
+  const char* name;
+  int64_t value;
+} attune_kernel_size;
+
+typedef enum attune_kernel_source_of_choice {
+  ATTUNE_KERNEL_EXACT = 0,   /* That size was tuned. */
+  ATTUNE_KERNEL_NEAREST = 1, /* A near one was; its config launched and was right here, too. */
+  ATTUNE_KERNEL_DEFAULT = 2 /* No near one has a config that is: the author's default, unchecked. */
+} attune_kernel_source_of_choice;
+
+typedef struct attune_kernel_parameter {
+  const char* name;
+  const char* value;
+} attune_kernel_parameter;
+
+/* One of the launches, which follow each other in order. */
+typedef struct attune_kernel_geometry {
+  const char* function;
+  int32_t dimensions; /* Of `local` and `groups` so many count; the others are 1. */
+  int32_t reserved;
+  uint64_t local[3];     /* Work-items of a work-group. */
+  uint64_t groups[3];    /* Work-groups. */
+  uint64_t shared_bytes; /* Dynamic shared memory; CUDA alone. */
+} attune_kernel_geometry;
+
+typedef struct attune_kernel_choice {
+  size_t struct_size; /* As the library knows it. */
+  int32_t served_by;  /* attune_kernel_source_of_choice */
+  int32_t reserved;
+  const char* config; /* "BLOCK=16,VECTOR=4". */
+  const attune_kernel_parameter* parameters;
+  size_t parameter_count;
+  const char* source;  /* What the compiler gets: macros of sizes and parameters first. */
+  const char* options; /* Of the compiler, apart by blanks. */
+  const attune_kernel_geometry* launches;
+  size_t launch_count;
+  uint64_t workspace_bytes;
+  double time_ns;         /* Of one round of launches, measured for this size; 0 unless exact. */
+  double default_time_ns; /* Of the author's default, measured beside it. */
+} attune_kernel_choice;
+
+/* Opens the kernel of `file` on a device. Puts the file in front of ATTUNE_KERNEL_PATH of this
+ * process, where what attune starts finds it: before other threads read the environment. Null
+ * `options` are the defaults.
+ *
+ * ATTUNE_INVALID_ARGUMENT with file and line for a file that is no kernel of one's own,
+ * ATTUNE_NOT_FOUND for a device that is not there. */
+ATTUNE_API attune_code attune_kernel_open(const char* file, const attune_kernel_options* options,
+                                          attune_kernel** kernel);
+/* Choices of it are gone with it. Null is none. */
+ATTUNE_API void attune_kernel_close(attune_kernel* kernel);
+
+/* Tunes for these sizes, unless what the database knows of them holds here and now. Sizes that are
+ * left out have their usual value. Nobody else should use the device meanwhile. A config that
+ * crashes, hangs or is wrong costs itself alone.
+ *
+ * ATTUNE_INVALID_ARGUMENT for a size that the kernel has not, ATTUNE_UNAVAILABLE if not one config
+ * could be timed, ATTUNE_NOT_FOUND without attune-evaluator, which is installed beside. */
+ATTUNE_API attune_code attune_kernel_tune(attune_kernel* kernel, const attune_kernel_size* sizes,
+                                          size_t size_count);
+
+/* What is best for these sizes. The first time that a size comes this opens the device and
+ * compiles, and where the size was not tuned checks the config of the nearest one on it; then it is
+ * looked up. `choice` is valid until the next call with this kernel. */
+ATTUNE_API attune_code attune_kernel_choose(attune_kernel* kernel, const attune_kernel_size* sizes,
+                                            size_t size_count, const attune_kernel_choice** choice);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTUNE_KERNELS_H_ */
