@@ -8,6 +8,7 @@
 
 #include "attune/measure/fake_clock.h"
 #include "attune/record/memory_store.h"
+#include "attune/tuner/past_tuning.h"
 #include "attune/tuner/scripted_evaluator.h"
 #include "attune/tuner/space_only_solver.h"
 #include "attune/tuner/tuner.h"
@@ -102,6 +103,15 @@ TEST_F(ObjectiveSessionTest, AnotherFigureFirstDecidesNothingThatIsServed) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_THAT(Front(), ElementsAre(10));
   EXPECT_FALSE(Served().has_value());
+}
+
+TEST_F(ObjectiveSessionTest, TimeSpentOnAnotherFigureIsNoneSpentOnTimes) {
+  ASSERT_TRUE(Run({kError}).ok());
+  EXPECT_EQ(FindPastTuning(Tuner(parts_, options_), problem_)->most_time_ns, 0);
+
+  ASSERT_TRUE(Run({TimeObjective(), kError}).ok());
+  EXPECT_EQ(FindPastTuning(Tuner(parts_, options_), problem_)->most_time_ns,
+            options_.per_problem_ns);
 }
 
 TEST_F(ObjectiveSessionTest, MuchIsSoughtWhereTheFigureSaysSo) {

@@ -14,6 +14,7 @@
 #include "attune/base/random.h"
 #include "attune/session/session_records.h"
 #include "storage/sql/connection.h"
+#include "storage/sql/figure_database.h"
 #include "storage/sql/sql_store.h"
 #include "storage/sql/table.h"
 #include "tests/conformance/store/sample_records.h"
@@ -52,6 +53,7 @@ struct Content {
   std::vector<SessionContent> sessions;
   std::vector<GoldenVersion> golden;
   std::vector<std::vector<GoldenEntry>> golden_entries;
+  std::vector<std::vector<TrialFigure>> figures;  // Of each set.
 
   friend bool operator==(const Content&, const Content&) = default;
 };
@@ -110,6 +112,10 @@ Result<Content> ReadAll(const std::string& path) {
     content.problems.push_back(std::move(problems));
   }
   ATTUNE_ASSIGN_OR_RETURN(content.sets, Collected(*store));
+  const auto figures = FiguresIn(database);
+  for (const RecordedSet& recorded : content.sets) {
+    ATTUNE_ASSIGN_OR_RETURN(content.figures.emplace_back(), figures->FiguresOf(recorded.set.id));
+  }
   ATTUNE_ASSIGN_OR_RETURN(content.state, store->State());
   RecordQuery changed;
   changed.after_revision = 1;
@@ -180,6 +186,23 @@ class StoreDamageTest : public ::testing::Test {
       ASSERT_EQ(records->Append(set.id, SampleTrials(10, random)), Status::Ok());
     }
     FillGolden(*GoldenIn(database));
+    FillFigures(*records, *FiguresIn(database));
+  }
+
+  // Two for each set.
+  static void FillFigures(RecordStore& records, FigureStore& figures) {
+    const auto sets = Collected(records);
+    ASSERT_TRUE(sets.ok()) << sets.status().message();
+    for (const RecordedSet& recorded : *sets) {
+      const Candidate candidate = {{"host.packed-gemm", 3}, {}};
+      const TrialFigure two[] = {
+          {candidate, TrialRole::kScreen, EnergyObjective(), {0.5, 0.25, 0.75, 0, 1}},
+          {candidate,
+           TrialRole::kFinal,
+           {"rate", Direction::kMaximize, "1/s"},
+           {7, 6, 8, 0.99, 9}}};
+      ASSERT_EQ(figures.AppendFigures(recorded.set.id, two), Status::Ok());
+    }
   }
 
   static void FillGolden(GoldenStore& golden) {
@@ -207,6 +230,8 @@ class StoreDamageTest : public ::testing::Test {
     std::ofstream(path_, std::ios::binary) << bytes;
   }
 
+  void ChangeFields(bool figures, int changes);
+
   std::unique_ptr<sql::Connection> OpenRaw() {
     auto connection = std::move(*sql::Connection::Open(path_, {}));
     EXPECT_EQ(connection->Execute("PRAGMA foreign_keys = OFF"), Status::Ok());
@@ -226,10 +251,16 @@ struct Field {
   std::string id_column = "id";
 };
 
-std::vector<Field> AllFields() {
-  std::vector<Field> fields = {{"migration", "version", "version"},
-                               {"migration", "name", "version"}};
+bool IsOfFigures(const sql::Table& table) {
+  return table.name == sql::FigureTable().name || table.name == sql::FigureCountTable().name;
+}
+
+// Figures, of which there came to be some later, apart: what is drawn of the others stays the same.
+std::vector<Field> FieldsOf(bool figures) {
+  std::vector<Field> fields;
+  if (!figures) fields = {{"migration", "version", "version"}, {"migration", "name", "version"}};
   for (const sql::Table* table : sql::AllTables()) {
+    if (IsOfFigures(*table) != figures) continue;
     for (const sql::Column& column : table->columns) {
       fields.push_back({std::string(table->name), std::string(column.name), "id"});
     }
@@ -278,12 +309,13 @@ bool ChangeField(sql::Connection& connection, const Field& field, Random& random
   return status.ok() && before.ok() && after.ok() && *before != *after;
 }
 
-TEST_F(StoreDamageTest, AThousandChangedFieldsAreReportedWithTheirPlaceOrHarmless) {
-  const std::vector<Field> fields = AllFields();
+// What `changes` of single fields come to, one after the other.
+void StoreDamageTest::ChangeFields(bool figures, int changes) {
+  const std::vector<Field> fields = FieldsOf(figures);
   Random random(20261121);
   int reported = 0;
   int with_column = 0;
-  for (int change = 0; change < kChanges;) {
+  for (int change = 0; change < changes;) {
     const Field& field = fields[random.Below(fields.size())];
     Write(bytes_);
     if (!ChangeField(*OpenRaw(), field, random)) continue;
@@ -304,8 +336,16 @@ TEST_F(StoreDamageTest, AThousandChangedFieldsAreReportedWithTheirPlaceOrHarmles
     EXPECT_THAT(status.message(), AnyOf(HasSubstr("able " + field.table), HasSubstr("migration")));
     if (status.message().find("column " + field.column) != std::string::npos) ++with_column;
   }
-  EXPECT_GT(reported, kChanges / 2);
+  EXPECT_GT(reported, changes / 2);
   EXPECT_GT(with_column, reported * 3 / 4);
+}
+
+TEST_F(StoreDamageTest, AThousandChangedFieldsAreReportedWithTheirPlaceOrHarmless) {
+  ChangeFields(false, kChanges);
+}
+
+TEST_F(StoreDamageTest, ChangedFieldsOfFiguresAreReportedWithTheirPlaceOrHarmless) {
+  ChangeFields(true, kChanges / 10);
 }
 
 TEST_F(StoreDamageTest, AThousandChangedBytesAreReportedOrHarmless) {

@@ -1,0 +1,113 @@
+// A program's own kernel by libattune.so: what is refused, and how. Tuning and choosing on a device
+// is proven by tests/install, on an installed attune.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/file.h"
+#include "attune/kernel/own_kernel.h"
+#include "attune/kernels.hpp"
+#include "tests/runtime/runtime_world.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+KernelDescription Scale() {
+  KernelDescription description("scale", "__kernel void scale() {} // \"quoted\" \\ \t\n");
+  description.Size("n", 64)
+      .CompiledSize("w", 2)
+      .Parameter("BLOCK", {8, 4})
+      .Constraint("BLOCK >= w")
+      .In("x", "f32", {"n", "w"})
+      .InOut("y", "f32", {"n"})
+      .Scalar("int", "n")
+      .Launch("scale", {"BLOCK"}, {"ceil_div(n, BLOCK)"})
+      .Tolerance(0.5, 1e-3);
+  return description;
+}
+
+class KernelsInterfaceTest : public testing::Test {
+ protected:
+  std::string folder() const { return world_.folder().string(); }
+
+  attune_code Open(const char* file, const attune_kernel_options* options) {
+    attune_kernel* kernel = nullptr;
+    const attune_code code = attune_kernel_open(file, options, &kernel);
+    EXPECT_TRUE(code == ATTUNE_OK || kernel == nullptr);
+    attune_kernel_close(kernel);
+    return code;
+  }
+
+  RuntimeWorld world_;
+};
+
+TEST_F(KernelsInterfaceTest, ADescriptionIsTheKernelFileThatItSays) {
+  const std::string path = Scale().Write(folder());
+
+  const auto file = kernel::LoadOwnKernel(path, "opencl");
+
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->name, "scale");
+  EXPECT_EQ(file->compile_time_sizes, std::vector<std::string>{"w"});
+  EXPECT_EQ(file->own->usual_sizes.at("n"), 64);
+  EXPECT_EQ(file->own->operands.size(), 2u);
+  EXPECT_EQ(file->launches[0].arguments.size(), 3u);
+  EXPECT_EQ(file->own->absolute_tolerance, 0.5);
+  EXPECT_THAT(file->source, HasSubstr("// \"quoted\" \\ \t\n"));
+}
+
+TEST_F(KernelsInterfaceTest, FilesThatSayTheSameAreLeftAlone) {
+  const std::string path = Scale().Write(folder());
+  const auto written = std::filesystem::last_write_time(path);
+  std::filesystem::last_write_time(path, written - std::chrono::hours(1));
+
+  Scale().Write(folder());
+  EXPECT_EQ(std::filesystem::last_write_time(path), written - std::chrono::hours(1));
+
+  Scale().Size("m", 3).Write(folder());
+  EXPECT_GE(std::filesystem::last_write_time(path), written);
+}
+
+TEST_F(KernelsInterfaceTest, AFolderThatIsNotThereIsAnExceptionWithItsPath) {
+  EXPECT_THAT([&] { Scale().Write(folder() + "/nowhere"); },
+              testing::ThrowsMessage<std::runtime_error>(HasSubstr("nowhere/scale.cl")));
+}
+
+TEST_F(KernelsInterfaceTest, NullsAndOptionsOfAnotherSizeAreRefused) {
+  attune_kernel_options options = ATTUNE_KERNEL_OPTIONS_INIT;
+  options.struct_size = 4;
+  const std::string path = Scale().Write(folder());
+
+  EXPECT_EQ(attune_kernel_open(nullptr, nullptr, nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_kernel_tune(nullptr, nullptr, 0), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(attune_kernel_choose(nullptr, nullptr, 0, nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_EQ(Open(path.c_str(), &options), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("ATTUNE_KERNEL_OPTIONS_INIT"));
+  attune_kernel_close(nullptr);
+}
+
+TEST_F(KernelsInterfaceTest, AFileThatIsNoKernelIsRefusedByPathAndLine) {
+  const std::string path = folder() + "/broken.json";
+  std::ofstream(path) << "{\n\"attune_kernel_file\" 3}\n";
+
+  EXPECT_EQ(Open(path.c_str(), nullptr), ATTUNE_INVALID_ARGUMENT);
+  EXPECT_THAT(attune_last_message(), HasSubstr("broken.json"));
+  EXPECT_NE(Open((folder() + "/none.json").c_str(), nullptr), ATTUNE_OK);
+  EXPECT_THAT(attune_last_message(), HasSubstr("none.json"));
+}
+
+TEST_F(KernelsInterfaceTest, ADeviceThatIsNotThereIsNamed) {
+  attune_kernel_options options = ATTUNE_KERNEL_OPTIONS_INIT;
+  options.device = "opencl:99";
+
+  EXPECT_EQ(Open(Scale().Write(folder()).c_str(), &options), ATTUNE_NOT_FOUND);
+  EXPECT_THAT(attune_last_message(), HasSubstr("opencl:99"));
+}
+
+}  // namespace
+}  // namespace attune
