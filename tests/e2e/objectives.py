@@ -8,8 +8,9 @@ import time
 import program
 
 TERMS = (64, 256, 1024)
-# Both end long before, once thirty rounds are done.
+# Far more than an idle machine needs, which is done after thirty rounds; a busy one compiles slowly.
 TIME = ("--per-problem", "100s")
+# A counter has to be watched for 0.2 s for each sample, thirty times for each finalist.
 ENERGY_TIME = ("--per-problem", "12s")
 WATTS = 40
 
