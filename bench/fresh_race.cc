@@ -119,7 +119,7 @@ Result<RaceSamples> RaceHere(const RacePlan& plan) {
   ATTUNE_ASSIGN_OR_RETURN(const auto device, place.backend->Open(place.device_spec));
   const auto evaluator = MakeLocalEvaluator(place.backend->solvers(), *device);
   ATTUNE_RETURN_IF_ERROR(evaluator->Begin(plan.problem, kSeed, plan.terms, {}));
-  ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator->Qualify(plan.candidates, {}));
+  ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator->Qualify(plan.candidates, {}, nullptr));
   std::vector<Candidate> sound;
   std::vector<size_t> places;  // Of the sound ones, in the plan.
   for (size_t i = 0; i < qualified.size(); ++i) {

@@ -81,6 +81,7 @@ class BenchStore final : public RecordStore {
   Result<std::vector<std::pair<Network, int64_t>>> Networks() override { return Refuse(); }
   Status BeginSet(const MeasurementSet&) override { return Refuse(); }
   Status Append(std::string_view, std::span<const Trial>) override { return Refuse(); }
+  Status AppendQualified(std::string_view, std::span<const Qualified>) override { return Refuse(); }
   Status NoteConditions(std::string_view, const SetConditions&) override { return Refuse(); }
   Status FinishSet(std::string_view) override { return Refuse(); }
   Result<StoreState> State() override { return StoreState{id_, problems_ * kRevisions}; }

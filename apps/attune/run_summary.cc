@@ -36,11 +36,13 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   json["qualified"] = report.qualified;
   json["timed"] = report.timed;
   json["quarantined"] = report.quarantined;
+  json["taken_over"] = report.taken_over;
   json["failures"] = Json::object();
   for (const auto& [kind, count] : report.failures) {
     json["failures"][std::string(Name(kind))] = count;
   }
   json["wall_ns"] = report.wall_ns;
+  json["search_ns"] = report.search_ns;
   json["busy_ns"] = report.busy_ns;
   json["device_busy_ns"] = report.device_busy_ns;
   json["waited_ns"] = report.waited_ns;
@@ -54,14 +56,17 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
 std::string CandidateLine(const RunSummary& summary) {
   int64_t considered = 0;
   int64_t quarantined = 0;
+  int64_t taken_over = 0;
   std::map<FailureKind, int64_t> failures;
   for (const ProblemOutcome& outcome : summary.outcomes) {
     considered += outcome.report.considered;
     quarantined += outcome.report.quarantined;
+    taken_over += outcome.report.taken_over;
     for (const auto& [kind, count] : outcome.report.failures) failures[kind] += count;
   }
   if (considered == 0) return "";
   std::string text = fmt::format("{} candidates tried", considered);
+  if (taken_over > 0) text += fmt::format(" ({} of them before the run was cut off)", taken_over);
   for (const auto& [kind, count] : failures) text += fmt::format(", {} {}", count, Name(kind));
   if (quarantined > 0) {
     text += fmt::format(

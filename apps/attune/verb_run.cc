@@ -103,7 +103,8 @@ Result<Trial> Qualify(Workshop& workshop, const Problem& problem, const Candidat
   ATTUNE_ASSIGN_OR_RETURN(const auto granted, workshop.TakeTurn(MachineUse::kPrepare, go_on));
   Evaluator& evaluator = workshop.evaluator();
   ATTUNE_RETURN_IF_ERROR(evaluator.Begin(problem, options.seed, {}, {}));
-  ATTUNE_ASSIGN_OR_RETURN(const auto qualified, evaluator.Qualify(std::span(&candidate, 1), {}));
+  ATTUNE_ASSIGN_OR_RETURN(const auto qualified,
+                          evaluator.Qualify(std::span(&candidate, 1), {}, nullptr));
   if (qualified.empty()) return Internal("The candidate was not evaluated.");
   return qualified[0].trial;
 }

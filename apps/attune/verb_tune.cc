@@ -39,6 +39,7 @@ namespace {
 
 constexpr int64_t kMaxRotationBytes = int64_t{1} << 40;
 constexpr int64_t kMaxIterations = 1'000'000'000;
+constexpr int64_t kMaxCandidates = 1'000'000'000;
 
 struct TuneVerbOptions {
   ProblemSelection selection;
@@ -128,7 +129,9 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   SteadyClock clock;
   TunerParts parts = workshop.PartsFor(store);
   parts.priors = options.priors;
-  Tuner tuner(parts, options.tune);
+  TuneOptions tune = options.tune;
+  tune.goes_on = true;
+  Tuner tuner(parts, std::move(tune));
   RunOptions run = options.run;
   run.budget_ns = BudgetLeftNs(application, options);
   run.stop_requested = [&] { return interruption.requested(); };
@@ -311,11 +314,12 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   }
   if (!has_jobs && !options.stale) return false;
   if (!has_jobs) ATTUNE_RETURN_IF_ERROR(application.ProblemsOfSession().status());
-  if (!options.tune.solver_filter.empty() || options.run.retune || !options.prior_files.empty()) {
+  if (!options.tune.solver_filter.empty() || options.run.retune || !options.prior_files.empty() ||
+      options.tune.max_candidates > 0) {
     return InvalidArgument(
-        "The jobs of a session say which solvers are measured, and when again: --solver, --retune "
-        "and --prior do not go with them. 'attune jobs load --solvers' and 'attune jobs retry' "
-        "do.");
+        "The jobs of a session say which solvers are measured, and when again: --solver, --retune, "
+        "--prior and --candidates do not go with them. 'attune jobs load --solvers' and 'attune "
+        "jobs retry' do.");
   }
   return true;
 }
@@ -523,6 +527,12 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                     "Time for each problem (default: 2s); 0: the least that one comparison takes. "
                     "What had less before is measured again. Of a session's jobs those fail that "
                     "it is too short for; 'attune jobs retry' queues them again");
+  verb.add_option("--candidates", options.tune.max_candidates,
+                  "Candidates that are tried at most for each problem, the defaults in any case, "
+                  "those of a run that was cut off included (default: as many as there is time "
+                  "for). What had fewer before is measured again")
+      ->check(CLI::Range(int64_t{1}, kMaxCandidates))
+      ->type_name("N");
   std::vector<std::string> searchers;
   for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
   verb.add_option("--search", options.tune.searcher, "How large spaces are searched")

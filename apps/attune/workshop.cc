@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/attune/verbs.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/record/select.h"
 #include "attune/runtime/profiled_devices.h"
@@ -28,6 +29,10 @@ void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(kMinMemoryLimitBytes, std::numeric_limits<int64_t>::max()))
       ->type_name("SIZE");
+  AddDurationOption(verb, "--run-deadline", limits.run_deadline_ns,
+                    "A candidate that runs for longer hangs, and its process is killed: one check "
+                    "of its result, or one block that is timed, unless it is known to take longer "
+                    "(default: 20s)");
 }
 
 Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const WorkshopLimits& limits,
@@ -45,6 +50,7 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   children.compile_jobs = limits.compile_jobs;
   children.opens_ahead = limits.opens_ahead;
   children.memory_limit_bytes = limits.memory_limit_bytes;
+  if (limits.run_deadline_ns > 0) children.run_deadline_ns = limits.run_deadline_ns;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
   ATTUNE_RETURN_IF_ERROR(workshop->TakeMachine(MachineLock::Open(place)));
   if (const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns); peaks.ok()) {

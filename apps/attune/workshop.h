@@ -25,10 +25,11 @@ struct WorkshopLimits {
   int jobs = 0;                    // 0: one child for each core.
   int compile_jobs = 0;            // On GPUs, where one child has the device. 0: as many as cores.
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
+  int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
 };
 
-// --jobs and --memory-limit.
+// --jobs, --memory-limit and --run-deadline.
 void AddLimitOptions(CLI::App& verb, WorkshopLimits& limits);
 
 class Workshop {

@@ -86,6 +86,9 @@ class TappedStore final : public RecordStore {
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     return store_.Append(set_id, trials);
   }
+  Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) override {
+    return store_.AppendQualified(set_id, results);
+  }
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
     return store_.NoteConditions(set_id, conditions);
   }

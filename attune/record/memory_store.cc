@@ -127,16 +127,33 @@ Status MemoryStore::BeginSet(const MeasurementSet& set) {
 
 Status MemoryStore::Append(std::string_view set_id, std::span<const Trial> trials) {
   ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
+  std::vector<Record> records;
+  for (const Trial& trial : trials) records.push_back({0, 0, Storable(trial)});
+  return AppendRecords(set_id, std::move(records));
+}
+
+Status MemoryStore::AppendQualified(std::string_view set_id, std::span<const Qualified> results) {
+  ATTUNE_RETURN_IF_ERROR(ValidateQualified(results));
+  std::vector<Record> records;
+  for (const Qualified& result : results) {
+    records.push_back({0, 0, Storable(result.trial), result.quick_ns});
+  }
+  return AppendRecords(set_id, std::move(records));
+}
+
+Status MemoryStore::AppendRecords(std::string_view set_id, std::vector<Record> records) {
   const std::lock_guard lock(mutex_);
   const auto found = set_by_id_.find(set_id);
   if (found == set_by_id_.end()) return UnknownSet(set_id);
   RecordedSet& recorded = sets_[found->second].recorded;
   if (recorded.finished) return FinishedSet(set_id);
   const int64_t now = UnixNowNs();
-  for (const Trial& trial : trials) {
-    recorded.records.push_back({++last_revision_, now, Storable(trial)});
+  for (Record& record : records) {
+    record.revision = ++last_revision_;
+    record.appended_unix_ns = now;
+    recorded.records.push_back(std::move(record));
   }
-  if (!trials.empty()) MarkChanged(found->second);
+  if (!records.empty()) MarkChanged(found->second);
   return Status::Ok();
 }
 

@@ -24,6 +24,7 @@ class MemoryStore final : public RecordStore {
   Result<std::vector<std::pair<Network, int64_t>>> Networks() override;
   Status BeginSet(const MeasurementSet& set) override;
   Status Append(std::string_view set_id, std::span<const Trial> trials) override;
+  Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) override;
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override;
   Status FinishSet(std::string_view set_id) override;
   Result<StoreState> State() override;
@@ -45,6 +46,7 @@ class MemoryStore final : public RecordStore {
 
   ProblemIndex Intern(const Problem& problem);
   void Add(Tagging& tagging, std::span<const TaggedProblem> problems);
+  Status AppendRecords(std::string_view set_id, std::vector<Record> records);
   // None if `lists` has none of that name.
   std::vector<TaggedProblem> ProblemsIn(const Lists& lists, std::string_view name) const;
   // Gives the set at `index` the revision `last_revision_`.

@@ -35,10 +35,20 @@ std::string NewSetId();
 // The same kind of id: what a store calls itself.
 std::string NewDatabaseId();
 
+// What came of qualifying one candidate.
+struct Qualified {
+  Trial trial;          // kQualify: monostate if it passed, else the failure.
+  double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
+                        // nothing. 0 if it failed, or nobody knows.
+
+  friend bool operator==(const Qualified&, const Qualified&) = default;
+};
+
 struct Record {
   int64_t revision = 0;  // Assigned by the store, increasing in order of commit; at least 1.
   int64_t appended_unix_ns = 0;
   Trial trial;
+  double quick_ns = 0;  // As Qualified has it; 0 for trials of other roles.
 
   friend bool operator==(const Record&, const Record&) = default;
 };

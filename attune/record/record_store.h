@@ -70,6 +70,9 @@ class RecordStore {
   virtual Status BeginSet(const MeasurementSet& set) = 0;
   // All or nothing, one transaction. kNotFound if the set does not exist.
   virtual Status Append(std::string_view set_id, std::span<const Trial> trials) = 0;
+  // The same for trials of the role kQualify, which keep their quick times. kInvalidArgument for
+  // other roles, and for a quick time that is not finite, negative, or of a failure.
+  virtual Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) = 0;
   // What the device said around the finals; replaces what was noted before, and nobody who follows
   // revisions hears of it before the set is finished. kInvalidArgument for impossible values,
   // kNotFound if the set does not exist, kFailedPrecondition if it is finished.

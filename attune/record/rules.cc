@@ -124,6 +124,20 @@ Status ValidateTrials(std::span<const Trial> trials) {
   return Status::Ok();
 }
 
+Status ValidateQualified(std::span<const Qualified> results) {
+  for (const Qualified& result : results) {
+    ATTUNE_RETURN_IF_ERROR(ValidateTrials({&result.trial, 1}));
+    const bool is_failure = result.trial.failure() != nullptr;
+    const bool is_right = IsTime(result.quick_ns) && !(is_failure && result.quick_ns > 0);
+    if (result.trial.role == TrialRole::kQualify && is_right) continue;
+    return InvalidArgument(fmt::format(
+        "The trial of {} has the role {} and the quick time {} ns. Only trials of the role qualify "
+        "have one, which is finite and not negative, and those that failed have none.",
+        Text(result.trial.candidate), Name(result.trial.role), result.quick_ns));
+  }
+  return Status::Ok();
+}
+
 Trial Storable(Trial trial) {
   if (std::isnan(trial.max_error)) trial.max_error = std::numeric_limits<double>::infinity();
   if (Failure* failure = std::get_if<Failure>(&trial.outcome);

@@ -28,6 +28,9 @@ Status ValidateSet(const MeasurementSet& set);
 // Times are finite and not negative, samples at most Measurement::kMaxSamples. The error names the
 // position in `trials` and the field.
 Status ValidateTrials(std::span<const Trial> trials);
+// The trials are valid and of the role kQualify; quick times are finite and not negative, and 0 for
+// failures.
+Status ValidateQualified(std::span<const Qualified> results);
 
 // The trial as stores keep it: a `max_error` that is not a number becomes infinite (no tolerance
 // holds it), and a failure message is cut to kMaxMessageBytes with a note of its length.

@@ -34,6 +34,7 @@ class GoldenRecords final : public RecordStore {
   }
   Status BeginSet(const MeasurementSet&) override { return Refuse(); }
   Status Append(std::string_view, std::span<const Trial>) override { return Refuse(); }
+  Status AppendQualified(std::string_view, std::span<const Qualified>) override { return Refuse(); }
   Status NoteConditions(std::string_view, const SetConditions&) override { return Refuse(); }
   Status FinishSet(std::string_view) override { return Refuse(); }
   Result<StoreState> State() override { return records_.State(); }

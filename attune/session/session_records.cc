@@ -30,6 +30,9 @@ class SessionRecords final : public RecordStore {
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     return records_.Append(set_id, trials);
   }
+  Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) override {
+    return records_.AppendQualified(set_id, results);
+  }
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
     return records_.NoteConditions(set_id, conditions);
   }

@@ -103,6 +103,7 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
     defaults_asked_ = true;
     return batch;
   }
+  max_count = std::min(max_count, Left());
   for (Arm& arm : arms_) {
     if (arm.whole() && !IsHopeless(arm)) take(arm, max_count - batch.size());
   }
@@ -116,6 +117,13 @@ std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
     if (!arm->waits) ++arm->turns;
   }
   return batch;
+}
+
+size_t CandidateSource::Left() const {
+  if (options_.max_candidates <= 0) return std::numeric_limits<size_t>::max();
+  int64_t left = options_.max_candidates;
+  for (const Arm& arm : arms_) left -= arm.asked;
+  return static_cast<size_t>(std::max<int64_t>(left, 0));
 }
 
 double CandidateSource::TurnsTaken(const Arm& arm) const {

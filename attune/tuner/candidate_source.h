@@ -30,7 +30,8 @@ class CandidateSource {
   struct Options {
     std::string searcher = "local";  // For spaces above kExhaustiveSize.
     uint64_t seed = 1;
-    bool drop_hopeless = true;  // Stop asking a solver that stays kHopelessRatio behind the best.
+    int64_t max_candidates = 0;  // Asked at most, behind the defaults; 0: no limit.
+    bool drop_hopeless = true;   // Stop asking a solver that stays kHopelessRatio behind the best.
     // By solver name, the one config that it is asked for; its default if others have one and it
     // has none. Empty: whole spaces.
     std::map<std::string, Config> only_configs = {};
@@ -88,6 +89,8 @@ class CandidateSource {
   // Of the first `head` configs somebody thinks that they are good.
   Status AddArm(const SolverId& solver, ConfigSpace space, uint64_t head);
   bool IsHopeless(const Arm& arm) const;
+  // How many more may be asked.
+  size_t Left() const;
   // What the turns that an arm has had, and the one that is next, weigh: least where it is next.
   double TurnsTaken(const Arm& arm) const;
   // Whose turn it is of those with large spaces; null if nobody has anything to try now, or, unless

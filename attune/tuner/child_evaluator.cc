@@ -151,12 +151,18 @@ class ChildEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time) override {
+                                         const QualifyTime& time,
+                                         const QualifiedListener& on_each) override {
     if (candidates.empty()) return std::vector<Qualified>();
     dying_.AwaitAll();
     // On this thread: the system kills children with the thread that started them.
-    if (KeepsChild()) return QualifyInTurn(candidates, time);
-    return QualifySideBySide(candidates, time);
+    if (KeepsChild()) return QualifyInTurn(candidates, time, on_each);
+    return QualifySideBySide(candidates, time, on_each);
+  }
+
+  void TakeOver(std::span<const Qualified> results) override {
+    for (const Qualified& result : results) Remember(result);
+    if (!baseline_.has_value()) baseline_ = FirstPassed(results);
   }
 
   // Who compiles ahead needs enough to compile while the others run.
@@ -206,13 +212,25 @@ class ChildEvaluator final : public Evaluator {
     if (size_bytes > kMostBytesBesideDying) dying_.AwaitAll();
   }
 
+  // Of a result that was not given up.
+  static void Tell(const QualifiedListener& on_each, const std::optional<Qualified>& result) {
+    if (on_each && result.has_value()) on_each(*result);
+  }
+
+  // How long the launches of whoever passed take.
+  void Remember(const Qualified& result) {
+    if (result.trial.failure() != nullptr) return;
+    quick_ns_.insert_or_assign(result.trial.candidate, result.quick_ns);
+  }
+
   // In children that each thread has for itself.
   Result<std::vector<Qualified>> QualifySideBySide(std::span<const Candidate> candidates,
-                                                   const QualifyTime& time) {
+                                                   const QualifyTime& time,
+                                                   const QualifiedListener& on_each) {
     Results results(candidates.size());
     std::stop_source all_taken;
     std::atomic<size_t> next = 0;
-    std::mutex mutex;  // Guards busy_ and first_error.
+    std::mutex mutex;  // Guards busy_ and first_error; held while somebody listens.
     Status first_error;
     const auto work = [&] {
       Bench bench;
@@ -226,6 +244,7 @@ class ChildEvaluator final : public Evaluator {
         Append(busy_, std::move(busy));
         if (outcome.ok()) {
           results[i] = std::move(*outcome);
+          Tell(on_each, results[i]);
         } else if (first_error.ok()) {
           first_error = outcome.error();
         }
@@ -244,7 +263,8 @@ class ChildEvaluator final : public Evaluator {
   // In the kept child: first those that need no compiler, while other children compile, then the
   // others as they come.
   Result<std::vector<Qualified>> QualifyInTurn(std::span<const Candidate> candidates,
-                                               const QualifyTime& time) {
+                                               const QualifyTime& time,
+                                               const QualifiedListener& on_each) {
     Results results(candidates.size());
     Status first_error;
     // In place of those that failed candidates have used up.
@@ -257,6 +277,7 @@ class ChildEvaluator final : public Evaluator {
       auto outcome = QualifyBuilt(candidates[i], built);
       if (outcome.ok()) {
         results[i] = std::move(*outcome);
+        Tell(on_each, results[i]);
       } else if (first_error.ok()) {
         first_error = outcome.error();
       }
@@ -317,9 +338,7 @@ class ChildEvaluator final : public Evaluator {
     std::vector<Qualified> finished;
     for (auto& result : results) {
       if (!result.has_value()) continue;
-      if (result->trial.failure() == nullptr) {
-        quick_ns_.insert_or_assign(result->trial.candidate, result->quick_ns);
-      }
+      Remember(*result);
       finished.push_back(std::move(*result));
     }
     // What did finish counts, whatever happened to a neighbour.

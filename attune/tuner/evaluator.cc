@@ -23,6 +23,12 @@ int64_t UnionLengthNs(std::vector<BusyInterval> intervals) {
   return total_ns;
 }
 
+Status EvaluationStatus(const Status& status) {
+  const bool is_plain = status.ok() || status.code() == StatusCode::kUnsupported ||
+                        status.code() == StatusCode::kDeadlineExceeded;
+  return is_plain ? status : Internal(status.message());
+}
+
 std::optional<Candidate> FirstPassed(std::span<const Qualified> results) {
   for (const Qualified& result : results) {
     if (result.trial.failure() == nullptr) return result.trial.candidate;

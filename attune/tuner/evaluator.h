@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,19 +12,13 @@
 #include "attune/base/status.h"
 #include "attune/measure/race.h"
 #include "attune/problem/problem.h"
+#include "attune/record/record.h"
 #include "attune/trial/trial.h"
 #include "attune/tuner/qualify_time.h"
 #include "attune/verify/output_check.h"
 #include "attune/verify/problem_data.h"
 
 namespace attune {
-
-// What came of qualifying one candidate.
-struct Qualified {
-  Trial trial;          // kQualify: monostate if it passed, else the failure.
-  double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
-                        // nothing. 0 if failed.
-};
 
 // What is asked of an evaluation beyond the usual; values, that travel to children.
 struct EvaluationTerms {
@@ -61,6 +56,13 @@ int64_t UnionLengthNs(std::vector<BusyInterval> intervals);
 // The first of `results` that passed.
 std::optional<Candidate> FirstPassed(std::span<const Qualified> results);
 
+// `status` of an evaluator for whoever tunes: a failure to evaluate one problem gets a code of its
+// own, so that nobody takes it for a failure of the store, which ends a whole run.
+Status EvaluationStatus(const Status& status);
+
+// Told each result as it comes, one at a time, on whatever thread. May be null.
+using QualifiedListener = std::function<void(const Qualified&)>;
+
 // Not thread-safe. One problem at a time.
 class Evaluator {
  public:
@@ -82,7 +84,12 @@ class Evaluator {
   // possible. One result for each, in order, without those that were not begun or given up by
   // `time`. A Status means that evaluation itself is impossible (no child can be started).
   virtual Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                                 const QualifyTime& time) = 0;
+                                                 const QualifyTime& time,
+                                                 const QualifiedListener& on_each) = 0;
+
+  // What came of candidates of this problem in an earlier process, under the same terms: those that
+  // passed may be timed and compared with as if they had qualified here.
+  virtual void TakeOver(std::span<const Qualified>) {}
 
   // How many candidates Qualify does well to be given at once: a searcher hears of them only when
   // all are done, and whoever works side by side waits for the last one.

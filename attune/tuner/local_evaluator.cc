@@ -75,7 +75,8 @@ class LocalEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time) override {
+                                         const QualifyTime& time,
+                                         const QualifiedListener& on_each) override {
     std::vector<Qualified> results;
     std::optional<Agreement> agreement;
     if (terms_.output_check.has_value() && baseline_.has_value()) {
@@ -86,9 +87,14 @@ class LocalEvaluator final : public Evaluator {
       const int64_t begin_ns = SteadyNowNs();
       results.push_back(QualifyOne(candidate, agreement));
       busy_.intervals.push_back({begin_ns, SteadyNowNs()});
+      if (on_each) on_each(results.back());
     }
     if (!baseline_.has_value()) baseline_ = FirstPassed(results);
     return results;
+  }
+
+  void TakeOver(std::span<const Qualified> results) override {
+    if (!baseline_.has_value()) baseline_ = FirstPassed(results);
   }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {

@@ -14,8 +14,8 @@ constexpr const char* kAttuneVersion = ATTUNE_VERSION;
 
 void NoteTerms(const TuneOptions& options, Environment& environment) {
   const EvaluationTerms& terms = options.terms;
-  const auto note = [&](const char* name, int64_t value) {
-    if (value > 0) environment[name] = std::to_string(value);
+  const auto note = [&](std::string_view name, int64_t value) {
+    if (value > 0) environment[std::string(name)] = std::to_string(value);
   };
   // Also 0, which is the least that there is.
   environment[std::string(kPerProblemTerm)] = std::to_string(options.per_problem_ns);
@@ -25,6 +25,7 @@ void NoteTerms(const TuneOptions& options, Environment& environment) {
   note("tuning.max_launches", options.limits.max_launches);
   note("tuning.max_time_ns", options.limits.max_time_ns);
   note("tuning.max_listed", options.max_listed);
+  note(kMaxCandidatesTerm, options.max_candidates);
   if (!options.only_configs.empty()) environment[std::string(kSearchTerm)] = "find";
   if (terms.output_check.has_value()) {
     environment["tuning.output_check"] =

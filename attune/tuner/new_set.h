@@ -12,6 +12,9 @@ namespace attune {
 // Of the environment that a set is recorded with: the time that its problem had, in nanoseconds.
 inline constexpr std::string_view kPerProblemTerm = "tuning.per_problem_ns";
 
+// How many candidates were tried at most; absent where time was the only limit.
+inline constexpr std::string_view kMaxCandidatesTerm = "tuning.max_candidates";
+
 // Where each solver had one config (TuneOptions::only_configs), and nothing was searched: "find".
 inline constexpr std::string_view kSearchTerm = "tuning.search";
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "attune/record/figure_store.h"
@@ -13,15 +15,21 @@
 namespace attune {
 namespace {
 
-// What the problem had in `set`.
-int64_t TimeNs(const MeasurementSet& set) {
-  const auto noted = set.environment.find(std::string(kPerProblemTerm));
-  if (noted == set.environment.end()) return PastTuning::kUnknownTimeNs;
+// A number that a set was recorded with; nothing if there is none.
+std::optional<int64_t> TermOf(const MeasurementSet& set, std::string_view name) {
+  const auto noted = set.environment.find(std::string(name));
+  if (noted == set.environment.end()) return std::nullopt;
   const std::string& text = noted->second;
-  int64_t time_ns = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), time_ns);
-  const bool is_time = error == std::errc() && rest == text.data() + text.size() && time_ns >= 0;
-  return is_time ? time_ns : PastTuning::kUnknownTimeNs;
+  int64_t value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && rest == text.data() + text.size() && value >= 0;
+  return is_whole ? std::optional(value) : std::nullopt;
+}
+
+// Whether a tuning with at most `max_candidates` (0: no limit) may try more than `set` did.
+bool MayTryMore(const MeasurementSet& set, int64_t max_candidates) {
+  const int64_t most = TermOf(set, kMaxCandidatesTerm).value_or(0);
+  return most > 0 && (max_candidates == 0 || max_candidates > most);
 }
 
 bool SoughtTimeFirst(const MeasurementSet& set) {
@@ -41,7 +49,13 @@ Result<PastTuning> FindPastTuning(const Tuner& tuner, const Problem& problem) {
     // What it chose, had it been the first of the problem.
     recorded.finished = true;
     if (!tuner.Select({&recorded, 1}).has_value()) continue;
-    past.most_time_ns = std::max(past.most_time_ns, TimeNs(recorded.set));
+    if (MayTryMore(recorded.set, tuner.options().max_candidates)) {
+      past.tried_fewer = true;
+    } else {
+      past.most_time_ns =
+          std::max(past.most_time_ns,
+                   TermOf(recorded.set, kPerProblemTerm).value_or(PastTuning::kUnknownTimeNs));
+    }
     past.newest_unix_ns = std::max(past.newest_unix_ns, recorded.set.started_unix_ns);
   }
   return past;

@@ -20,6 +20,8 @@ struct PastTuning {
 
   bool is_decided = false;     // A choice stands.
   int64_t most_time_ns = 0;    // The most that the problem had in one of the sets.
+  bool tried_fewer = false;    // In sets that do not count in most_time_ns: as many candidates as
+                               // they might try are fewer than the tuner's options allow.
   int64_t newest_unix_ns = 0;  // When the newest set began; 0 if there is none.
 
   // Whether a tuning with `per_problem_ns` has nothing to add. A set that ended undecided counts as

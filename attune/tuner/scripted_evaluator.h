@@ -101,7 +101,8 @@ class ScriptedEvaluator final : public Evaluator {
     return listed_;
   }
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time) override {
+                                         const QualifyTime& time,
+                                         const QualifiedListener& on_each) override {
     batches_.push_back(candidates.size());
     std::vector<Qualified> results;
     for (const Candidate& candidate : candidates) {
@@ -113,12 +114,17 @@ class ScriptedEvaluator final : public Evaluator {
       Qualified& result = results.emplace_back();
       result.trial.candidate = candidate;
       result.trial.role = TrialRole::kQualify;
-      result.quick_ns = time_ns * (1 + 0.2 * random_.Uniform());
+      result.quick_ns = time_ns * (1 + (is_fair_ ? 0 : 0.2 * random_.Uniform()));
       const auto slow = load_ns_.find(IntegerAt(candidate.config, "p"));
       if (slow != load_ns_.end()) result.trial.load_ns = slow->second;
-      if (all_fail_ || candidate.solver.name == failing_solver_) {
-        result.trial.outcome = Failure{FailureKind::kRunFailed, Phase::kRun, "As told."};
+      const auto failing = failing_.find(IntegerAt(candidate.config, "p"));
+      const bool solver_fails = candidate.solver.name == failing_solver_;
+      if (all_fail_ || solver_fails || failing != failing_.end()) {
+        const FailureKind kind = failing == failing_.end() ? FailureKind::kRunFailed : failing->second;
+        result.trial.outcome = Failure{kind, Phase::kRun, "As told."};
+        result.quick_ns = 0;
       }
+      if (on_each) on_each(result);
     }
     return results;
   }
@@ -160,6 +166,11 @@ class ScriptedEvaluator final : public Evaluator {
   // From now on nothing qualifies.
   void FailAll() { all_fail_ = true; }
 
+  // From now on config `p` fails in that way.
+  void Fail(int64_t p, FailureKind kind) { failing_[p] = kind; }
+  // From now on whoever qualifies is timed as if it were alone.
+  void QualifyFairly() { is_fair_ = true; }
+
   // How many candidates each call of Qualify had.
   const std::vector<size_t>& batches() const { return batches_; }
 
@@ -177,6 +188,8 @@ class ScriptedEvaluator final : public Evaluator {
   LaunchFigures figures_;
   bool all_fail_ = false;
   std::string failing_solver_;
+  std::map<int64_t, FailureKind> failing_;
+  bool is_fair_ = false;
   std::vector<Problem> refused_;
   int reference_steps_ = 0;
   double sigma_ = 0.02;

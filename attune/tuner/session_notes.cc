@@ -57,6 +57,13 @@ std::string LostDefaultNote(const Candidate& candidate, bool was_late) {
                      was_late ? "was not ready in time" : "failed");
 }
 
+std::string TakenOverNote(int64_t count, int64_t searched_ns) {
+  return fmt::format(
+      "{} candidates were tried by a run that was cut off, and not again. Its search counts with "
+      "{:.1f} s of the time of the problem.",
+      count, static_cast<double>(searched_ns) / 1e9);
+}
+
 std::string LostBaselineNote(const Candidate& baseline) {
   return fmt::format("The baseline {} failed while it was timed; the next one took its place.",
                      Text(baseline));

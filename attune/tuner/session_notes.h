@@ -33,6 +33,9 @@ std::string SlowToCreateNote(const Candidate& candidate, int64_t load_ns, int64_
 // That the default `candidate` is no baseline, because it failed or was not ready in time.
 std::string LostDefaultNote(const Candidate& candidate, bool was_late);
 
+// That so many candidates were tried by a tuning that was cut off, whose search took `searched_ns`.
+std::string TakenOverNote(int64_t count, int64_t searched_ns);
+
 // That `baseline` failed while it was timed.
 std::string LostBaselineNote(const Candidate& baseline);
 

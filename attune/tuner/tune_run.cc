@@ -108,6 +108,8 @@ class Run {
                                                        : ProblemOutcome::Kind::kFailed;
       if (!outcome.report.choice.has_value()) {
         outcome.message = "No candidate could be timed.";
+      } else if (!options_.retune && past.is_decided && past.tried_fewer) {
+        outcome.message = "measured again, because fewer candidates were tried before";
       } else if (!options_.retune && past.is_decided) {
         outcome.message = fmt::format("measured again, because it had only {:.3g} s before",
                                       static_cast<double>(past.most_time_ns) / 1e9);

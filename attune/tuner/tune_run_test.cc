@@ -311,6 +311,16 @@ TEST_F(SharedListTest, WhatHadLessTimeIsMeasuredAgainOnceAndSaysWhy) {
   EXPECT_EQ(TuneListFor(100 * kMillisecondNs), kBothReused);
 }
 
+TEST_F(SharedListTest, WhatTriedFewerCandidatesIsMeasuredAgainAndSaysWhy) {
+  options_.max_candidates = 5;
+  EXPECT_EQ(TuneList({}), kBothTuned);
+  EXPECT_EQ(TuneList({}), kBothReused);
+  options_.max_candidates = 0;
+  EXPECT_EQ(OutcomesOf({}).at(0).message,
+            "measured again, because fewer candidates were tried before");
+  EXPECT_EQ(TuneList({}), kBothReused);
+}
+
 TEST_F(SharedListTest, WhatIsTunedForTheFirstTimeHasNoReason) {
   for (const ProblemOutcome& outcome : OutcomesOf({})) EXPECT_EQ(outcome.message, "");
 }

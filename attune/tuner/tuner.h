@@ -29,6 +29,8 @@ struct TuneOptions {
   std::string searcher = "local";  // Of spaces larger than kExhaustiveSize; see MakeSearcher.
   uint64_t seed = 1;
   int64_t per_problem_ns = 2'000'000'000;
+  // So many are tried at most, but every default is; 0: as many as there is time for.
+  int64_t max_candidates = 0;
   CacheState cache = CacheState::kWarm;
   SelectOptions select;
   // Only solvers whose name contains one of these; empty means all. The default candidate always
@@ -50,6 +52,9 @@ struct TuneOptions {
   // Its rotation_bytes are above 0 exactly if `cache` is kRotating.
   EvaluationTerms terms = {};
   bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
+  // Go on where a tuning of the problem with these options was cut off (FindCutOff): what it tried
+  // counts, also in the time of the problem, and is not tried again.
+  bool goes_on = false;
 };
 
 // Spaces up to this size are tried whole, whatever the searcher.
@@ -75,7 +80,9 @@ struct TuneReport {
   int64_t timed = 0;
   std::map<FailureKind, int64_t> failures;
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
+  int64_t taken_over = 0;   // Of those considered, tried by a tuning that was cut off.
   int64_t wall_ns = 0;
+  int64_t search_ns = 0;       // Of it, asking for, building and verifying candidates.
   int64_t busy_ns = 0;         // Of it, building, verifying or measuring a candidate.
   int64_t device_busy_ns = 0;  // Of it, launches of candidates by the clock of the device.
   int64_t waited_ns = 0;       // Of it, for the turn of this process (TunerParts::machine).

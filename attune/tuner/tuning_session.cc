@@ -6,6 +6,7 @@
 
 #include "attune/base/fingerprint.h"
 #include "attune/tuner/device_listing.h"
+#include "attune/tuner/final_conditions.h"
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/reference_bound.h"
@@ -36,20 +37,15 @@ std::vector<TimingCost> CostsOf(const Runners& runners) {
   return costs;
 }
 
-// Failures of evaluating one problem get a code of their own, so that nobody takes them for
-// failures of the store, which end a whole run.
-Status EvaluationStatus(const Status& status) {
-  const bool is_plain = status.ok() || status.code() == StatusCode::kUnsupported ||
-                        status.code() == StatusCode::kDeadlineExceeded;
-  if (is_plain) return status;
-  return Internal(status.message());
-}
-
 }  // namespace
 
 TuningSession::TuningSession(const TunerParts& parts, const TuneOptions& options,
                              const Problem& problem, const Tuner::Listener& listener)
-    : parts_(parts), options_(options), problem_(problem), listener_(listener) {}
+    : parts_(parts),
+      options_(options),
+      problem_(problem),
+      listener_(listener),
+      qualifier_(*parts.evaluator, *parts.store) {}
 
 void TuningSession::Challenge(Choice standing) { standing_ = std::move(standing); }
 
@@ -61,9 +57,10 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
   run_end_ns_ = bounds.end_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
-  const CandidateSource::Options source_options = {options_.searcher, options_.seed,
-                                                   options_.searcher != "exhaustive",
-                                                   options_.only_configs, std::move(elsewhere_)};
+  const CandidateSource::Options source_options = {
+      options_.searcher,       options_.seed,
+      options_.max_candidates, options_.searcher != "exhaustive",
+      options_.only_configs,   std::move(elsewhere_)};
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateSource source,
       CandidateSource::Create(problem_, parts_.target, solvers, source_options, &report_.notes));
@@ -75,6 +72,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
   ATTUNE_RETURN_IF_ERROR(Prepare(solvers, bounds, source));
+  report_.search_ns += parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(TimeAll(bounds));
   ATTUNE_RETURN_IF_ERROR(Conclude());
   return report_;
@@ -102,18 +100,20 @@ Status TuningSession::Prepare(const std::vector<const Solver*>& solvers, const T
                               CandidateSource& source) {
   ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
   ATTUNE_RETURN_IF_ERROR(MakeReference(bounds));
-  search_begin_ns_ = parts_.clock->NowNs();
+  report_.search_ns = -parts_.clock->NowNs();  // Its end is added to it.
   ATTUNE_RETURN_IF_ERROR(BeginSet());
+  search_begin_ns_ = parts_.clock->NowNs() - searched_ns_;
   ATTUNE_RETURN_IF_ERROR(QualifyDefaults(source));
-  if (parts_.clock->NowNs() >= SearchDeadlineNs()) return Status::Ok();
+  const bool is_late = parts_.clock->NowNs() >= SearchDeadlineNs();
+  if (is_late && !qualifier_.HasMore()) return Status::Ok();
   AddListed(solvers,
             {.limit = options_.max_listed,
              .exhaustive = options_.searcher == "exhaustive",
              .per_problem_ns = options_.per_problem_ns,
              .clock = parts_.clock},
             *parts_.evaluator, source, report_.notes);
-  search_begin_ns_ = parts_.clock->NowNs();
-  return QualifyOthers(source);
+  search_begin_ns_ = parts_.clock->NowNs() - searched_ns_;
+  return is_late ? RecallOthers(source) : QualifyOthers(source);
 }
 
 Status TuningSession::TimeAll(const TuneBounds& bounds) {
@@ -157,8 +157,16 @@ uint64_t TuningSession::DataSeed() const {
 
 Status TuningSession::BeginSet() {
   const MeasurementSet set = NewSet(problem_, parts_, options_);
-  set_id_ = set.id;
   report_.set_id = set.id;
+  CutOff past;
+  if (options_.goes_on) {
+    ATTUNE_ASSIGN_OR_RETURN(past, FindCutOff(*parts_.store, set));
+  }
+  LeaveOut(quarantined_, options_.retry_quarantined, past);
+  // A search that overran its share, or slept, leaves the rest of the time as it is.
+  searched_ns_ = std::min(past.searched_ns, ShareNs(kSearchShare));
+  end_ns_ -= searched_ns_;
+  qualifier_.Begin(set.id, std::move(past));
   return parts_.store->BeginSet(set);
 }
 
@@ -190,8 +198,22 @@ Status TuningSession::QualifyOthers(CandidateSource& source) {
   std::vector<Candidate> batch = Ask(source);
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
-    const bool out_of_time = parts_.clock->NowNs() >= SearchDeadlineNs();
-    batch = out_of_time ? std::vector<Candidate>() : Ask(source);
+    if (parts_.clock->NowNs() >= SearchDeadlineNs()) return RecallOthers(source);
+    batch = Ask(source);
+  }
+  return Status::Ok();
+}
+
+Status TuningSession::RecallOthers(CandidateSource& source) {
+  while (qualifier_.HasMore()) {
+    std::vector<Candidate> batch = Ask(source);
+    if (batch.empty()) break;
+    batch = WithoutQuarantined(source, std::move(batch));
+    const std::vector<Qualified> known = qualifier_.Recall(batch);
+    // Somebody else went on differently from here.
+    if (known.empty() && !batch.empty()) break;
+    progress_.considered += static_cast<int64_t>(known.size());
+    Learn(source, batch, known);
   }
   return Status::Ok();
 }
@@ -238,7 +260,7 @@ void TuningSession::Tell(CandidateSource& source, const Candidate& candidate,
 std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source,
                                                          std::vector<Candidate> batch) {
   std::erase_if(batch, [&](const Candidate& candidate) {
-    if (!quarantined_.contains(candidate)) return false;
+    if (!quarantined_.contains(candidate) || qualifier_.Knows(candidate)) return false;
     ++report_.quarantined;
     Tell(source, candidate, std::nullopt);
     return true;
@@ -250,18 +272,21 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
   if (batch.empty()) return Status::Ok();
   progress_.considered += static_cast<int64_t>(batch.size());
   Report(Stage::kQualify);
-  const auto qualified = parts_.evaluator->Qualify(
-      batch, TimeToQualify({end_ns_, options_.per_problem_ns, run_end_ns_}, SearchDeadlineNs(),
-                           !passed_.empty()));
-  if (!qualified.ok()) return EvaluationStatus(qualified.error());
-  const std::vector<Qualified>& results = *qualified;
+  ATTUNE_ASSIGN_OR_RETURN(
+      const std::vector<Qualified> results,
+      qualifier_.Qualify(batch, TimeToQualify({end_ns_, options_.per_problem_ns, run_end_ns_},
+                                              SearchDeadlineNs(), !passed_.empty())));
+  progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
+  Learn(source, batch, results);
+  return Status::Ok();
+}
+
+void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>& batch,
+                          const std::vector<Qualified>& results) {
   unfinished_.insert(batch.begin(), batch.end());
   for (const Qualified& result : results) unfinished_.erase(result.trial.candidate);
-  progress_.considered -= static_cast<int64_t>(batch.size() - results.size());
-  std::vector<Trial> trials;
   for (const Qualified& result : results) {
     const Trial& trial = result.trial;
-    trials.push_back(trial);
     if (const Failure* failure = trial.failure()) {
       ++report_.failures[failure->kind];
       ++progress_.failed;
@@ -273,7 +298,6 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
     passed_.push_back(RunnerOf(result));
   }
   Report(Stage::kQualify);
-  return parts_.store->Append(set_id_, trials);
 }
 
 TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const {
@@ -284,11 +308,7 @@ TuningSession::Runner TuningSession::RunnerOf(const Qualified& qualified) const 
   // Nothing tells yet how long it takes to displace the caches; a race finds out.
   runner.launches = options_.cache == CacheState::kCold ? 1 : LaunchesPerBlock(qualified.quick_ns);
   runner.cost = EstimateCost(qualified.quick_ns, trial.load_ns);
-  runner.build_ns = trial.build_ns;
-  runner.load_ns = trial.load_ns;
-  runner.workspace_bytes = trial.workspace_bytes;
-  runner.max_error = trial.max_error;
-  runner.capture_failure = trial.capture_failure;
+  runner.qualified = trial;
   return runner;
 }
 
@@ -310,7 +330,7 @@ int64_t TuningSession::SearchDeadlineNs() const {
 
 std::vector<TuningSession::Runner> TuningSession::QuickEnoughToCreate() {
   const auto is_slow = [this](const Runner& runner) {
-    return runner.load_ns > options_.per_problem_ns;
+    return runner.qualified.load_ns > options_.per_problem_ns;
   };
   if (std::all_of(passed_.begin(), passed_.end(), is_slow)) return passed_;
   std::vector<Runner> quick;
@@ -321,7 +341,7 @@ std::vector<TuningSession::Runner> TuningSession::QuickEnoughToCreate() {
     }
     left_out_.insert(runner.candidate);
     report_.notes.push_back(
-        SlowToCreateNote(runner.candidate, runner.load_ns, options_.per_problem_ns));
+        SlowToCreateNote(runner.candidate, runner.qualified.load_ns, options_.per_problem_ns));
   }
   return quick;
 }
@@ -465,7 +485,7 @@ Result<TuningSession::Heat> TuningSession::RunHeat(const std::vector<Runner>& en
     const bool is_baseline = i == 0 && entry.failure() == nullptr;
     trials.push_back(TrialOf(entrants[i], TrialRole::kScreen, is_baseline, entry));
   }
-  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(report_.set_id, trials));
   Heat heat;
   heat.baseline = as_seen(0);
   heat.baseline_failed = race.entries[0].failure() != nullptr;
@@ -494,7 +514,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   auto timer = parts_.evaluator->StartTiming(candidates);
   if (!timer.ok()) return EvaluationStatus(timer.error());
   SetConditions conditions;
-  conditions.before = AskConditions(**timer);
+  conditions.before = AskConditions(**timer, report_);
   FinalOptions final_options;
   final_options.seed = options_.seed + 1;
   final_options.cache = options_.cache;
@@ -506,7 +526,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   for (size_t i = 1; i < finalists.size(); ++i) challengers.push_back({i, finalists[i].launches});
   const FinalResult result =
       RunFinal(**timer, {0, finalists[0].launches}, challengers, final_options, *parts_.clock);
-  conditions.after = AskConditions(**timer);
+  conditions.after = AskConditions(**timer, report_);
   timer->reset();
   std::vector<Trial> trials = {
       TrialOf(finalists[0], TrialRole::kFinal, true, result.default_entry)};
@@ -525,8 +545,8 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
   }
   // A default that failed is no baseline to anybody.
   if (!decided && !trials.empty()) trials[0].is_default = false;
-  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(set_id_, trials));
-  if (decided) ATTUNE_RETURN_IF_ERROR(NoteConditions(conditions));
+  ATTUNE_RETURN_IF_ERROR(parts_.store->Append(report_.set_id, trials));
+  if (decided) ATTUNE_RETURN_IF_ERROR(KeepConditions(conditions, *parts_.store, report_));
   return decided;
 }
 
@@ -534,6 +554,10 @@ Status TuningSession::Conclude() {
   Report(Stage::kRecord);
   ATTUNE_RETURN_IF_ERROR(Decide());
   report_.considered = progress_.considered;
+  report_.taken_over = qualifier_.recalled_count();
+  if (report_.taken_over > 0) {
+    report_.notes.push_back(TakenOverNote(report_.taken_over, searched_ns_));
+  }
   report_.qualified = progress_.qualified;
   report_.wall_ns = parts_.clock->NowNs() - begin_ns_;
   BusyTime busy = parts_.evaluator->TakeBusyTime();
@@ -548,7 +572,7 @@ Status TuningSession::Decide() {
   query.backend = parts_.target.backend;
   bool stays = false;
   ATTUNE_RETURN_IF_ERROR(parts_.store->Visit(query, [&](const RecordedSet& recorded) {
-    if (recorded.set.id != set_id_) return Status::Ok();
+    if (recorded.set.id != report_.set_id) return Status::Ok();
     report_.choice = SelectWithin(recorded, options_.select);
     // Where nobody could be timed there is nothing to weigh.
     stays = standing_.has_value() && report_.choice.has_value() &&
@@ -557,43 +581,20 @@ Status TuningSession::Decide() {
   }));
   report_.is_steady = !report_.choice.has_value() || WasSteady(*report_.choice);
   if (!report_.is_steady) report_.notes.push_back(UnsteadyNote(*report_.choice));
-  if (!stays) return parts_.store->FinishSet(set_id_);
+  if (!stays) return parts_.store->FinishSet(report_.set_id);
   report_.choice = standing_;
   report_.notes.push_back(StandsNote(*standing_));
   return Status::Ok();
 }
 
-std::optional<DeviceConditions> TuningSession::AskConditions(BlockTimer& timer) {
-  auto told = timer.Conditions();
-  if (told.ok()) return *std::move(told);
-  report_.notes.push_back(SilenceNote(told.error().message()));
-  return std::nullopt;
-}
-
-Status TuningSession::NoteConditions(const SetConditions& conditions) {
-  if (conditions.empty()) return Status::Ok();
-  if (const Status valid = Validate(conditions); !valid.ok()) {
-    report_.notes.push_back(ImpossibleConditionsNote(valid.message()));
-    return Status::Ok();
-  }
-  report_.held_back_by = HeldBackBy(conditions);
-  if (!report_.held_back_by.empty()) report_.notes.push_back(HeldBackNote(conditions));
-  return parts_.store->NoteConditions(set_id_, conditions);
-}
-
 Trial TuningSession::TrialOf(const Runner& runner, TrialRole role, bool is_default,
                              const RaceEntry& entry) const {
-  Trial trial;
-  trial.candidate = runner.candidate;
+  Trial trial = runner.qualified;
   trial.role = role;
   trial.is_default = is_default;
-  trial.build_ns = runner.build_ns;
-  trial.load_ns = runner.load_ns;
-  trial.workspace_bytes = runner.workspace_bytes;
-  trial.max_error = runner.max_error;
   if (const Failure* failure = entry.failure()) trial.outcome = *failure;
   if (const Measurement* measurement = entry.measurement()) trial.outcome = *measurement;
-  if (trial.failure() == nullptr) trial.capture_failure = runner.capture_failure;
+  if (trial.failure() != nullptr) trial.capture_failure.clear();
   return trial;
 }
 

@@ -13,6 +13,7 @@
 #include "attune/measure/decision.h"
 #include "attune/measure/race.h"
 #include "attune/record/select.h"
+#include "attune/tuner/batch_qualifier.h"
 #include "attune/tuner/candidate_source.h"
 #include "attune/tuner/other_places.h"
 #include "attune/tuner/time_plan.h"
@@ -45,12 +46,7 @@ class TuningSession {
     double quick_ns = 0;
     int launches = 1;  // In a block: estimated, then as the race calibrated it.
     TimingCost cost;   // Estimated, then as the race saw it.
-    // What qualification found out, repeated in every trial of the candidate.
-    int64_t build_ns = 0;
-    int64_t load_ns = 0;
-    int64_t workspace_bytes = 0;
-    double max_error = 0;
-    std::string capture_failure;
+    Trial qualified;   // What it found out is repeated in every trial of the candidate.
   };
 
   // The machine, for what the name says. Waiting for it takes nothing of the time of the problem.
@@ -63,9 +59,14 @@ class TuningSession {
   Status BeginSet();
   Status QualifyDefaults(CandidateSource& source);
   Status QualifyOthers(CandidateSource& source);
+  // What a tuning that was cut off tried of what `source` asks for, when the time for more is over.
+  Status RecallOthers(CandidateSource& source);
   int64_t SearchDeadlineNs() const;
   Runner RunnerOf(const Qualified& qualified) const;
   Status QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch);
+  // What came of `batch`.
+  void Learn(CandidateSource& source, const std::vector<Candidate>& batch,
+             const std::vector<Qualified>& results);
   // As those of the source, of which the standing choice may or may not be one: it is qualified
   // once, and the source gets its time when it asks for it.
   std::vector<Candidate> Ask(CandidateSource& source);
@@ -107,11 +108,6 @@ class TuningSession {
   Trial TrialOf(const Runner& runner, TrialRole role, bool is_default,
                 const RaceEntry& entry) const;
   void Report(Stage stage);
-  // What the device says of itself; a reason why it can no longer be asked is noted.
-  std::optional<DeviceConditions> AskConditions(BlockTimer& timer);
-  // Keeps them with the set, and says so if they held the clock back, or are impossible: then the
-  // set stays without.
-  Status NoteConditions(const SetConditions& conditions);
   // What share of the time of a problem is, in nanoseconds.
   int64_t ShareNs(double share) const;
   uint64_t DataSeed() const;
@@ -124,7 +120,8 @@ class TuningSession {
   int64_t search_begin_ns_ = 0;  // When the reference was there.
   int64_t end_ns_ = 0;           // When the final should be over.
   int64_t run_end_ns_ = 0;       // When the run should be over; 0 if it has no limit.
-  std::string set_id_;
+  int64_t searched_ns_ = 0;      // By a tuning that was cut off, and counted.
+  BatchQualifier qualifier_;
   std::map<Candidate, Failure> quarantined_;
   TimesOfPlaces elsewhere_;
   std::optional<Choice> standing_;

@@ -209,9 +209,14 @@ class SqlStore final : public RecordStore {
 
   Status Append(std::string_view set_id, std::span<const Trial> trials) override {
     ATTUNE_RETURN_IF_ERROR(ValidateTrials(trials));
-    return database_->Write([&](DatabaseSession& session, WriteTransaction& transaction) {
-      return AppendTrials(session, transaction, set_id, trials);
-    });
+    std::vector<Qualified> without_quick_times;
+    for (const Trial& trial : trials) without_quick_times.push_back({trial, 0});
+    return AppendAll(set_id, without_quick_times);
+  }
+
+  Status AppendQualified(std::string_view set_id, std::span<const Qualified> results) override {
+    ATTUNE_RETURN_IF_ERROR(ValidateQualified(results));
+    return AppendAll(set_id, results);
   }
 
   Status NoteConditions(std::string_view set_id, const SetConditions& conditions) override {
@@ -261,18 +266,25 @@ class SqlStore final : public RecordStore {
   }
 
  private:
+  Status AppendAll(std::string_view set_id, std::span<const Qualified> results) {
+    return database_->Write([&](DatabaseSession& session, WriteTransaction& transaction) {
+      return AppendTrials(session, transaction, set_id, results);
+    });
+  }
+
   static Status AppendTrials(DatabaseSession& session, WriteTransaction& transaction,
-                             std::string_view set_id, std::span<const Trial> trials) {
+                             std::string_view set_id, std::span<const Qualified> results) {
     ATTUNE_ASSIGN_OR_RETURN(SetProgress progress, ReadProgressOf(transaction.connection(), set_id));
     if (progress.finished) return FinishedSet(set_id);
     TrialPlace place;
     place.set_id = progress.set_id;
     place.appended_unix_ns = UnixNowNs();
-    for (const Trial& trial : trials) {
+    for (const auto& [trial, quick_ns] : results) {
       ATTUNE_ASSIGN_OR_RETURN(place.candidate_id,
                               session.candidates.Intern(transaction, Text(trial.candidate)));
       place.id = transaction.TakeId();
-      ATTUNE_RETURN_IF_ERROR(transaction.Insert(TrialTable(), TrialRow(place, Storable(trial))));
+      ATTUNE_RETURN_IF_ERROR(
+          transaction.Insert(TrialTable(), TrialRow(place, Storable(trial), quick_ns)));
       progress.counts.Add(trial.role);
     }
     return UpdateProgress(transaction, progress);

@@ -52,9 +52,17 @@ void WriteFailure(const Trial& trial, RowWriter& writer) {
   writer.Text(Name(failure->kind)).Text(Name(failure->phase)).Text(FreeText(failure->message));
 }
 
-void WriteMeasurement(const Measurement* measurement, RowWriter& writer) {
+// Without a median the lower end is the quick time: readers that know nothing of it ask for the
+// median first.
+void WriteMeasurement(const Measurement* measurement, double quick_ns, RowWriter& writer) {
   if (measurement == nullptr) {
-    writer.Null().Null().Null().Null().Null();
+    writer.Null();
+    if (quick_ns > 0) {
+      writer.Real(quick_ns);
+    } else {
+      writer.Null();
+    }
+    writer.Null().Null().Null();
     return;
   }
   writer.Real(measurement->median_ns)
@@ -82,6 +90,14 @@ Result<Failure> ParseFailure(std::span<const Cell> row) {
   if (!phase.has_value()) return Damaged(row, kFailurePhase, "which is no phase");
   ATTUNE_ASSIGN_OR_RETURN(std::string message, ParseMessage(row));
   return Failure{*kind, *phase, std::move(message)};
+}
+
+// 0 if there is none.
+Result<double> ParseQuickTime(std::span<const Cell> row) {
+  if (!row[kMedianNs].is_null || row[kLowNs].is_null) return 0.0;
+  const double quick_ns = row[kLowNs].real;
+  if (std::isfinite(quick_ns) && quick_ns > 0) return quick_ns;
+  return Damaged(row, kLowNs, "which is no time");
 }
 
 Result<Measurement> ParseMeasurement(std::span<const Cell> row) {
@@ -122,7 +138,7 @@ int64_t ExpectedCount(const RoleCounts& counts, const std::vector<TrialRole>& ro
 
 }  // namespace
 
-Row TrialRow(const TrialPlace& place, const Trial& trial) {
+Row TrialRow(const TrialPlace& place, const Trial& trial, double quick_ns) {
   const Measurement* measurement = trial.measurement();
   RowWriter writer(TrialTable());
   writer.Integer(place.id)
@@ -131,7 +147,7 @@ Row TrialRow(const TrialPlace& place, const Trial& trial) {
       .Text(Name(trial.role))
       .Integer(trial.is_default ? 1 : 0);
   WriteFailure(trial, writer);
-  WriteMeasurement(measurement, writer);
+  WriteMeasurement(measurement, quick_ns, writer);
   writer.Integer(trial.build_ns).Integer(trial.load_ns).Integer(trial.workspace_bytes);
   if (std::isfinite(trial.max_error)) {
     writer.Real(trial.max_error);
@@ -188,6 +204,7 @@ Result<Record> TrialReader::Parse(Connection& connection, std::span<const Cell> 
     ATTUNE_ASSIGN_OR_RETURN(measurement.samples_ns, ParseSamples(row));
     trial.outcome = std::move(measurement);
   }
+  ATTUNE_ASSIGN_OR_RETURN(record.quick_ns, ParseQuickTime(row));
   trial.build_ns = row[kBuildNs].integer;
   trial.load_ns = row[kLoadNs].integer;
   trial.workspace_bytes = row[kWorkspaceBytes].integer;

@@ -23,7 +23,8 @@ struct TrialPlace {
   int64_t appended_unix_ns = 0;
 };
 
-Row TrialRow(const TrialPlace& place, const Trial& trial);
+// `quick_ns` as Record has it.
+Row TrialRow(const TrialPlace& place, const Trial& trial, double quick_ns);
 
 // Which trials of a set to read. Empty roles are all of them.
 struct TrialSelection {

@@ -231,7 +231,8 @@ TEST_F(FaultTest, CandidateWithLongLaunchesIsTimedAsLongAsQualifyingSaw) {
   const auto library = ParseCandidate("fake.library@1{}");
   ASSERT_TRUE(library.ok()) << library.status().message();
   ASSERT_TRUE(evaluator_->Begin(kProblem, 1, {}, {}).ok());
-  const auto qualified = evaluator_->Qualify({&*library, 1}, {.begin_by_ns = clock_.NowNs()});
+  const auto qualified =
+      evaluator_->Qualify({&*library, 1}, {.begin_by_ns = clock_.NowNs()}, nullptr);
   ASSERT_TRUE(qualified.ok()) << qualified.status().message();
   ASSERT_EQ(qualified->front().trial.failure(), nullptr)
       << qualified->front().trial.failure()->message;

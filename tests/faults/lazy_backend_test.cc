@@ -95,7 +95,7 @@ TEST_F(LazyBackendTest, TheEvaluatorComputesReferencesThatAreRight) {
   ASSERT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
   const std::vector<Candidate> candidates = {*ParseCandidate("fake.library@1{threads=1}")};
 
-  const auto results = evaluator->Qualify(candidates, {});
+  const auto results = evaluator->Qualify(candidates, {}, nullptr);
 
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ(results->front().trial.failure(), nullptr);

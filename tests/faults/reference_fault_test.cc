@@ -52,7 +52,7 @@ class ReferenceFaultTest : public testing::Test {
     const std::vector<Candidate> candidates = {
         *ParseCandidate("fake.library@1{threads=1}"),
         *ParseCandidate("fake.tiled@1{threads=1,tile=8,unroll=1}")};
-    const auto results = evaluator_->Qualify(candidates, {});
+    const auto results = evaluator_->Qualify(candidates, {}, nullptr);
     ASSERT_TRUE(results.ok()) << results.status().message();
     ASSERT_EQ(results->size(), 2u);
     EXPECT_EQ((*results)[0].trial.failure(), nullptr);
@@ -78,7 +78,7 @@ TEST_F(ReferenceFaultTest, WhoComputesTheReferenceGoesOnWithItsDevice) {
   const std::set<pid_t> opened = ChildProcesses();
   ASSERT_EQ(opened.size(), 1 + kOpenedForTiming);
   const std::vector<Candidate> right = {*ParseCandidate("fake.library@1{threads=1}")};
-  ASSERT_TRUE(evaluator_->Qualify(right, {}).ok());
+  ASSERT_TRUE(evaluator_->Qualify(right, {}, nullptr).ok());
 
   EXPECT_EQ(ChildProcesses(), opened);
   ASSERT_TRUE(evaluator_->StartTiming(right).ok());

@@ -48,7 +48,7 @@ class SharedChildrenTest : public testing::Test {
   std::map<std::string, FailureKind> FailuresOf(const std::vector<std::string>& texts) {
     std::vector<Candidate> candidates;
     for (const std::string& text : texts) candidates.push_back(*ParseCandidate(text));
-    const auto results = evaluator_->Qualify(candidates, {});
+    const auto results = evaluator_->Qualify(candidates, {}, nullptr);
     EXPECT_TRUE(results.ok()) << results.status().message();
     EXPECT_EQ(results->size(), candidates.size());
     std::map<std::string, FailureKind> failures;
@@ -101,7 +101,7 @@ TEST_F(SharedChildrenTest, WhoIsNotReadyInTimeIsLeftOutWithWhoComesBehind) {
   time.begin_by_ns = SteadyNowNs() + 3'000'000'000;
   time.ready_by_ns = time.begin_by_ns;
 
-  const auto results = evaluator_->Qualify(candidates, time);
+  const auto results = evaluator_->Qualify(candidates, time, nullptr);
 
   ASSERT_TRUE(results.ok()) << results.status().message();
   ASSERT_EQ(results->size(), 2u);
@@ -203,7 +203,8 @@ TEST_F(OpenedAheadTest, OneOpensTheDeviceForTheNextProblemWhichBeginsWithIt) {
   ASSERT_EQ(waiting.size(), 1u);
 
   ASSERT_TRUE(evaluator_->Begin(problem_, 2, {}, {}).ok());
-  ASSERT_TRUE(evaluator_->Qualify(std::vector<Candidate>{*ParseCandidate(kFive[0])}, {}).ok());
+  ASSERT_TRUE(
+      evaluator_->Qualify(std::vector<Candidate>{*ParseCandidate(kFive[0])}, {}, nullptr).ok());
 
   // It qualifies: no other one is added to it but those that time, and the next one.
   const std::set<pid_t> children = ChildProcesses();
@@ -291,7 +292,7 @@ TEST_F(SharedChildrenTest, ADeviceThatDoesNotOpenIsSaidToWhoeverIsGreeted) {
   ASSERT_TRUE(evaluator_->Begin(problem_, 1, {}, {}).ok());
   const std::vector<Candidate> one = {*ParseCandidate(kFive[0])};
 
-  const auto results = evaluator_->Qualify(one, {});
+  const auto results = evaluator_->Qualify(one, {}, nullptr);
 
   ASSERT_FALSE(results.ok());
   EXPECT_NE(results.status().message().find("absent:0"), std::string::npos)
@@ -312,9 +313,9 @@ TEST_F(CompiledAheadTest, OthersCompileForTheOneThatHasTheDeviceAndStayForTheNex
   std::vector<Candidate> candidates;
   for (const std::string& text : kFive) candidates.push_back(*ParseCandidate(text));
 
-  const auto results = evaluator_->Qualify(candidates, {});
+  const auto results = evaluator_->Qualify(candidates, {}, nullptr);
   const std::set<pid_t> first = ChildProcesses();
-  const auto again = evaluator_->Qualify(candidates, {});
+  const auto again = evaluator_->Qualify(candidates, {}, nullptr);
 
   ASSERT_TRUE(results.ok()) << results.status().message();
   ASSERT_EQ(results->size(), candidates.size());
@@ -354,7 +355,7 @@ TEST_F(CompiledAheadTest, WhatIsNotCompiledInTimeIsGivenUpAndTriedAnotherTime) {
   const int64_t ready_by_ns = begin_ns + 3 * kSecondNs;
 
   const auto results = evaluator_->Qualify(
-      candidates, {.ready_by_ns = ready_by_ns, .first_ready_by_ns = ready_by_ns});
+      candidates, {.ready_by_ns = ready_by_ns, .first_ready_by_ns = ready_by_ns}, nullptr);
 
   EXPECT_LT(SteadyNowNs() - begin_ns, 30 * kSecondNs);
   ASSERT_TRUE(results.ok()) << results.status().message();
@@ -398,7 +399,7 @@ TEST_F(CompiledAheadTest, APastDeadlineLeavesOneThatIsQualified) {
   const std::vector<Candidate> candidates = {*ParseCandidate(kFive[1]), *ParseCandidate(kFive[2]),
                                              *ParseCandidate(kFive[3])};
 
-  const auto results = evaluator_->Qualify(candidates, {.begin_by_ns = 1});
+  const auto results = evaluator_->Qualify(candidates, {.begin_by_ns = 1}, nullptr);
 
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ(results->size(), 1u);

@@ -111,7 +111,7 @@ class SpareChildrenTest : public testing::Test {
   }
 
   static size_t CountPassed(Evaluator& evaluator) {
-    const auto results = evaluator.Qualify(Candidates(), {});
+    const auto results = evaluator.Qualify(Candidates(), {}, nullptr);
     EXPECT_TRUE(results.ok()) << results.status().message();
     size_t passed = 0;
     for (const Qualified& result : *results) passed += result.trial.failure() == nullptr ? 1 : 0;
@@ -320,7 +320,7 @@ TEST_F(SpareChildrenTest, AnOldEvaluatorThatNeverListensSaysWhyItRefuses) {
   const auto evaluator = MakeChildEvaluator(options_);
   ASSERT_TRUE(evaluator->Begin(problem_, 1, {}, {}).ok());
 
-  const auto results = evaluator->Qualify(Candidates(), {});
+  const auto results = evaluator->Qualify(Candidates(), {}, nullptr);
 
   EXPECT_FALSE(results.ok());
   EXPECT_NE(results.status().message().find("too old"), std::string::npos)

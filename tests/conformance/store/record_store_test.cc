@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -494,6 +496,25 @@ TEST_P(RecordStoreTest, QueriesRestrictByRoleAndLeaveSamplesOut) {
     expected.push_back(trial);
   }
   EXPECT_EQ(TrialsOf(sets.at(0)), expected);
+}
+
+TEST_P(RecordStoreTest, WhatQualifiedKeepsItsQuickTimeAndNothingElseHasOne) {
+  const MeasurementSet set = Begun(0, 1);
+  Trial passed = SampleMeasured(TrialRole::kQualify, 1, random_);
+  passed.outcome = std::monostate();
+  const Trial failed = SampleFailed(random_);
+  const std::vector<Qualified> right = {{passed, 1234.5678901}, {failed, 0}, {passed, 0}};
+  ASSERT_EQ(store_->AppendQualified(set.id, right), Status::Ok());
+  const Trial final = SampleMeasured(TrialRole::kFinal, 2, random_);
+  for (const Qualified& wrong : std::vector<Qualified>{{passed, -1}, {failed, 5}, {final, 5}}) {
+    EXPECT_EQ(store_->AppendQualified(set.id, {&wrong, 1}).code(), StatusCode::kInvalidArgument);
+  }
+
+  std::vector<Qualified> kept;
+  for (const Record& record : Collected(*store_).value().at(0).records) {
+    kept.push_back({record.trial, record.quick_ns});
+  }
+  EXPECT_EQ(kept, right);
 }
 
 TEST_P(RecordStoreTest, AFailureOfTheVisitorEndsTheVisitAndComesBack) {

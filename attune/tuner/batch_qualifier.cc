@@ -1,0 +1,54 @@
+#include "attune/tuner/batch_qualifier.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace attune {
+
+void BatchQualifier::Begin(std::string set_id, CutOff past) {
+  set_id_ = std::move(set_id);
+  past_ = std::move(past);
+  recalled_.clear();
+}
+
+Result<std::vector<Qualified>> BatchQualifier::Qualify(const std::vector<Candidate>& batch,
+                                                       const QualifyTime& time) {
+  std::vector<Qualified> known = Recall(batch);
+  std::vector<Candidate> unknown;
+  std::copy_if(batch.begin(), batch.end(), std::back_inserter(unknown),
+               [this](const Candidate& candidate) { return !Knows(candidate); });
+  if (unknown.empty()) return known;
+  Status stored;
+  const auto keep = [&](const Qualified& result) {
+    if (stored.ok()) stored = store_.AppendQualified(set_id_, {&result, 1});
+  };
+  auto results = evaluator_.Qualify(unknown, time, keep);
+  ATTUNE_RETURN_IF_ERROR(stored);
+  if (!results.ok()) return EvaluationStatus(results.error());
+  if (known.empty()) return std::move(*results);
+  std::map<Candidate, Qualified> by_candidate;
+  for (std::vector<Qualified>* part : {&known, &*results}) {
+    for (Qualified& result : *part) by_candidate.emplace(result.trial.candidate, std::move(result));
+  }
+  std::vector<Qualified> in_order;
+  for (const Candidate& candidate : batch) {
+    const auto found = by_candidate.find(candidate);
+    if (found != by_candidate.end()) in_order.push_back(std::move(found->second));
+  }
+  return in_order;
+}
+
+std::vector<Qualified> BatchQualifier::Recall(const std::vector<Candidate>& batch) {
+  std::vector<Qualified> known;
+  for (const Candidate& candidate : batch) {
+    const auto found = past_.results.find(candidate);
+    if (found == past_.results.end()) continue;
+    known.push_back(found->second);
+    recalled_.insert(candidate);
+  }
+  evaluator_.TakeOver(known);
+  return known;
+}
+
+}  // namespace attune

@@ -1,0 +1,76 @@
+#include "attune/tuner/cut_off.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "attune/tuner/new_set.h"
+#include "attune/tuner/quarantine.h"
+
+namespace attune {
+namespace {
+
+// What of an environment can change a result: neither what the machine is called nor how much time
+// there is.
+Environment WhatMatters(Environment environment) {
+  std::erase_if(environment, [](const auto& fact) {
+    return fact.first.starts_with("host.") || fact.first == kPerProblemTerm ||
+           fact.first == kMaxCandidatesTerm;
+  });
+  return environment;
+}
+
+bool IsSameTuning(const MeasurementSet& a, const MeasurementSet& b) {
+  const auto terms = [](const MeasurementSet& set) {
+    return std::tie(set.cache, set.seed, set.searcher, set.attune_version);
+  };
+  return terms(a) == terms(b) && WhatMatters(a.environment) == WhatMatters(b.environment);
+}
+
+void Add(const RecordedSet& recorded, CutOff& past) {
+  int64_t last_unix_ns = recorded.set.started_unix_ns;
+  for (const Record& record : recorded.records) {
+    const Trial& trial = record.trial;
+    if (trial.role != TrialRole::kQualify) continue;
+    last_unix_ns = record.appended_unix_ns;
+    if (trial.failure() == nullptr && record.quick_ns <= 0) continue;
+    past.results.insert_or_assign(trial.candidate, Qualified{trial, record.quick_ns});
+  }
+  past.searched_ns += std::max<int64_t>(last_unix_ns - recorded.set.started_unix_ns, 0);
+}
+
+}  // namespace
+
+Result<CutOff> FindCutOff(RecordStore& store, const MeasurementSet& begins) {
+  CutOff past;
+  bool was_decided = false;
+  RecordQuery query;
+  query.problem = begins.problem;
+  query.backend = begins.target.backend;
+  query.with_samples = false;
+  ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& recorded) {
+    if (recorded.set.target != begins.target) return Status::Ok();
+    const bool has_final =
+        std::any_of(recorded.records.begin(), recorded.records.end(),
+                    [](const Record& record) { return record.trial.role == TrialRole::kFinal; });
+    // A set with a final also stays open where what stood before it is better evidence.
+    if (recorded.finished || (has_final && was_decided)) {
+      past = {};
+      was_decided = true;
+    } else if (IsSameTuning(recorded.set, begins)) {
+      Add(recorded, past);
+    }
+    return Status::Ok();
+  }));
+  return past;
+}
+
+void LeaveOut(const std::map<Candidate, Failure>& quarantined, bool retries, CutOff& past) {
+  std::erase_if(past.results, [&](const auto& known) {
+    const Failure* failure = known.second.trial.failure();
+    if (failure == nullptr) return quarantined.contains(known.first);
+    return retries && IsFatal(failure->kind);
+  });
+}
+
+}  // namespace attune
