@@ -510,8 +510,9 @@ TEST_P(RecordStoreTest, WhatQualifiedKeepsItsQuickTimeAndNothingElseHasOne) {
     EXPECT_EQ(store_->AppendQualified(set.id, {&wrong, 1}).code(), StatusCode::kInvalidArgument);
   }
 
+  const auto sets = Collected(*store_).value();
   std::vector<Qualified> kept;
-  for (const Record& record : Collected(*store_).value().at(0).records) {
+  for (const Record& record : sets.at(0).records) {
     kept.push_back({record.trial, record.quick_ns});
   }
   EXPECT_EQ(kept, right);
