@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "attune/base/file.h"
+#include "attune/kernel/compiled_code.h"
 #include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
@@ -96,6 +97,9 @@ Result<std::vector<std::string>> ReadSourceNames(const JsonPlace& place, const K
     ATTUNE_ASSIGN_OR_RETURN(
         std::string name,
         place.Element(i).Text(IsOwn(file) ? kMaxOwnSourceNameBytes : kMaxNameBytes));
+    if (const Status source = RefuseCompiledCode(name, ""); !source.ok()) {
+      return place.Element(i).Error(source.message());
+    }
     const bool known = name.ends_with(kOpenClExtension) ||
                        (may_be_cuda && name.ends_with(kCudaExtension)) ||
                        (IsOwn(file) && name.ends_with(kOtherOpenClExtension));
@@ -494,6 +498,9 @@ Status LoadSources(const std::filesystem::path& path, std::string_view json, Ker
     if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
     Result<std::string> text = ReadFile(path.parent_path() / file.source_names[i]);
     if (!text.ok()) return text.error().WithContext(place);
+    if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
+      return InvalidArgument(source.message()).WithContext(place);
+    }
     file.source += fmt::format("#line 1 \"{}\"\n{}\n", file.source_names[i], *text);
     if (file.source.size() > kMaxKernelSourceBytes) {
       return InvalidArgument(fmt::format("{}: the sources have more than {} bytes together.", place,

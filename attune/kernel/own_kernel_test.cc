@@ -3,6 +3,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -215,6 +216,30 @@ TEST_F(OwnKernelLibraryTest, AKernelBringsItsReferenceAsALastResort) {
   const Problem problem = *MakeOwnProblem(library.files[0], {{"n", 64}, {"width", 1}});
   EXPECT_TRUE(CheckApplies(library.files[1], problem, {}).ok());
   EXPECT_EQ(MakeSpace(library.files[1], problem, {})->size(), 1u);
+}
+
+TEST_F(OwnKernelLibraryTest, CompiledCodeIsRefusedByName) {
+  const auto path = Write("scale.json", Scale().dump());
+  const std::pair<std::string, const char*> contents[] = {
+      {"\x7f"
+       "ELF\2\1",
+       "'scale.cl' is machine code (ELF)"},
+      {"\x03\x02\x23\x07\x01", "'scale.cl' is SPIR-V"},
+      {"poclbin\x08", "'scale.cl' is a program binary of PoCL"},
+      {"// Generated\n//\n.version 8.4\n.target sm_90", "'scale.cl' is PTX"},
+  };
+  for (const auto& [content, what] : contents) {
+    Write("scale.cl", content);
+    const auto file = LoadKernelFile(path, kOpenCl);
+    ASSERT_FALSE(file.ok());
+    EXPECT_THAT(file.error().message(), HasSubstr("scale.json:"));
+    EXPECT_THAT(file.error().message(), HasSubstr(what));
+  }
+  for (const std::string name : {"step.cubin", "step.ptx", "step.spv", "step.fatbin"}) {
+    const Status status = ErrorAfter([&](Json& j) { j["sources"][0] = name; });
+    EXPECT_THAT(status.message(), HasSubstr("/sources/0: '" + name + "' is "));
+    EXPECT_THAT(status.message(), HasSubstr("Name the source that it was made of"));
+  }
 }
 
 TEST_F(OwnKernelLibraryTest, AnEditedSourceIsAnotherProblem) {
