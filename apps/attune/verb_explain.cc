@@ -15,13 +15,14 @@
 #include "apps/attune/kernel_options.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/miopen/imported_best.h"
-#include "apps/attune/model/candidate_times.h"
 #include "apps/attune/program_runtime.h"
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/story.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
 #include "attune/base/unix_time.h"
+#include "attune/forecast/candidate_model.h"
+#include "attune/forecast/model_origin.h"
 #include "attune/tuner/quarantine.h"
 #include "attune/tuner/session_notes.h"
 #include "attune/verify/problem_data.h"
@@ -101,8 +102,9 @@ Result<Evidence> Gather(Application& application, const Problem& problem, const 
 // Beside the measurements: what a model says that the same candidates take.
 Status Predict(const std::string& file, Evidence& evidence) {
   ATTUNE_ASSIGN_OR_RETURN(
-      const model::CandidateTimes times,
-      model::CandidateTimes::Open(file, evidence.place, OperatorName(evidence.problem)));
+      const CandidateModel times,
+      CandidateModel::Open(file, OriginOf(evidence.place.target, evidence.place.environment),
+                           OperatorName(evidence.problem)));
   std::vector<Candidate> candidates;
   for (const RecordedSet& set : evidence.sets) {
     for (const Record& record : set.records) candidates.push_back(record.trial.candidate);

@@ -1,6 +1,7 @@
 #include "attune/dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,10 @@ namespace {
 
 // Neighbours that are looked at: the nearest one's candidates may all be inapplicable.
 constexpr size_t kNeighbours = 3;
+
+// Candidates whose times a model is asked for: at most some ten microseconds of a caller's time.
+constexpr size_t kPredictedInHaste = 32;
+constexpr size_t kPredictedAtLeisure = 1024;
 
 // What every operand starts at a multiple of; 1 of operators that do not say.
 int64_t AlignmentOf(const Problem& problem) {
@@ -75,10 +80,15 @@ Status Dispatcher::Applies(const Problem& problem, const Candidate& candidate) c
 
 Status Dispatcher::Fits(const Problem& problem, const Candidate& candidate) const {
   ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
-  const Solver* solver = SolverOf(candidate);
   // A library's own list is longer than the space, and it checks what it is given.
-  if (solver->traits().listed_on_device) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, parts_.target));
+  if (SolverOf(candidate)->traits().listed_on_device) return Status::Ok();
+  return IsInSpace(problem, candidate);
+}
+
+Status Dispatcher::IsInSpace(const Problem& problem, const Candidate& candidate) const {
+  ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
+  ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space,
+                          SolverOf(candidate)->Space(problem, parts_.target));
   if (!space.IndexOf(candidate.config).has_value()) {
     return Unsupported(
         fmt::format("{} has no such parameters for this problem here.", Text(candidate)));
@@ -341,30 +351,52 @@ void Dispatcher::AddNeighbours(Draft& draft) const {
   }
 }
 
+const Solver* Dispatcher::FirstAsked(const Draft& draft) const {
+  for (const auto& solver : *parts_.solvers) {
+    const SolverTraits& traits = solver->traits();
+    if (traits.operator_name != OperatorName(draft.problem)) continue;
+    if (draft.breadth == Breadth::kReady && !traits.instant) continue;
+    if (solver->IsApplicable(draft.problem, parts_.target).ok()) return solver.get();
+  }
+  return nullptr;
+}
+
 void Dispatcher::AddPredicted(Draft& draft) const {
   if (parts_.predictor == nullptr) return;
-  std::vector<Option> predicted;
-  for (const auto& solver : *parts_.solvers) {
-    if (solver->traits().operator_name != OperatorName(draft.problem)) continue;
-    if (draft.breadth == Breadth::kReady && !solver->traits().instant) {
-      draft.decision.is_provisional = true;
-      continue;
+  const Solver* const first = FirstAsked(draft);
+  if (first == nullptr) return;
+  const auto fallback = DefaultOf(*first, draft.problem);
+  if (!fallback.ok()) return;
+  const bool is_hasty = draft.breadth == Breadth::kReady;
+  std::map<SolverId, bool> usable;
+  const auto is_wanted = [&](const Candidate& candidate) {
+    const auto [found, is_new] = usable.try_emplace(candidate.solver, false);
+    if (is_new) {
+      const Solver* const solver = SolverOf(candidate);
+      const bool is_asked = solver != nullptr && (!is_hasty || solver->traits().instant);
+      draft.decision.is_provisional =
+          draft.decision.is_provisional || (solver != nullptr && !is_asked);
+      found->second = is_asked && solver->IsApplicable(draft.problem, parts_.target).ok();
     }
-    if (!solver->IsApplicable(draft.problem, parts_.target).ok()) continue;
-    const auto candidate = DefaultOf(*solver, draft.problem);
-    if (!candidate.ok()) continue;
+    // Where somebody waits, its parameters are looked at when it is loaded.
+    return found->second && (is_hasty || IsInSpace(draft.problem, candidate).ok());
+  };
+  const std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
+      draft.problem, is_wanted, is_hasty ? kPredictedInHaste : kPredictedAtLeisure);
+  // Who is quicker than the default can only be said where its own time is predicted, too.
+  const bool has_default =
+      std::any_of(predicted.begin(), predicted.end(),
+                  [&](const PredictedCandidate& each) { return each.candidate == *fallback; });
+  if (!has_default) return;
+  for (const PredictedCandidate& each : predicted) {
     Option option;
-    option.candidate = *candidate;
+    option.candidate = each.candidate;
     option.origin = Origin::kPredicted;
-    option.because = "A model expects it to be the quickest.";
-    const auto time_ns = parts_.predictor->PredictNs(draft.problem, option.candidate);
-    if (!time_ns.has_value()) continue;
-    option.expected_ns = *time_ns;
-    predicted.push_back(std::move(option));
+    option.because = &each == &predicted.front() ? "A model expects it to be the quickest."
+                                                 : "The same model puts it behind.";
+    option.expected_ns = each.time_ns;
+    Add(draft, std::move(option));
   }
-  std::stable_sort(predicted.begin(), predicted.end(),
-                   [](const Option& a, const Option& b) { return a.expected_ns < b.expected_ns; });
-  for (Option& option : predicted) Add(draft, std::move(option));
 }
 
 void Dispatcher::AddDefaults(Draft& draft) const {

@@ -171,6 +171,8 @@ class Dispatcher {
                   const std::string& because) const;
   void AddNeighbours(Draft& draft) const;
   void AddPredicted(Draft& draft) const;
+  // Whose default serves where nothing is known; null if nobody applies.
+  const Solver* FirstAsked(const Draft& draft) const;
   void AddDefaults(Draft& draft) const;
   bool AddDefault(Draft& draft, const Solver& solver) const;
   // False if it is out of scope, above the limit, of no use after a fork or in a graph, or known.
@@ -183,6 +185,8 @@ class Dispatcher {
   Status Applies(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
+  // The same, and none that only the device lists: nobody has tried that on operands like these.
+  Status IsInSpace(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   struct Attempt;
   // Serves by the first option that is ready; others wait in the attempt.

@@ -43,15 +43,6 @@ std::vector<std::string> Texts(const std::vector<Option>& options) {
   return texts;
 }
 
-class FixedPredictor final : public TimePredictor {
- public:
-  std::optional<double> PredictNs(const Problem&, const Candidate& candidate) const override {
-    const auto found = times_ns.find(candidate.solver.name);
-    return found == times_ns.end() ? std::nullopt : std::optional<double>(found->second);
-  }
-  std::map<std::string, double> times_ns;
-};
-
 TEST_F(DispatcherTest, WithoutAnyKnowledgeTheFirstSolverIsTheDefaultAndTheFirstInstantOneIsNext) {
   const Decision decision = Decide();
 
@@ -107,25 +98,6 @@ TEST_F(DispatcherTest, AForcedChoiceThatCannotBeLoadedIsAnErrorAndNothingElseSer
   EXPECT_EQ(machine_.quick->loads.all(), 0);
 }
 
-TEST_F(DispatcherTest, ARecordOfThisMachineGoesBeforeNeighboursAndPredictions) {
-  FixedPredictor predictor;
-  predictor.times_ns["test.plain-gemm"] = 1;
-  DispatchParts parts = machine_.Parts();
-  parts.predictor = &predictor;
-  const Problem near = ProductOf(4, 4, 8);
-  machine_.choices->Add(near, ChoiceOf({machine_.quick->At(2)}));
-  machine_.choices->AddNeighbour(near, 1);
-  Record({machine_.quick->At(1)});
-
-  const auto decision = Dispatcher(parts, {}).Decide(problem_, *machine_.choices, kNoWorkspaceLimit,
-                                                     Breadth::kEnough);
-
-  EXPECT_THAT(Texts(decision->options), ElementsAre("measured test.quick-gemm@1{variant=1}"));
-  EXPECT_TRUE(decision->is_tuned);
-  EXPECT_EQ(decision->options.front().because, "A record of this machine chose it.");
-  EXPECT_EQ(decision->options.front().median_ns, 100);
-}
-
 TEST_F(DispatcherTest, ARecordOfACompatibleMachineGoesBeforeTheNearestNeighbour) {
   const Problem near = ProductOf(4, 4, 8);
   machine_.choices->Add(near, ChoiceOf({machine_.quick->At(2)}));
@@ -165,24 +137,6 @@ TEST_F(DispatcherTest, ARecordOfAnotherArchitectureSaysNothing) {
   EXPECT_EQ(decision.skipped.size(), 1U);
 }
 
-TEST_F(DispatcherTest, TheNearestNeighbourGoesBeforeAPrediction) {
-  FixedPredictor predictor;
-  predictor.times_ns["test.plain-gemm"] = 1;
-  DispatchParts parts = machine_.Parts();
-  parts.predictor = &predictor;
-  const Problem near = ProductOf(4, 4, 8);
-  machine_.choices->Add(near, ChoiceOf({machine_.quick->At(2)}));
-  machine_.choices->AddNeighbour(near, 1);
-
-  const auto decision = Dispatcher(parts, {}).Decide(problem_, *machine_.choices, kNoWorkspaceLimit,
-                                                     Breadth::kEnough);
-
-  EXPECT_THAT(Texts(decision->options), ElementsAre("nearest test.quick-gemm@1{variant=2}",
-                                                    "predicted test.plain-gemm@1{variant=0}"));
-  EXPECT_FALSE(decision->is_tuned);
-  EXPECT_EQ(decision->options.front().expected_ns, 50);  // Half of the operations of 100 ns.
-}
-
 TEST_F(DispatcherTest, ANeighbourWhoseCandidateDoesNotApplyIsPassedOver) {
   machine_.compiled->applies = [](const Gemm&) { return Unsupported("Not this one."); };
   const Problem near = ProductOf(4, 4, 8);
@@ -201,21 +155,6 @@ TEST_F(DispatcherTest, ANeighbourBeyondTheDistanceSaysNothing) {
   machine_.choices->AddNeighbour(far, 4);
 
   EXPECT_EQ(Decide().options.front().origin, Origin::kDefault);
-}
-
-TEST_F(DispatcherTest, APredictionGoesBeforeTheDefaultAndTheQuickestFirst) {
-  FixedPredictor predictor;
-  predictor.times_ns = {{"test.plain-gemm", 30}, {"test.quick-gemm", 20}};
-  DispatchParts parts = machine_.Parts();
-  parts.predictor = &predictor;
-
-  const auto decision = Dispatcher(parts, {}).Decide(problem_, *machine_.choices, kNoWorkspaceLimit,
-                                                     Breadth::kEverything);
-
-  EXPECT_THAT(Texts(decision->options), ElementsAre("predicted test.quick-gemm@1{variant=0}",
-                                                    "predicted test.plain-gemm@1{variant=0}",
-                                                    "default test.slow-gemm@1{variant=0}",
-                                                    "default test.compiled-gemm@1{variant=0}"));
 }
 
 TEST_F(DispatcherTest, ARecordOfASolverThatIsGoneIsSkippedWithTheReason) {

@@ -49,8 +49,10 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   if (solver == nullptr) {
     return NotFound(fmt::format("Solver {} does not exist here.", Text(option.candidate.solver)));
   }
-  // Defaults come out of the space; what was recorded or forced may be of another one.
-  if (option.origin != Origin::kDefault && option.origin != Origin::kPredicted) {
+  // Defaults come out of the space; what was recorded, forced or predicted may be of another one.
+  if (option.origin == Origin::kPredicted) {
+    ATTUNE_RETURN_IF_ERROR(IsInSpace(problem, option.candidate));
+  } else if (option.origin != Origin::kDefault) {
     ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
   }
   const BuildRequest request{solver, problem, option.candidate.config};

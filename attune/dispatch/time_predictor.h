@@ -1,22 +1,31 @@
-// A model that says how long a candidate would take.
+// A model that says how long candidates would take.
 #pragma once
 
-#include <optional>
+#include <cstddef>
+#include <functional>
+#include <vector>
 
 #include "attune/problem/problem.h"
 #include "attune/trial/candidate.h"
 
 namespace attune {
 
+struct PredictedCandidate {
+  Candidate candidate;
+  double time_ns = 0;  // Of one launch, above 0.
+};
+
 // Thread-safe, and quick: it is asked in the calling thread when a shape is seen for the first
 // time.
 class TimePredictor {
  public:
+  using Wanted = std::function<bool(const Candidate&)>;
+
   virtual ~TimePredictor() = default;
-  // Nanoseconds of one launch on the target that this predictor was made for, or nothing if it
-  // cannot say.
-  virtual std::optional<double> PredictNs(const Problem& problem,
-                                          const Candidate& candidate) const = 0;
+  // Of the candidates that it can predict for `problem`, on the target that it was made for, those
+  // that are `wanted`, `limit` at most, quickest first. Empty if it knows nothing of the operator.
+  virtual std::vector<PredictedCandidate> Predict(const Problem& problem, const Wanted& wanted,
+                                                  size_t limit) const = 0;
 };
 
 }  // namespace attune

@@ -143,6 +143,17 @@ Result<FeatureSet> ShapeFeatures(std::string_view operator_name) {
                   Excerpt(operator_name)));
 }
 
+Result<std::string_view> OperatorOfFeatures(std::string_view name) {
+  for (const std::string_view operator_name : kModelledOperators) {
+    ATTUNE_ASSIGN_OR_RETURN(const FeatureSet features, ShapeFeatures(operator_name));
+    if (features.name == name) return operator_name;
+  }
+  return Unsupported(
+      fmt::format("The model is of features '{}', which are not of shapes alone, so it cannot be "
+                  "asked about a problem.",
+                  Excerpt(name)));
+}
+
 FeatureRow ShapeRow(const Problem& problem, const std::string& algorithm) {
   if (const Conv* conv = std::get_if<Conv>(&problem)) return {algorithm, ConvValues(*conv), {}};
   return {algorithm, GemmValues(std::get<Gemm>(problem)), {}};

@@ -2,6 +2,7 @@
 // convolution, in whatever direction.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,15 @@
 
 namespace attune {
 
+// Whose problems have features.
+inline constexpr std::array<std::string_view, 2> kModelledOperators = {"conv", "gemm"};
+
 // Of "conv" or "gemm": 1, flops and compulsory bytes, then base-2 logarithms of extents and counts,
 // and what they are divisible by. kUnsupported for other operators, naming them.
 Result<FeatureSet> ShapeFeatures(std::string_view operator_name);
+
+// The operator of whose shapes the features called `name` are. kUnsupported for others.
+Result<std::string_view> OperatorOfFeatures(std::string_view name);
 
 // A row of these features. REQUIRES: a valid convolution or product.
 FeatureRow ShapeRow(const Problem& problem, const std::string& algorithm);

@@ -15,6 +15,7 @@
 #include "attune/choice/match_policy.h"
 #include "attune/compile/layered_kernel_cache.h"
 #include "attune/dispatch/counters.h"
+#include "attune/forecast/model_origin.h"
 #include "attune/index/memory_choices.h"
 #include "attune/runtime/fork_watch.h"
 #include "attune/runtime/host_fallback.h"
@@ -141,6 +142,12 @@ Status Runtime::MakeServer() {
   parts.target = place_.target;
   parts.environment = place_.environment;
   parts.kernels = kernels_.get();
+  if (!options_.known_only) {
+    predictor_ =
+        std::make_unique<ModelPredictor>(ModelLocation{options_.database, options_.time_models},
+                                         OriginOf(place_.target, place_.environment));
+    parts.predictor = predictor_.get();
+  }
   const bool is_host = place_.target.backend == "host";
   if (!is_host && !options_.known_only) {
     ATTUNE_ASSIGN_OR_RETURN(const Backend* host, FindBackend(backends_, "cpu"));
@@ -373,7 +380,8 @@ void Runtime::WatchUntilClosed(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     // What cannot be read now is tried again; what is known serves on.
     const Result<bool> changed = records_->Update();
-    if (changed.ok() && *changed) server_->Refresh();
+    const bool predicts_anew = predictor_ != nullptr && predictor_->Update();
+    if (predicts_anew || (changed.ok() && *changed)) server_->Refresh();
     imports_->Update();
     FollowTunable();
     // The library of the database makes static objects when it is used first.
@@ -395,6 +403,9 @@ std::vector<std::string> Runtime::notes() const {
   std::vector<std::string> notes = records_->notes();
   const std::vector<std::string> of_imports = imports_->notes();
   notes.insert(notes.end(), of_imports.begin(), of_imports.end());
+  if (predictor_ != nullptr) {
+    for (std::string& note : predictor_->notes()) notes.push_back(std::move(note));
+  }
   const std::lock_guard<std::mutex> lock(notes_mutex_);
   notes.insert(notes.begin(), notes_.begin(), notes_.end());
   return notes;

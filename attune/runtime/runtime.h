@@ -24,6 +24,7 @@
 #include "attune/dispatch/plan_server.h"
 #include "attune/package/package_folder.h"
 #include "attune/runtime/imports_view.h"
+#include "attune/runtime/model_predictor.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/records_view.h"
 #include "attune/runtime/stop_at_exit.h"
@@ -41,6 +42,8 @@ struct RuntimeOptions {
   bool known_only = false;  // What nobody measured is left to the caller.
   std::string force;        // As ForcedChoices::Parse takes it.
   std::string record_tag = "recorded";
+  // Model files to use instead of those beside the database; none of them: no model.
+  std::optional<std::vector<std::string>> time_models;
   int64_t tuning_budget_ms = 0;
   int64_t per_problem_ms = 2000;
   double tuning_cpu_share = 1;
@@ -130,6 +133,7 @@ class Runtime {
   std::vector<std::string> notes_;
   std::unique_ptr<RecordsView> records_;
   std::unique_ptr<ImportsView> imports_;
+  std::unique_ptr<ModelPredictor> predictor_;  // Null where only what is known serves.
   std::unique_ptr<TunerClient> tuner_;
   std::unique_ptr<TunableContext> tunable_;
   std::unique_ptr<PlanServer> server_;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/forecast/candidate_models.h"
 #include "attune/runtime/variable_names.h"
 #include "storage/sql/sql_store.h"
 
@@ -167,6 +168,9 @@ Result<RuntimeOptions> ReadSettings(const attune_options* given,
   }
   if (const auto tag = Chosen(options.record_tag, "ATTUNE_RECORD_TAG", variables)) {
     result.record_tag = *tag;
+  }
+  if (const auto models = ValueOf(variables, "ATTUNE_TIME_MODELS")) {
+    result.time_models = PathsIn(*models);
   }
   ATTUNE_RETURN_IF_ERROR(ReadPolicy(options, variables, result));
   ATTUNE_RETURN_IF_ERROR(ReadLimits(options, result));

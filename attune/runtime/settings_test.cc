@@ -60,6 +60,14 @@ TEST(Settings, WhatTheProgramSaysGoesBeforeTheEnvironment) {
   EXPECT_EQ(options->server.policy, MissPolicy::kNever);
 }
 
+TEST(Settings, ModelsOfTimeAreListedByColonsAndAnEmptyListIsNone) {
+  EXPECT_EQ(ReadSettings(nullptr, {{"ATTUNE_DB", ""}})->time_models, std::nullopt);
+  EXPECT_THAT(*ReadSettings(nullptr, {{"ATTUNE_TIME_MODELS", ""}})->time_models,
+              ::testing::IsEmpty());
+  EXPECT_THAT(*ReadSettings(nullptr, {{"ATTUNE_TIME_MODELS", "/a.model::/b c.model"}})->time_models,
+              ::testing::ElementsAre("/a.model", "/b c.model"));
+}
+
 TEST(Settings, APresetSetsPolicyAndScopeAndAPolicyChangesItAgain) {
   attune_options said = ATTUNE_OPTIONS_INIT;
   said.database = "";

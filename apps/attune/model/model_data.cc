@@ -1,15 +1,14 @@
 // Where the samples of `attune model` are from: records, find-dbs of MIOpen, tables.
 
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "apps/attune/model/candidate_times.h"
 #include "apps/attune/model/model_verbs.h"
 #include "apps/attune/session/record_place.h"
 #include "attune/base/file.h"
 #include "attune/base/text.h"
+#include "attune/forecast/model_origin.h"
 #include "attune/miopen/time_samples.h"
 #include "attune/model/conv_features.h"
 #include "attune/model/csv.h"
@@ -19,50 +18,12 @@
 namespace attune::model {
 namespace {
 
-// One measured way to compute a problem.
-struct TimedCandidate {
-  Problem problem;
-  std::string algorithm;
-  double time_ms = 0;
-};
-
-// Finals count for more than screens of the same set, and later sets for more than earlier ones.
-void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& times) {
-  for (const TrialRole role : {TrialRole::kScreen, TrialRole::kFinal}) {
-    for (const Record& record : recorded.records) {
-      const Measurement* const measured = record.trial.measurement();
-      if (record.trial.role != role || measured == nullptr) continue;
-      if (measured->median_ns > 0) times[Text(record.trial.candidate)] = measured->median_ns / 1e6;
-    }
-  }
-}
-
-Result<std::vector<TimedCandidate>> TimedInRecords(Application& application, const Sources& sources,
-                                                   ModelOrigin& origin) {
+Result<std::vector<TimedCandidate>> TimedHere(Application& application, const Sources& sources,
+                                              ModelOrigin& origin) {
   ATTUNE_ASSIGN_OR_RETURN(RecordStore * store, application.StoreToRead());
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace at, FindRecordPlace(application, sources.device));
-  origin = OriginOf(at.place);
-  std::map<std::string, std::pair<Problem, std::map<std::string, double>>> problems;
-  RecordQuery query;
-  query.backend = at.place.target.backend;
-  query.with_samples = false;
-  ATTUNE_RETURN_IF_ERROR(store->Visit(query, [&](const RecordedSet& recorded) {
-    const MeasurementSet& set = recorded.set;
-    if (set.target != at.place.target || LibrariesOf(set.environment) != origin.library) {
-      return Status::Ok();
-    }
-    auto& [problem, times] = problems[Text(set.problem)];
-    problem = set.problem;
-    TakeTrials(recorded, times);
-    return Status::Ok();
-  }));
-  std::vector<TimedCandidate> timed;
-  for (const auto& [text, entry] : problems) {
-    for (const auto& [candidate, time_ms] : entry.second) {
-      timed.push_back({entry.first, candidate, time_ms});
-    }
-  }
-  return timed;
+  origin = OriginOf(at.place.target, at.place.environment);
+  return TimedInRecords(*store, at.place.target, origin);
 }
 
 Result<TimedCandidate> TimedIn(const CsvRow& row, const std::vector<size_t>& columns,
@@ -124,29 +85,13 @@ Result<std::string> OnlyOperator(const std::vector<TimedCandidate>& timed,
                   fmt::join(operators, ", ")));
 }
 
-Result<ModelData> DataOf(const std::vector<TimedCandidate>& timed, const Sources& sources) {
-  ModelData data;
+Result<TimeSamples> DataOf(const std::vector<TimedCandidate>& timed, const Sources& sources) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string name, OnlyOperator(timed, sources.operator_name));
-  ATTUNE_ASSIGN_OR_RETURN(data.features, ShapeFeatures(name));
-  std::map<std::string, uint64_t> configurations;
-  for (const TimedCandidate& one : timed) {
-    if (OperatorName(one.problem) != name) {
-      ++data.left_out;
-      continue;
-    }
-    Sample sample;
-    sample.row = ShapeRow(one.problem, one.algorithm);
-    sample.time_ms = one.time_ms;
-    sample.configuration =
-        configurations.emplace(Text(one.problem), configurations.size()).first->second;
-    data.samples.push_back(std::move(sample));
-  }
-  data.configurations = configurations.size();
-  return data;
+  return SamplesOf(timed, name);
 }
 
-Result<ModelData> FromFindDbs(const Sources& sources) {
-  ModelData data;
+Result<TimeSamples> FromFindDbs(const Sources& sources) {
+  TimeSamples data;
   ATTUNE_ASSIGN_OR_RETURN(data.features, ShapeFeatures("conv"));
   data.origin.library = "miopen";
   for (const std::string& file : sources.find_dbs) {
@@ -172,21 +117,21 @@ Result<ModelData> FromFindDbs(const Sources& sources) {
   return data;
 }
 
-Result<ModelData> FromTables(const Sources& sources) {
+Result<TimeSamples> FromTables(const Sources& sources) {
   std::vector<TimedCandidate> timed;
   for (const std::string& file : sources.tables) {
     ATTUNE_ASSIGN_OR_RETURN(const std::vector<TimedCandidate> more, FromTable(file));
     timed.insert(timed.end(), more.begin(), more.end());
   }
-  ATTUNE_ASSIGN_OR_RETURN(ModelData data, DataOf(timed, sources));
+  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources));
   data.origin = {"unnamed", "unnamed"};
   return data;
 }
 
-Result<ModelData> FromRecords(Application& application, const Sources& sources) {
+Result<TimeSamples> FromRecords(Application& application, const Sources& sources) {
   ModelOrigin origin;
-  ATTUNE_ASSIGN_OR_RETURN(const auto timed, TimedInRecords(application, sources, origin));
-  ATTUNE_ASSIGN_OR_RETURN(ModelData data, DataOf(timed, sources));
+  ATTUNE_ASSIGN_OR_RETURN(const auto timed, TimedHere(application, sources, origin));
+  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, DataOf(timed, sources));
   data.origin = origin;
   return data;
 }
@@ -219,10 +164,10 @@ void AddSourceOptions(CLI::App& verb, Sources& sources) {
       ->check(SeenText());
 }
 
-Result<ModelData> ReadData(Application& application, const Sources& sources) {
-  Result<ModelData> data = !sources.find_dbs.empty() ? FromFindDbs(sources)
-                           : !sources.tables.empty() ? FromTables(sources)
-                                                     : FromRecords(application, sources);
+Result<TimeSamples> ReadData(Application& application, const Sources& sources) {
+  Result<TimeSamples> data = !sources.find_dbs.empty() ? FromFindDbs(sources)
+                             : !sources.tables.empty() ? FromTables(sources)
+                                                       : FromRecords(application, sources);
   if (!data.ok()) return data;
   if (!sources.origin_device.empty()) data->origin.device = sources.origin_device;
   if (!sources.origin_library.empty()) data->origin.library = sources.origin_library;

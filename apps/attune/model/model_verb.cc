@@ -1,6 +1,7 @@
 // attune model: models of time, fitted to what was measured.
 
-#include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -8,15 +9,15 @@
 #include "apps/attune/model/model_verbs.h"
 #include "apps/attune/table.h"
 #include "attune/base/file.h"
-#include "attune/base/random.h"
+#include "attune/base/text.h"
+#include "attune/forecast/fitting.h"
+#include "attune/forecast/model_origin.h"
+#include "attune/model/shape_features.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace model {
 namespace {
-
-// Neighbours are looked for among all samples: with more, trees for choosing alone are fitted.
-constexpr size_t kMostForNeighbours = 5000;
-constexpr uint64_t kSeed = 1;
 
 struct FitOptions {
   Sources sources;
@@ -36,37 +37,36 @@ struct ShowOptions {
   bool json = false;
 };
 
-Result<TimeModel> Fitted(const FeatureSet& features, const std::vector<Sample>& samples) {
-  if (samples.size() > kMostForNeighbours) {
-    TimeModel model = TimeModel::ForChoosing(features);
-    ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
-    return model;
+// Where the run time and the tuner look for what was fitted to records.
+Result<std::string> UsualPlace(Application& application, const TimeSamples& data,
+                               const Sources& sources) {
+  if (!sources.find_dbs.empty() || !sources.tables.empty()) {
+    return InvalidArgument("A model of --miopen or --csv goes to the file that --output names.");
   }
-  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::Standard(features, {}));
-  ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
-  return model;
+  ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
+  if (IsOnServer(database)) {
+    return InvalidArgument("The database is on a server, so name the file with --output.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const std::string_view name, OperatorOfFeatures(data.features.name));
+  const std::filesystem::path path = ModelPathOf(database, data.origin, name);
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) {
+    return Unavailable(fmt::format("Cannot make the folder '{}': {}.", path.parent_path().string(),
+                                   error.message()));
+  }
+  return path.string();
 }
 
-// What a model of the others reaches on a share of the configurations; nothing if too few are left.
-Result<std::optional<ModelScore>> HeldOutScore(const ModelData& data, double share) {
-  std::vector<bool> is_held(data.configurations);
-  Random random(kSeed);
-  for (size_t i = 0; i < is_held.size(); ++i) is_held[i] = random.Uniform() < share;
-  std::vector<Sample> learnt, held_out;
-  for (const Sample& sample : data.samples) {
-    (is_held[sample.configuration] ? held_out : learnt).push_back(sample);
+Result<int> RunFit(Application& application, FitOptions options) {
+  ATTUNE_ASSIGN_OR_RETURN(const TimeSamples data, ReadData(application, options.sources));
+  const bool is_usual = options.output.empty();
+  if (is_usual) {
+    ATTUNE_ASSIGN_OR_RETURN(options.output, UsualPlace(application, data, options.sources));
   }
-  const auto learnt_configurations = std::count(is_held.begin(), is_held.end(), false);
-  if (held_out.empty() || learnt_configurations < 2) return std::optional<ModelScore>();
-  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, Fitted(data.features, learnt));
-  return std::optional<ModelScore>(ScoreOf(model, held_out));
-}
-
-Result<int> RunFit(Application& application, const FitOptions& options) {
-  ATTUNE_ASSIGN_OR_RETURN(const ModelData data, ReadData(application, options.sources));
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<ModelScore> score,
                           HeldOutScore(data, options.held_out));
-  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, Fitted(data.features, data.samples));
+  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, FitUsual(data.features, data.samples));
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
                           ModelText(model, data.origin, FingerprintOf(data.samples)));
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.output, text));
@@ -80,10 +80,12 @@ Result<int> RunFit(Application& application, const FitOptions& options) {
                  {"left_out", data.left_out},
                  {"bytes", text.size()},
                  {"held_out", score ? ScoreJson(*score) : Json()}};
+    if (is_usual) json["file"] = options.output;
     out.Print(Dump(json));
   } else if (options.output != "-") {
     out.Print(fmt::format("Fitted to {} of {}, {} bytes.\n", Counted(data.samples.size(), "sample"),
                           Counted(data.configurations, "configuration"), text.size()));
+    if (is_usual) out.Print(fmt::format("It is '{}'.\n", Printable(options.output)));
     if (data.left_out > 0) {
       out.Print(fmt::format("{} left out: of other operators, or none of ours.\n",
                             Counted(data.left_out, "row")));
@@ -95,7 +97,7 @@ Result<int> RunFit(Application& application, const FitOptions& options) {
 
 Result<int> RunEvaluate(Application& application, const EvaluateOptions& options) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.model));
-  ATTUNE_ASSIGN_OR_RETURN(ModelData data, ReadData(application, options.sources));
+  ATTUNE_ASSIGN_OR_RETURN(TimeSamples data, ReadData(application, options.sources));
   const auto model = ReadModel(text, data.origin, data.features);
   if (!model.ok()) return model.error().WithContext(fmt::format("'{}'", options.model));
   const ModelScore score = ScoreOf(*model, data.samples);
@@ -147,12 +149,13 @@ void AddFitVerb(CLI::App& verb, Invocation& invocation) {
   auto options = std::make_shared<FitOptions>();
   CLI::App* fit = AddVerb(
       verb, "fit", "Fit a model to measured times of one device, and say how good it is",
-      "  attune model fit --device cpu --operator gemm -o /tmp/gemm.model\n"
+      "  attune model fit --device cpu --operator gemm\n"
       "  attune model fit --miopen tests/data/miopen/gfx906_60.HIP.fdb.txt -o /tmp/conv.model\n\n"
       "Exit status: 3 if rows were left out.");
   AddSourceOptions(*fit, options->sources);
-  fit->add_option("-o,--output", options->output, "Where the model goes; - is standard output")
-      ->required()
+  fit->add_option("-o,--output", options->output,
+                  "Where the model goes; - is standard output. Without it a model of records goes "
+                  "beside the database, where the run time and 'attune tune' find it")
       ->type_name("FILE");
   fit->add_option("--hold-out", options->held_out,
                   "The share of configurations by which a model of the others is scored first")

@@ -6,6 +6,7 @@
 
 #include "apps/attune/json_text.h"
 #include "apps/attune/verbs.h"
+#include "attune/forecast/record_samples.h"
 #include "attune/model/evaluation.h"
 #include "attune/model/model_file.h"
 
@@ -30,14 +31,7 @@ struct Sources {
 };
 void AddSourceOptions(CLI::App& verb, Sources& sources);
 
-struct ModelData {
-  ModelOrigin origin;
-  FeatureSet features;
-  std::vector<Sample> samples;
-  size_t configurations = 0;
-  size_t left_out = 0;  // Rows of other operators, and what no features express.
-};
-Result<ModelData> ReadData(Application& application, const Sources& sources);
+Result<TimeSamples> ReadData(Application& application, const Sources& sources);
 
 // The features that a model file names. kUnsupported for those that are none of ours.
 Result<FeatureSet> FeaturesNamed(const std::string& name);

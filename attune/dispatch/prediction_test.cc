@@ -1,0 +1,143 @@
+// Where predictions of times stand among what can serve a problem.
+#include "attune/dispatch/dispatcher.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/dispatch/test_choices.h"
+#include "attune/dispatch/test_server.h"
+#include "attune/dispatch/test_solvers.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> Texts(const std::vector<Option>& options) {
+  std::vector<std::string> texts;
+  for (const Option& option : options) {
+    texts.push_back(fmt::format("{} {}", Name(option.origin), Text(option.candidate)));
+  }
+  return texts;
+}
+
+class FixedPredictor final : public TimePredictor {
+ public:
+  std::vector<PredictedCandidate> Predict(const Problem&, const Wanted& wanted,
+                                          size_t limit) const override {
+    last_limit = limit;
+    std::vector<PredictedCandidate> predicted;
+    for (const PredictedCandidate& each : times) {
+      if (wanted(each.candidate)) predicted.push_back(each);
+    }
+    return predicted;
+  }
+  std::vector<PredictedCandidate> times;  // Quickest first.
+  mutable size_t last_limit = 0;
+};
+
+class PredictionTest : public ::testing::Test {
+ protected:
+  DispatchParts Parts() {
+    DispatchParts parts = machine_.Parts();
+    parts.predictor = &predictor_;
+    return parts;
+  }
+  Result<Decision> Decide(Breadth breadth) {
+    return Dispatcher(Parts(), {}).Decide(problem_, *machine_.choices, kNoWorkspaceLimit, breadth);
+  }
+
+  TestMachine machine_;
+  FixedPredictor predictor_;
+  Problem problem_ = ProductOf(4, 4, 4);
+};
+
+TEST_F(PredictionTest, ARecordOfThisMachineGoesBeforeNeighboursAndPredictions) {
+  predictor_.times = {{machine_.plain->At(0), 1}, {machine_.slow->At(0), 2}};
+  const Problem near = ProductOf(4, 4, 8);
+  machine_.choices->Add(near, ChoiceOf({machine_.quick->At(2)}));
+  machine_.choices->AddNeighbour(near, 1);
+  machine_.choices->Add(problem_, ChoiceOf({machine_.quick->At(1)}));
+
+  const auto decision = Decide(Breadth::kEnough);
+
+  EXPECT_THAT(Texts(decision->options), ElementsAre("measured test.quick-gemm@1{variant=1}"));
+  EXPECT_TRUE(decision->is_tuned);
+  EXPECT_EQ(decision->options.front().because, "A record of this machine chose it.");
+  EXPECT_EQ(decision->options.front().median_ns, 100);
+}
+
+TEST_F(PredictionTest, TheNearestNeighbourGoesBeforeAPrediction) {
+  predictor_.times = {{machine_.plain->At(0), 1}, {machine_.slow->At(0), 2}};
+  const Problem near = ProductOf(4, 4, 8);
+  machine_.choices->Add(near, ChoiceOf({machine_.quick->At(2)}));
+  machine_.choices->AddNeighbour(near, 1);
+
+  const auto decision = Decide(Breadth::kEnough);
+
+  EXPECT_THAT(Texts(decision->options), ElementsAre("nearest test.quick-gemm@1{variant=2}",
+                                                    "predicted test.plain-gemm@1{variant=0}",
+                                                    "predicted test.slow-gemm@1{variant=0}"));
+  EXPECT_FALSE(decision->is_tuned);
+  EXPECT_EQ(decision->options.front().expected_ns, 50);  // Half of the operations of 100 ns.
+}
+
+TEST_F(PredictionTest, APredictionGoesBeforeTheDefaultAndTheQuickestFirst) {
+  predictor_.times = {{machine_.quick->At(1), 20}, {machine_.slow->At(0), 30}};
+
+  const auto decision = Decide(Breadth::kEverything);
+
+  EXPECT_THAT(
+      Texts(decision->options),
+      ElementsAre("predicted test.quick-gemm@1{variant=1}", "predicted test.slow-gemm@1{variant=0}",
+                  "default test.quick-gemm@1{variant=0}", "default test.compiled-gemm@1{variant=0}",
+                  "default test.plain-gemm@1{variant=0}"));
+  EXPECT_EQ(decision->options.front().expected_ns, 20);
+  EXPECT_FALSE(decision->is_tuned);
+}
+
+TEST_F(PredictionTest, AModelThatDoesNotKnowTheDefaultChoosesNothing) {
+  predictor_.times = {{machine_.quick->At(1), 20}};
+
+  const auto decision = Decide(Breadth::kEverything);
+
+  EXPECT_EQ(Texts(decision->options).front(), "default test.slow-gemm@1{variant=0}");
+}
+
+TEST_F(PredictionTest, OfWhatIsPredictedOnlyWhatFitsAndIsHereServes) {
+  machine_.quick->applies = [](const Gemm&) { return Unsupported("Not this one."); };
+  Candidate unknown = machine_.plain->At(0);
+  unknown.solver.name = "test.gone-gemm";
+  Candidate outside = machine_.plain->At(0);
+  outside.config["variant"] = int64_t{7};
+  predictor_.times = {{unknown, 1},
+                      {outside, 2},
+                      {machine_.quick->At(0), 3},
+                      {machine_.plain->At(1), 4},
+                      {machine_.slow->At(0), 5}};
+
+  const auto decision = Decide(Breadth::kEverything);
+
+  EXPECT_EQ(Texts(decision->options).front(), "predicted test.plain-gemm@1{variant=1}");
+}
+
+TEST_F(PredictionTest, ACallerWaitsForFewPredictionsAndParametersThatDoNotFitAreSeenInLoading) {
+  Candidate outside = machine_.quick->At(0);
+  outside.config["variant"] = int64_t{7};
+  predictor_.times = {{outside, 1}, {machine_.plain->At(1), 2}, {machine_.quick->At(0), 3}};
+
+  const auto serving =
+      Dispatcher(Parts(), {}).Serve(problem_, *machine_.choices, kNoWorkspaceLimit, Haste::kAtOnce);
+
+  ASSERT_TRUE(serving.ok()) << serving.status().message();
+  EXPECT_EQ(Text(serving->plan->option().candidate), "test.plain-gemm@1{variant=1}");
+  EXPECT_EQ(serving->plan->option().origin, Origin::kPredicted);
+  EXPECT_LE(predictor_.last_limit, 64u);
+}
+
+}  // namespace
+}  // namespace attune

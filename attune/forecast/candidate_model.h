@@ -1,0 +1,58 @@
+// A model of time as serving and tuning ask it: about candidates of problems.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/model/model_file.h"
+#include "attune/problem/problem.h"
+#include "attune/trial/candidate.h"
+
+namespace attune {
+
+// Const methods are thread-safe.
+class CandidateModel {
+ public:
+  // Larger files are refused: a run time reads one while a program waits for it.
+  static constexpr size_t kMostBytes = size_t{8} << 20;
+  static constexpr size_t kMostKnown = 1024;
+
+  // kFailedPrecondition, with the reason, for a model of another operator, device or set of
+  // libraries; kUnsupported for an operator that has no features.
+  static Result<CandidateModel> Read(std::string_view text, const ModelOrigin& origin,
+                                     std::string_view operator_name);
+  // The same of a file, which every error names. kNotFound where there is none.
+  static Result<CandidateModel> Open(const std::filesystem::path& file, const ModelOrigin& origin,
+                                     std::string_view operator_name);
+
+  // Those that the model was fitted to the times of for so many problems that cross-validation
+  // chose for each alone, kMostKnown at most, in order. Nothing is known of others but what holds
+  // over all, which says nothing of who is quicker.
+  const std::vector<Candidate>& known() const { return known_; }
+  bool Knows(const Candidate& candidate) const { return positions_.contains(candidate); }
+
+  // In the order of `candidates`, known or not. REQUIRES: a problem of the operator.
+  std::vector<Prediction> Of(const Problem& problem, std::span<const Candidate> candidates) const;
+  // Of those at `positions` of known(); less than a microsecond for each, where trees predict.
+  std::vector<Prediction> OfKnown(const Problem& problem, std::span<const size_t> positions) const;
+
+  const std::string& operator_name() const { return operator_name_; }
+  size_t samples() const { return model_.samples(); }
+
+ private:
+  CandidateModel(TimeModel model, std::string operator_name);
+
+  TimeModel model_;
+  std::string operator_name_;
+  std::vector<Candidate> known_;
+  std::vector<std::string> texts_;         // Of known_.
+  std::map<Candidate, size_t> positions_;  // In known_.
+};
+
+}  // namespace attune

@@ -1,0 +1,83 @@
+// A model asked about candidates: whom it knows, of what it is, where it is kept.
+#include "attune/forecast/candidate_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/forecast/fitting.h"
+#include "attune/forecast/model_origin.h"
+#include "attune/forecast/timed_products.h"
+#include "attune/model/model_file.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const ModelOrigin kOrigin = {"host:A:x86-64-v3:2{isa=none}", "openblas 0.3.21"};
+
+std::string TextOf(const std::vector<TimedCandidate>& timed) {
+  const auto data = SamplesOf(timed, "gemm");
+  EXPECT_TRUE(data.ok());
+  const auto model = FitUsual(data->features, data->samples);
+  EXPECT_TRUE(model.ok());
+  return *ModelText(*model, kOrigin, {});
+}
+
+TEST(CandidateModel, KnowsCandidatesThatWereTimedForManyProblemsAndNoOthers) {
+  std::vector<TimedCandidate> timed =
+      TimedProducts(24, {{"host.a@1{threads=1}", 1}, {"host.b@1{}", 2}});
+  timed.push_back({timed[0].problem, "host.rare@1{}", 0.1});
+  timed.push_back({timed[0].problem, "no candidate", 0.1});
+
+  const auto model = CandidateModel::Read(TextOf(timed), kOrigin, "gemm");
+
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(model->known(),
+              ElementsAre(*ParseCandidate("host.a@1{threads=1}"), *ParseCandidate("host.b@1{}")));
+  EXPECT_TRUE(model->Knows(*ParseCandidate("host.b@1{}")));
+  EXPECT_FALSE(model->Knows(*ParseCandidate("host.rare@1{}")));
+  EXPECT_EQ(model->samples(), 50u);
+}
+
+TEST(CandidateModel, PredictsWhoIsQuickerForAShapeFarFromAll) {
+  const auto model = CandidateModel::Read(
+      TextOf(TimedProducts(24, {{"host.a@1{threads=1}", 1}, {"host.b@1{}", 2}})), kOrigin, "gemm");
+  ASSERT_TRUE(model.ok());
+  const Problem far = Normalized(PackedGemm(2000, 2000, 2000));
+  const size_t positions[] = {1, 0};
+
+  const std::vector<Prediction> known = model->OfKnown(far, positions);
+
+  EXPECT_NEAR(known[0].median_ms / known[1].median_ms, 2, 0.2);
+  EXPECT_EQ(model->Of(far, std::vector{model->known()[1], model->known()[0]}), known);
+}
+
+TEST(CandidateModel, OneOfAnotherDeviceLibraryOrOperatorIsRefusedWithTheReason) {
+  const std::string text = TextOf(TimedProducts(24, {{"host.a@1{threads=1}", 1}}));
+
+  EXPECT_THAT(CandidateModel::Read(text, {"host:B:x", kOrigin.library}, "gemm").status().message(),
+              HasSubstr("'host:B:x' is needed"));
+  EXPECT_THAT(CandidateModel::Read(text, {kOrigin.device, "openblas 1"}, "gemm").status().message(),
+              HasSubstr("'openblas 1' is needed"));
+  EXPECT_THAT(CandidateModel::Read(text, kOrigin, "conv").status().message(),
+              HasSubstr("'conv_shape_1' is needed"));
+  EXPECT_EQ(CandidateModel::Read(text, kOrigin, "kernel").status().code(),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(CandidateModel::Open("/nowhere/a.model", kOrigin, "gemm").status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST(ModelPathOf, IsBesideTheDatabaseAndOfOneOperatorDeviceAndSetOfLibraries) {
+  const std::filesystem::path path = ModelPathOf("sqlite:/a/b.db", kOrigin, "gemm");
+
+  EXPECT_EQ(path.parent_path(), "/a/b.db.models");
+  EXPECT_THAT(path.filename().string(), ::testing::MatchesRegex("gemm-[0-9a-f]+[.]model"));
+  EXPECT_EQ(path, ModelPathOf("/a/b.db", kOrigin, "gemm"));
+  EXPECT_NE(path, ModelPathOf("/a/b.db", kOrigin, "conv"));
+  EXPECT_NE(path, ModelPathOf("/a/b.db", {kOrigin.device, "openblas 1"}, "gemm"));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,41 @@
+#include "attune/forecast/fitting.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attune/base/random.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kMostForNeighbours = 5000;
+constexpr uint64_t kSeed = 1;
+
+}  // namespace
+
+Result<TimeModel> FitUsual(const FeatureSet& features, const std::vector<Sample>& samples) {
+  if (samples.size() > kMostForNeighbours) {
+    TimeModel model = TimeModel::ForChoosing(features);
+    ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
+    return model;
+  }
+  ATTUNE_ASSIGN_OR_RETURN(TimeModel model, TimeModel::Standard(features, {}));
+  ATTUNE_RETURN_IF_ERROR(model.Fit(samples));
+  return model;
+}
+
+Result<std::optional<ModelScore>> HeldOutScore(const TimeSamples& data, double share) {
+  std::vector<bool> is_held(data.configurations);
+  Random random(kSeed);
+  for (size_t i = 0; i < is_held.size(); ++i) is_held[i] = random.Uniform() < share;
+  std::vector<Sample> learnt, held_out;
+  for (const Sample& sample : data.samples) {
+    (is_held[sample.configuration] ? held_out : learnt).push_back(sample);
+  }
+  const auto learnt_configurations = std::count(is_held.begin(), is_held.end(), false);
+  if (held_out.empty() || learnt_configurations < 2) return std::optional<ModelScore>();
+  ATTUNE_ASSIGN_OR_RETURN(const TimeModel model, FitUsual(data.features, learnt));
+  return std::optional<ModelScore>(ScoreOf(model, held_out));
+}
+
+}  // namespace attune

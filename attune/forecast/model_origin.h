@@ -1,0 +1,24 @@
+// What models that are fitted to records are of, and where they are kept.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "attune/model/model_file.h"
+#include "attune/problem/target.h"
+
+namespace attune {
+
+// What records that are measured there now make a model of.
+ModelOrigin OriginOf(const Target& target, const Environment& environment);
+
+// "openblas 0.3.21, xsmm 1.17": the libraries of an environment; "none" without any.
+std::string LibrariesOf(const Environment& environment);
+
+// Where the model of an operator, a kind of device and its libraries is kept: a file in a folder
+// beside the database, DATABASE.models. `database` is as of IndexPathOf(), and not on a server.
+std::filesystem::path ModelPathOf(std::string_view database, const ModelOrigin& origin,
+                                  std::string_view operator_name);
+
+}  // namespace attune

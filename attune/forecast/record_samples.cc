@@ -1,0 +1,70 @@
+#include "attune/forecast/record_samples.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "attune/forecast/model_origin.h"
+#include "attune/model/shape_features.h"
+
+namespace attune {
+namespace {
+
+// Finals count for more than screens of the same set, and later sets for more than earlier ones.
+void TakeTrials(const RecordedSet& recorded, std::map<std::string, double>& times) {
+  for (const TrialRole role : {TrialRole::kScreen, TrialRole::kFinal}) {
+    for (const Record& record : recorded.records) {
+      const Measurement* const measured = record.trial.measurement();
+      if (record.trial.role != role || measured == nullptr) continue;
+      if (measured->median_ns > 0) times[Text(record.trial.candidate)] = measured->median_ns / 1e6;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<TimedCandidate>> TimedInRecords(RecordStore& store, const Target& target,
+                                                   const ModelOrigin& origin) {
+  std::map<std::string, std::pair<Problem, std::map<std::string, double>>> problems;
+  RecordQuery query;
+  query.backend = target.backend;
+  query.with_samples = false;
+  ATTUNE_RETURN_IF_ERROR(store.Visit(query, [&](const RecordedSet& recorded) {
+    const MeasurementSet& set = recorded.set;
+    if (set.target != target || LibrariesOf(set.environment) != origin.library) return Status::Ok();
+    auto& [problem, times] = problems[Text(set.problem)];
+    problem = set.problem;
+    TakeTrials(recorded, times);
+    return Status::Ok();
+  }));
+  std::vector<TimedCandidate> timed;
+  for (const auto& [text, entry] : problems) {
+    for (const auto& [candidate, time_ms] : entry.second) {
+      timed.push_back({entry.first, candidate, time_ms});
+    }
+  }
+  return timed;
+}
+
+Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
+                              const std::string& operator_name) {
+  TimeSamples data;
+  ATTUNE_ASSIGN_OR_RETURN(data.features, ShapeFeatures(operator_name));
+  std::map<std::string, uint64_t> configurations;
+  for (const TimedCandidate& one : timed) {
+    if (OperatorName(one.problem) != operator_name) {
+      ++data.left_out;
+      continue;
+    }
+    Sample sample;
+    sample.row = ShapeRow(one.problem, one.algorithm);
+    sample.time_ms = one.time_ms;
+    sample.configuration =
+        configurations.emplace(Text(one.problem), configurations.size()).first->second;
+    data.samples.push_back(std::move(sample));
+  }
+  data.configurations = configurations.size();
+  return data;
+}
+
+}  // namespace attune

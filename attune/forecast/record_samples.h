@@ -1,0 +1,41 @@
+// What models are fitted to: times out of records.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/model/feature_row.h"
+#include "attune/model/model_file.h"
+#include "attune/problem/problem.h"
+#include "attune/problem/target.h"
+#include "attune/record/record_store.h"
+
+namespace attune {
+
+// One measured way to compute a problem.
+struct TimedCandidate {
+  Problem problem;
+  std::string algorithm;  // The whole candidate, where records are the source.
+  double time_ms = 0;
+};
+
+// What `store` has of sets on `target` with the libraries of `origin`: of each problem the newest
+// time of each candidate, a final rather than a screen of the same set. Fails as the store does.
+Result<std::vector<TimedCandidate>> TimedInRecords(RecordStore& store, const Target& target,
+                                                   const ModelOrigin& origin);
+
+// Samples of one operator.
+struct TimeSamples {
+  ModelOrigin origin;
+  FeatureSet features;
+  std::vector<Sample> samples;
+  size_t configurations = 0;
+  size_t left_out = 0;  // Rows of other operators, and what no features express.
+};
+// kUnsupported for an operator that has no features. The origin is left to the caller.
+Result<TimeSamples> SamplesOf(const std::vector<TimedCandidate>& timed,
+                              const std::string& operator_name);
+
+}  // namespace attune

@@ -1,0 +1,83 @@
+#include "attune/runtime/model_predictor.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+constexpr double kNsInMs = 1e6;
+
+}  // namespace
+
+ModelPredictor::ModelPredictor(const ModelLocation& location, ModelOrigin origin)
+    : origin_(std::move(origin)) {
+  for (ModelFile& place : ModelFilesAt(location, origin_)) {
+    files_.push_back({std::move(place), {}, nullptr, ""});
+  }
+  Update();
+}
+
+bool ModelPredictor::Update() {
+  const std::lock_guard<std::mutex> update(update_mutex_);
+  bool has_changed = false;
+  for (File& file : files_) {
+    std::error_code error;
+    auto changed = std::filesystem::last_write_time(file.place.path, error);
+    if (error) changed = {};
+    const bool is_known = file.model != nullptr || !file.refusal.empty();
+    const bool is_news = is_known ? changed != file.changed : !error || file.place.is_named;
+    if (!is_news) continue;
+    auto read = OpenModel(file.place, origin_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    file.changed = changed;
+    has_changed = has_changed || read.ok() || file.model != nullptr;
+    file.model = read.ok() ? std::make_shared<const CandidateModel>(*std::move(read)) : nullptr;
+    const bool is_refused =
+        !read.ok() && (file.place.is_named || read.error().code() != StatusCode::kNotFound);
+    file.refusal =
+        is_refused ? fmt::format("A model of time is not used: {}", read.error().message()) : "";
+  }
+  return has_changed;
+}
+
+std::vector<std::string> ModelPredictor::notes() const {
+  std::vector<std::string> notes;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const File& file : files_) {
+    if (!file.refusal.empty()) notes.push_back(file.refusal);
+  }
+  return notes;
+}
+
+std::shared_ptr<const CandidateModel> ModelPredictor::ModelFor(const Problem& problem) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const File& file : files_) {
+    if (file.model != nullptr && file.model->operator_name() == OperatorName(problem)) {
+      return file.model;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<PredictedCandidate> ModelPredictor::Predict(const Problem& problem,
+                                                        const Wanted& wanted, size_t limit) const {
+  const std::shared_ptr<const CandidateModel> model = ModelFor(problem);
+  if (model == nullptr) return {};
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < model->known().size() && positions.size() < limit; ++i) {
+    if (wanted(model->known()[i])) positions.push_back(i);
+  }
+  const std::vector<Prediction> predictions = model->OfKnown(problem, positions);
+  std::vector<PredictedCandidate> predicted;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    predicted.push_back({model->known()[positions[i]], predictions[i].median_ms * kNsInMs});
+  }
+  std::ranges::stable_sort(predicted, {}, &PredictedCandidate::time_ns);
+  return predicted;
+}
+
+}  // namespace attune
