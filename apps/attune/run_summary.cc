@@ -37,6 +37,7 @@ Json OutcomeJson(const ProblemOutcome& outcome, const Peaks& peaks) {
   json["timed"] = report.timed;
   json["quarantined"] = report.quarantined;
   json["taken_over"] = report.taken_over;
+  json["pruned"] = report.pruned;
   json["failures"] = Json::object();
   for (const auto& [kind, count] : report.failures) {
     json["failures"][std::string(Name(kind))] = count;
@@ -57,11 +58,13 @@ std::string CandidateLine(const RunSummary& summary) {
   int64_t considered = 0;
   int64_t quarantined = 0;
   int64_t taken_over = 0;
+  int64_t pruned = 0;
   std::map<FailureKind, int64_t> failures;
   for (const ProblemOutcome& outcome : summary.outcomes) {
     considered += outcome.report.considered;
     quarantined += outcome.report.quarantined;
     taken_over += outcome.report.taken_over;
+    pruned += outcome.report.pruned;
     for (const auto& [kind, count] : outcome.report.failures) failures[kind] += count;
   }
   if (considered == 0) return "";
@@ -74,6 +77,7 @@ std::string CandidateLine(const RunSummary& summary) {
         "(--retry-quarantined tries them again)",
         quarantined);
   }
+  if (pruned > 0) text += fmt::format(", {} not run because a model knows better ones", pruned);
   return text + ".\n";
 }
 

@@ -23,7 +23,10 @@
 #include "attune/runtime/machine_lock.h"
 #include "apps/attune/thread_policy.h"
 #include "apps/attune/tuning_terms.h"
+#include "attune/base/process_variables.h"
 #include "attune/base/steady_time.h"
+#include "attune/forecast/candidate_models.h"
+#include "attune/forecast/model_origin.h"
 #include "attune/measure/clock.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/tuner_request.h"
@@ -110,6 +113,12 @@ class BackgroundTuner {
     tuner->options_.solver_filter =
         SolversInScope(tuner->place_.backend->solvers(), settings.scope);
     tuner->options_.select = SelectionAt(tuner->place_);
+    // A program is being served meanwhile: what is far slower is worth no launch beside it.
+    tuner->options_.prune.factor = kFarSlower;
+    tuner->models_at_.database = settings.database;
+    if (const auto named = ValueOf(VariablesOfProcess(), "ATTUNE_TIME_MODELS")) {
+      tuner->models_at_.files = PathsIn(*named);
+    }
     tuner->other_places_.emplace(tuner->place_.target);
     if (auto machine = MachineLock::Open(tuner->place_, kTurnPatience); machine.ok()) {
       tuner->machine_ = std::move(*machine);
@@ -133,6 +142,10 @@ class BackgroundTuner {
     parts.clock = &clock_;
     parts.machine = machine_.get();
     parts.other_places = &*other_places_;
+    // As they are now: somebody may have fitted them again. The run time says what is refused.
+    const ModelOrigin origin = OriginOf(place_.target, place_.environment);
+    const CandidateModels models(models_at_, origin);
+    parts.models = &models;
     Tuner tuner(parts, UnderTerms(options_, request.terms));
     const TaggedProblem tagged{problem, 1};
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
@@ -158,6 +171,7 @@ class BackgroundTuner {
   std::optional<OtherPlaces> other_places_;  // From Make on.
   SteadyClock clock_;
   TuneOptions options_;
+  ModelLocation models_at_;
 };
 
 nlohmann::json AnswerLine(const std::string& line, BackgroundTuner& tuner) {

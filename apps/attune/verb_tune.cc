@@ -14,6 +14,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
+#include "apps/attune/model/pruning_options.h"
 #include "apps/attune/objective_run.h"
 #include "apps/attune/outcome_counts.h"
 #include "apps/attune/prior_files.h"
@@ -48,6 +49,9 @@ struct TuneVerbOptions {
   bool stale = false;
   std::vector<std::string> prior_files;
   std::vector<PriorRecords> priors;  // Of those files, once they are read.
+  PruningOptions pruning;
+  // By which it is done, once they are read. Shared, because options are copied.
+  std::shared_ptr<const CandidateModels> models;
   TuneOptions tune;
   RunOptions run;
   std::string cache = "warm";
@@ -129,6 +133,7 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
   SteadyClock clock;
   TunerParts parts = workshop.PartsFor(store);
   parts.priors = options.priors;
+  parts.models = options.models.get();
   TuneOptions tune = options.tune;
   tune.goes_on = true;
   Tuner tuner(parts, std::move(tune));
@@ -315,11 +320,11 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
   if (!has_jobs && !options.stale) return false;
   if (!has_jobs) ATTUNE_RETURN_IF_ERROR(application.ProblemsOfSession().status());
   if (!options.tune.solver_filter.empty() || options.run.retune || !options.prior_files.empty() ||
-      options.tune.max_candidates > 0) {
+      options.tune.max_candidates > 0 || !options.tune.prune.none()) {
     return InvalidArgument(
         "The jobs of a session say which solvers are measured, and when again: --solver, --retune, "
-        "--prior and --candidates do not go with them. 'attune jobs load --solvers' and 'attune "
-        "jobs retry' do.");
+        "--prune, --top, --prior and --candidates do not go with them. 'attune jobs load --solvers' "
+        "and 'attune jobs retry' do.");
   }
   return true;
 }
@@ -443,6 +448,8 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
                            ? CacheState::kRotating
                            : ParseCacheState(options.cache).value_or(CacheState::kWarm);
   ATTUNE_RETURN_IF_ERROR(CheckPriorOptions(options));
+  ATTUNE_RETURN_IF_ERROR(Check(options.pruning));
+  options.tune.prune = TermsOf(options.pruning);
   ATTUNE_RETURN_IF_ERROR(CheckJobOptions(options));
   if (!options.seeks_time()) {
     ATTUNE_RETURN_IF_ERROR(CheckObjective(application, options.OfObjective(), options.device));
@@ -462,6 +469,9 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto problems, Resolve(application, options.selection));
   ATTUNE_RETURN_IF_ERROR(CheckOwnKernels(place, problems));
   ATTUNE_ASSIGN_OR_RETURN(options.priors, ReadPriors(options.prior_files, place, problems));
+  ATTUNE_ASSIGN_OR_RETURN(CandidateModels models,
+                          ReadModels(application, options.pruning, place, problems));
+  options.models = std::make_shared<const CandidateModels>(std::move(models));
   if (application.session()) {
     const SessionPlace measured = SessionPlaceAt(place);
     ATTUNE_RETURN_IF_ERROR(EnterSession(application, measured));
@@ -545,6 +555,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
           "be repeated")
       ->allow_extra_args(false)
       ->type_name("FILE");
+  AddPruningOptions(verb, options.pruning);
   AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
   CLI::Option* cache =
       verb.add_option("--cache", options.cache,

@@ -92,6 +92,12 @@ Status CandidateSource::AddListed(const SolverId& solver, const std::vector<Conf
   return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()));
 }
 
+bool CandidateSource::Has(const Candidate& candidate) const {
+  return std::any_of(arms_.begin(), arms_.end(), [&](const Arm& arm) {
+    return arm.solver == candidate.solver && arm.space.IndexOf(candidate.config).has_value();
+  });
+}
+
 std::vector<Candidate> CandidateSource::Ask(size_t max_count) {
   std::vector<Candidate> batch;
   const auto take = [&](Arm& arm, size_t count) {

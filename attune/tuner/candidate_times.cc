@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "attune/tuner/pruning.h"
+
 namespace attune {
 
 void AddTrials(const RecordedSet& recorded, CandidateTimes& times) {
@@ -9,7 +11,7 @@ void AddTrials(const RecordedSet& recorded, CandidateTimes& times) {
     const Trial& trial = record.trial;
     if (const Measurement* measurement = trial.measurement()) {
       times[trial.candidate] = measurement->median_ns;
-    } else if (trial.failure() != nullptr) {
+    } else if (trial.failure() != nullptr && !WasLeftOut(trial)) {
       times[trial.candidate] = std::nullopt;
     }
   }

@@ -33,6 +33,11 @@ void NoteTerms(const TuneOptions& options, Environment& environment) {
   }
 }
 
+void NotePruning(const PruneTerms& terms, Environment& environment) {
+  if (terms.factor > 0) environment["tuning.pruned_above"] = fmt::format("{}", terms.factor);
+  if (terms.top > 0) environment["tuning.top"] = std::to_string(terms.top);
+}
+
 }  // namespace
 
 MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const TuneOptions& options) {
@@ -44,6 +49,9 @@ MeasurementSet NewSet(const Problem& problem, const TunerParts& parts, const Tun
   set.peaks = parts.peaks;
   set.cache = options.cache;
   NoteTerms(options, set.environment);
+  if (parts.models != nullptr && parts.models->For(problem) != nullptr) {
+    NotePruning(options.prune, set.environment);
+  }
   set.seed = options.seed;
   set.searcher = options.searcher;
   set.measured_by = UserAtHost();

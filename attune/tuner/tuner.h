@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "attune/forecast/candidate_models.h"
 #include "attune/measure/clock.h"
 #include "attune/measure/race.h"
 #include "attune/record/record_store.h"
@@ -21,6 +22,7 @@
 #include "attune/tuner/machine_turns.h"
 #include "attune/tuner/other_places.h"
 #include "attune/tuner/prior_records.h"
+#include "attune/tuner/pruning.h"
 
 namespace attune {
 
@@ -51,6 +53,9 @@ struct TuneOptions {
   CandidateLimits limits = {};
   // Its rotation_bytes are above 0 exactly if `cache` is kRotating.
   EvaluationTerms terms = {};
+  // What is not run because of a model. The baseline and what was chosen before always are, and all
+  // others of which there is no model.
+  PruneTerms prune = {};
   bool retry_quarantined = false;  // Try again what crashed, hung or corrupted memory here before.
   // Go on where a tuning of the problem with these options was cut off (FindCutOff): what it tried
   // counts, also in the time of the problem, and is not tried again.
@@ -81,6 +86,7 @@ struct TuneReport {
   std::map<FailureKind, int64_t> failures;
   int64_t quarantined = 0;  // Skipped because of an earlier fatal failure.
   int64_t taken_over = 0;   // Of those considered, tried by a tuning that was cut off.
+  int64_t pruned = 0;       // Not run, because of a model (TuneOptions::prune).
   int64_t wall_ns = 0;
   int64_t search_ns = 0;       // Of it, asking for, building and verifying candidates.
   int64_t busy_ns = 0;         // Of it, building, verifying or measuring a candidate.
@@ -117,6 +123,8 @@ struct TunerParts {
   OtherPlaces* other_places = nullptr;
   // What other runs know of the problems.
   std::span<const PriorRecords> priors = {};
+  // Of the target; null where nothing is predicted.
+  const CandidateModels* models = nullptr;
 };
 
 // Not thread-safe.

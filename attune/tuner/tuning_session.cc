@@ -71,6 +71,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
     // What has crashed since it was chosen stands no more.
     if (standing_.has_value() && quarantined_.contains(standing_->candidate)) standing_.reset();
   }
+  AskModel(source);
   ATTUNE_RETURN_IF_ERROR(Prepare(solvers, bounds, source));
   report_.search_ns += parts_.clock->NowNs();
   ATTUNE_RETURN_IF_ERROR(TimeAll(bounds));
@@ -175,8 +176,9 @@ Status TuningSession::QualifyDefaults(CandidateSource& source) {
   std::vector<Candidate> batch = source.Ask(parts_.evaluator->batch_size());
   defaults_ = batch;
   IncludeStanding(batch);
-  // Whoever is compared with the default has to wait until it is known to work.
-  while (options_.terms.output_check.has_value() && passed_.empty() && !batch.empty()) {
+  // Whoever is compared with the default, or left out for it, waits until it is known to work.
+  const bool is_awaited = options_.terms.output_check.has_value() || pruning_.has_value();
+  while (is_awaited && passed_.empty() && !batch.empty()) {
     const Candidate first = batch.front();
     batch.erase(batch.begin());
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, {first})));
@@ -265,7 +267,7 @@ std::vector<Candidate> TuningSession::WithoutQuarantined(CandidateSource& source
     Tell(source, candidate, std::nullopt);
     return true;
   });
-  return batch;
+  return WithoutHopeless(source, std::move(batch));
 }
 
 Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Candidate>& batch) {
@@ -295,6 +297,7 @@ void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>&
     }
     ++progress_.qualified;
     Tell(source, trial.candidate, result.quick_ns);
+    if (pruning_.has_value()) pruning_->NoteMeasured(result.quick_ns);
     passed_.push_back(RunnerOf(result));
   }
   Report(Stage::kQualify);
@@ -552,6 +555,7 @@ Result<bool> TuningSession::TryFinale(const std::vector<Runner>& finalists) {
 
 Status TuningSession::Conclude() {
   Report(Stage::kRecord);
+  ATTUNE_RETURN_IF_ERROR(RecordPruned());
   ATTUNE_RETURN_IF_ERROR(Decide());
   report_.considered = progress_.considered;
   report_.taken_over = qualifier_.recalled_count();

@@ -73,8 +73,14 @@ class TuningSession {
   void Tell(CandidateSource& source, const Candidate& candidate, std::optional<double> time_ns);
   void IncludeStanding(std::vector<Candidate>& defaults);
   bool IsStanding(const Candidate& candidate) const;
-  // Leaves out what is quarantined, and tells the source.
+  // Leaves out what is quarantined or cannot win, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
+  std::vector<Candidate> WithoutHopeless(CandidateSource& source, std::vector<Candidate> batch);
+  // The model of the problem, if something is to be left out by it.
+  void AskModel(const CandidateSource& source);
+  // Keeps who was left out by it, and why: so many of them.
+  Status RecordPruned();
+  static constexpr size_t kMostRecordedAsPruned = 64;
 
   // Those that passed, without those whose creation alone exceeds the time of the problem, unless
   // nobody else is there: a library that compiles when it is first called, above all.
@@ -132,8 +138,10 @@ class TuningSession {
   std::vector<Candidate>
       defaults_;  // Of every solver, in order: the first that passes is the default.
   std::vector<Runner> passed_;
-  std::set<Candidate> left_out_;    // Too slow to create.
-  std::set<Candidate> unfinished_;  // Asked for, and not ready in time.
+  std::optional<Pruning> pruning_;
+  std::map<Candidate, std::string> pruned_;  // And why.
+  std::set<Candidate> left_out_;             // Too slow to create, or by the model.
+  std::set<Candidate> unfinished_;           // Asked for, and not ready in time.
   TuneProgress progress_;
   TuneReport report_;
 };

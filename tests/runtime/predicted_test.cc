@@ -108,5 +108,21 @@ TEST_F(Predicted, AModelThatDoesNotFitIsRefusedWithAReasonAndTheDefaultServes) {
               HasSubstr("is of library 'fakelib 2.0', and 'fakelib 1.0' is needed"));
 }
 
+TEST_F(Predicted, WhatIsFarSlowerIsNotRunWhileAProgramIsServed) {
+  world_.Set("ATTUNE_FAKE_SCRIPT",
+             "fake.library{threads=2} time_ns=100000");  // 90 times as long.
+  TuneAndFit();
+  const RuntimeHandle runtime = MakeRuntime(ATTUNE_DEFERRED);
+  ASSERT_NE(runtime, nullptr) << attune_last_message();
+
+  EXPECT_TRUE(Multiply(runtime.get(), 6));
+  EXPECT_TRUE(IsIdle(runtime.get()));
+
+  EXPECT_EQ(CountersOf(runtime.get()).tunings, 1u);
+  ASSERT_EQ(Attune("explain 'gemm@1{m=6,n=6,k=6,align=4}' --device fake"), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("not_applicable in build: fake.library@1{threads=2}"));
+  EXPECT_THAT(output_, HasSubstr("Not run: a model fitted to 48 times expects"));
+}
+
 }  // namespace
 }  // namespace attune

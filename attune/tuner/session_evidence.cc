@@ -1,0 +1,66 @@
+// What a session keeps beside times: what the device said, and who was left out by a model.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/tuner/session_notes.h"
+#include "attune/tuner/tuning_session.h"
+
+namespace attune {
+
+void TuningSession::AskModel(const CandidateSource& source) {
+  if (options_.prune.none() || parts_.models == nullptr) return;
+  const CandidateModel* const model = parts_.models->For(problem_);
+  if (model == nullptr) {
+    report_.notes.push_back(
+        fmt::format("There is no model of {}, so nothing is left out.", OperatorName(problem_)));
+    return;
+  }
+  pruning_.emplace(*model, options_.prune, problem_, [&](const Candidate& candidate) {
+    return source.Has(candidate) && !quarantined_.contains(candidate);
+  });
+}
+
+// Not before somebody is known to work: what is left out never gets its turn.
+std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
+                                                      std::vector<Candidate> batch) {
+  if (!pruning_.has_value() || passed_.empty()) return batch;
+  std::erase_if(batch, [&](const Candidate& candidate) {
+    if (IsStanding(candidate)) return false;
+    std::optional<std::string> why = pruning_->WhyNot(candidate);
+    if (!why.has_value()) return false;
+    ++report_.pruned;
+    left_out_.insert(candidate);
+    if (pruned_.size() < kMostRecordedAsPruned) pruned_.emplace(candidate, *std::move(why));
+    Tell(source, candidate, pruning_->ExpectedNs(candidate));
+    return true;
+  });
+  return batch;
+}
+
+Status TuningSession::RecordPruned() {
+  if (pruned_.empty()) return Status::Ok();
+  std::vector<Trial> trials;
+  for (const auto& [candidate, why] : pruned_) trials.push_back(LeftOutTrial(candidate, why));
+  return parts_.store->Append(set_id_, trials);
+}
+
+std::optional<DeviceConditions> TuningSession::AskConditions(BlockTimer& timer) {
+  auto told = timer.Conditions();
+  if (told.ok()) return *std::move(told);
+  report_.notes.push_back(SilenceNote(told.error().message()));
+  return std::nullopt;
+}
+
+Status TuningSession::NoteConditions(const SetConditions& conditions) {
+  if (conditions.empty()) return Status::Ok();
+  if (const Status valid = Validate(conditions); !valid.ok()) {
+    report_.notes.push_back(ImpossibleConditionsNote(valid.message()));
+    return Status::Ok();
+  }
+  report_.held_back_by = HeldBackBy(conditions);
+  if (!report_.held_back_by.empty()) report_.notes.push_back(HeldBackNote(conditions));
+  return parts_.store->NoteConditions(set_id_, conditions);
+}
+
+}  // namespace attune
