@@ -27,6 +27,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/forecast/candidate_models.h"
 #include "attune/forecast/model_origin.h"
+#include "attune/forecast/refit.h"
 #include "attune/measure/clock.h"
 #include "attune/runtime/places.h"
 #include "attune/runtime/tuner_request.h"
@@ -151,10 +152,32 @@ class BackgroundTuner {
     const auto summary = TuneAll(tuner, {&tagged, 1}, {}, nullptr);
     if (!summary.ok()) return Answer(problem, "failed", summary.error().message());
     const ProblemOutcome& outcome = summary->outcomes.front();
+    if (outcome.kind == ProblemOutcome::Kind::kTuned) ++tuned_since_fit_;
     return Answer(problem, std::string(Name(outcome.kind)), outcome.message);
   }
 
+  // Fits models again whose records have grown, when nothing is measured. What fails leaves the old
+  // ones, and is tried again when more was tuned.
+  void RefitIfGrown() {
+    if (tuned_since_fit_ < kTunedBetweenFits) return;
+    tuned_since_fit_ = 0;
+    std::unique_ptr<MachineTurns::Turn> turn;
+    if (machine_ != nullptr) {
+      const int64_t end_ns = SteadyNowNs() + kFitPatienceNs;
+      auto grant = machine_->Take(MachineUse::kPrepare, [=] { return SteadyNowNs() < end_ns; });
+      if (!grant.ok()) return;
+      turn = std::move(grant->turn);
+    }
+    (void)RefitGrown(*store_, settings_.database, place_.target,
+                     OriginOf(place_.target, place_.environment));
+  }
+
  private:
+  // To see whether enough was added all records are read.
+  static constexpr int kTunedBetweenFits = 8;
+  // The next request waits, too, and its program takes a tuner that is silent for long for dead.
+  static constexpr int64_t kFitPatienceNs = 5'000'000'000;
+
   explicit BackgroundTuner(const TunerSettings& settings) : settings_(settings) {}
 
   static nlohmann::json Answer(const Problem& problem, const std::string& outcome,
@@ -172,6 +195,7 @@ class BackgroundTuner {
   SteadyClock clock_;
   TuneOptions options_;
   ModelLocation models_at_;
+  int tuned_since_fit_ = 0;
 };
 
 nlohmann::json AnswerLine(const std::string& line, BackgroundTuner& tuner) {
@@ -200,7 +224,12 @@ int Serve(const TunerSettings& settings) {
                                        : 0;
     answer["rest_ms"] = rest_ns / 1'000'000;
     if (!Say(answer)) return 1;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns));
+    const int64_t fit_begin_ns = SteadyNowNs();
+    const int64_t fit_computed_ns = ProcessorTimeNs();
+    if (tuner.ok()) (*tuner)->RefitIfGrown();
+    const int64_t fit_rest_ns = RestNs(ProcessorTimeNs() - fit_computed_ns,
+                                       SteadyNowNs() - fit_begin_ns, settings.cpu_share);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns + fit_rest_ns));
   }
   return 0;
 }

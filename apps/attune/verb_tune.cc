@@ -14,6 +14,7 @@
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/kernel_options.h"
+#include "apps/attune/model/model_refit.h"
 #include "apps/attune/model/pruning_options.h"
 #include "apps/attune/objective_run.h"
 #include "apps/attune/outcome_counts.h"
@@ -154,6 +155,7 @@ Result<RunSummary> RunAll(Application& application, const TuneVerbOptions& optio
     peaks.Note(state.finished->report, [&] { return !interruption.requested(); });
   });
   index.Finish();
+  if (summary.ok()) RefitModels(application, workshop, *summary);
   return summary;
 }
 

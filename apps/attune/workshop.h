@@ -47,6 +47,7 @@ class Workshop {
   // REQUIRES: the same store each time.
   TunerParts PartsFor(RecordStore& store);
   Evaluator& evaluator() { return *evaluator_; }
+  const Place& place() const { return place_; }
   const Peaks& peaks() const { return peaks_; }
   // Measures the peaks again and keeps the higher ones; waits, and gives up at `end_ns`, as Open
   // does. Nothing may be timed meanwhile.
