@@ -14,6 +14,9 @@
 #include "apps/attune/session/record_place.h"
 #include "apps/attune/verbs.h"
 #include "apps/attune/winner_table.h"
+#include "attune/forecast/candidate_models.h"
+#include "attune/forecast/model_origin.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
@@ -22,6 +25,7 @@ struct ReportOptions {
   ProblemSelection selection;
   std::string file;
   std::string device;  // FindRecordPlace.
+  std::string model;   // A file of 'attune model fit'; empty: what is beside the database.
   bool json = false;
 };
 
@@ -41,7 +45,8 @@ Json NetworksJson(const std::vector<ToldTotal>& totals) {
   return list;
 }
 
-Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t bytes) {
+Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t predicted,
+                 size_t bytes) {
   // Times of several networks are those of nothing that anybody runs.
   const bool is_one = data.totals.size() == 1;
   const NetworkTotal& total = data.totals.front().total;
@@ -58,6 +63,7 @@ Json WrittenJson(const ReportOptions& options, const ReportData& data, size_t by
           {"sets", data.sets},
           {"trials", data.trials},
           {"spaces", data.spaces.size()},
+          {"predicted", predicted},
           {"bytes", bytes}};
 }
 
@@ -74,6 +80,26 @@ Result<ReportSubject> SubjectOf(Application& application, const ProblemSelection
   return subject;
 }
 
+// A file that is named and refused is an error; of those beside the database it is said.
+Result<CandidateModels> ModelsToShow(Application& application, const ReportOptions& options,
+                                     const Place& place) {
+  ModelLocation location;
+  if (!options.model.empty()) {
+    location.files = {options.model};
+  } else {
+    const auto database = application.DatabasePath();
+    if (database.ok() && !IsOnServer(*database)) location.database = *database;
+  }
+  CandidateModels models(location, OriginOf(place.target, place.environment));
+  if (models.refusals().empty()) return models;
+  if (!options.model.empty()) return models.refusals().front();
+  for (const Status& refusal : models.refusals()) {
+    application.err().Print(fmt::format("attune report: A model of time is not shown: {}\n",
+                                        Printable(refusal.message())));
+  }
+  return models;
+}
+
 Result<int> RunReport(Application& application, const ReportOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckJsonHasRoom(options.json, options.file));
   ATTUNE_ASSIGN_OR_RETURN(const RecordPlace where, FindRecordPlace(application, options.device));
@@ -84,10 +110,13 @@ Result<int> RunReport(Application& application, const ReportOptions& options) {
   subject.figures = figures.get();
   ATTUNE_ASSIGN_OR_RETURN(const ReportData data,
                           GatherReport(*store, where.place, subject, problems));
-  const std::string page = RenderPage(data);
+  ATTUNE_ASSIGN_OR_RETURN(const CandidateModels models,
+                          ModelsToShow(application, options, where.place));
+  const std::vector<PredictedTime> predicted = PredictedTimes(data, models);
+  const std::string page = RenderPage(data, predicted);
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.file, page));
   if (options.json) {
-    application.out().Print(Dump(WrittenJson(options, data, page.size())));
+    application.out().Print(Dump(WrittenJson(options, data, predicted.size(), page.size())));
   } else if (options.file != "-") {
     application.err().Print(fmt::format("{}: {} problem{}, {} trials.\n", Printable(options.file),
                                         data.problems.size(), data.problems.size() == 1 ? "" : "s",
@@ -112,6 +141,10 @@ void AddReportVerb(CLI::App& program, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_option("--device", options->device, "Where it was tuned")
       ->default_str("cpu, or that of the session");
+  verb->add_option("--time-model", options->model,
+                   "Show what this model predicts beside what was measured (default: that of the "
+                   "device beside the database, if 'attune model fit' has made one)")
+      ->type_name("FILE");
   AddKernelOptions(*verb, *group, options->selection.problems, options->device);
   AddJsonFlag(*verb, options->json, "Print what was written as JSON, once it is in the file");
   verb->callback([options, &invocation] {

@@ -9,6 +9,7 @@
 #include "apps/attune/duration.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/report/markup.h"
+#include "apps/attune/report/model_plots.h"
 #include "apps/attune/report/plots.h"
 #include "apps/attune/report/style.h"
 #include "apps/attune/winner_table.h"
@@ -253,7 +254,7 @@ std::string Method(const ReportData& data) {
 
 }  // namespace
 
-std::string RenderPage(const ReportData& data) {
+std::string RenderPage(const ReportData& data, const std::vector<PredictedTime>& predicted) {
   const Palette palette(data);
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -275,8 +276,8 @@ std::string RenderPage(const ReportData& data) {
                     "default is ringed, and what is slower than 10x stands at the right edge.");
     html += Legend(palette) + StripPlot(data, palette);
   }
-  html += Fronts(data) + Spaces(data, palette) + Winners(data) + Failures(data) +
-          EnvironmentTable(data) + Method(data);
+  html += ModelSection(predicted, palette) + Fronts(data) + Spaces(data, palette) + Winners(data) +
+          Failures(data) + EnvironmentTable(data) + Method(data);
   return html + "</main></body></html>\n";
 }
 
