@@ -1,7 +1,9 @@
 #include "attune/model/nearest_regressor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,9 +17,14 @@ constexpr double kSmallestDistance = 1e-3;
 // Keeps the sign, and is about linear near 0.
 double SignedLog(double x) { return std::copysign(std::log2(1 + std::abs(x)), x); }
 
-double SquaredDistance(std::span<const double> a, std::span<const double> b) {
+// What is above `limit` may be too small, since it is given up.
+double SquaredDistance(std::span<const double> a, std::span<const double> b, double limit) {
+  constexpr size_t kBetweenLooks = 4;
   double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  for (size_t i = 0; i < a.size() && sum <= limit;) {
+    const size_t end = std::min(i + kBetweenLooks, a.size());
+    for (; i < end; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  }
   return sum;
 }
 
@@ -65,12 +72,22 @@ Status NearestRegressor::Fit(std::span<const Sample> samples) {
 
 double NearestRegressor::LogRatioNear(const std::vector<Point>& points,
                                       std::span<const double> place) const {
-  std::vector<std::pair<double, double>> near;
+  // Squared distances and ratios of the nearest so far, in order.
+  std::array<std::pair<double, double>, kNeighbours> near;
+  size_t count = 0;
   for (const Point& point : points) {
-    near.emplace_back(SquaredDistance(point.place, place), point.log_ratio);
+    const double limit =
+        count < kNeighbours ? std::numeric_limits<double>::infinity() : near[kNeighbours - 1].first;
+    std::pair<double, double> here(SquaredDistance(point.place, place, limit), point.log_ratio);
+    if (count < kNeighbours) {
+      near[count++] = here;
+    } else if (here < near[kNeighbours - 1]) {
+      near[kNeighbours - 1] = here;
+    } else {
+      continue;
+    }
+    for (size_t i = count - 1; i > 0 && near[i] < near[i - 1]; --i) std::swap(near[i], near[i - 1]);
   }
-  const size_t count = std::min(kNeighbours, near.size());
-  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
   double sum = 0;
   double weights = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -4,7 +4,7 @@
 //   models [--data DIR] [--only NAME] [--splits N] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, sgemm, miopen_gfx1030. DIR is the folder of recordings
+// neusight_p100, neusight_v100, sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
 // fitting and predicting take. docs/models.md has the tables.
 #include <cstdlib>
@@ -17,6 +17,7 @@
 
 #include "bench/models/choices.h"
 #include "bench/models/miopen_choices.h"
+#include "bench/models/serving_cost.h"
 
 namespace attune::bench {
 namespace {
@@ -148,6 +149,7 @@ int Main(int argc, char** argv) {
   AddNeuSight(options, figures);
   if (IsWanted(options, "sgemm")) AddSgemm(options, figures);
   AddMiopen(options, figures);
+  if (IsWanted(options, "serving")) AddServingCostFigures(figures);
   PrintFigures(figures, {{"data", options.data}, {"splits", options.splits}}, options.json);
   return 0;
 }

@@ -1,0 +1,85 @@
+#include "bench/models/serving_cost.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/random.h"
+#include "attune/forecast/candidate_model.h"
+#include "attune/forecast/fitting.h"
+
+namespace attune::bench {
+namespace {
+
+constexpr int kCandidates = 8;
+constexpr int kAsked = 32;
+constexpr int kRepeats = 201;
+
+Problem Product(Random& random) {
+  const auto side = [&] { return 8 + static_cast<int64_t>(random.Below(1000)); };
+  const int64_t m = side(), n = side(), k = side();
+  return Normalized(PackedGemm(m, n, k));
+}
+
+// Candidate c has a speed and a size below which it is slow, and every time a tenth of noise.
+std::string TextOfModel(int problems, const ModelOrigin& origin) {
+  Random random(1);
+  std::vector<TimedCandidate> timed;
+  for (int i = 0; i < problems; ++i) {
+    const Problem problem = Product(random);
+    for (int c = 0; c < kCandidates; ++c) {
+      const double flops = Flops(problem);
+      const double small = 1 + (1 << c) * 1e5 / flops;
+      const double noise = std::exp(0.1 * (2 * random.Uniform() - 1));
+      timed.push_back({problem, fmt::format("host.c@1{{p={}}}", c),
+                       (1e-3 + flops / (1e7 + 1e6 * c)) * small * noise});
+    }
+  }
+  const auto data = SamplesOf(timed, "gemm");
+  Require(data.status());
+  const auto model = FitUsual(data->features, data->samples);
+  Require(model.status());
+  const auto text = ModelText(*model, origin, {});
+  Require(text.status());
+  return *text;
+}
+
+double MedianSeconds(int repeats, const auto& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const WallClock::time_point begin = WallClock::now();
+    work();
+    seconds.push_back(SecondsSince(begin));
+  }
+  return MedianOf(std::move(seconds));
+}
+
+}  // namespace
+
+void AddServingCostFigures(std::vector<Figure>& figures) {
+  const ModelOrigin origin = {"device", "library"};
+  for (const int problems : {64, 500}) {
+    const std::string text = TextOfModel(problems, origin);
+    const auto model = CandidateModel::Read(text, origin, "gemm");
+    Require(model.status());
+    const std::string prefix = fmt::format("serving_{}_problems_", problems);
+    const double read_s =
+        MedianSeconds(5, [&] { Require(CandidateModel::Read(text, origin, "gemm").status()); });
+    Random random(2);
+    std::vector<size_t> positions;
+    for (int i = 0; i < kAsked; ++i) {
+      positions.push_back(static_cast<size_t>(i) % model->known().size());
+    }
+    const double ask_s =
+        MedianSeconds(kRepeats, [&] { (void)model->OfKnown(Product(random), positions); });
+    figures.push_back({prefix + "model_kb", static_cast<double>(text.size()) / 1e3, ""});
+    figures.push_back({prefix + "read_ms", 1e3 * read_s, ""});
+    figures.push_back({prefix + "predict_us", 1e6 * ask_s / kAsked, "<= 1"});
+  }
+}
+
+}  // namespace attune::bench
