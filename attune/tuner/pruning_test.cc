@@ -29,18 +29,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-constexpr int64_t kCandidates = 6;
-
 std::string NameOf(int64_t p) { return fmt::format("test.scripted@1{{p={}}}", p); }
 Candidate At(int64_t p) { return *ParseCandidate(NameOf(p)); }
 const Problem kProblem = Normalized(PackedGemm(64, 64, 64));
 
-// Of candidates p with so many ms for each unit of work, exactly.
-CandidateModel ModelOf(const std::vector<double>& speeds) {
-  std::vector<std::pair<std::string, double>> named;
-  for (size_t p = 0; p < speeds.size(); ++p) {
-    named.emplace_back(NameOf(static_cast<int64_t>(p)), speeds[p]);
-  }
+// Of candidates with so many ms for each unit of work, exactly.
+CandidateModel ModelOf(const std::vector<std::pair<std::string, double>>& named) {
   const auto data = SamplesOf(TimedProducts(24, named), "gemm");
   const auto model = FitUsual(data->features, data->samples);
   EXPECT_TRUE(model.ok());
@@ -48,10 +42,19 @@ CandidateModel ModelOf(const std::vector<double>& speeds) {
   return *CandidateModel::Read(*ModelText(*model, origin, {}), origin, "gemm");
 }
 
+// The same of p = 0, 1, ...
+CandidateModel ModelOf(const std::vector<double>& speeds) {
+  std::vector<std::pair<std::string, double>> named;
+  for (size_t p = 0; p < speeds.size(); ++p) {
+    named.emplace_back(NameOf(static_cast<int64_t>(p)), speeds[p]);
+  }
+  return ModelOf(named);
+}
+
 bool MayAll(const Candidate&) { return true; }
 
 TEST(Pruning, LeavesOutWhoseRangeBeginsAboveThatOfTheBest) {
-  const CandidateModel model = ModelOf({1, 1.5, 3});
+  const CandidateModel model = ModelOf(std::vector<double>{1, 1.5, 3});
   const Pruning by_one(model, {1, 0}, kProblem, MayAll);
   const Pruning by_two(model, {2, 0}, kProblem, MayAll);
 
@@ -64,7 +67,7 @@ TEST(Pruning, LeavesOutWhoseRangeBeginsAboveThatOfTheBest) {
 }
 
 TEST(Pruning, WhoCannotBeTriedIsNoBoundAndWhoWasMeasuredIsOne) {
-  const CandidateModel model = ModelOf({1, 10, 30});
+  const CandidateModel model = ModelOf(std::vector<double>{1, 10, 30});
   Pruning pruning(model, {2, 0}, kProblem, [](const Candidate& c) { return !(c == At(0)); });
 
   EXPECT_FALSE(pruning.WhyNot(At(1)).has_value());
@@ -75,7 +78,7 @@ TEST(Pruning, WhoCannotBeTriedIsNoBoundAndWhoWasMeasuredIsOne) {
 }
 
 TEST(Pruning, WhoIsNotKnownIsLeftOutOnlyWhereTheFirstFewAreRun) {
-  const CandidateModel model = ModelOf({1, 2, 3});
+  const CandidateModel model = ModelOf(std::vector<double>{1, 2, 3});
   const Pruning by_time(model, {1, 0}, kProblem, MayAll);
   const Pruning by_place(model, {0, 2}, kProblem, MayAll);
 
@@ -100,7 +103,7 @@ TEST(WasLeftOut, IsNoFailureThatAnybodyLearnsFrom) {
   EXPECT_TRUE(times.empty());
 }
 
-// A tuning of kCandidates candidates, of which p takes `times_us[p]`.
+// A tuning of candidates p that take `times_us[p]`.
 struct Tuned {
   TuneReport report;
   std::set<int64_t> ran;
@@ -115,7 +118,8 @@ Tuned Tune(const CandidateModels* models, const PruneTerms& terms,
                               clock);
   MemoryStore store;
   SolverList solvers;
-  solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted", kCandidates));
+  solvers.push_back(std::make_unique<const SpaceOnlySolver>("test.scripted",
+                                                            static_cast<int64_t>(times_us.size())));
   TunerParts parts;
   parts.solvers = &solvers;
   parts.store = &store;
@@ -170,6 +174,19 @@ TEST(PrunedTuning, OnlyTheFirstFewAreRunBesideTheDefault) {
   EXPECT_THAT(tuned.ran, UnorderedElementsAre(0, 1, 2));
   EXPECT_EQ(tuned.report.pruned, 3);
   EXPECT_EQ(tuned.environment.at("tuning.top"), "2");
+}
+
+TEST(PrunedTuning, TheSearchOfALargeSpaceBeginsWithTheFirstFew) {
+  std::vector<double> times(400, 20);
+  times[300] = 10;
+  const std::vector<std::pair<std::string, double>> speeds = {{NameOf(0), 2}, {NameOf(300), 1}};
+  std::vector<CandidateModel> one;
+  one.push_back(ModelOf(speeds));
+  const CandidateModels models(std::move(one));
+
+  const Tuned tuned = Tune(&models, {0, 1}, times);
+
+  EXPECT_THAT(tuned.ran, UnorderedElementsAre(0, 300));
 }
 
 TEST(PrunedTuning, AModelThatIsWrongCostsTheWinnerAndNeverTheDefault) {

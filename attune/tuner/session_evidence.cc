@@ -3,14 +3,31 @@
 
 #include <fmt/format.h>
 
+#include "attune/tuner/candidate_times.h"
 #include "attune/tuner/session_notes.h"
 #include "attune/tuner/tuning_session.h"
 
 namespace attune {
 
+const CandidateModel* TuningSession::ModelToPruneBy() const {
+  const bool prunes = !options_.prune.none() && parts_.models != nullptr;
+  return prunes ? parts_.models->For(problem_) : nullptr;
+}
+
+void TuningSession::BeginWithModel() {
+  const CandidateModel* const model = ModelToPruneBy();
+  if (model == nullptr) return;
+  const std::vector<Prediction> predictions = model->Of(problem_, model->known());
+  CandidateTimes times;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    times[model->known()[i]] = predictions[i].median_ms * 1e6;
+  }
+  AddPlace(times, elsewhere_);
+}
+
 void TuningSession::AskModel(const CandidateSource& source) {
   if (options_.prune.none() || parts_.models == nullptr) return;
-  const CandidateModel* const model = parts_.models->For(problem_);
+  const CandidateModel* const model = ModelToPruneBy();
   if (model == nullptr) {
     report_.notes.push_back(
         fmt::format("There is no model of {}, so nothing is left out.", OperatorName(problem_)));

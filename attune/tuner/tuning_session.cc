@@ -57,6 +57,7 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
   run_end_ns_ = bounds.end_ns;
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
+  BeginWithModel();
   const CandidateSource::Options source_options = {
       options_.searcher,       options_.seed,
       options_.max_candidates, options_.searcher != "exhaustive",

@@ -76,7 +76,10 @@ class TuningSession {
   // Leaves out what is quarantined or cannot win, and tells the source.
   std::vector<Candidate> WithoutQuarantined(CandidateSource& source, std::vector<Candidate> batch);
   std::vector<Candidate> WithoutHopeless(CandidateSource& source, std::vector<Candidate> batch);
-  // The model of the problem, if something is to be left out by it.
+  // The model of the problem, if something is to be left out by it; else null.
+  const CandidateModel* ModelToPruneBy() const;
+  // What it expects is as what was measured elsewhere: the search begins with the best of it.
+  void BeginWithModel();
   void AskModel(const CandidateSource& source);
   // Keeps who was left out by it, and why: so many of them.
   Status RecordPruned();

@@ -121,6 +121,14 @@ void AddPicks(const RecordedProblem& problem, const FittedModels& models, const 
   add("oracle_", best);
 }
 
+// The error of `who` (empty: of the model), over all and by algorithm.
+void AddError(const Sample& sample, double predicted_ms, const std::string& who, Scores& scores) {
+  const double error = std::abs(predicted_ms / sample.time_ms - 1);
+  scores.errors[who.empty() ? "all" : who].relative.push_back(error);
+  const std::string of = who.empty() ? "" : who + "_";
+  scores.errors[of + "algo" + sample.row.algorithm].relative.push_back(error);
+}
+
 void AddErrors(const RecordedProblem& problem, const FittedModels& models, Scores& scores) {
   std::vector<Prediction> predictions(problem.asked.size());
   models.model.Predict(problem.asked, predictions);
@@ -128,12 +136,12 @@ void AddErrors(const RecordedProblem& problem, const FittedModels& models, Score
   const Times sums = Medians(*models.sums, problem.asked);
   for (size_t i = 0; i < predictions.size(); ++i) {
     const double time_ms = problem.samples[i].time_ms;
-    const auto error = [&](double predicted) { return std::abs(predicted / time_ms - 1); };
-    scores.errors["algo" + problem.samples[i].row.algorithm].relative.push_back(
-        error(predictions[i].median_ms));
-    scores.errors["all"].relative.push_back(error(predictions[i].median_ms));
-    scores.errors["roofline"].relative.push_back(error(roofline[i]));
-    scores.errors["nnls"].relative.push_back(error(sums[i]));
+    const auto add = [&](const std::string& who, double predicted) {
+      AddError(problem.samples[i], predicted, who, scores);
+    };
+    add("", predictions[i].median_ms);
+    add("roofline", roofline[i]);
+    add("nnls", sums[i]);
     ++scores.asked;
     const bool is_inside = predictions[i].low_ms <= time_ms && time_ms <= predictions[i].high_ms;
     scores.inside += is_inside ? 1 : 0;
@@ -154,7 +162,7 @@ void AddShuffled(const Recording& recording, const ChoiceSettings& settings, con
     scores.picks["shuffled_"].Add(BestOfTop(predicted, measured, 1),
                                   *std::min_element(measured.begin(), measured.end()));
     for (size_t j = 0; j < measured.size(); ++j) {
-      scores.errors["shuffled"].relative.push_back(std::abs(predicted[j] / measured[j] - 1));
+      AddError(problem.samples[j], predicted[j], "shuffled", scores);
     }
   }
 }
