@@ -18,6 +18,7 @@
 #include "apps/attune/model/pruning_options.h"
 #include "apps/attune/objective_run.h"
 #include "apps/attune/outcome_counts.h"
+#include "apps/attune/peak_watch.h"
 #include "apps/attune/prior_files.h"
 #include "apps/attune/progress.h"
 #include "apps/attune/run_summary.h"
@@ -84,34 +85,6 @@ void PrintWinners(const std::vector<ChosenProblem>& chosen,
                     GoesOn(summary) ? " The same command goes on from here." : ""));
   }
 }
-
-// A candidate above the peak of arithmetic proves that the peak was measured under load: it is
-// measured again, between two problems, and the highest counts from then on.
-class PeakWatch {
- public:
-  // Until `end_ns` of the steady clock.
-  PeakWatch(Workshop& workshop, Tuner& tuner, int64_t end_ns)
-      : workshop_(workshop), tuner_(tuner), end_ns_(end_ns) {}
-
-  void Note(const TuneReport& report, const std::function<bool()>& go_on) {
-    if (!report.choice || attempts_ == kMostAttempts) return;
-    const Choice& choice = *report.choice;
-    const Peaks& peaks = workshop_.peaks();
-    if (!IsBoundByArithmetic(choice.problem, peaks) || RooflineFraction(choice, peaks) <= 1) return;
-    ++attempts_;
-    workshop_.RaisePeaks(go_on, end_ns_);
-    tuner_.SetPeaks(workshop_.peaks());
-  }
-
- private:
-  // Half a second each; a machine that is always busy has no peak to be found.
-  static constexpr int kMostAttempts = 5;
-
-  Workshop& workshop_;
-  Tuner& tuner_;
-  const int64_t end_ns_;
-  int attempts_ = 0;
-};
 
 // When `share` of the budget, counted from the start of the program, is over.
 int64_t EndOf(const Application& application, const TuneVerbOptions& options, double share) {
@@ -325,7 +298,8 @@ Result<bool> IsOfJobs(Application& application, const TuneVerbOptions& options) 
       options.tune.max_candidates > 0 || !options.tune.prune.none()) {
     return InvalidArgument(
         "The jobs of a session say which solvers are measured, and when again: --solver, --retune, "
-        "--prune, --top, --prior and --candidates do not go with them. 'attune jobs load --solvers' "
+        "--prune, --top, --prior and --candidates do not go with them. 'attune jobs load "
+        "--solvers' "
         "and 'attune jobs retry' do.");
   }
   return true;
@@ -518,6 +492,23 @@ void AddJobOptions(CLI::App& verb, TuneVerbOptions& options) {
                 "since, and its problems that have none, with the steps and solvers of the others");
 }
 
+void AddSearchOptions(CLI::App& verb, TuneVerbOptions& options) {
+  std::vector<std::string> searchers;
+  for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
+  verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
+      ->check(CLI::IsMember(searchers))
+      ->capture_default_str();
+  verb.add_option(
+          "--prior", options.prior_files,
+          "Begin the search of large spaces with what is fast in FILE: a database of attune "
+          "with other devices or sizes, or, of a kernel, T4 or a cache of Kernel Tuner; may "
+          "be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  AddPruningOptions(verb, options.pruning);
+  AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
+}
+
 void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invocation) {
   CLI::Option_group* group = AddSelectionOptions(verb, options.selection, invocation);
   verb.add_option("--device", options.device,
@@ -545,20 +536,7 @@ void AddTuneOptions(CLI::App& verb, TuneVerbOptions& options, Invocation& invoca
                   "for). What had fewer before is measured again")
       ->check(CLI::Range(int64_t{1}, kMaxCandidates))
       ->type_name("N");
-  std::vector<std::string> searchers;
-  for (const std::string_view name : SearcherNames()) searchers.emplace_back(name);
-  verb.add_option("--search", options.tune.searcher, "How large spaces are searched")
-      ->check(CLI::IsMember(searchers))
-      ->capture_default_str();
-  verb.add_option(
-          "--prior", options.prior_files,
-          "Begin the search of large spaces with what is fast in FILE: a database of attune "
-          "with other devices or sizes, or, of a kernel, T4 or a cache of Kernel Tuner; may "
-          "be repeated")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  AddPruningOptions(verb, options.pruning);
-  AddSeedOption(verb, options.tune.seed, "Seed of data, order and search");
+  AddSearchOptions(verb, options);
   CLI::Option* cache =
       verb.add_option("--cache", options.cache,
                       "Caches hold the operands (warm), or are displaced before each launch (cold)")

@@ -115,10 +115,10 @@ class CandidateRunner {
   std::optional<RotatingOperands> copies_;
   RepeatingDevice* const repeating_;  // The device, if it is one; else null.
   std::vector<Loaded> loaded_;
-  int64_t ready_launches_ = 0;  // Of all blocks that are ready.
-  double device_ns_ = 0;        // Since TakeDeviceNs.
+  int64_t ready_launches_ = 0;             // Of all blocks that are ready.
+  double device_ns_ = 0;                   // Since TakeDeviceNs.
   std::unique_ptr<EnergyCounter> energy_;  // Once it was asked for.
-  bool is_asleep_ = false;      // Nothing ran since every thread runtime fell asleep.
+  bool is_asleep_ = false;                 // Nothing ran since every thread runtime fell asleep.
 };
 
 }  // namespace attune

@@ -83,7 +83,8 @@ struct ReferenceRequest {
   std::string problem;
 };
 using Request = std::variant<HelloRequest, QualifyRequest, LoadRequest, TimeRequest, ListRequest,
-                             ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest, MeterChildRequest>;
+                             ConditionsRequest, PeaksRequest, CompileRequest, ReferenceRequest,
+                             MeterChildRequest>;
 
 // What a child found out about a candidate before or beside its failure.
 struct Qualification {

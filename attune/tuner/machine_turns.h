@@ -33,8 +33,8 @@ class MachineTurns {
 
   // Waits until the others let go. Asks `go_on` (may be null) before each further look, several
   // times in a second, and fails with kDeadlineExceeded when that says no. A caller holds one turn
-  // at a time. Who waits longer than anybody measures, or cannot take turns at all, goes without, or
-  // is refused with kUnavailable where nobody may measure beside another.
+  // at a time. Who waits longer than anybody measures, or cannot take turns at all, goes without,
+  // or is refused with kUnavailable where nobody may measure beside another.
   virtual Result<Grant> Take(MachineUse use, const std::function<bool()>& go_on) = 0;
 };
 

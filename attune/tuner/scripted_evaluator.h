@@ -120,7 +120,8 @@ class ScriptedEvaluator final : public Evaluator {
       const auto failing = failing_.find(IntegerAt(candidate.config, "p"));
       const bool solver_fails = candidate.solver.name == failing_solver_;
       if (all_fail_ || solver_fails || failing != failing_.end()) {
-        const FailureKind kind = failing == failing_.end() ? FailureKind::kRunFailed : failing->second;
+        const FailureKind kind =
+            failing == failing_.end() ? FailureKind::kRunFailed : failing->second;
         result.trial.outcome = Failure{kind, Phase::kRun, "As told."};
         result.quick_ns = 0;
       }

@@ -22,10 +22,6 @@ constexpr double kMinSearchShare = 0.25;
 constexpr double kScreenShare = 0.3;
 // The final decides; it gets this much even if the stages before overran.
 constexpr double kMinFinalShare = 0.2;
-// As many candidates share a child and its memory in one race.
-constexpr size_t kMaxHeat = 48;
-// Quick times are unfair (others run beside), so only what is far behind is left out.
-constexpr double kQuickCut = 3.0;
 constexpr size_t kFinalists = 3;
 // So long a reference may take however little time is left.
 constexpr int64_t kShortReferenceNs = 1'000'000'000;
@@ -330,63 +326,6 @@ int64_t TuningSession::SearchDeadlineNs() const {
   const TimingCost costs[] = {passed_.front().cost, best->cost};
   return std::clamp(end_ns_ - FinalNs(costs, 1, kFirstLookRounds), after(kMinSearchShare),
                     after(kSearchShare));
-}
-
-std::vector<TuningSession::Runner> TuningSession::QuickEnoughToCreate() {
-  const auto is_slow = [this](const Runner& runner) {
-    return runner.qualified.load_ns > options_.per_problem_ns;
-  };
-  if (std::all_of(passed_.begin(), passed_.end(), is_slow)) return passed_;
-  std::vector<Runner> quick;
-  for (const Runner& runner : passed_) {
-    if (!is_slow(runner)) {
-      quick.push_back(runner);
-      continue;
-    }
-    left_out_.insert(runner.candidate);
-    report_.notes.push_back(
-        SlowToCreateNote(runner.candidate, runner.qualified.load_ns, options_.per_problem_ns));
-  }
-  return quick;
-}
-
-std::vector<TuningSession::Runner> TuningSession::SelectField() {
-  std::vector<Runner> field = QuickEnoughToCreate();
-  std::sort(field.begin(), field.end(),
-            [](const Runner& a, const Runner& b) { return a.quick_ns < b.quick_ns; });
-  auto baseline = field.begin();
-  for (const Candidate& candidate : defaults_) {
-    const auto found = std::find_if(field.begin(), field.end(), [&](const Runner& runner) {
-      return runner.candidate == candidate;
-    });
-    if (found == field.end() && left_out_.contains(candidate)) continue;
-    if (found == field.end()) {
-      report_.notes.push_back(LostDefaultNote(candidate, unfinished_.contains(candidate)));
-      continue;
-    }
-    baseline = found;
-    break;
-  }
-  std::rotate(field.begin(), baseline, baseline + 1);
-  const auto standing = std::find_if(field.begin() + 1, field.end(), [this](const Runner& runner) {
-    return IsStanding(runner.candidate);
-  });
-  auto others = field.begin() + 1;
-  if (standing != field.end()) {
-    std::rotate(others, standing, standing + 1);
-    ++others;
-  }
-  if (options_.searcher == "exhaustive") return field;
-  const double best_ns =
-      std::min_element(field.begin(), field.end(), [](const Runner& a, const Runner& b) {
-        return a.quick_ns < b.quick_ns;
-      })->quick_ns;
-  const auto hopeless = std::find_if(others, field.end(), [&](const Runner& runner) {
-    return runner.quick_ns > kQuickCut * best_ns;
-  });
-  field.erase(hopeless, field.end());
-  if (field.size() > kMaxHeat) field.resize(kMaxHeat);
-  return field;
 }
 
 Result<std::vector<TuningSession::Runner>> TuningSession::Screen(std::vector<Runner> field) {

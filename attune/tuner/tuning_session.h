@@ -84,6 +84,8 @@ class TuningSession {
   // Keeps who was left out by it, and why: so many of them.
   Status RecordPruned();
   static constexpr size_t kMostRecordedAsPruned = 64;
+  // As many candidates share a child and its memory in one race.
+  static constexpr size_t kMaxHeat = 48;
 
   // Those that passed, without those whose creation alone exceeds the time of the problem, unless
   // nobody else is there: a library that compiles when it is first called, above all.
