@@ -60,7 +60,7 @@ TEST_F(FinLibraryTest, CandidatesAreCompiledAndTimedAndFailEachForItself) {
     candidates.push_back(miopen::CandidateOf({name, ""}));
   }
 
-  const auto results = evaluator->Qualify(candidates, {});
+  const auto results = evaluator->Qualify(candidates, {}, nullptr);
 
   ASSERT_TRUE(results.ok());
   ASSERT_EQ(results->size(), 3U);

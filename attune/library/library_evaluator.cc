@@ -75,12 +75,14 @@ class LibraryEvaluator final : public Evaluator {
   size_t batch_size() const override { return kBatch; }
 
   Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
-                                         const QualifyTime& time) override {
+                                         const QualifyTime& time,
+                                         const QualifiedListener& on_each) override {
     std::vector<Qualified> results;
     for (const Candidate& candidate : candidates) {
       const int64_t begin_ns = SteadyNowNs();
       if (begin_ns >= time.begin_by_ns && !results.empty()) break;
       results.push_back(QualifyOne(candidate));
+      if (on_each) on_each(results.back());
       busy_.intervals.push_back({begin_ns, SteadyNowNs()});
     }
     return results;

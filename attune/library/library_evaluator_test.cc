@@ -27,7 +27,7 @@ TEST_F(LibraryEvaluatorTest, CandidatesQualifyOrFailEachForItself) {
   Use("[ $1 = 64 ] && exit 9; echo TIME:$1,WS:32");
   const Candidate candidates[] = {SampleTool::WithBlock(64), SampleTool::WithBlock(128)};
 
-  const auto results = evaluator_->Qualify(candidates, {});
+  const auto results = evaluator_->Qualify(candidates, {}, nullptr);
 
   ASSERT_TRUE(results.ok());
   ASSERT_EQ(results->size(), 2U);
@@ -57,7 +57,7 @@ TEST_F(LibraryEvaluatorTest, ABlockIsOneRunHoweverManyLaunchesAreAskedFor) {
 TEST_F(LibraryEvaluatorTest, AFailureWhileTimingIsOneOfMeasuring) {
   Use("[ -e runs ] && exit 1; echo TIME:1; echo x > runs");
   const Candidate candidates[] = {SampleTool::WithBlock(64)};
-  ASSERT_TRUE(evaluator_->Qualify(candidates, {}).ok());
+  ASSERT_TRUE(evaluator_->Qualify(candidates, {}, nullptr).ok());
   const auto timer = evaluator_->StartTiming(candidates);
   ASSERT_TRUE(timer.ok());
 

@@ -25,14 +25,6 @@ constexpr size_t kMostFinalists = 8;
 constexpr int64_t kFewestRounds = 3;
 constexpr int64_t kMostRounds = 30;
 
-// Failures of evaluating one problem get a code of their own, so that nobody takes them for
-// failures of the store.
-Status EvaluationStatus(const Status& status) {
-  const bool is_plain = status.ok() || status.code() == StatusCode::kUnsupported ||
-                        status.code() == StatusCode::kDeadlineExceeded;
-  return is_plain ? status : Internal(status.message());
-}
-
 // At most `count` of `sorted`, evenly spread, both ends among them.
 std::vector<size_t> Thinned(const std::vector<size_t>& sorted, size_t count) {
   if (sorted.size() <= count) return sorted;
@@ -63,8 +55,10 @@ Result<ObjectiveReport> ObjectiveSession::Run(const std::vector<const Solver*>& 
   end_ns_ = begin_ns_ + options_.per_problem_ns;
   Report(Stage::kEnumerate);
   if (!TimeIsFirst()) standing_.reset();
-  const CandidateSource::Options search = {
-      options_.searcher, options_.seed, options_.searcher != "exhaustive", {}, {}};
+  const CandidateSource::Options search = {.searcher = options_.searcher,
+                                           .seed = options_.seed,
+                                           .max_candidates = options_.max_candidates,
+                                           .drop_hopeless = options_.searcher != "exhaustive"};
   ATTUNE_ASSIGN_OR_RETURN(FrontSource source,
                           FrontSource::Create(problem_, parts_.target, solvers,
                                               {search, sought_.objectives}, &report_.notes));
@@ -173,9 +167,11 @@ Status ObjectiveSession::TryBatch(FrontSource& source, const std::vector<Candida
   std::vector<Qualified> passed;
   {
     ATTUNE_ASSIGN_OR_RETURN(const auto turn, TakeTurn(MachineUse::kPrepare, bounds));
-    const auto results = parts_.evaluator->Qualify(
-        allowed, TimeToQualify({end_ns_, options_.per_problem_ns, bounds.end_ns}, search_end_ns_,
-                               !measured_.empty()));
+    const auto results =
+        parts_.evaluator->Qualify(allowed,
+                                  TimeToQualify({end_ns_, options_.per_problem_ns, bounds.end_ns},
+                                                search_end_ns_, !measured_.empty()),
+                                  nullptr);
     if (!results.ok()) return EvaluationStatus(results.error());
     std::vector<Trial> trials;
     for (const Qualified& result : *results) {

@@ -1,4 +1,4 @@
-// What a session keeps beside times: what the device said, and who was left out by a model.
+// Who is left out of a session by a model, and that it is kept.
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,25 +59,7 @@ Status TuningSession::RecordPruned() {
   if (pruned_.empty()) return Status::Ok();
   std::vector<Trial> trials;
   for (const auto& [candidate, why] : pruned_) trials.push_back(LeftOutTrial(candidate, why));
-  return parts_.store->Append(set_id_, trials);
-}
-
-std::optional<DeviceConditions> TuningSession::AskConditions(BlockTimer& timer) {
-  auto told = timer.Conditions();
-  if (told.ok()) return *std::move(told);
-  report_.notes.push_back(SilenceNote(told.error().message()));
-  return std::nullopt;
-}
-
-Status TuningSession::NoteConditions(const SetConditions& conditions) {
-  if (conditions.empty()) return Status::Ok();
-  if (const Status valid = Validate(conditions); !valid.ok()) {
-    report_.notes.push_back(ImpossibleConditionsNote(valid.message()));
-    return Status::Ok();
-  }
-  report_.held_back_by = HeldBackBy(conditions);
-  if (!report_.held_back_by.empty()) report_.notes.push_back(HeldBackNote(conditions));
-  return parts_.store->NoteConditions(set_id_, conditions);
+  return parts_.store->Append(report_.set_id, trials);
 }
 
 }  // namespace attune
