@@ -13,6 +13,16 @@ constexpr double kSlowestLaunch = 10;
 // launches are let end.
 constexpr int64_t kMeterDeadlineNs = 60'000'000'000;
 
+// Whether a child that is sound can have measured `reading`.
+bool IsAnswer(const MeterReading& reading, const MeterRequest& request) {
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  const EnergyReading& energy = reading.energy;
+  const bool is_energy = energy.low_joules >= 0 && energy.low_joules <= energy.joules &&
+                         energy.joules <= energy.high_joules && is_finite(energy.high_joules);
+  return is_energy && reading.outputs.size() == request.outputs.size() &&
+         std::all_of(reading.outputs.begin(), reading.outputs.end(), is_finite);
+}
+
 }  // namespace
 
 int64_t BlockDeadlineNs(int64_t run_deadline_ns, int launches, double quick_ns) {
@@ -96,7 +106,7 @@ tl::expected<MeterReading, Failure> ChildBlockTimer::Meter(size_t index,
   auto reply = child_->Ask(MeterChildRequest{*loaded_[index], request});
   if (!reply) return tl::unexpected(Replace(index, std::move(reply.error())));
   if (auto* metered = std::get_if<MeteredReply>(&reply->content)) {
-    if (metered->reading.outputs.size() == request.outputs.size()) return metered->reading;
+    if (IsAnswer(metered->reading, request)) return metered->reading;
   }
   return tl::unexpected(Ban(index, *reply, "The child gave no figures."));
 }

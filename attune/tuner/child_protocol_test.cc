@@ -169,6 +169,26 @@ TEST(ChildProtocolTest, ConditionsArriveWholeInPartAndNotAtAll) {
   }
 }
 
+TEST(ChildProtocolTest, FiguresArriveAndWhatIsNoneIsRefused) {
+  MeterChildRequest asked{3, {true, {{"y", DataType::kF32, 2, 5, FigureSource::Reduction::kSum}}}};
+  const auto arrived = DecodeRequest(Encode(Request(asked)));
+  ASSERT_TRUE(arrived.ok()) << arrived.status().message();
+  EXPECT_EQ(std::get<MeterChildRequest>(*arrived).index, 3u);
+  EXPECT_EQ(std::get<MeterChildRequest>(*arrived).figures, asked.figures);
+
+  for (const char* text :
+       {R"({"type":"meter","energy":true,"outputs":["y"]})", R"({"type":"meter","energy":true})",
+        R"({"type":"meter","energy":3,"outputs":[]})",
+        R"({"type":"meter","index":-1,"outputs":[]})"}) {
+    EXPECT_EQ(DecodeRequest(text).status().code(), StatusCode::kDataLoss) << text;
+  }
+  EXPECT_EQ(DecodeReply(R"({"type":"metered","at_ns":1,"joules":1,"low_joules":1,"high_joules":1,)"
+                        R"("outputs":["x"]})")
+                .status()
+                .code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(ChildProtocolTest, ImpossibleConditionsAreRefusedWithTheField) {
   const std::pair<const char*, const char*> wrong[] = {
       {R"("power_w":"700")", "'power_w'"},
