@@ -92,6 +92,12 @@ Status CandidateSource::AddListed(const SolverId& solver, const std::vector<Conf
   return AddArm(solver, std::move(space), std::min<uint64_t>(kGuesses, configs.size()));
 }
 
+uint64_t CandidateSource::size() const {
+  uint64_t size = 0;
+  for (const Arm& arm : arms_) size += arm.space.size();
+  return size;
+}
+
 bool CandidateSource::Has(const Candidate& candidate) const {
   return std::any_of(arms_.begin(), arms_.end(), [&](const Arm& arm) {
     return arm.solver == candidate.solver && arm.space.IndexOf(candidate.config).has_value();

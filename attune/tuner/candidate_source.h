@@ -50,7 +50,8 @@ class CandidateSource {
   // and so are all where only_configs says what is asked for.
   Status AddListed(const SolverId& solver, const std::vector<Config>& configs);
 
-  // Whether it can come to be asked, by what is known so far.
+  // So many can come to be asked, by what is known so far, and whether one is among them.
+  uint64_t size() const;
   bool Has(const Candidate& candidate) const;
 
   // At most `max_count` candidates that were not asked before; empty when there is nothing more to

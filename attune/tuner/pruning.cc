@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,18 +24,19 @@ Pruning::Pruning(const CandidateModel& model, const PruneTerms& terms, const Pro
   std::vector<size_t> positions(model.known().size());
   std::iota(positions.begin(), positions.end(), 0);
   const std::vector<Prediction> predictions = model.OfKnown(problem, positions);
-  std::vector<double> medians_ns;
+  std::vector<std::pair<double, size_t>> medians_ns;
   for (const size_t i : positions) {
     const Candidate& candidate = model.known()[i];
     predictions_.emplace(candidate, predictions[i]);
     if (!may_be_tried(candidate)) continue;
     best_high_ns_ = std::min(best_high_ns_, predictions[i].high_ms * kNsInMs);
-    medians_ns.push_back(predictions[i].median_ms * kNsInMs);
+    medians_ns.emplace_back(predictions[i].median_ms * kNsInMs, i);
   }
   if (terms.top == 0 || medians_ns.empty()) return;
-  const size_t last = std::min(terms.top, medians_ns.size()) - 1;
-  std::ranges::nth_element(medians_ns, medians_ns.begin() + static_cast<std::ptrdiff_t>(last));
-  last_median_ns_ = medians_ns[last];
+  std::ranges::sort(medians_ns);
+  medians_ns.resize(std::min(terms.top, medians_ns.size()));
+  last_median_ns_ = medians_ns.back().first;
+  for (const auto& [median_ns, i] : medians_ns) first_few_.insert(model.known()[i]);
 }
 
 void Pruning::NoteMeasured(double time_ns) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "attune/forecast/candidate_model.h"
@@ -47,6 +48,11 @@ class Pruning {
   // Why it is left out, in a sentence; nothing if it is to be run.
   std::optional<std::string> WhyNot(const Candidate& candidate) const;
 
+  // That a candidate had its turn, and whether all have that get one where only the first few are
+  // run. What is listed later may be among the first few, and is not waited for.
+  void NoteAsked(const Candidate& candidate) { first_few_.erase(candidate); }
+  bool IsDone() const { return terms_.top > 0 && first_few_.empty(); }
+
   // What is expected of a candidate that the model knows.
   std::optional<double> ExpectedNs(const Candidate& candidate) const;
 
@@ -57,7 +63,9 @@ class Pruning {
   const PruneTerms terms_;
   std::map<Candidate, Prediction> predictions_;  // Of all that the model knows.
   double best_high_ns_ = std::numeric_limits<double>::infinity();
-  double last_median_ns_ = 0;  // Of those that are run where only the first few are.
+  // Where only the first few are run: the slowest of them, and those without a turn yet.
+  double last_median_ns_ = 0;
+  std::set<Candidate> first_few_;
 };
 
 // What is kept of one that was left out, in the form of a failure.

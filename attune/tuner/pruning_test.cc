@@ -187,6 +187,7 @@ TEST(PrunedTuning, TheSearchOfALargeSpaceBeginsWithTheFirstFew) {
   const Tuned tuned = Tune(&models, {0, 1}, times);
 
   EXPECT_THAT(tuned.ran, UnorderedElementsAre(0, 300));
+  EXPECT_EQ(tuned.report.pruned, 398);
 }
 
 TEST(PrunedTuning, AModelThatIsWrongCostsTheWinnerAndNeverTheDefault) {

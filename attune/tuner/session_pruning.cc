@@ -1,4 +1,5 @@
 // Who is left out of a session by a model, and that it is kept.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ void TuningSession::AskModel(const CandidateSource& source) {
         fmt::format("There is no model of {}, so nothing is left out.", OperatorName(problem_)));
     return;
   }
+  candidates_ = static_cast<int64_t>(source.size());
   pruning_.emplace(*model, options_.prune, problem_, [&](const Candidate& candidate) {
     return source.Has(candidate) && !quarantined_.contains(candidate);
   });
@@ -41,9 +43,10 @@ void TuningSession::AskModel(const CandidateSource& source) {
 // Not before somebody is known to work: what is left out never gets its turn.
 std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
                                                       std::vector<Candidate> batch) {
-  if (!pruning_.has_value() || passed_.empty()) return batch;
+  if (!pruning_.has_value()) return batch;
   std::erase_if(batch, [&](const Candidate& candidate) {
-    if (IsStanding(candidate)) return false;
+    pruning_->NoteAsked(candidate);
+    if (passed_.empty() || IsStanding(candidate)) return false;
     std::optional<std::string> why = pruning_->WhyNot(candidate);
     if (!why.has_value()) return false;
     ++report_.pruned;
@@ -56,6 +59,10 @@ std::vector<Candidate> TuningSession::WithoutHopeless(CandidateSource& source,
 }
 
 Status TuningSession::RecordPruned() {
+  // The search ends with the first few, and the others never had a turn to be left out.
+  if (pruning_.has_value() && options_.prune.top > 0) {
+    report_.pruned = std::max(report_.pruned, candidates_ - progress_.considered);
+  }
   if (pruned_.empty()) return Status::Ok();
   std::vector<Trial> trials;
   for (const auto& [candidate, why] : pruned_) trials.push_back(LeftOutTrial(candidate, why));

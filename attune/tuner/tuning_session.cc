@@ -55,9 +55,10 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
   Report(Stage::kEnumerate);
   BeginWithModel();
   const CandidateSource::Options source_options = {
-      options_.searcher,       options_.seed,
-      options_.max_candidates, options_.searcher != "exhaustive",
-      options_.only_configs,   std::move(elsewhere_)};
+      options_.searcher, options_.seed, options_.max_candidates,
+      // Who is left out costs nothing.
+      options_.searcher != "exhaustive" && options_.prune.top == 0, options_.only_configs,
+      std::move(elsewhere_)};
   ATTUNE_ASSIGN_OR_RETURN(
       CandidateSource source,
       CandidateSource::Create(problem_, parts_.target, solvers, source_options, &report_.notes));
@@ -198,6 +199,7 @@ Status TuningSession::QualifyOthers(CandidateSource& source) {
   while (!batch.empty()) {
     ATTUNE_RETURN_IF_ERROR(QualifyBatch(source, WithoutQuarantined(source, std::move(batch))));
     if (parts_.clock->NowNs() >= SearchDeadlineNs()) return RecallOthers(source);
+    if (pruning_.has_value() && pruning_->IsDone()) return Status::Ok();
     batch = Ask(source);
   }
   return Status::Ok();

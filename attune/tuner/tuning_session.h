@@ -145,6 +145,7 @@ class TuningSession {
   std::vector<Runner> passed_;
   std::optional<Pruning> pruning_;
   std::map<Candidate, std::string> pruned_;  // And why.
+  int64_t candidates_ = 0;                   // That there are, where something is pruned.
   std::set<Candidate> left_out_;             // Too slow to create, or by the model.
   std::set<Candidate> unfinished_;           // Asked for, and not ready in time.
   TuneProgress progress_;
