@@ -50,7 +50,13 @@ struct LeaseTerms {
   std::string owner;
   int64_t now_unix_ns = 0;
   int64_t lease_ns = 0;
+  // Those of these jobs that can be leased, up to kMostLeased, each with the others of its problem
+  // and step; empty for...
+  std::vector<int64_t> ids = {};
+  // ...so many of the first, each with those others.
+  int64_t most = 1;
 };
+inline constexpr size_t kMostLeased = 64;
 
 // A lease: only its attempt may report.
 struct JobClaim {
@@ -110,8 +116,8 @@ class JobStore {
   // kFailedPrecondition if the session is closed.
   virtual Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                                   std::span<const ProblemSolvers> problems) = 0;
-  // The jobs of one step and one problem that nobody has and that wait for nothing, of the highest
-  // priority and the oldest first; empty if there are none. Leases that have expired are given back
+  // The jobs of one step and one problem (of more only if `terms` says so) that nobody has and that
+  // wait for nothing, of the highest priority and the oldest first; empty if there are none. Leases that have expired are given back
   // before, or fail their job ("abandoned") where kMostLostLeases have. kFailedPrecondition if the
   // session is closed.
   virtual Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) = 0;

@@ -46,6 +46,12 @@ struct EngineTexts {
   // gives "1"; whether any connection has marked it, "1" or "0".
   std::string mark;
   std::string is_marked;
+  // Rows that one statement writes: where each statement waits for a server, many.
+  size_t rows_at_once = 1;
+  // Behind an insertion of rows: those whose id is there replace it. " ... {}", where {} is
+  // `replaced_column` for each column.
+  std::string replaced_rows = " ON CONFLICT (id) DO UPDATE SET {}";
+  std::string replaced_column = "{0} = EXCLUDED.{0}";
 };
 
 // Of one connection. Not thread-safe.

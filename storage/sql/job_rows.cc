@@ -110,6 +110,21 @@ Status UpdateJob(WriteTransaction& transaction, const JobRow& row) {
   return transaction.Update(JobTable(), CellsOf(row));
 }
 
+Status InsertJobs(WriteTransaction& transaction, std::span<JobRow> rows) {
+  std::vector<Row> cells;
+  for (JobRow& row : rows) {
+    row.job.id = transaction.TakeId();
+    cells.push_back(CellsOf(row));
+  }
+  return transaction.InsertAll(JobTable(), cells);
+}
+
+Status UpdateJobs(WriteTransaction& transaction, std::span<const JobRow> rows) {
+  std::vector<Row> cells;
+  for (const JobRow& row : rows) cells.push_back(CellsOf(row));
+  return transaction.UpdateAll(JobTable(), cells);
+}
+
 Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
                 const std::function<Status(JobRow)>& visit) {
   return ReadRows(connection, {JobTable(), where, parameters},
@@ -150,6 +165,14 @@ Result<std::optional<JobRow>> FindJob(Connection& connection, const JobRow& like
 
 Status JobProblems::Fill(Connection& connection, JobRow& row) {
   ATTUNE_ASSIGN_OR_RETURN(row.job.problem, problems_.At(connection, row.problem_id));
+  return Status::Ok();
+}
+
+Status JobProblems::FillAll(Connection& connection, std::span<JobRow> rows) {
+  std::vector<int64_t> ids;
+  for (const JobRow& row : rows) ids.push_back(row.problem_id);
+  ATTUNE_RETURN_IF_ERROR(problems_.Read(connection, ids));
+  for (JobRow& row : rows) ATTUNE_RETURN_IF_ERROR(Fill(connection, row));
   return Status::Ok();
 }
 

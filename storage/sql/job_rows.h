@@ -27,6 +27,9 @@ struct JobRow {
 // already.
 Result<bool> InsertJob(WriteTransaction& transaction, JobRow& row);
 Status UpdateJob(WriteTransaction& transaction, const JobRow& row);
+// The same of many, of which a statement writes several.
+Status InsertJobs(WriteTransaction& transaction, std::span<JobRow> rows);
+Status UpdateJobs(WriteTransaction& transaction, std::span<const JobRow> rows);
 
 // Jobs for which `where` holds ("session_id = :p0 ORDER BY id"), without their problems.
 Status ReadJobs(Connection& connection, std::string_view where, std::span<const Cell> parameters,
@@ -44,6 +47,8 @@ class JobProblems {
  public:
   JobProblems() : problems_(ProblemTable(), ParseProblem) {}
   Status Fill(Connection& connection, JobRow& row);
+  // Reads what it does not know of at once.
+  Status FillAll(Connection& connection, std::span<JobRow> rows);
 
  private:
   ParsedTexts<Problem> problems_;

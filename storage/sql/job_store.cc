@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,8 @@
 
 #include "attune/base/unix_time.h"
 #include "storage/sql/free_text.h"
+#include "storage/sql/job_changes.h"
+#include "storage/sql/job_loading.h"
 #include "storage/sql/job_rows.h"
 #include "storage/sql/session_rows.h"
 #include "storage/sql/sql_database.h"
@@ -20,7 +23,6 @@ namespace attune {
 namespace sql {
 namespace {
 
-constexpr std::string_view kCompileFailed = "compile";
 constexpr JobStep kPerfMeasure = {JobSearch::kPerf, JobWork::kMeasure};
 constexpr JobStep kFindMeasure = {JobSearch::kFind, JobWork::kMeasure};
 
@@ -56,209 +58,34 @@ Result<std::vector<JobRow>> ReadMatching(Connection& connection, int64_t session
   return rows;
 }
 
-void End(Job& job, JobState state, int64_t now_unix_ns) {
-  job.state = state;
-  job.deadline_unix_ns = 0;
-  job.changed_unix_ns = now_unix_ns;
-}
-
-// Brings a queued measure job, or one that its compile job had cancelled, to what the state of that
-// compile job allows: `compile` is null if there is none.
-void Follow(const Job* compile, int64_t now_unix_ns, Job& measure) {
-  const bool was_cancelled_by_it =
-      measure.state == JobState::kCancelled && measure.error.kind == kCompileFailed;
-  if (measure.state != JobState::kQueued && !was_cancelled_by_it) return;
-  const bool is_over = compile != nullptr && (compile->state == JobState::kFailed ||
-                                              compile->state == JobState::kCancelled);
-  measure.is_ready = compile == nullptr || compile->state == JobState::kDone;
-  if (!is_over) {
-    if (!was_cancelled_by_it) return;
-    End(measure, JobState::kQueued, now_unix_ns);
-    measure.error = {};
-    return;
+// The rows of leases that are still held, by their ids.
+Result<std::map<int64_t, JobRow>> FindHeld(Connection& connection,
+                                           std::span<const JobClaim> claims) {
+  constexpr size_t kAtOnce = 64;
+  std::map<int64_t, JobRow> held;
+  for (size_t begin = 0; begin < claims.size(); begin += kAtOnce) {
+    std::set<std::pair<int64_t, int64_t>> claimed;
+    std::vector<int64_t> ids;
+    for (const JobClaim& claim : claims.subspan(begin, std::min(kAtOnce, claims.size() - begin))) {
+      claimed.emplace(claim.job_id, claim.attempt);
+      ids.push_back(claim.job_id);
+    }
+    std::vector<Cell> keys;
+    const std::string where = "id" + InList(ids, keys);
+    ATTUNE_RETURN_IF_ERROR(ReadJobs(connection, where, keys, [&](JobRow row) {
+      const bool is_held =
+          row.job.state == JobState::kLeased && claimed.contains({row.job.id, row.job.attempts});
+      if (is_held) held.emplace(row.job.id, std::move(row));
+      return Status::Ok();
+    }));
   }
-  End(measure, JobState::kCancelled, now_unix_ns);
-  measure.error = {std::string(kCompileFailed),
-                   fmt::format("Job {}, which compiles it, is {} ({}): {}", compile->id,
-                               Name(compile->state), compile->error.kind, compile->error.text)};
-}
-
-// What became of a job, told to the one that depends on it, or asked of the one that it depends on.
-// Called after every change of a state.
-Status Settle(WriteTransaction& transaction, JobRow& row, int64_t now_unix_ns) {
-  Connection& connection = transaction.connection();
-  const JobSearch search = row.job.step.search;
-  if (row.job.step.work == JobWork::kMeasure) {
-    ATTUNE_ASSIGN_OR_RETURN(const auto compile,
-                            FindJob(connection, row, {search, JobWork::kCompile}));
-    Follow(compile.has_value() ? &compile->job : nullptr, now_unix_ns, row.job);
-    return UpdateJob(transaction, row);
-  }
-  ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
-  ATTUNE_ASSIGN_OR_RETURN(auto measure, FindJob(connection, row, {search, JobWork::kMeasure}));
-  if (!measure.has_value()) return Status::Ok();
-  Follow(&row.job, now_unix_ns, measure->job);
-  return UpdateJob(transaction, *measure);
-}
-
-// What held a lease until after its deadline goes back, or has failed for good.
-Status GiveBackExpired(WriteTransaction& transaction, int64_t session_id, int64_t now_unix_ns) {
-  const Cell keys[] = {IntegerCell(session_id), IntegerCell(now_unix_ns)};
-  std::vector<JobRow> expired;
-  ATTUNE_RETURN_IF_ERROR(
-      ReadJobs(transaction.connection(),
-               "session_id = :p0 AND state = 'leased' AND deadline_unix_ns < :p1 ORDER BY id", keys,
-               [&](JobRow row) {
-                 expired.push_back(std::move(row));
-                 return Status::Ok();
-               }));
-  for (JobRow& row : expired) {
-    row.job.error = {"abandoned",
-                     fmt::format("{} had leased it and did not report; {} of {} leases "
-                                 "were lost like that.",
-                                 row.job.owner, ++row.job.lost, row.job.attempts)};
-    End(row.job, row.job.lost >= kMostLostLeases ? JobState::kFailed : JobState::kQueued,
-        now_unix_ns);
-    ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
-  }
-  return Status::Ok();
-}
-
-// That nobody has and that waits for nothing. A find job waits while somebody works on a perf job
-// of its solver and problem: it takes the config that comes of that.
-std::string LeasableWhere(const JobStep& step) {
-  std::string where = "session_id = :p0 AND state = 'queued' AND ready = 1 AND step = :p1";
-  if (step.search == JobSearch::kPerf) return where;
-  where +=
-      " AND NOT EXISTS (SELECT 1 FROM job AS perf WHERE perf.session_id = job.session_id AND "
-      "perf.problem_id = job.problem_id AND perf.solver = job.solver AND perf.state = 'leased' AND "
-      "perf.step IN ('perf:compile', 'perf:measure'))";
-  return where;
-}
-
-// The leasable jobs of `step` and of the problem that is first.
-Result<std::vector<JobRow>> FindLeasable(Connection& connection, int64_t session_id,
-                                         const JobStep& step) {
-  std::vector<Cell> keys = {IntegerCell(session_id), TextCell(::attune::Text(step))};
-  std::vector<JobRow> rows;
-  const auto add = [&](JobRow row) {
-    rows.push_back(std::move(row));
-    return Status::Ok();
-  };
-  const std::string where = LeasableWhere(step);
-  ATTUNE_RETURN_IF_ERROR(
-      ReadJobs(connection, fmt::format("{} ORDER BY priority DESC, id LIMIT 1", where), keys, add));
-  if (rows.empty()) return rows;
-  keys.push_back(IntegerCell(rows.front().problem_id));
-  rows.clear();
-  ATTUNE_RETURN_IF_ERROR(
-      ReadJobs(connection, fmt::format("{} AND problem_id = :p2 ORDER BY id", where), keys, add));
-  return rows;
-}
-
-// The row of a lease that is still held; nothing for any other.
-Result<std::optional<JobRow>> FindHeld(Connection& connection, const JobClaim& claim) {
-  const Cell keys[] = {IntegerCell(claim.job_id), IntegerCell(claim.attempt)};
-  std::optional<JobRow> held;
-  ATTUNE_RETURN_IF_ERROR(ReadJobs(connection, "id = :p0 AND state = 'leased' AND attempts = :p1",
-                                  keys, [&](JobRow row) {
-                                    held = std::move(row);
-                                    return Status::Ok();
-                                  }));
   return held;
 }
 
-// One problem's jobs of one load.
-struct Loading {
-  const JobLoad& load;
-  int64_t session_id = 0;
-  int64_t now_unix_ns = 0;
-  bool has_compile_jobs = false;  // Of this load, or perhaps of an earlier one.
-  bool raises = false;            // Some of the session's jobs have a lower priority.
-  LoadedJobs loaded = {};
-
-  bool Loads(const JobStep& step) const {
-    return std::find(load.steps.begin(), load.steps.end(), step) != load.steps.end();
-  }
-};
-
-// Whether a job of the session that has not ended has a lower priority: where none has, which is
-// what loading the same again finds, nothing is looked for one by one.
-Result<bool> HasBelow(Connection& connection, int64_t session_id, int64_t priority) {
-  const Cell keys[] = {IntegerCell(session_id), IntegerCell(priority)};
-  bool has_any = false;
-  ATTUNE_RETURN_IF_ERROR(ReadJobs(
-      connection, "session_id = :p0 AND priority < :p1 AND state IN ('queued', 'leased') LIMIT 1",
-      keys, [&](const JobRow&) {
-        has_any = true;
-        return Status::Ok();
-      }));
-  return has_any;
-}
-
-// What is to be done earlier than was said when it was loaded. What has ended has no turn to come.
-Status Raise(WriteTransaction& transaction, const JobRow& like, const JobStep& step,
-             Loading& loading) {
-  if (!loading.raises) return Status::Ok();
-  ATTUNE_ASSIGN_OR_RETURN(auto row, FindJob(transaction.connection(), like, step));
-  if (!row.has_value() || row->job.priority >= loading.load.priority) return Status::Ok();
-  if (row->job.state != JobState::kQueued && row->job.state != JobState::kLeased) {
-    return Status::Ok();
-  }
-  row->job.priority = loading.load.priority;
-  ++loading.loaded.raised;
-  return UpdateJob(transaction, *row);
-}
-
-// `row` is of no step yet, or of the one before.
-Status LoadOne(WriteTransaction& transaction, JobRow& row, const JobStep& step, Loading& loading) {
-  row.job.step = step;
-  ATTUNE_ASSIGN_OR_RETURN(const bool is_new, InsertJob(transaction, row));
-  if (is_new) {
-    ++loading.loaded.added;
-    if (loading.has_compile_jobs) {
-      JobRow settled = row;
-      ATTUNE_RETURN_IF_ERROR(Settle(transaction, settled, loading.now_unix_ns));
-    }
-  } else {
-    ++loading.loaded.already_there;
-    ATTUNE_RETURN_IF_ERROR(Raise(transaction, row, step, loading));
-  }
-  // One that waits for a job of a lower priority would have that one's.
-  const JobStep compile = {step.search, JobWork::kCompile};
-  if (step == compile || !loading.has_compile_jobs || loading.Loads(compile)) return Status::Ok();
-  return Raise(transaction, row, compile, loading);
-}
-
-Status LoadProblem(WriteTransaction& transaction, const ProblemSolvers& problem, Loading& loading) {
-  JobRow row;
-  row.session_id = loading.session_id;
-  // Most are there, under the tag that is loaded.
-  const std::string text = ::attune::Text(problem.problem);
-  ATTUNE_ASSIGN_OR_RETURN(const std::optional<int64_t> known,
-                          FindText(transaction.connection(), ProblemTable(), text));
-  if (known.has_value()) {
-    row.problem_id = *known;
-  } else {
-    ATTUNE_ASSIGN_OR_RETURN(row.problem_id, InternText(transaction, ProblemTable(), text));
-  }
-  row.job.priority = loading.load.priority;
-  row.job.reason = loading.load.reason;
-  row.job.loaded_by = loading.load.loaded_by;
-  row.job.loaded_unix_ns = row.job.changed_unix_ns = loading.now_unix_ns;
-  const auto& compiling = loading.load.compiling_solvers;
-  for (const std::string& solver : problem.solvers) {
-    row.job.solver = solver;
-    const bool compiles = std::find(compiling.begin(), compiling.end(), solver) != compiling.end();
-    // Compiling before measuring, so that the second finds the first.
-    for (const JobStep& step : AllJobSteps()) {
-      if (!loading.Loads(step)) continue;
-      if (step.work == JobWork::kCompile && !compiles) continue;
-      if (loading.load.left_out.contains({solver, step})) continue;
-      ATTUNE_RETURN_IF_ERROR(LoadOne(transaction, row, step, loading));
-    }
-  }
-  return Status::Ok();
+// Of a job whose state has changed: nothing follows it, and it follows nothing.
+bool EndsAlone(const Job& job) {
+  return job.step.work == JobWork::kMeasure &&
+         (job.state == JobState::kDone || job.state == JobState::kFailed);
 }
 
 class SqlJobStore final : public JobStore {
@@ -267,61 +94,45 @@ class SqlJobStore final : public JobStore {
 
   Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                           std::span<const ProblemSolvers> problems) override {
-    Loading loading{load, session_id, UnixNowNs()};
+    LoadedJobs loaded;
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-          loading.loaded = {};
-          ATTUNE_ASSIGN_OR_RETURN(SessionRow session,
-                                  ReadSession(transaction.connection(), session_id));
-          if (session.session.is_closed()) {
-            return RefusedAsClosed(session.session, "it takes no jobs");
-          }
-          loading.has_compile_jobs =
-              session.session.job_count > 0 ||
-              (!load.compiling_solvers.empty() &&
-               std::any_of(load.steps.begin(), load.steps.end(),
-                           [](const JobStep& step) { return step.work == JobWork::kCompile; }));
-          ATTUNE_ASSIGN_OR_RETURN(loading.raises,
-                                  HasBelow(transaction.connection(), session_id, load.priority));
-          for (const ProblemSolvers& problem : problems) {
-            ATTUNE_RETURN_IF_ERROR(LoadProblem(transaction, problem, loading));
-          }
-          session.session.job_count += loading.loaded.added;
-          return UpdateSession(transaction, session);
+          ATTUNE_ASSIGN_OR_RETURN(loaded, LoadJobs(transaction, session_id, load, problems));
+          return Status::Ok();
         });
     if (!ended.ok()) return ended;
-    return loading.loaded;
+    return loaded;
   }
 
   Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) override {
     std::vector<Job> leased;
-    const Status ended =
-        database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-          leased.clear();
-          Connection& connection = transaction.connection();
-          ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
-          if (session.session.is_closed()) {
-            return RefusedAsClosed(session.session, "none of its jobs is done");
-          }
-          ATTUNE_RETURN_IF_ERROR(GiveBackExpired(transaction, session_id, terms.now_unix_ns));
-          std::vector<JobRow> rows;
-          for (const JobStep& step : terms.steps) {
-            ATTUNE_ASSIGN_OR_RETURN(rows, FindLeasable(connection, session_id, step));
-            if (!rows.empty()) break;
-          }
-          JobProblems problems;
-          for (JobRow& row : rows) {
-            Job& job = row.job;
-            End(job, JobState::kLeased, terms.now_unix_ns);
-            job.deadline_unix_ns = terms.now_unix_ns + terms.lease_ns;
-            job.owner = terms.owner;
-            ++job.attempts;
-            ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
-            ATTUNE_RETURN_IF_ERROR(problems.Fill(connection, row));
-            leased.push_back(std::move(row.job));
-          }
-          return Status::Ok();
-        });
+    const Status ended = database_->Write([&](DatabaseSession&,
+                                              WriteTransaction& transaction) -> Status {
+      leased.clear();
+      Connection& connection = transaction.connection();
+      ATTUNE_ASSIGN_OR_RETURN(const SessionRow session, ReadSession(connection, session_id));
+      if (session.session.is_closed()) {
+        return RefusedAsClosed(session.session, "none of its jobs is done");
+      }
+      ATTUNE_RETURN_IF_ERROR(GiveBackExpired(transaction, session_id, terms.now_unix_ns).status());
+      std::vector<JobRow> rows;
+      for (const JobStep& step : terms.steps) {
+        ATTUNE_ASSIGN_OR_RETURN(rows, FindLeasable(connection, session_id, step, terms));
+        if (!rows.empty()) break;
+      }
+      JobProblems problems;
+      for (JobRow& row : rows) {
+        Job& job = row.job;
+        End(job, JobState::kLeased, terms.now_unix_ns);
+        job.deadline_unix_ns = terms.now_unix_ns + terms.lease_ns;
+        job.owner = terms.owner;
+        ++job.attempts;
+        ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
+        ATTUNE_RETURN_IF_ERROR(problems.Fill(connection, row));
+        leased.push_back(std::move(row.job));
+      }
+      return Status::Ok();
+    });
     if (!ended.ok()) return ended;
     return leased;
   }
@@ -349,15 +160,14 @@ class SqlJobStore final : public JobStore {
     int64_t renewed = 0;
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-          renewed = 0;
-          for (const JobClaim& claim : claims) {
-            ATTUNE_ASSIGN_OR_RETURN(auto row, FindHeld(transaction.connection(), claim));
-            if (!row.has_value()) continue;
-            row->job.deadline_unix_ns = deadline_unix_ns;
-            ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, *row));
-            ++renewed;
+          ATTUNE_ASSIGN_OR_RETURN(auto held, FindHeld(transaction.connection(), claims));
+          std::vector<JobRow> rows;
+          for (auto& [id, row] : held) {
+            row.job.deadline_unix_ns = deadline_unix_ns;
+            rows.push_back(std::move(row));
           }
-          return Status::Ok();
+          renewed = std::ssize(rows);
+          return UpdateJobs(transaction, rows);
         });
     if (!ended.ok()) return ended;
     return renewed;
@@ -369,13 +179,24 @@ class SqlJobStore final : public JobStore {
     const Status ended =
         database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
           taken.clear();
+          std::vector<JobClaim> claims;
+          for (const JobReport& report : reports) claims.push_back(report.claim);
+          ATTUNE_ASSIGN_OR_RETURN(auto held, FindHeld(transaction.connection(), claims));
+          std::vector<JobRow> alone;  // What nothing depends on, written together.
           for (const JobReport& report : reports) {
-            ATTUNE_ASSIGN_OR_RETURN(auto row, FindHeld(transaction.connection(), report.claim));
-            taken.push_back(row.has_value());
-            if (!row.has_value()) continue;
-            ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, *row));
+            const auto row = held.find(report.claim.job_id);
+            taken.push_back(row != held.end() && row->second.job.attempts == report.claim.attempt);
+            if (!taken.back()) continue;
+            if (row->second.job.step == kFindMeasure) {
+              // It looks at the perf jobs, of which one may have ended here.
+              ATTUNE_RETURN_IF_ERROR(UpdateJobs(transaction, alone));
+              alone.clear();
+            }
+            ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, row->second));
+            if (EndsAlone(row->second.job)) alone.push_back(row->second);
+            held.erase(row);
           }
-          return Status::Ok();
+          return UpdateJobs(transaction, alone);
         });
     if (!ended.ok()) return ended;
     return taken;
@@ -452,6 +273,21 @@ class SqlJobStore final : public JobStore {
     work.last_ended_unix_ns = std::max(work.last_ended_unix_ns, ended_ns);
   }
 
+  // Whether the session has find jobs that are done, of which most have none.
+  static Result<bool> HasDoneFinds(WriteTransaction& transaction, int64_t session_id) {
+    const Cell key = IntegerCell(session_id);
+    bool has_any = false;
+    ATTUNE_RETURN_IF_ERROR(ReadJobs(
+        transaction.connection(),
+        "session_id = :p0 AND state = 'done' AND ready = 1 AND step = 'find:measure' LIMIT 1",
+        {&key, 1}, [&](const JobRow&) {
+          has_any = true;
+          return Status::Ok();
+        }));
+    return has_any;
+  }
+
+  // What came of a job; the row itself is the caller's to write if it EndsAlone().
   static Status Take(WriteTransaction& transaction, const JobReport& report, int64_t now_unix_ns,
                      JobRow& row) {
     ATTUNE_ASSIGN_OR_RETURN(const bool is_outdated, IsOutdated(transaction, report, row));
@@ -463,8 +299,10 @@ class SqlJobStore final : public JobStore {
       row.job.entry_id = report.entry_id;
       row.job.set_id = report.set_id;
     }
-    ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
+    if (!EndsAlone(row.job)) ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
     if (row.job.step != kPerfMeasure || report.state != JobState::kDone) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_finds, HasDoneFinds(transaction, row.session_id));
+    if (!has_finds) return Status::Ok();
     // What find has measured was measured with parameters that are no longer those of the perf-db.
     ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(transaction.connection(), row, kFindMeasure));
     if (!find.has_value() || find->job.state != JobState::kDone) return Status::Ok();

@@ -242,6 +242,19 @@ Migration FiguresMigration() {
       BeginCountOfFigures};
 }
 
+// Who works on jobs, and who puts them on the queue.
+Migration FleetMigration() {
+  return {
+      10,
+      "fleet",
+      {"CREATE TABLE worker (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, owner TEXT NOT "
+       "NULL, target TEXT NOT NULL, attune_version TEXT NOT NULL, began_unix_ns INTEGER NOT NULL, "
+       "beat_unix_ns INTEGER NOT NULL, ended_unix_ns INTEGER NOT NULL, doing TEXT NOT NULL, "
+       "done_count INTEGER NOT NULL, failed_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE publisher (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, owner TEXT NOT "
+       "NULL, deadline_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT"}};
+}
+
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
@@ -315,7 +328,7 @@ const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
        ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration(),
-       FiguresMigration()});
+       FiguresMigration(), FleetMigration()});
   return *migrations;
 }
 

@@ -58,7 +58,7 @@ TEST_F(MigrationsTest, AnOlderDatabaseIsBroughtUpToDateAndKeepsItsContent) {
   EXPECT_EQ(store->BeginSet(SampleSet(1, 1, random)), Status::Ok());
   EXPECT_THAT(Open()->Texts("SELECT name FROM migration ORDER BY version").value(),
               ElementsAre("values", "trials", "revisions", "bound_samples", "conditions", "imports",
-                          "sessions", "golden", "figures"));
+                          "sessions", "golden", "figures", "fleet"));
 }
 
 TEST_F(MigrationsTest, ADatabaseOfTheLastSchemaKeepsItsSetsAndGetsAnId) {
@@ -159,7 +159,7 @@ TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("version 10 (\"later\")"), HasSubstr("up to 9 (\"figures\")")));
+              AllOf(HasSubstr("version 11 (\"later\")"), HasSubstr("up to 10 (\"fleet\")")));
 }
 
 TEST_F(MigrationsTest, AFailedMigrationLeavesTheDatabaseAsItWas) {

@@ -444,6 +444,31 @@ const Table& FigureCountTable() {
   return *table;
 }
 
+const Table& WorkerTable() {
+  static const NeverDestroyed<Table> table(MakeTable("worker", {{"id", kInteger},
+                                                                {"name", kText},
+                                                                {"owner", kText},
+                                                                {"target", kText},
+                                                                {"attune_version", kText},
+                                                                {"began_unix_ns", kInteger},
+                                                                {"beat_unix_ns", kInteger},
+                                                                {"ended_unix_ns", kInteger},
+                                                                {"doing", kText},
+                                                                {"done_count", kInteger},
+                                                                {"failed_count", kInteger},
+                                                                kChecksum}));
+  return *table;
+}
+
+const Table& PublisherTable() {
+  static const NeverDestroyed<Table> table(MakeTable("publisher", {{"id", kInteger},
+                                                                   {"key", kText},
+                                                                   {"owner", kText},
+                                                                   {"deadline_unix_ns", kInteger},
+                                                                   kChecksum}));
+  return *table;
+}
+
 std::vector<const Table*> AllTables() {
   return {&CounterTable(),        &TargetTable(),         &EnvironmentTable(),
           &ProblemTable(),        &CandidateTable(),      &TagTable(),
@@ -455,7 +480,8 @@ std::vector<const Table*> AllTables() {
           &SessionStateTable(),   &SessionTagTable(),     &SessionSetTable(),
           &SessionSolverTable(),  &ApplicabilityTable(),  &JobTable(),
           &GoldenTable(),         &GoldenStateTable(),    &GoldenEntryTable(),
-          &FigureTable(),         &FigureCountTable()};
+          &FigureTable(),         &FigureCountTable(),    &WorkerTable(),
+          &PublisherTable()};
 }
 
 std::string ColumnList(const Table& table, size_t column_count) {

@@ -66,6 +66,8 @@ const Table& GoldenStateTable();
 const Table& GoldenEntryTable();
 const Table& FigureTable();
 const Table& FigureCountTable();  // One row, as kept_conditions has it.
+const Table& WorkerTable();
+const Table& PublisherTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

@@ -1,11 +1,40 @@
 #include "storage/sql/text_table.h"
 
+#include <algorithm>
+
 #include "attune/base/fingerprint.h"
 
 namespace attune::sql {
 namespace {
 
 constexpr size_t kContentColumn = 2;
+
+constexpr size_t kTextsAtOnce = 64;
+
+Status AnotherText(const Table& table, const Row& row, std::string_view content) {
+  return Internal(fmt::format(
+      "Row {} of table {} has the fingerprint {} of another text: '{}' is there, '{}' was to be "
+      "found. Report both texts.",
+      row[0].integer, table.name, row[1].text, row[kContentColumn].text, content));
+}
+
+// Those whose `column` is one of `keys`, which are of one type; the last of them stands for what is
+// missing to kTextsAtOnce, so that one statement is prepared.
+Result<std::vector<Row>> RowsAmong(Connection& connection, const Table& table,
+                                   std::string_view column, std::vector<Cell> keys) {
+  std::string where = fmt::format("{} IN (", column);
+  for (size_t i = 0; i < kTextsAtOnce; ++i) {
+    where += fmt::format("{}:p{}", i == 0 ? "" : ", ", i);
+  }
+  keys.resize(kTextsAtOnce, Cell(keys.back()));
+  std::vector<Row> rows;
+  ATTUNE_RETURN_IF_ERROR(
+      ReadRows(connection, {table, where + ")", keys}, [&](std::span<const Cell> row) {
+        rows.emplace_back(row.begin(), row.end());
+        return Status::Ok();
+      }));
+  return rows;
+}
 
 // The row with the key of `content`, checked to be no other text.
 Result<std::optional<Row>> RowFor(Connection& connection, const Table& table,
@@ -14,10 +43,7 @@ Result<std::optional<Row>> RowFor(Connection& connection, const Table& table,
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> row,
                           ReadRow(connection, {table, "key = :p0", {&key, 1}}));
   if (!row.has_value() || (*row)[kContentColumn].text == content) return row;
-  return Internal(fmt::format(
-      "Row {} of table {} has the fingerprint {} of another text: '{}' is there, '{}' was to be "
-      "found. Report both texts.",
-      (*row)[0].integer, table.name, key.text, (*row)[kContentColumn].text, content));
+  return AnotherText(table, *row, content);
 }
 
 }  // namespace
@@ -53,6 +79,43 @@ Result<std::string> ReadText(Connection& connection, const Table& table, int64_t
   if (row.has_value()) return (*row)[kContentColumn].text;
   return DataLoss(fmt::format("Table {} has no row {}, but database '{}' refers to it.", table.name,
                               id, connection.name()));
+}
+
+Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, const Table& table,
+                                                      std::span<const std::string> contents) {
+  std::vector<std::optional<int64_t>> ids(contents.size());
+  for (size_t begin = 0; begin < contents.size(); begin += kTextsAtOnce) {
+    const size_t end = std::min(begin + kTextsAtOnce, contents.size());
+    std::vector<Cell> keys;
+    for (size_t i = begin; i < end; ++i) {
+      keys.push_back(TextCell(FingerprintOf(contents[i]).ToHex()));
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const auto rows, RowsAmong(connection, table, "key", keys));
+    std::unordered_map<std::string, const Row*> by_key;
+    for (const Row& row : rows) by_key.emplace(row[1].text, &row);
+    for (size_t i = begin; i < end; ++i) {
+      const auto found = by_key.find(keys[i - begin].text);
+      if (found == by_key.end()) continue;
+      const Row& row = *found->second;
+      if (row[kContentColumn].text != contents[i]) return AnotherText(table, row, contents[i]);
+      ids[i] = row[0].integer;
+    }
+  }
+  return ids;
+}
+
+Result<std::unordered_map<int64_t, std::string>> ReadTexts(Connection& connection,
+                                                           const Table& table,
+                                                           std::span<const int64_t> ids) {
+  std::unordered_map<int64_t, std::string> texts;
+  for (size_t begin = 0; begin < ids.size(); begin += kTextsAtOnce) {
+    const size_t end = std::min(begin + kTextsAtOnce, ids.size());
+    std::vector<Cell> keys;
+    for (size_t i = begin; i < end; ++i) keys.push_back(IntegerCell(ids[i]));
+    ATTUNE_ASSIGN_OR_RETURN(const auto rows, RowsAmong(connection, table, "id", keys));
+    for (const Row& row : rows) texts.emplace(row[0].integer, row[kContentColumn].text);
+  }
+  return texts;
 }
 
 Result<int64_t> InternedTexts::Intern(WriteTransaction& transaction, const std::string& content) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,6 +30,14 @@ Result<std::optional<int64_t>> FindText(Connection& connection, const Table& tab
                                         std::string_view content);
 // kDataLoss if there is no such row.
 Result<std::string> ReadText(Connection& connection, const Table& table, int64_t id);
+
+// Ids of `contents`, in their order; nothing for those that are not there. Many at once.
+Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, const Table& table,
+                                                      std::span<const std::string> contents);
+// Texts by their ids, of those that are there.
+Result<std::unordered_map<int64_t, std::string>> ReadTexts(Connection& connection,
+                                                           const Table& table,
+                                                           std::span<const int64_t> ids);
 
 // Remembers ids of texts, which never change once committed. Bounded. Not thread-safe; must not
 // outlive a transaction that was rolled back.
@@ -53,6 +63,22 @@ class ParsedTexts {
   Result<T> At(Connection& connection, int64_t id) {
     if (const auto found = values_.find(id); found != values_.end()) return found->second;
     ATTUNE_ASSIGN_OR_RETURN(const std::string content, ReadText(connection, table_, id));
+    return Parsed(id, content);
+  }
+
+  // Those of `ids` that are not known yet, at once, so that At() finds them.
+  Status Read(Connection& connection, std::span<const int64_t> ids) {
+    std::vector<int64_t> unknown;
+    for (const int64_t id : ids) {
+      if (!values_.contains(id)) unknown.push_back(id);
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const auto texts, ReadTexts(connection, table_, unknown));
+    for (const auto& [id, content] : texts) ATTUNE_RETURN_IF_ERROR(Parsed(id, content).status());
+    return Status::Ok();
+  }
+
+ private:
+  Result<T> Parsed(int64_t id, const std::string& content) {
     Result<T> value = parse_(content);
     if (!value.ok()) {
       return DataLoss(fmt::format("Row {} of table {}: column content: {}", id, table_.name,
@@ -62,7 +88,6 @@ class ParsedTexts {
     return values_.emplace(id, std::move(*value)).first->second;
   }
 
- private:
   const Table& table_;
   Parse parse_;
   std::unordered_map<int64_t, T> values_;

@@ -1,6 +1,7 @@
 #include "storage/sql/transaction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,33 @@ Result<int64_t> RunWrite(Connection& connection, std::string_view sql,
     ATTUNE_ASSIGN_OR_RETURN(statement, connection.Prepare(sql, {TypesOf(cells), {}}));
   }
   return RunWrite(*statement, cells);
+}
+
+// INSERT INTO t (...) VALUES (:p0, ...), (...): `count` rows.
+std::string InsertRowsSql(const Table& table, size_t count) {
+  const size_t columns = table.columns.size();
+  std::string sql =
+      fmt::format("INSERT INTO {} ({}) VALUES", table.name, ColumnList(table, columns));
+  for (size_t i = 0; i < count * columns; ++i) {
+    const bool begins = i % columns == 0;
+    fmt::format_to(std::back_inserter(sql), "{}:p{}", begins ? (i == 0 ? " (" : "), (") : ", ", i);
+  }
+  return sql + ")";
+}
+
+std::string ReplaceRowsSql(const Table& table, size_t count, const EngineTexts& texts) {
+  std::string columns;
+  for (size_t i = 1; i < table.columns.size(); ++i) {
+    columns += (i == 1 ? "" : ", ") +
+               fmt::format(fmt::runtime(texts.replaced_column), table.columns[i].name);
+  }
+  return InsertRowsSql(table, count) + fmt::format(fmt::runtime(texts.replaced_rows), columns);
+}
+
+Row CellsOf(std::span<const Row> rows) {
+  Row cells;
+  for (const Row& row : rows) cells.insert(cells.end(), row.begin(), row.end());
+  return cells;
 }
 
 }  // namespace
@@ -140,6 +168,36 @@ Status WriteTransaction::Update(const Table& table, std::span<const Cell> row) {
   if (updated == 1) return Status::Ok();
   return DataLoss(fmt::format("Row {} of table {} of database '{}' has gone.", row.front().integer,
                               table.name, connection_->name()));
+}
+
+Status WriteTransaction::InsertAll(const Table& table, std::span<const Row> rows) {
+  const size_t at_once = connection_->engine().texts().rows_at_once;
+  while (!rows.empty()) {
+    const size_t count = rows.size() < at_once ? 1 : at_once;
+    ATTUNE_RETURN_IF_ERROR(
+        RunWrite(*connection_, InsertRowsSql(table, count), CellsOf(rows.first(count))).status());
+    rows = rows.subspan(count);
+  }
+  return Status::Ok();
+}
+
+Status WriteTransaction::UpdateAll(const Table& table, std::span<const Row> rows) {
+  const EngineTexts& texts = connection_->engine().texts();
+  while (!rows.empty()) {
+    // Few different statements, which are prepared once.
+    size_t count = texts.rows_at_once;
+    while (count > rows.size()) count /= 4;
+    if (count <= 1) {
+      ATTUNE_RETURN_IF_ERROR(Update(table, rows.front()));
+      rows = rows.subspan(1);
+      continue;
+    }
+    ATTUNE_RETURN_IF_ERROR(
+        RunWrite(*connection_, ReplaceRowsSql(table, count, texts), CellsOf(rows.first(count)))
+            .status());
+    rows = rows.subspan(count);
+  }
+  return Status::Ok();
 }
 
 Result<int64_t> WriteTransaction::Run(std::string_view sql, std::span<const Cell> parameters) {

@@ -65,6 +65,12 @@ class WriteTransaction {
   // Replaces the row with the same id.
   Status Update(const Table& table, std::span<const Cell> row);
 
+  // The same of many rows, of which one statement writes as many as the database does well with.
+  // REQUIRES: the ids are new.
+  Status InsertAll(const Table& table, std::span<const Row> rows);
+  // REQUIRES: the rows are there.
+  Status UpdateAll(const Table& table, std::span<const Row> rows);
+
   // Executes a statement without results; the number of changed rows.
   Result<int64_t> Run(std::string_view sql, std::span<const Cell> parameters);
 

@@ -211,6 +211,20 @@ std::string FiguresText(FigureStore& store, const std::string& set_id) {
   return text;
 }
 
+std::string WorkersText(FleetStore& fleet) {
+  std::string text;
+  const auto workers = fleet.Workers();
+  EXPECT_TRUE(workers.ok()) << workers.status().message();
+  for (const WorkerState& worker : *workers) {
+    text +=
+        fmt::format("worker {} ({}) {} by {} from {}, seen {}, ended {}: '{}' done={} failed={}\n",
+                    worker.name, worker.owner, worker.target, worker.attune_version,
+                    worker.began_unix_ns, worker.beat_unix_ns, worker.ended_unix_ns, worker.doing,
+                    worker.done_count, worker.failed_count);
+  }
+  return text;
+}
+
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
@@ -233,7 +247,7 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
   return text + ImportsText(*ImportsIn(database)) + SessionsText(database) +
-         GoldenVersionsText(*GoldenIn(database));
+         GoldenVersionsText(*GoldenIn(database)) + WorkersText(*FleetIn(database));
 }
 
 // A database with everything in it, as the version of the schema that is the parameter wrote it.
@@ -264,7 +278,7 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
-                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"),
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.

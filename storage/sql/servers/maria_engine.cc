@@ -57,6 +57,9 @@ EngineTexts MakeTexts(const ServerLogin& login) {
   // that was cut off before is repeated, of which CREATE ... IF NOT EXISTS makes nothing twice.
   texts.resume = {"START TRANSACTION", "SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
   texts.mark = fmt::format("SELECT GET_LOCK('{}', 0)", LockName(login, "{}"));
+  texts.rows_at_once = 64;
+  texts.replaced_rows = " ON DUPLICATE KEY UPDATE {}";
+  texts.replaced_column = "{0} = VALUES({0})";
   texts.is_marked = fmt::format("SELECT IF(IS_FREE_LOCK('{}'), 0, 1)", LockName(login, "{}"));
   return texts;
 }

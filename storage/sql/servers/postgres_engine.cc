@@ -35,6 +35,7 @@ EngineTexts MakeTexts() {
   texts.begin_read = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                       "SET LOCAL idle_in_transaction_session_timeout = 0"};
   texts.lock_counter = " FOR UPDATE";
+  texts.rows_at_once = 64;
   texts.lock_schema =
       fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
   // A migration is one transaction. From here on nobody writes what it has made the older form.

@@ -1,0 +1,17 @@
+#include "attune/fleet/channels.h"
+
+#include "attune/problem/target.h"
+
+namespace attune {
+
+Channel ChannelOf(const SessionTerms& terms, const JobStep& step) {
+  if (step.work == JobWork::kMeasure && terms.target.has_value()) {
+    return {Text(*terms.target), step};
+  }
+  Target any;
+  any.backend = terms.backend;
+  any.arch = terms.arch;
+  return {Text(any), step};
+}
+
+}  // namespace attune

@@ -1,0 +1,15 @@
+// Which channel the jobs of a session go through.
+#pragma once
+
+#include "attune/jobs/job.h"
+#include "attune/queue/channel.h"
+#include "attune/session/session.h"
+
+namespace attune {
+
+// Measuring needs the session's kind of device; what compiles for its architecture does for
+// compiling, and for measuring in a session that has no device yet: then the channel's target names
+// backend and architecture alone ("cuda::sm_90:0").
+Channel ChannelOf(const SessionTerms& terms, const JobStep& step);
+
+}  // namespace attune

@@ -1,0 +1,48 @@
+#include "attune/fleet/fair_share.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(FairShareTest, SessionsOfOnePriorityTakeTurns) {
+  const std::vector<Backlog> backlogs = {{1, 0, {{11, 0, 0}, {12, 0, 0}, {13, 0, 0}}},
+                                         {2, 0, {{21, 0, 0}, {22, 4, 0}}}};
+
+  EXPECT_THAT(ChooseFairly(backlogs, {}, 4),
+              ElementsAre(QueuedJob{11, 0}, QueuedJob{21, 0}, QueuedJob{12, 0}, QueuedJob{22, 4}));
+}
+
+TEST(FairShareTest, WhoeverHasMoreInFlightWaits) {
+  const std::vector<Backlog> backlogs = {{1, 2, {{11, 0, 0}, {12, 0, 0}}},
+                                         {2, 0, {{21, 0, 0}, {22, 0, 0}, {23, 0, 0}}}};
+
+  EXPECT_THAT(ChooseFairly(backlogs, {}, 4),
+              ElementsAre(QueuedJob{21, 0}, QueuedJob{22, 0}, QueuedJob{11, 0}, QueuedJob{23, 0}));
+}
+
+TEST(FairShareTest, WhatIsChosenAlreadyCountsAsInFlightAndIsNotChosenAgain) {
+  const std::vector<Backlog> backlogs = {{1, 0, {{11, 0, 0}, {12, 0, 0}}}, {2, 0, {{21, 0, 0}}}};
+
+  EXPECT_THAT(ChooseFairly(backlogs, {{11, 0}}, 1), ElementsAre(QueuedJob{21, 0}));
+  EXPECT_THAT(ChooseFairly(backlogs, {{11, 0}, {12, 0}, {21, 0}}, 5), IsEmpty());
+}
+
+TEST(FairShareTest, AJobThatIsQueuedAnewIsChosenAgain) {
+  EXPECT_THAT(ChooseFairly({{1, 0, {{11, 1, 0}}}}, {{11, 0}}, 5), ElementsAre(QueuedJob{11, 1}));
+}
+
+TEST(FairShareTest, AHigherPriorityGoesFirstWhoseverItIs) {
+  const std::vector<Backlog> backlogs = {{1, 0, {{11, 0, 0}}},
+                                         {2, 9, {{21, 0, 5}, {22, 0, 5}, {23, 0, 0}}}};
+
+  EXPECT_THAT(ChooseFairly(backlogs, {}, 4),
+              ElementsAre(QueuedJob{21, 0}, QueuedJob{22, 0}, QueuedJob{11, 0}, QueuedJob{23, 0}));
+}
+
+}  // namespace
+}  // namespace attune

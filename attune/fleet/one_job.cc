@@ -1,0 +1,78 @@
+#include "attune/fleet/one_job.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "attune/base/unix_time.h"
+
+namespace attune {
+namespace {
+
+Result<Session> SessionOf(FleetStore& fleet, const FoundJob& job) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto sessions, fleet.OpenSessions());
+  for (const Session& session : sessions) {
+    if (session.id == job.session_id) return session;
+  }
+  return FailedPrecondition(fmt::format("The session of job {} is closed.", job.id));
+}
+
+// Leases `wanted` and gives back the others of its search.
+Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const OneJob& wanted) {
+  const LeaseTerms terms{{found.step}, wanted.owner, UnixNowNs(), wanted.lease_ns, {wanted.id}};
+  ATTUNE_ASSIGN_OR_RETURN(const auto leased, parts.jobs.Lease(found.session_id, terms));
+  std::vector<JobReport> back;
+  const Job* its = nullptr;
+  for (const Job& job : leased) {
+    if (job.id == wanted.id) {
+      its = &job;
+      continue;
+    }
+    JobReport& report = back.emplace_back();
+    report.claim = {job.id, job.attempts};
+    report.state = JobState::kQueued;
+  }
+  ATTUNE_RETURN_IF_ERROR(parts.jobs.Report(back, UnixNowNs()).status());
+  if (its != nullptr) return *its;
+  return FailedPrecondition(
+      fmt::format("Job {} is {}{}, so it is not done here. 'attune jobs retry --job {}' queues it "
+                  "again once it has ended.",
+                  wanted.id, Name(found.state),
+                  found.state == JobState::kQueued ? " and waits for another one" : "", wanted.id));
+}
+
+}  // namespace
+
+Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
+                WorkerSummary& summary) {
+  const std::vector<int64_t> ids = {wanted.id};
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, parts.fleet.Find(ids));
+  if (found.empty()) return NotFound(fmt::format("There is no job {}.", wanted.id));
+  ATTUNE_ASSIGN_OR_RETURN(const Session session, SessionOf(parts.fleet, found.front()));
+  const auto steps = doer.StepsOf(session);
+  if (std::find(steps.begin(), steps.end(), found.front().step) == steps.end()) {
+    return FailedPrecondition(
+        fmt::format("Job {} is {} in session '{}', which this worker cannot do here.", wanted.id,
+                    Text(found.front().step), session.name));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Job job, LeaseAlone(parts, found.front(), wanted));
+  LeaseKeeper keeper(parts.jobs, wanted.lease_ns);
+  keeper.Hold({{job.id, job.attempts}});
+  auto reports = doer.Do(session, {job});
+  if (!reports.ok()) {
+    const std::vector<JobReport> back = {{{job.id, job.attempts}, JobState::kQueued, 0, "", {}}};
+    ATTUNE_RETURN_IF_ERROR(parts.jobs.Report(back, UnixNowNs()).status());
+    return reports.error();
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const auto taken, parts.jobs.Report(*reports, UnixNowNs()));
+  if (!taken.front()) {
+    ++summary.lost;
+    return Status::Ok();
+  }
+  CountReport(reports->front(), job, summary);
+  return Status::Ok();
+}
+
+}  // namespace attune

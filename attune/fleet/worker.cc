@@ -1,0 +1,374 @@
+#include "attune/fleet/worker.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "attune/base/steady_time.h"
+#include "attune/base/unix_time.h"
+#include "attune/fleet/channels.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kMillisecondNs = 1'000'000;
+constexpr int64_t kLookEachNs = 500 * kMillisecondNs;
+// One round over several channels of an idle worker, so that what is loaded begins at once. A queue
+// gives at once what comes to the only one.
+constexpr int64_t kIdleRoundMs = 80;
+constexpr int64_t kOnlyChannelMs = 500;
+constexpr std::chrono::milliseconds kRest{500};
+// What is taken at once should take no longer: it is nobody else's meanwhile.
+constexpr int64_t kTakenNs = 100 * kMillisecondNs;
+constexpr int64_t kRefusedNs = 60'000 * kMillisecondNs;
+// Of an end that was asked for, with a database that is away.
+constexpr std::chrono::milliseconds kLastPatience{30'000};
+
+std::vector<JobReport> AsGivenBack(const std::vector<Job>& jobs) {
+  std::vector<JobReport> reports;
+  for (const Job& job : jobs) {
+    JobReport& report = reports.emplace_back();
+    report.claim = {job.id, job.attempts};
+    report.state = JobState::kQueued;
+  }
+  return reports;
+}
+
+bool MayPass(const Status& status) { return status.code() == StatusCode::kUnavailable; }
+
+}  // namespace
+
+void CountReport(const JobReport& report, const Job& job, WorkerSummary& summary) {
+  if (report.state == JobState::kQueued) ++summary.given_back;
+  if (report.state == JobState::kDone) ++summary.done;
+  if (report.state != JobState::kFailed) return;
+  ++summary.failed;
+  ++summary.failures[report.error.kind];
+  if (summary.troubles.size() >= kMostTroubles) return;
+  summary.troubles.push_back(fmt::format("job {}, {} {} of {}: {}: {}", job.id, Text(job.step),
+                                         job.solver, Text(job.problem), report.error.kind,
+                                         report.error.text));
+}
+
+Worker::Worker(const FleetParts& parts, JobDoer& doer, WorkerTerms terms)
+    : parts_(parts),
+      doer_(doer),
+      terms_(std::move(terms)),
+      leases_(parts_.jobs, terms_.lease_ns),
+      deliveries_(parts_.queue, terms_.ack_wait),
+      state_(terms_.who) {}
+
+WorkerState Worker::state() {
+  const std::lock_guard lock(mutex_);
+  state_.done_count = summary_.done;
+  state_.failed_count = summary_.failed;
+  return state_;
+}
+
+void Worker::SetDoing(std::string doing) {
+  const std::lock_guard lock(mutex_);
+  state_.doing = std::move(doing);
+}
+
+Status Worker::Begin() {
+  for (;;) {
+    const auto reconciled = Reconcile(parts_, {terms_.who.owner, UnixNowNs(), terms_.is_gone});
+    if (reconciled.ok()) {
+      NoteThere();
+      terms_.say(fmt::format(
+          "Reconciled {} open sessions: {} jobs given back, {} failed by dead "
+          "letters, {} published.",
+          reconciled->sessions, reconciled->given_back, reconciled->buried, reconciled->published));
+      return parts_.fleet.PutWorker(state());
+    }
+    if (!RestAfter(reconciled.error())) return reconciled.error();
+  }
+}
+
+Status Worker::Run() {
+  ATTUNE_RETURN_IF_ERROR(Begin());
+  Housekeeper housekeeper(
+      parts_, {{terms_.who.owner, 0, terms_.is_gone}, [this] { return state(); }, terms_.say});
+  housekeeper_ = &housekeeper;
+  const Status ended = Loop();
+  housekeeper_ = nullptr;
+  return ended;
+}
+
+Status Worker::Loop() {
+  while (!terms_.stop_requested()) {
+    summary_.stopped_because = doer_.WhyNoMore();
+    if (!summary_.stopped_because.empty()) return Status::Ok();
+    const Result<bool> turn = Turn();
+    if (!turn.ok()) {
+      if (RestAfter(turn.error())) continue;
+      return terms_.stop_requested() ? Status::Ok() : turn.error();
+    }
+    NoteThere();
+    if (*turn) {
+      idle_since_ns_ = 0;
+      continue;
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const bool goes_on, GoesOnIdle());
+    if (!goes_on) return Status::Ok();
+  }
+  return Status::Ok();
+}
+
+Result<bool> Worker::GoesOnIdle() {
+  const int64_t now_ns = SteadyNowNs();
+  if (idle_since_ns_ == 0) idle_since_ns_ = now_ns;
+  const int64_t idle_ns = std::chrono::nanoseconds(terms_.idle).count();
+  if (idle_ns > 0 && now_ns - idle_since_ns_ >= idle_ns) return false;
+  if (!terms_.until_done) return true;
+  const Result<bool> is_done = IsDone();
+  if (!is_done.ok()) {
+    if (!RestAfter(is_done.error())) return is_done.error();
+    return true;
+  }
+  return !*is_done;
+}
+
+Result<bool> Worker::IsDone() {
+  looked_ns_ = 0;
+  ATTUNE_RETURN_IF_ERROR(LookAtSessions());
+  for (const Offer& offer : offers_) {
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_open,
+                            parts_.fleet.HasOpenJobs(offer.session.id, offer.steps));
+    if (has_open) return false;
+  }
+  return true;
+}
+
+bool Worker::RestAfter(const Status& failure) {
+  if (!MayPass(failure)) return false;
+  const int64_t now_ns = SteadyNowNs();
+  if (away_since_ns_ == 0) {
+    away_since_ns_ = now_ns;
+    terms_.say(fmt::format("{} It is tried again for {} s.", failure.message(),
+                           terms_.patience.count() / 1000));
+  }
+  const auto patience =
+      terms_.stop_requested() ? std::min(kLastPatience, terms_.patience) : terms_.patience;
+  if (now_ns - away_since_ns_ > std::chrono::nanoseconds(patience).count()) return false;
+  std::this_thread::sleep_for(kRest);
+  return true;
+}
+
+void Worker::NoteThere() {
+  if (away_since_ns_ == 0) return;
+  terms_.say("What was away is there again.");
+  away_since_ns_ = 0;
+  looked_ns_ = 0;
+  doer_.LookAgain();
+}
+
+Status Worker::LookAtSessions() {
+  const int64_t now_ns = SteadyNowNs();
+  if (looked_ns_ != 0 && now_ns - looked_ns_ < kLookEachNs) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const auto sessions, parts_.fleet.OpenSessions());
+  offers_.clear();
+  for (const Session& session : sessions) {
+    const auto refused = refused_until_ns_.find(session.id);
+    if (refused != refused_until_ns_.end() && now_ns < refused->second) continue;
+    auto steps = doer_.StepsOf(session);
+    if (!steps.empty()) offers_.push_back({session, std::move(steps)});
+  }
+  looked_ns_ = now_ns;
+  return Status::Ok();
+}
+
+std::vector<Channel> Worker::Channels() const {
+  std::vector<Channel> channels;
+  for (const Offer& offer : offers_) {
+    for (const JobStep& step : offer.steps) {
+      Channel channel = ChannelOf(offer.session.terms, step);
+      const bool is_new = std::find(channels.begin(), channels.end(), channel) == channels.end();
+      if (is_new) channels.push_back(std::move(channel));
+    }
+  }
+  return channels;
+}
+
+const Worker::Offer* Worker::OfferOf(int64_t session_id, const JobStep& step) const {
+  for (const Offer& offer : offers_) {
+    if (offer.session.id != session_id) continue;
+    const bool has_step =
+        std::find(offer.steps.begin(), offer.steps.end(), step) != offer.steps.end();
+    return has_step ? &offer : nullptr;
+  }
+  return nullptr;
+}
+
+Result<bool> Worker::Turn() {
+  ATTUNE_RETURN_IF_ERROR(LookAtSessions());
+  ATTUNE_ASSIGN_OR_RETURN(auto deliveries, TakeSomething());
+  if (deliveries.empty()) return false;
+  ATTUNE_ASSIGN_OR_RETURN(const Taken taken, Lease(std::move(deliveries)));
+  if (!taken.searches.empty()) ATTUNE_RETURN_IF_ERROR(DoAll(taken));
+  if (housekeeper_ != nullptr) housekeeper_->Nudge();
+  return true;
+}
+
+Result<std::vector<Delivery>> Worker::TakeSomething() {
+  const std::vector<Channel> channels = Channels();
+  if (channels.empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kIdleRoundMs));
+    return std::vector<Delivery>();
+  }
+  const auto share = channels.size() == 1
+                         ? kOnlyChannelMs
+                         : std::max<int64_t>(kIdleRoundMs / std::ssize(channels), 1);
+  // Whoever was busy looks everywhere before it waits anywhere.
+  for (const int64_t wait_ms : {int64_t{0}, share}) {
+    if (wait_ms == 0 && idle_since_ns_ != 0) continue;
+    for (size_t i = 0; i < channels.size(); ++i) {
+      const Channel& channel = channels[next_channel_++ % channels.size()];
+      ATTUNE_ASSIGN_OR_RETURN(
+          auto deliveries, parts_.queue.Take(channel, most_, std::chrono::milliseconds(wait_ms)));
+      if (!deliveries.empty()) return deliveries;
+      if (terms_.stop_requested()) return deliveries;
+    }
+  }
+  return std::vector<Delivery>();
+}
+
+void Worker::Acknowledge(const Delivery& delivery) {
+  // If it cannot be, it comes again and is dropped then.
+  (void)parts_.queue.Acknowledge(delivery);
+}
+
+Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
+  std::vector<int64_t> ids;
+  for (const Delivery& delivery : deliveries) ids.push_back(delivery.job.job_id);
+  ATTUNE_ASSIGN_OR_RETURN(const auto found, parts_.fleet.Find(ids));
+  std::map<std::pair<int64_t, JobStep>, std::vector<int64_t>> groups;
+  for (const FoundJob& job : found) {
+    if (job.state == JobState::kQueued) groups[{job.session_id, job.step}].push_back(job.id);
+  }
+  Taken taken;
+  for (auto& [group, wanted] : groups) {
+    const Offer* offer = OfferOf(group.first, group.second);
+    if (offer == nullptr) {
+      // Of a session that was opened since, or that this machine cannot do.
+      looked_ns_ = 0;
+      ATTUNE_RETURN_IF_ERROR(LookAtSessions());
+      offer = OfferOf(group.first, group.second);
+    }
+    if (offer == nullptr) continue;
+    ATTUNE_RETURN_IF_ERROR(LeaseOf(*offer, group.second, std::move(wanted), taken));
+  }
+  std::set<int64_t> leased;
+  for (const Search& search : taken.searches) {
+    for (const Job& job : search.jobs) leased.insert(job.id);
+  }
+  for (Delivery& delivery : deliveries) {
+    if (leased.contains(delivery.job.job_id)) {
+      taken.deliveries.push_back(std::move(delivery));
+      continue;
+    }
+    ++summary_.dropped;
+    Acknowledge(delivery);
+  }
+  return taken;
+}
+
+Status Worker::LeaseOf(const Offer& offer, const JobStep& step, std::vector<int64_t> ids,
+                       Taken& taken) {
+  LeaseTerms terms{{step}, terms_.who.owner, UnixNowNs(), terms_.lease_ns, std::move(ids)};
+  auto leased = parts_.jobs.Lease(offer.session.id, terms);
+  // Closed meanwhile: there is nothing to be done of it.
+  if (!leased.ok() && leased.error().code() == StatusCode::kFailedPrecondition) {
+    return Status::Ok();
+  }
+  ATTUNE_RETURN_IF_ERROR(leased.status());
+  for (Job& job : *leased) {
+    const bool is_same_search = !taken.searches.empty() &&
+                                taken.searches.back().session.id == offer.session.id &&
+                                taken.searches.back().jobs.front().step == step &&
+                                taken.searches.back().jobs.front().problem == job.problem;
+    if (!is_same_search) taken.searches.push_back({offer.session, {}});
+    taken.searches.back().jobs.push_back(std::move(job));
+  }
+  return Status::Ok();
+}
+
+Status Worker::DoAll(const Taken& taken) {
+  std::vector<JobClaim> claims;
+  for (const Search& search : taken.searches) {
+    for (const Job& job : search.jobs) claims.push_back({job.id, job.attempts});
+  }
+  leases_.Hold(std::move(claims));
+  deliveries_.Hold(taken.deliveries);
+  std::vector<JobReport> reports;
+  std::vector<Job> jobs;
+  const int64_t begin_ns = SteadyNowNs();
+  int64_t committed_ns = begin_ns;
+  int64_t count = 0;
+  Status status;
+  for (const Search& search : taken.searches) {
+    auto done = terms_.stop_requested() ? AsGivenBack(search.jobs) : DoOne(search);
+    count += std::ssize(search.jobs);
+    reports.insert(reports.end(), done.begin(), done.end());
+    jobs.insert(jobs.end(), search.jobs.begin(), search.jobs.end());
+    const bool is_last = &search == &taken.searches.back();
+    const bool is_time = SteadyNowNs() - committed_ns > kTakenNs || reports.size() >= kMostLeased;
+    if (!is_last && !is_time) continue;
+    if (status.ok()) status = Report(reports, jobs);
+    committed_ns = SteadyNowNs();
+    reports.clear();
+    jobs.clear();
+  }
+  leases_.Hold({});
+  deliveries_.Hold({});
+  SetDoing("");
+  ATTUNE_RETURN_IF_ERROR(status);
+  for (const Delivery& delivery : taken.deliveries) Acknowledge(delivery);
+  Adapt(count, SteadyNowNs() - begin_ns);
+  return Status::Ok();
+}
+
+std::vector<JobReport> Worker::DoOne(const Search& search) {
+  const Job& first = search.jobs.front();
+  SetDoing(fmt::format("{} of {} in session '{}'", Text(first.step), Text(first.problem),
+                       search.session.name));
+  auto done = doer_.Do(search.session, search.jobs);
+  if (done.ok()) return std::move(*done);
+  terms_.say(fmt::format("{} of {} is given back: {}", Text(first.step), Text(first.problem),
+                         done.error().message()));
+  if (!MayPass(done.error())) {
+    refused_until_ns_[search.session.id] = SteadyNowNs() + kRefusedNs;
+    looked_ns_ = 0;
+  }
+  return AsGivenBack(search.jobs);
+}
+
+Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs) {
+  for (;;) {
+    const auto taken = parts_.jobs.Report(reports, UnixNowNs());
+    if (taken.ok()) {
+      const std::lock_guard lock(mutex_);
+      for (size_t i = 0; i < reports.size(); ++i) {
+        if ((*taken)[i]) {
+          CountReport(reports[i], jobs[i], summary_);
+        } else {
+          ++summary_.lost;
+        }
+      }
+      return Status::Ok();
+    }
+    if (!RestAfter(taken.error())) return taken.error();
+  }
+}
+
+void Worker::Adapt(int64_t jobs, int64_t took_ns) {
+  const int64_t each_ns = std::max<int64_t>(took_ns / std::max<int64_t>(jobs, 1), 1);
+  const int64_t wanted = std::max<int64_t>(kTakenNs / each_ns, 1);
+  // Slowly up, at once down.
+  most_ = std::min({wanted, 4 * most_, static_cast<int64_t>(kMostLeased)});
+}
+
+}  // namespace attune

@@ -1,0 +1,68 @@
+// Sessions with jobs, and what does them without doing anything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "attune/fleet/job_doer.h"
+#include "attune/fleet/worker.h"
+#include "attune/session/session_store.h"
+#include "storage/sql/sql_store.h"
+#include "tests/conformance/store/temporary_folder.h"
+
+namespace attune {
+
+inline constexpr JobStep kMeasureStep = {JobSearch::kPerf, JobWork::kMeasure};
+
+// A database with the stores of a fleet, and the sessions of one backend.
+class FleetDatabase {
+ public:
+  // In a file of its own.
+  FleetDatabase();
+  explicit FleetDatabase(std::shared_ptr<SqlDatabase> database);
+
+  // A session with `count` jobs of one solver, each of its own problem. The number of the session.
+  int64_t NewSession(const std::string& name, int count, int64_t priority = 0);
+  // More of them, from problem `first` on.
+  void Load(int64_t session_id, int first, int count, int64_t priority = 0);
+  std::vector<Job> JobsOf(int64_t session_id, JobState state);
+
+  FleetStore& fleet() { return *fleet_; }
+  JobStore& jobs() { return *jobs_; }
+  SessionStore& sessions() { return *sessions_; }
+
+ private:
+  void OpenStores(std::shared_ptr<SqlDatabase> database);
+
+  TemporaryFolder folder_;
+  std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<JobStore> jobs_;
+  std::unique_ptr<FleetStore> fleet_;
+};
+
+// Says of every job that it is done, and notes it. Thread-safe, unlike others of its kind: several
+// workers may share one.
+class StubDoer final : public JobDoer {
+ public:
+  std::vector<JobStep> StepsOf(const Session& session) override;
+  void LookAgain() override {}
+  Result<std::vector<JobReport>> Do(const Session& session, const std::vector<Job>& jobs) override;
+  std::string WhyNoMore() override { return ""; }
+
+  // Numbers of the jobs, as often as they were done.
+  std::vector<int64_t> done();
+  // Those of this solver fail instead.
+  std::string failing_solver;
+
+ private:
+  std::mutex mutex_;
+  std::vector<int64_t> done_;
+};
+
+// Terms of a worker that ends when nothing is left.
+WorkerTerms TermsOf(const std::string& name);
+
+}  // namespace attune
