@@ -74,7 +74,8 @@ Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
   sessions_ = std::move(sessions);
   imports_ = ImportsIn(database);
   jobs_ = JobsIn(database);
-  golden_ = GoldenIn(std::move(database));
+  golden_ = GoldenIn(database);
+  fleet_ = FleetIn(std::move(database));
   return Status::Ok();
 }
 

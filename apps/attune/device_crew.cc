@@ -63,11 +63,11 @@ class InterruptsHeld {
 };
 
 // One process, killed with this object if it still runs.
-class Worker {
+class DeviceProcess {
  public:
-  static Result<Worker> Start(const std::string& program, const std::string& device,
-                              const std::vector<std::string>& arguments) {
-    Worker worker;
+  static Result<DeviceProcess> Start(const std::string& program, const std::string& device,
+                                     const std::vector<std::string>& arguments) {
+    DeviceProcess worker;
     worker.member_.device = device;
     ATTUNE_ASSIGN_OR_RETURN(Pipe output, Pipe::Create());
     ATTUNE_ASSIGN_OR_RETURN(Pipe errors, Pipe::Create());
@@ -97,14 +97,14 @@ class Worker {
     return worker;
   }
 
-  Worker(Worker&& other) noexcept
+  DeviceProcess(DeviceProcess&& other) noexcept
       : member_(std::move(other.member_)),
         pid_(std::exchange(other.pid_, -1)),
         output_(std::move(other.output_)),
         errors_(std::move(other.errors_)),
         said_(std::move(other.said_)) {}
-  Worker& operator=(Worker&&) = delete;
-  ~Worker() {
+  DeviceProcess& operator=(DeviceProcess&&) = delete;
+  ~DeviceProcess() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
@@ -138,7 +138,7 @@ class Worker {
   }
 
  private:
-  Worker() = default;
+  DeviceProcess() = default;
 
   // In the new process: nothing but what is allowed between fork and exec.
   [[noreturn]] static void Become(const char* program, pid_t parent, int output, int errors,
@@ -177,16 +177,23 @@ class Worker {
 };
 
 // Passes on what the workers say until all of them have closed their pipes.
-void Listen(std::vector<Worker>& workers, Output& err,
-            const std::function<bool()>& stop_requested) {
+void Listen(std::vector<DeviceProcess>& workers, Output& err,
+            const std::function<bool()>& stop_requested,
+            const std::function<bool()>& stop_at_once) {
   bool has_asked = false;
-  while (std::any_of(workers.begin(), workers.end(), [](const Worker& w) { return w.is_open(); })) {
+  bool has_asked_twice = false;
+  while (std::any_of(workers.begin(), workers.end(),
+                     [](const DeviceProcess& w) { return w.is_open(); })) {
     if (!has_asked && stop_requested()) {
       has_asked = true;
-      for (const Worker& worker : workers) worker.AskToEnd();
+      for (const DeviceProcess& worker : workers) worker.AskToEnd();
+    }
+    if (!has_asked_twice && stop_at_once != nullptr && stop_at_once()) {
+      has_asked_twice = true;
+      for (const DeviceProcess& worker : workers) worker.AskToEnd();
     }
     std::vector<pollfd> polled;
-    for (const Worker& worker : workers) {
+    for (const DeviceProcess& worker : workers) {
       polled.push_back(worker.output_poll());
       polled.push_back(worker.errors_poll());
     }
@@ -248,21 +255,22 @@ Result<std::vector<std::string>> ArgumentsForEachDevice() {
 
 Result<std::vector<CrewMember>> RunCrew(const std::vector<std::string>& devices,
                                         const std::vector<std::string>& arguments, Output& err,
-                                        const std::function<bool()>& stop_requested) {
+                                        const std::function<bool()>& stop_requested,
+                                        const std::function<bool()>& stop_at_once) {
   // By its own name: programs look for plug-ins and data beside the file that they were started as.
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) {
     return Unavailable(fmt::format("Cannot tell which program this is: {}.", error.message()));
   }
-  std::vector<Worker> workers;
+  std::vector<DeviceProcess> workers;
   for (const std::string& device : devices) {
-    ATTUNE_ASSIGN_OR_RETURN(Worker worker, Worker::Start(program, device, arguments));
+    ATTUNE_ASSIGN_OR_RETURN(DeviceProcess worker, DeviceProcess::Start(program, device, arguments));
     workers.push_back(std::move(worker));
   }
-  Listen(workers, err, stop_requested);
+  Listen(workers, err, stop_requested, stop_at_once);
   std::vector<CrewMember> members;
-  for (Worker& worker : workers) members.push_back(worker.Finish());
+  for (DeviceProcess& worker : workers) members.push_back(worker.Finish());
   return members;
 }
 

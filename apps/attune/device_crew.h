@@ -37,11 +37,13 @@ struct CrewMember {
 
 // Runs this program with `arguments`, --device and --json once for each of `devices` at the same
 // time, prints each line that they say on standard error, with the device in front, to `err`, and
-// waits for all. Once `stop_requested` says so, they are asked to end in order. They end at once
-// with this process, whatever ends it. kUnavailable if one cannot be started; the others are ended
+// waits for all. Once `stop_requested` says so, they are asked to end in order, and a second time
+// once `stop_at_once` (may be null) does. They end at once with this process, whatever ends it.
+// kUnavailable if one cannot be started; the others are ended
 // then.
 Result<std::vector<CrewMember>> RunCrew(const std::vector<std::string>& devices,
                                         const std::vector<std::string>& arguments, Output& err,
-                                        const std::function<bool()>& stop_requested);
+                                        const std::function<bool()>& stop_requested,
+                                        const std::function<bool()>& stop_at_once = nullptr);
 
 }  // namespace attune

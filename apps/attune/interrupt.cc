@@ -7,12 +7,12 @@ namespace attune {
 namespace {
 
 // A signal handler can reach nothing but globals; these two are its whole state.
-volatile sig_atomic_t g_orderly = 0;
+volatile sig_atomic_t g_orderly = 0;  // So many are noted.
 volatile sig_atomic_t g_requested = 0;
 
 void OnSignal(int signal_number) {
-  if (g_orderly != 0 && g_requested == 0) {
-    g_requested = 1;
+  if (g_requested < g_orderly) {
+    g_requested = g_requested + 1;
     return;
   }
   ::signal(signal_number, SIG_DFL);
@@ -36,5 +36,10 @@ void InstallSignalHandlers() {
 OrderlyInterruption::OrderlyInterruption() { g_orderly = 1; }
 OrderlyInterruption::~OrderlyInterruption() { g_orderly = 0; }
 bool OrderlyInterruption::requested() const { return g_requested != 0; }
+
+TwofoldInterruption::TwofoldInterruption() { g_orderly = 2; }
+TwofoldInterruption::~TwofoldInterruption() { g_orderly = 0; }
+bool TwofoldInterruption::requested() const { return g_requested != 0; }
+bool TwofoldInterruption::requested_twice() const { return g_requested > 1; }
 
 }  // namespace attune

@@ -1,4 +1,4 @@
-// Ctrl-C: the first asks for an orderly end, the second ends at once.
+// Ctrl-C: the first asks for an orderly end, the second ends at once; of workers the third does.
 #pragma once
 
 namespace attune {
@@ -19,6 +19,19 @@ class OrderlyInterruption {
 
   // Whether SIGINT or SIGTERM came.
   bool requested() const;
+};
+
+// The same for whoever has something to give back: the first is noted, and so is the second; only
+// the third ends the program at once.
+class TwofoldInterruption {
+ public:
+  TwofoldInterruption();
+  ~TwofoldInterruption();
+  TwofoldInterruption(const TwofoldInterruption&) = delete;
+  TwofoldInterruption& operator=(const TwofoldInterruption&) = delete;
+
+  bool requested() const;
+  bool requested_twice() const;
 };
 
 }  // namespace attune

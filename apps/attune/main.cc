@@ -96,6 +96,9 @@ void AddVerbs(CLI::App& program, Invocation& invocation) {
   AddStatusVerb(program, invocation);
   AddGoldenVerb(program, invocation);
   AddNetworksVerb(program, invocation);
+  AddWorkerVerb(program, invocation);
+  AddWorkersVerb(program, invocation);
+  AddReconcileVerb(program, invocation);
   AddSeerVerb(program, invocation);
   AddModelVerb(program, invocation);
 }

@@ -322,7 +322,7 @@ Result<JobPlace> OpenJobPlace(Application& application, const TuneVerbOptions& o
   const std::string& device = options.device.empty() ? opened.place.device_spec : options.device;
   ATTUNE_ASSIGN_OR_RETURN(const Place place, FindPlaceToMeasure(application.backends(), device));
   opened.place = SessionPlaceAt(place);
-  ATTUNE_RETURN_IF_ERROR(EnterSession(application, opened.place));
+  ATTUNE_RETURN_IF_ERROR(EnterSession(application, *application.session(), opened.place));
   ATTUNE_ASSIGN_OR_RETURN(opened.workshop, OpenWorkshop(application, place, options, true));
   PrintIfThereAreNoPeaks(*opened.workshop, application.err());
   PrintIfThereAreNoTurns(*opened.workshop, application.err());
@@ -389,13 +389,13 @@ Result<int> TuneJobs(Application& application, const TuneVerbOptions& options,
   JobRunOptions run;
   run.steps = steps;
   run.stale = options.stale;
-  run.tune = options.tune;
-  if (options.run.budget_ns > 0) run.end_ns = EndOf(application, options, 1);
-  run.stop_requested = [&] { return interruption.requested(); };
+  run.terms.tune = options.tune;
+  if (options.run.budget_ns > 0) run.terms.end_ns = EndOf(application, options, 1);
+  run.terms.stop_requested = [&] { return interruption.requested(); };
   // More threads than cores are never started, and the summary says how many compiled.
-  run.compile_threads = options.limits.compile_jobs > 0
-                            ? std::min(options.limits.compile_jobs, UsableCores())
-                            : UsableCores();
+  run.terms.compile_threads = options.limits.compile_jobs > 0
+                                  ? std::min(options.limits.compile_jobs, UsableCores())
+                                  : UsableCores();
   ATTUNE_ASSIGN_OR_RETURN(const JobRunSummary summary,
                           RunJobs(application, opened.place, opened.workshop.get(), run));
   application.out().Print(options.json ? Dump(ToJson(summary)) : Text(summary));
@@ -450,7 +450,7 @@ Result<int> RunTune(Application& application, TuneVerbOptions options) {
   options.models = std::make_shared<const CandidateModels>(std::move(models));
   if (application.session()) {
     const SessionPlace measured = SessionPlaceAt(place);
-    ATTUNE_RETURN_IF_ERROR(EnterSession(application, measured));
+    ATTUNE_RETURN_IF_ERROR(EnterSession(application, *application.session(), measured));
     ATTUNE_RETURN_IF_ERROR(
         SurveySolvers(application, *application.session(), measured, problems).status());
   }

@@ -46,6 +46,9 @@ void AddJobsVerb(CLI::App& program, Invocation& invocation);
 void AddStatusVerb(CLI::App& program, Invocation& invocation);
 void AddGoldenVerb(CLI::App& program, Invocation& invocation);
 void AddNetworksVerb(CLI::App& program, Invocation& invocation);
+void AddWorkerVerb(CLI::App& program, Invocation& invocation);
+void AddWorkersVerb(CLI::App& program, Invocation& invocation);
+void AddReconcileVerb(CLI::App& program, Invocation& invocation);
 void AddSeerVerb(CLI::App& program, Invocation& invocation);
 
 // A subcommand whose help ends with `examples` (one command line each).

@@ -8,6 +8,7 @@
 #include "attune/library/library_evaluator.h"
 #include "attune/record/select.h"
 #include "attune/runtime/profiled_devices.h"
+#include "attune/tuner/local_evaluator.h"
 
 namespace attune {
 namespace {
@@ -53,6 +54,11 @@ Result<std::unique_ptr<Workshop>> Workshop::Open(const Place& place, const Works
   if (limits.run_deadline_ns > 0) children.run_deadline_ns = limits.run_deadline_ns;
   ATTUNE_RETURN_IF_ERROR(CheckMemoryLimit(children));
   ATTUNE_RETURN_IF_ERROR(workshop->TakeMachine(MachineLock::Open(place)));
+  if (limits.is_in_process) {
+    ATTUNE_ASSIGN_OR_RETURN(workshop->device_, place.backend->Open(place.device_spec));
+    workshop->evaluator_ = MakeLocalEvaluator(place.backend->solvers(), *workshop->device_);
+    return workshop;
+  }
   if (const auto peaks = workshop->MeasurePeaks(go_on, peaks_end_ns); peaks.ok()) {
     workshop->peaks_ = *peaks;
   } else {

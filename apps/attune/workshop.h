@@ -9,6 +9,7 @@
 
 #include "attune/base/status.h"
 #include "attune/compile/default_kernel_cache.h"
+#include "attune/device/device.h"
 #include "attune/library/library_backend.h"
 #include "attune/measure/clock.h"
 #include "attune/record/record_store.h"
@@ -27,6 +28,9 @@ struct WorkshopLimits {
   int64_t memory_limit_bytes = 0;  // Of each child; 0: an equal share of physical memory.
   int64_t run_deadline_ns = 0;     // ChildOptions::run_deadline_ns; 0: what stands there.
   bool opens_ahead = false;        // ChildOptions::opens_ahead.
+  // Candidates run in this process, without children, for whoever has a debugger at it: one that
+  // crashes takes it along. Peaks are not measured.
+  bool is_in_process = false;
 };
 
 // --jobs, --memory-limit and --run-deadline.
@@ -77,6 +81,7 @@ class Workshop {
   Status peaks_status_;
   SteadyClock clock_;
   OpenedKernelCache kernels_;  // Of a library.
+  std::unique_ptr<Device> device_;  // Of candidates that run in this process.
   std::unique_ptr<Evaluator> evaluator_;
 };
 

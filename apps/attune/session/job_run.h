@@ -2,26 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "apps/attune/application.h"
+#include "apps/attune/session/job_executor.h"
 #include "apps/attune/session/job_summary.h"
 #include "apps/attune/session/solver_survey.h"
 #include "apps/attune/workshop.h"
 #include "attune/base/status.h"
 #include "attune/jobs/job.h"
-#include "attune/tuner/tuner.h"
 
 namespace attune {
 
 struct JobRunOptions {
   std::vector<JobStep> steps;  // Empty: all.
   bool stale = false;          // First queue what is outdated, and what is new (QueueStale).
-  TuneOptions tune;
-  int64_t end_ns = 0;  // When the run should be over, by the steady clock; 0: never.
-  std::function<bool()> stop_requested;
-  int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
+  JobTerms terms;
 };
 
 // Leases, does and reports until nothing is left that can be done here. `workshop` is null where

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/attune/counted.h"
+#include "apps/attune/fleet/fleet_queue.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/labels.h"
 #include "apps/attune/session/solver_survey.h"
@@ -37,6 +38,7 @@ struct LoadOptions {
   bool tunable_only = false;
   int64_t priority = 0;
   std::string reason;
+  std::string queue;
   bool json = false;
 };
 
@@ -164,6 +166,7 @@ Result<int> RunLoad(Application& application, const LoadOptions& options) {
                                                      IsOrAre(loaded.raised), load.priority)));
     application.out().Print(TextOf(ended, session.name));
   }
+  PublishNow(application, session, options.queue);
   if (loaded.added + loaded.already_there > 0) return kExitDone;
   return FailedPrecondition(
       "No solver that was asked for applies to any of these problems, so there is nothing to do.");
@@ -405,6 +408,7 @@ void AddLoadVerb(CLI::App& jobs, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("N");
   verb->add_option("--reason", options->reason, "Why, for people")->type_name("TEXT");
+  AddQueueOption(*verb, options->queue);
   AddJsonFlag(*verb, options->json);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) { return RunLoad(application, *options); };

@@ -208,10 +208,13 @@ Status CheckToolchain(const Session& session, const LibraryReport& toolchain) {
       session.name, toolchain.name, fmt::join(differences, "; ")));
 }
 
-Status EnterSession(Application& application, const SessionPlace& place) {
-  const Session& session = *application.session();
+Status CheckSessionPlace(const Session& session, const SessionPlace& place) {
   ATTUNE_RETURN_IF_ERROR(CheckBelongs(session, place.target, place.environment));
-  ATTUNE_RETURN_IF_ERROR(CheckSame(session, place));
+  return CheckSame(session, place);
+}
+
+Status EnterSession(Application& application, const Session& session, const SessionPlace& place) {
+  ATTUNE_RETURN_IF_ERROR(CheckSessionPlace(session, place));
   if (session.terms.target.has_value()) return Status::Ok();
   ATTUNE_RETURN_IF_ERROR(
       application.sessions()

@@ -55,9 +55,12 @@ Environment FixedHere(const Backend& backend, const Environment& environment);
 // libraries fixed the one that compiles, too. kFailedPrecondition names both versions or builds.
 Status CheckToolchain(const Session& session, const LibraryReport& toolchain);
 
-// Lets the session of the application measure at `place`: binds one that was made for an
-// architecture alone, and says so. kFailedPrecondition names everything that differs.
-Status EnterSession(Application& application, const SessionPlace& place);
+// Ok if the session can be measured at `place`. kFailedPrecondition names everything that differs.
+Status CheckSessionPlace(const Session& session, const SessionPlace& place);
+
+// Lets the session measure at `place`: binds one that was made for an architecture alone, and says
+// so. Fails as CheckSessionPlace() does.
+Status EnterSession(Application& application, const Session& session, const SessionPlace& place);
 
 // The solvers of the session as they are now.
 struct SolverSurvey {

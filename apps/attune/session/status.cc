@@ -1,12 +1,16 @@
 // attune status: how far a session is.
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "apps/attune/counted.h"
 #include "apps/attune/duration.h"
+#include "apps/attune/fleet/fleet_queue.h"
+#include "apps/attune/fleet/fleet_state.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
 #include "apps/attune/session/stale_jobs.h"
@@ -23,6 +27,7 @@ constexpr auto kWatchInterval = std::chrono::seconds(1);
 
 struct StatusOptions {
   std::string session;
+  std::string queue;
   bool watch = false;
   bool json = false;
 };
@@ -31,16 +36,19 @@ struct SessionState {
   JobCounts counts;
   int64_t stale = 0;
   int64_t sets = 0;
-  std::string closed;  // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
-  JobRate rate;        // Of the window.
-  int64_t eta_ns = 0;  // 0: nothing is left, nobody works, or nobody knows.
+  std::string closed;   // "since 2026-11-23 18:04:05 (by me@here)"; empty while it is open.
+  JobRate rate;         // Of the window.
+  int64_t eta_ns = 0;   // 0: nothing is left, nobody works, or nobody knows.
+  int64_t workers = 0;  // That run, for whatever session.
+  std::optional<QueueTotals> queue;  // Nothing where there is no server of a queue.
 
   int64_t open() const { return counts.Of(JobState::kQueued) + counts.Of(JobState::kLeased); }
   // Nobody works in a closed session, whatever is queued there.
   bool is_over() const { return open() == 0 || !closed.empty(); }
 };
 
-Result<SessionState> StateOf(Application& application) {
+// `queue` may be null.
+Result<SessionState> StateOf(Application& application, JobQueue* queue) {
   SessionState state;
   // Again, because a watched one changes.
   ATTUNE_ASSIGN_OR_RETURN(const Session session,
@@ -62,6 +70,14 @@ Result<SessionState> StateOf(Application& application) {
     state.eta_ns =
         static_cast<int64_t>(static_cast<double>(state.open()) / state.rate.per_second * 1e9);
   }
+  if (application.fleet() != nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(const auto workers, application.fleet()->Workers());
+    state.workers = CountRunning(workers, now);
+  }
+  if (queue == nullptr) return state;
+  std::vector<JobStep> steps;
+  for (const auto& [step, by_state] : state.counts.steps) steps.push_back(step);
+  ATTUNE_ASSIGN_OR_RETURN(state.queue, QueueTotalsOf(*queue, session, steps));
   return state;
 }
 
@@ -73,15 +89,34 @@ Json StateJson(const std::string& name, const SessionState& state) {
           by_state[static_cast<size_t>(i)];
     }
   }
-  return {{"session", name},
-          {"closed", !state.closed.empty()},
-          {"sets", state.sets},
-          {"steps", std::move(steps)},
-          {"failures", state.counts.failures},
-          {"stale", state.stale},
-          {"worked_on", state.rate.is_worked_on},
-          {"jobs_per_second", state.rate.per_second},
-          {"eta_ns", state.eta_ns}};
+  Json json = {{"session", name},
+               {"closed", !state.closed.empty()},
+               {"sets", state.sets},
+               {"steps", std::move(steps)},
+               {"failures", state.counts.failures},
+               {"stale", state.stale},
+               {"worked_on", state.rate.is_worked_on},
+               {"jobs_per_second", state.rate.per_second},
+               {"eta_ns", state.eta_ns},
+               {"workers", state.workers}};
+  if (state.queue.has_value()) {
+    json["queue"] = {{"waiting", state.queue->load.waiting},
+                     {"taken", state.queue->load.taken},
+                     {"dead_letters", state.queue->dead}};
+  }
+  return json;
+}
+
+// Empty where there is no fleet.
+std::string FleetText(const SessionState& state) {
+  std::string text;
+  if (state.workers > 0) {
+    text += fmt::format("{} {}: 'attune workers' lists them.\n", Counted(state.workers, "worker"),
+                        state.workers == 1 ? "runs" : "run");
+  }
+  if (!state.queue.has_value()) return text;
+  return text + fmt::format("On the queue: {} waiting, {} taken, {}.\n", state.queue->load.waiting,
+                            state.queue->load.taken, Counted(state.queue->dead, "dead letter"));
 }
 
 // How fast it goes, and what is left; who is asked to do that if nobody does.
@@ -129,6 +164,7 @@ std::string StateText(const std::string& name, const SessionState& state, const 
         state.stale == 1 ? "it" : "them");
   }
   text += ProgressText(name, state);
+  text += FleetText(state);
   if (state.open() > 0 && state.is_over()) {
     text += fmt::format("The session is closed {}, so nobody does what is left.\n", state.closed);
   }
@@ -147,11 +183,15 @@ std::string JsonText(const Json& json, bool is_one_of_many) {
 Result<int> RunStatus(Application& application, const StatusOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   const std::string name = application.session()->name;
+  std::unique_ptr<JobQueue> queue;
+  if (IsQueueServer(options.queue)) {
+    ATTUNE_ASSIGN_OR_RETURN(queue, OpenFleetQueue(options.queue, *application.fleet()));
+  }
   Output& out = application.out();
   const OrderlyInterruption interruption;
   std::string shown;
   for (;;) {
-    ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application));
+    ATTUNE_ASSIGN_OR_RETURN(const SessionState state, StateOf(application, queue.get()));
     const std::string text = options.json ? JsonText(StateJson(name, state), options.watch)
                                           : StateText(name, state, out);
     // From the top of the screen, and nothing below what is printed; logs and programs get news.
@@ -181,6 +221,7 @@ void AddStatusVerb(CLI::App& program, Invocation& invocation) {
       "Exit status: 0 if nothing failed and nothing is left to do, 3 otherwise. --watch ends "
       "when\nnothing is left, and when the session is closed, whatever is left.");
   AddSessionOption(*verb, options->session, invocation, "The session")->required();
+  AddQueueOption(*verb, options->queue);
   verb->add_flag("--watch", options->watch,
                  "Again each second, until nothing is left, the session is closed or Ctrl-C");
   AddJsonFlag(*verb, options->json);

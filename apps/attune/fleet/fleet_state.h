@@ -1,0 +1,34 @@
+// Workers and the queue of a fleet, as verbs show them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/attune/json_text.h"
+#include "apps/attune/table.h"
+#include "attune/base/status.h"
+#include "attune/fleet/fleet_store.h"
+#include "attune/queue/job_queue.h"
+#include "attune/session/session.h"
+
+namespace attune {
+
+// "running", "silent" (it has not said for a minute that it lives), "ended".
+std::string_view LifeOf(const WorkerState& worker, int64_t now_unix_ns);
+
+Json ToJson(const WorkerState& worker, int64_t now_unix_ns);
+Table WorkerTable(const std::vector<WorkerState>& workers, int64_t now_unix_ns);
+// Running ones.
+int64_t CountRunning(const std::vector<WorkerState>& workers, int64_t now_unix_ns);
+
+// What lies on the channels of one session.
+struct QueueTotals {
+  ChannelLoad load;
+  int64_t dead = 0;
+};
+Result<QueueTotals> QueueTotalsOf(JobQueue& queue, const Session& session,
+                                const std::vector<JobStep>& steps);
+
+}  // namespace attune

@@ -1,0 +1,230 @@
+// attune worker: does the jobs of a fleet, of whatever session they are.
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/attune/device_crew.h"
+#include "apps/attune/fleet/fleet_queue.h"
+#include "apps/attune/fleet/session_doer.h"
+#include "apps/attune/fleet/worker_summary.h"
+#include "apps/attune/interrupt.h"
+#include "apps/attune/session/lease_owner.h"
+#include "apps/attune/verbs.h"
+#include "attune/base/unix_time.h"
+#include "attune/base/user_at_host.h"
+#include "attune/fleet/one_job.h"
+#include "attune/fleet/worker.h"
+
+namespace attune {
+namespace {
+
+constexpr int kMostCompiles = 1024;
+constexpr int64_t kMostJobNumber = std::numeric_limits<int64_t>::max();
+
+struct WorkerOptions {
+  std::string queue;
+  DoerTerms doer;
+  std::string name;
+  std::string log;
+  int64_t job_id = 0;
+  bool is_in_process = false;
+  bool until_done = false;
+  int64_t idle_ns = 0;
+  int64_t patience_ns = 600'000'000'000;
+  bool json = false;
+};
+
+// Where a worker says what it does: a file that it adds to, or standard error.
+class WorkerLog {
+ public:
+  static Result<std::unique_ptr<WorkerLog>> Open(const std::string& file, Output& err) {
+    std::FILE* stream = nullptr;
+    if (!file.empty() && (stream = std::fopen(file.c_str(), "ae")) == nullptr) {
+      return Unavailable(fmt::format("Cannot write the log '{}' after --log.", file));
+    }
+    return std::unique_ptr<WorkerLog>(new WorkerLog(stream, err));
+  }
+  ~WorkerLog() {
+    if (stream_ != nullptr) std::fclose(stream_);
+  }
+  WorkerLog(const WorkerLog&) = delete;
+  WorkerLog& operator=(const WorkerLog&) = delete;
+
+  // From any thread.
+  void Say(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    const std::string text = fmt::format("{} {}\n", FormatMoment(UnixNowNs()), Printable(line));
+    if (stream_ == nullptr) {
+      err_.Print(text);
+      err_.Flush();
+      return;
+    }
+    std::fwrite(text.data(), 1, text.size(), stream_);
+    std::fflush(stream_);
+  }
+
+ private:
+  WorkerLog(std::FILE* stream, Output& err) : stream_(stream), err_(err) {}
+
+  std::mutex mutex_;
+  std::FILE* const stream_;  // Null for `err_`.
+  Output& err_;
+};
+
+Status CheckOptions(const WorkerOptions& options) {
+  if (options.doer.device.empty() && options.doer.compile == 0) {
+    return InvalidArgument(
+        "A worker measures on a device (--device cuda:0), compiles (--compile 4), or both: say "
+        "which.");
+  }
+  if (options.is_in_process && options.job_id == 0) {
+    return InvalidArgument("--in-process is for one job under a debugger: name it with --job.");
+  }
+  const bool is_crew = MeansEveryDevice(options.doer.device);
+  if (is_crew && (!options.name.empty() || options.job_id != 0)) {
+    return InvalidArgument(
+        "--name and --job are about one worker: name one device, not all of them.");
+  }
+  return Status::Ok();
+}
+
+// What it is to the others.
+WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& device) {
+  WorkerState state;
+  state.owner = LeaseOwner();
+  state.name = options.name.empty() ? state.owner : options.name;
+  if (device.has_value()) {
+    state.target = fmt::format("{} {}", device->device_spec, Text(device->target));
+  }
+  if (options.doer.compile > 0) {
+    state.target +=
+        fmt::format("{}compile x{}", state.target.empty() ? "" : ", ", options.doer.compile);
+  }
+  state.attune_version = ProgramVersion();
+  state.began_unix_ns = state.beat_unix_ns = UnixNowNs();
+  return state;
+}
+
+Result<int> RunOneWorker(Application& application, WorkerOptions options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto log, WorkerLog::Open(options.log, application.err()));
+  const TwofoldInterruption interruption;
+  options.doer.jobs.stop_requested = [&] { return interruption.requested_twice(); };
+  options.doer.jobs.compile_threads = std::max(options.doer.compile, 1);
+  options.doer.limits.is_in_process = options.is_in_process;
+  options.doer.say = [&](const std::string& line) { log->Say(line); };
+  ATTUNE_RETURN_IF_ERROR(application.store().status());
+  FleetStore& fleet = *application.fleet();
+  ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet));
+  ATTUNE_ASSIGN_OR_RETURN(const auto doer, SessionDoer::Create(application, options.doer));
+  WorkerTerms terms;
+  terms.who = StateOf(options, doer->device());
+  terms.is_gone = IsGone;
+  terms.stop_requested = [&] { return interruption.requested(); };
+  terms.say = options.doer.say;
+  terms.until_done = options.until_done;
+  terms.idle = std::chrono::milliseconds(options.idle_ns / 1'000'000);
+  terms.patience = std::chrono::milliseconds(options.patience_ns / 1'000'000);
+  const FleetParts parts{fleet, *application.jobs(), *queue, IsQueueServer(options.queue)};
+  WorkerSummary summary;
+  Status ended;
+  if (options.job_id != 0) {
+    ended = DoOneJob(parts, *doer, {options.job_id, terms.who.owner, terms.lease_ns}, summary);
+  } else {
+    log->Say(fmt::format("Worker '{}' begins: {}.", terms.who.name, terms.who.target));
+    Worker worker(parts, *doer, terms);
+    ended = worker.Run();
+    summary = worker.summary();
+  }
+  const bool did_something = summary.done + summary.failed + summary.given_back > 0;
+  if (options.json) {
+    application.out().Print(Dump(ToJson(summary, ended)));
+  } else if (ended.ok() || did_something) {
+    application.out().Print(Text(summary));
+  }
+  application.out().Flush();
+  ATTUNE_RETURN_IF_ERROR(ended);
+  return ExitStatusOf(summary, ended);
+}
+
+// A process for each device.
+Result<int> RunWorkers(Application& application, const WorkerOptions& options) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto devices,
+                          UsableDevices(application.backends().list, options.doer.device));
+  ATTUNE_ASSIGN_OR_RETURN(const auto arguments, ArgumentsForEachDevice());
+  const TwofoldInterruption interruption;
+  ATTUNE_ASSIGN_OR_RETURN(const auto members, RunCrew(
+                                                  devices, arguments, application.err(),
+                                                  [&] { return interruption.requested(); },
+                                                  [&] { return interruption.requested_twice(); }));
+  const WorkerSummary summary = SummarizeWorkers(members);
+  application.out().Print(options.json ? Dump(ToJson(summary, Status::Ok())) : Text(summary));
+  return ExitStatusOf(summary, Status::Ok());
+}
+
+Result<int> RunWorker(Application& application, const WorkerOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckOptions(options));
+  return MeansEveryDevice(options.doer.device) ? RunWorkers(application, options)
+                                               : RunOneWorker(application, options);
+}
+
+void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
+  AddQueueOption(verb, options.queue);
+  verb.add_option("--device", options.doer.device,
+                  "Measure on it, as 'attune devices' lists it; BACKEND:all is a process for each "
+                  "device of one");
+  verb.add_option("--compile", options.doer.compile,
+                  "Compile, so many candidates at once; needs no device")
+      ->check(CLI::Range(1, kMostCompiles))
+      ->type_name("N");
+  verb.add_option("--name", options.name,
+                  "What 'attune workers' calls it (default: user@host:namespace:process)")
+      ->check(NameWithin(kMostWorkerNameBytes))
+      ->check(SeenText());
+  verb.add_option("--log", options.log, "Add what it says to FILE, not to standard error")
+      ->type_name("FILE");
+  verb.add_option("--job", options.job_id, "Do the job of this number alone, and end")
+      ->check(CLI::Range(int64_t{1}, kMostJobNumber))
+      ->type_name("N");
+  verb.add_flag("--in-process", options.is_in_process,
+                "Candidates of --job run in this process, for a debugger: one that crashes takes "
+                "it along");
+  verb.add_flag("--until-done", options.until_done,
+                "End when no open session has a job left that is for this worker");
+  AddDurationOption(verb, "--idle", options.idle_ns,
+                    "End after there was nothing to do for so long (default: 0, never)");
+  AddDurationOption(verb, "--patience", options.patience_ns,
+                    "How long a database or a queue may be away before it gives up (default: 10m)");
+  AddDurationOption(verb, "--per-problem", options.doer.jobs.tune.per_problem_ns,
+                    "Time for each problem (default: 2s)");
+  AddLimitOptions(verb, options.doer.limits);
+  AddJsonFlag(verb, options.json);
+}
+
+}  // namespace
+
+void AddWorkerVerb(CLI::App& program, Invocation& invocation) {
+  auto options = std::make_shared<WorkerOptions>();
+  CLI::App* verb = AddVerb(
+      program, "worker",
+      "Do the jobs of every open session that is for this machine, until it is asked to end",
+      "  attune worker --db postgresql://attune@db/attune --queue nats://queue --device cuda:all\n"
+      "  attune worker --compile 8 --until-done\n"
+      "  attune worker --job 4711 --in-process --device cpu\n\n"
+      "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once.\n"
+      "Exit status: 0 if all that it did is done, 3 if something failed, 1 if it had to stop.");
+  AddWorkerOptions(*verb, *options);
+  verb->callback([options, &invocation] {
+    invocation.run = [options](Application& application) {
+      return RunWorker(application, *options);
+    };
+  });
+}
+
+}  // namespace attune

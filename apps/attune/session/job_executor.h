@@ -1,0 +1,84 @@
+// Does jobs of one session at one place: compiles, or measures, and says what came of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/attune/session/solver_survey.h"
+#include "apps/attune/workshop.h"
+#include "attune/base/status.h"
+#include "attune/jobs/job_store.h"
+#include "attune/record/record_store.h"
+#include "attune/tuner/tuner.h"
+
+namespace attune {
+
+// The class of errors of problems of which no candidate could be evaluated at all.
+inline constexpr std::string_view kInVain = "internal";
+
+// How jobs are done.
+struct JobTerms {
+  TuneOptions tune;
+  int64_t end_ns = 0;  // When all should be over, by the steady clock; 0: never.
+  std::function<bool()> stop_requested;
+  int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
+};
+
+// Jobs of the last problems, without a break, of which nothing could be evaluated, and why: it may
+// be the machine that fails, not they.
+struct InVain {
+  std::vector<std::vector<int64_t>> jobs;  // Of each problem.
+  std::string message;
+};
+
+// Not thread-safe.
+class JobExecutor {
+ public:
+  using Show = std::function<void(const Problem& problem, const TuneProgress& progress)>;
+
+  // Borrows all but `table`, the session's solvers as they are now, and `show`, which is told how
+  // far a problem is. `workshop` is null where jobs are only compiled. Results are kept in
+  // `records`, which are the session's.
+  JobExecutor(const SessionPlace& place, Workshop* workshop, const JobTerms& terms,
+              RecordStore& records)
+      : place_(place), workshop_(workshop), options_(terms), records_(records) {}
+
+  void SetTable(SolverTable table) { table_ = std::move(table); }
+  void SetShow(Show show) { show_ = std::move(show); }
+
+  bool IsOver() const;
+  // A report for each of `jobs`, which are of one problem and one step.
+  Result<std::vector<JobReport>> Do(const std::vector<Job>& jobs);
+  // One for each job, with the entry of its solver.
+  std::vector<JobReport> ReportsOf(const std::vector<Job>& jobs, const JobError& error) const;
+  const InVain& in_vain() const { return in_vain_; }
+
+ private:
+  struct Build;
+
+  Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
+  Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
+  Result<std::vector<JobReport>> Measure(const std::vector<Job>& jobs);
+  Result<TuneReport> Tune(const std::vector<Job>& jobs);
+  Result<std::map<std::string, Config>> ConfigsOf(const std::vector<Job>& jobs);
+  // Null if it is gone.
+  const Solver* SolverOf(const Job& job) const;
+  Status CheckApplies(const Job& job) const;
+  // If a candidate of the job was left out because of an earlier failure, that is why none was
+  // tried.
+  Status BlameQuarantine(const Job& job, JobError& error);
+
+  const SessionPlace& place_;
+  Workshop* const workshop_;
+  const JobTerms& options_;
+  RecordStore& records_;
+  SolverTable table_;
+  Show show_ = [](const Problem&, const TuneProgress&) {};
+  InVain in_vain_;
+};
+
+}  // namespace attune

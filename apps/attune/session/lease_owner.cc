@@ -1,0 +1,49 @@
+#include "apps/attune/session/lease_owner.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "attune/base/file.h"
+#include "attune/base/user_at_host.h"
+
+namespace attune {
+namespace {
+
+// Process numbers mean something within one namespace alone, of which a host may have several.
+std::string Namespace() {
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  return error ? "pid:[?]" : name;
+}
+
+// Whether the process has ended and nobody has asked how yet: where a container has no process that
+// does, its number stays taken.
+bool HasEnded(pid_t process) {
+  const auto stat = ReadFile(fmt::format("/proc/{}/stat", process));
+  // "32091 (attune) Z ...": behind the name, which may have parentheses of its own.
+  const size_t name_end = stat.ok() ? stat->rfind(") ") : std::string::npos;
+  return name_end != std::string::npos && (*stat)[name_end + 2] == 'Z';
+}
+
+}  // namespace
+
+std::string LeaseOwner() { return fmt::format("{}:{}:{}", UserAtHost(), Namespace(), ::getpid()); }
+
+bool IsGone(const std::string& owner) {
+  const std::string here = fmt::format("{}:{}:", UserAtHost(), Namespace());
+  if (!owner.starts_with(here)) return false;
+  pid_t process = 0;
+  const char* const end = owner.data() + owner.size();
+  const auto [rest, error] = std::from_chars(owner.data() + here.size(), end, process);
+  if (error != std::errc() || rest != end || process <= 0) return false;
+  return ::kill(process, 0) == 0 ? HasEnded(process) : errno == ESRCH;
+}
+
+}  // namespace attune

@@ -1,0 +1,197 @@
+// Whole workers on PostgreSQL and NATS, of which everything is killed in turn. ATTUNE_CHAOS_ROUNDS
+// says how often (1 if it is not set), ATTUNE_CHAOS_SEED with which moments.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/file.h"
+#include "attune/base/random.h"
+#include "attune/base/steady_time.h"
+#include "storage/sql/servers/database_servers.h"
+#include "tests/fleet/fleet_fixture.h"
+#include "tests/servers/nats_server.h"
+#include "tests/servers/test_server.h"
+
+namespace attune {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int64_t kPatienceNs = 240'000'000'000;
+
+int64_t NumberFrom(const char* variable, int64_t usual) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? usual : std::atoll(text);
+}
+
+class FleetChaosTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto nats = NatsServer::Start();
+    if (!nats.ok()) GTEST_SKIP() << nats.status().message();
+    auto database = TestServer::Start(ServerKind::kPostgres);
+    if (!database.ok()) GTEST_SKIP() << database.status().message();
+    nats_ = std::move(*nats);
+    server_ = std::move(*database);
+    url_ = server_->NewDatabase().value();
+    const std::string folder = folder_.path();
+    const std::map<std::string, std::string> settings = {
+        {"ATTUNE_DB", url_},
+        {"ATTUNE_DB_PASSWORD", TestServer::kPassword},
+        {"ATTUNE_QUEUE", "nats://" + nats_->host()},
+        {"ATTUNE_PLUGINS", "fake"},
+        {"HOME", folder},
+        {"XDG_DATA_HOME", folder + "/data"},
+        {"XDG_CACHE_HOME", folder + "/cache"},
+        {"ATTUNE_LOCK_FOLDER", folder}};
+    for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  void TearDown() override {
+    for (auto& [name, pid] : workers_) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+
+  // `attune` with `words`; what it says goes to NAME.log.
+  pid_t Start(const std::string& name, std::vector<std::string> words) const {
+    words.insert(words.begin(), ATTUNE_PROGRAM);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const std::string log = folder_.path() / (name + ".log");
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(output, 1);
+    ::dup2(output, 2);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+  static int StatusOf(pid_t pid) {
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  void Run(const std::vector<std::string>& words) {
+    ASSERT_EQ(StatusOf(Start("commands", words)), 0) << words[0] << Log("commands");
+  }
+  std::string Log(const std::string& name) const {
+    return ReadFile(folder_.path() / (name + ".log")).value_or("");
+  }
+
+  void StartWorker(const std::string& name) {
+    workers_[name] = Start(name, {"worker", "--device", "cpu", "--jobs", "1", "--per-problem", "1s",
+                                  "--name", name, "--patience", "2m"});
+  }
+  void KillWorker(const std::string& name) {
+    ::kill(workers_.at(name), SIGKILL);
+    EXPECT_EQ(StatusOf(workers_.at(name)), 128 + SIGKILL);
+    workers_.erase(name);
+  }
+
+  // Jobs of so many small problems, each of one solver.
+  void Load(const std::string& tag, int first, int count) {
+    std::ofstream list(folder_.path() / (tag + ".txt"));
+    for (int i = first; i < first + count; ++i)
+      list << fmt::format("gemm@1{{m={0},n={0},k=8}}\n", 8 + i);
+    list.close();
+    Run({"import", folder_.path() / (tag + ".txt"), "--tag", tag});
+    Run({"jobs", "load", "--session", "may", "--tag", tag, "--steps", "perf:measure", "--solvers",
+         "host.eigen-gemm"});
+  }
+  void WaitUntilNothingIsLeft(FleetDatabase& database, int64_t session) {
+    const int64_t end_ns = SteadyNowNs() + kPatienceNs;
+    const std::vector<JobStep> steps = {kMeasureStep};
+    while (SteadyNowNs() < end_ns) {
+      const auto has_open = database.fleet().HasOpenJobs(session, steps);
+      if (has_open.ok() && !*has_open) return;
+      std::this_thread::sleep_for(milliseconds(200));
+    }
+    std::string logs;
+    for (const auto& [name, pid] : workers_) logs += Log(name);
+    FAIL() << "Jobs are left after " << kPatienceNs / 1'000'000'000 << " s.\n" << logs;
+  }
+  std::shared_ptr<SqlDatabase> Open() const {
+    SqlStoreOptions options;
+    options.server_at = DatabaseServerAt;
+    return OpenSqlDatabase(url_, options).value();
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<NatsServer> nats_;
+  std::unique_ptr<TestServer> server_;
+  std::string url_;
+  std::map<std::string, pid_t> workers_;
+};
+
+TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
+  const auto seed = static_cast<uint64_t>(NumberFrom("ATTUNE_CHAOS_SEED", 1));
+  const int64_t rounds = NumberFrom("ATTUNE_CHAOS_ROUNDS", 1);
+  fmt::print("seed {}\n", seed);
+  Random random(seed);
+  Run({"session", "new", "may", "--device", "cpu"});
+  FleetDatabase database(Open());
+  const int64_t session = database.sessions().Find("may")->id;
+  const auto rest = [&](uint64_t most_ms) {
+    std::this_thread::sleep_for(milliseconds(random.Below(most_ms)));
+  };
+
+  for (int64_t round = 0; round < rounds; ++round) {
+    const int first = static_cast<int>(12 * round);
+    Load(fmt::format("before{}", round), first, 6);
+    const std::string one = fmt::format("one{}", round);
+    const std::string two = fmt::format("two{}", round);
+    StartWorker(one);
+    StartWorker(two);
+    rest(2000);
+    Load(fmt::format("after{}", round), first + 6, 6);
+    rest(2000);
+    KillWorker(one);
+    rest(500);
+    nats_->Kill();
+    rest(1000);
+    ASSERT_EQ(nats_->Run(), Status::Ok());
+    rest(1000);
+    server_->Kill();
+    rest(1000);
+    ASSERT_EQ(server_->Run(), Status::Ok());
+    StartWorker(fmt::format("three{}", round));
+    WaitUntilNothingIsLeft(database, session);
+    for (auto& [name, pid] : workers_) {
+      ::kill(pid, SIGTERM);
+      EXPECT_EQ(StatusOf(pid), 0) << Log(name);
+    }
+    workers_.clear();
+  }
+
+  const auto jobs = database.jobs().List(session, {}).value();
+  std::map<Fingerprint, std::set<std::string>> sets;
+  for (const Job& job : jobs) {
+    EXPECT_EQ(job.state, JobState::kDone) << job.id << " " << job.error.kind << job.error.text;
+    sets[KeyOf(job.problem)].insert(job.set_id);
+  }
+  EXPECT_EQ(std::ssize(sets), 12 * rounds);
+  EXPECT_EQ(jobs.size(), sets.size());
+  for (const auto& [problem, of_problem] : sets) EXPECT_EQ(of_problem.size(), 1);
+  const auto workers = database.fleet().Workers().value();
+  EXPECT_EQ(std::ssize(workers), 3 * rounds);
+}
+
+}  // namespace
+}  // namespace attune
