@@ -126,13 +126,13 @@ TEST_F(FinProgramTest, ASolverThatTakesFinDownCostsNoOtherItsOutcome) {
 }
 
 TEST_F(FinProgramTest, WhatHangsIsKilledAtItsDeadlineAndTheOthersGoOn) {
-  constexpr int64_t kDeadlineNs = 3'000'000'000;
+  constexpr int64_t kDeadlineNs = 4'000'000'000;
   const Program fin = Stand("ConvOclDirectFwd=hang", kDeadlineNs);
 
   const auto answer = fin.AskEach(Ask(Step::kFindCompile, {"ConvOclDirectFwd", "GemmFwd1x1_0_1"}));
 
   ASSERT_TRUE(answer.ok()) << answer.error().message();
-  EXPECT_THAT(FailureOf(*answer, "ConvOclDirectFwd"), HasSubstr("after 3 s"));
+  EXPECT_THAT(FailureOf(*answer, "ConvOclDirectFwd"), HasSubstr("after 4 s"));
   EXPECT_EQ(FailureOf(*answer, "GemmFwd1x1_0_1"), "");
 }
 

@@ -23,7 +23,7 @@ class SampleTool {
     };
     write("run.sh", std::string(script));
     write("tool.json", R"({"attune_tool": 1, "name": "sample", "version": "1", "operator": "vadd",
-      "timeout_ms": 500, "success": {"never_prints": "FAILED"},
+      "timeout_ms": 1500, "success": {"never_prints": "FAILED"},
       "solvers": [{"name": "one", "argv": ["/bin/sh", "{folder}/run.sh", "{block}", "{n}"],
                    "environment": {"SOLVER": "{solver}"}, "parameters": {"block": [64, 128, 4096]},
                    "constraints": ["block <= n"]}]})");

@@ -58,7 +58,7 @@ TEST(ToolLibraryTest, EveryWayToFailHasItsClassAndItsReason) {
   const Fault faults[] = {
       {"echo TIME:1; echo lost it >&2; exit 3", FailureKind::kCrashed, "exit status 3: lost it"},
       {"echo TIME:1; kill -SEGV $$", FailureKind::kCrashed, "signal 11"},
-      {"echo TIME:1; exec /bin/sleep 60", FailureKind::kTimedOut, "after 0.5 s"},
+      {"echo TIME:1; exec /bin/sleep 60", FailureKind::kTimedOut, "after 1.5 s"},
       {"echo TIME:0", FailureKind::kRunFailed, "TIME is '0'"},
       {"echo fine", FailureKind::kRunFailed, "no line with TIME:"},
       {"echo TIME:1; echo check FAILED", FailureKind::kWrongResult, "It printed 'FAILED'"},

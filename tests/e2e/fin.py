@@ -9,12 +9,12 @@ import sqlite3
 import program
 
 DB = ("--db", "f.db")
-PER = ("--per-problem", "2s")
+PER = ("--per-problem", "5s")
 STAND_IN = pathlib.Path(__file__).parent.parent / "fin/stand_in_fin.py"
 
 
 def test(attune):
-    settings = {"ATTUNE_FIN": str(STAND_IN), "ATTUNE_FIN_TARGET": "gfx90a:104", "ATTUNE_FIN_DEADLINE_S": "3",
+    settings = {"ATTUNE_FIN": str(STAND_IN), "ATTUNE_FIN_TARGET": "gfx90a:104", "ATTUNE_FIN_DEADLINE_S": "5",
                 "STAND_IN_FIN": "ConvOclDirectFwd=hang"}
     (attune.folder / "shapes.txt").write_text("MIOpenDriver conv -n 16 -c 64 -H 28 -W 28 -k 64 -y 1 -x 1 -F 1\n")
     attune.run("import", "shapes.txt", "--tag", "shapes", *DB, **settings)

@@ -9,7 +9,7 @@ import time
 import program
 
 DB = ("--db", "t.db")
-PER = ("--per-problem", "5s")
+PER = ("--per-problem", "10s")
 PROBLEM = "transpose@1{columns=192,rows=256}"
 
 
@@ -47,7 +47,7 @@ def write_tool(attune, name, script, solvers):
     folder = attune.folder / name
     folder.mkdir()
     (folder / "run.sh").write_text(script)
-    described = {"attune_tool": 1, "name": name, "version": "1", "operator": "step", "timeout_ms": 700,
+    described = {"attune_tool": 1, "name": name, "version": "1", "operator": "step", "timeout_ms": 2000,
                  "success": {"never_prints": "FAILED"},
                  "solvers": [{"name": solver, "argv": ["/bin/sh", "{folder}/run.sh", solver, "{n}"]}
                              for solver in solvers]}
