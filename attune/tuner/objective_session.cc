@@ -141,10 +141,13 @@ Status ObjectiveSession::Search(FrontSource& source, const TuneBounds& bounds) {
     ATTUNE_RETURN_IF_ERROR(TryBatch(source, batch, bounds));
     const bool is_over = parts_.clock->NowNs() >= search_end_ns_ ||
                          (bounds.stop_requested && bounds.stop_requested());
-    if (is_over) return Status::Ok();
+    if (is_over) break;
     batch = source.Ask(parts_.evaluator->batch_size());
   }
-  report_.is_whole = true;
+  // Who was given up, or not begun, is neither measured nor failed.
+  int64_t answered = report_.measured;
+  for (const auto& [kind, count] : report_.failures) answered += count;
+  report_.is_whole = answered == progress_.considered && source.Ask(1).empty();
   return Status::Ok();
 }
 
