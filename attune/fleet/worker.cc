@@ -73,6 +73,25 @@ void Worker::SetDoing(std::string doing) {
   state_.doing = std::move(doing);
 }
 
+void Worker::SetHeld(std::vector<Job> jobs) {
+  const std::lock_guard lock(mutex_);
+  held_ = std::move(jobs);
+}
+
+Status Worker::GiveBackNow() {
+  std::vector<JobReport> reports;
+  {
+    const std::lock_guard lock(mutex_);
+    reports = AsGivenBack(held_);
+  }
+  ATTUNE_RETURN_IF_ERROR(parts_.jobs.Report(reports, UnixNowNs()).status());
+  WorkerState ended = state();
+  ended.beat_unix_ns = ended.ended_unix_ns = UnixNowNs();
+  ended.doing.clear();
+  ATTUNE_RETURN_IF_ERROR(parts_.fleet.PutWorker(ended));
+  return parts_.fleet.LetGoOfPublishing(terms_.who.owner);
+}
+
 Status Worker::Begin() {
   for (;;) {
     const auto reconciled = Reconcile(parts_, {terms_.who.owner, UnixNowNs(), terms_.is_gone});
@@ -236,9 +255,9 @@ Result<std::vector<Delivery>> Worker::TakeSomething() {
   return std::vector<Delivery>();
 }
 
-void Worker::Acknowledge(const Delivery& delivery) {
-  // If it cannot be, it comes again and is dropped then.
-  (void)parts_.queue.Acknowledge(delivery);
+void Worker::Acknowledge(const std::vector<Delivery>& deliveries) {
+  // What cannot be comes again, and is dropped then.
+  (void)parts_.queue.AcknowledgeAll(deliveries);
 }
 
 Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
@@ -265,14 +284,13 @@ Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
   for (const Search& search : taken.searches) {
     for (const Job& job : search.jobs) leased.insert(job.id);
   }
+  std::vector<Delivery> dropped;
   for (Delivery& delivery : deliveries) {
-    if (leased.contains(delivery.job.job_id)) {
-      taken.deliveries.push_back(std::move(delivery));
-      continue;
-    }
-    ++summary_.dropped;
-    Acknowledge(delivery);
+    const bool is_leased = leased.contains(delivery.job.job_id);
+    (is_leased ? taken.deliveries : dropped).push_back(std::move(delivery));
   }
+  summary_.dropped += std::ssize(dropped);
+  Acknowledge(dropped);
   return taken;
 }
 
@@ -298,9 +316,12 @@ Status Worker::LeaseOf(const Offer& offer, const JobStep& step, std::vector<int6
 
 Status Worker::DoAll(const Taken& taken) {
   std::vector<JobClaim> claims;
+  std::vector<Job> held;
   for (const Search& search : taken.searches) {
     for (const Job& job : search.jobs) claims.push_back({job.id, job.attempts});
+    held.insert(held.end(), search.jobs.begin(), search.jobs.end());
   }
+  SetHeld(std::move(held));
   leases_.Hold(std::move(claims));
   deliveries_.Hold(taken.deliveries);
   std::vector<JobReport> reports;
@@ -324,9 +345,10 @@ Status Worker::DoAll(const Taken& taken) {
   }
   leases_.Hold({});
   deliveries_.Hold({});
+  SetHeld({});
   SetDoing("");
   ATTUNE_RETURN_IF_ERROR(status);
-  for (const Delivery& delivery : taken.deliveries) Acknowledge(delivery);
+  Acknowledge(taken.deliveries);
   Adapt(count, SteadyNowNs() - begin_ns);
   return Status::Ok();
 }

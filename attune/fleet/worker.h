@@ -49,7 +49,7 @@ void CountReport(const JobReport& report, const Job& job, WorkerSummary& summary
 // A job that is delivered is leased by its number, which checks its state, and dropped if it cannot
 // be; what came of it is committed with its state before the message is acknowledged. Jobs that
 // take milliseconds are taken, and reported, up to kMostLeased at a time; one that takes longer
-// alone, with the others of its search. Not thread-safe.
+// alone, with the others of its search. Not thread-safe, but for GiveBackNow().
 class Worker {
  public:
   // Borrows all.
@@ -59,6 +59,9 @@ class Worker {
   // away for longer than its patience; the summary is there all the same.
   Status Run();
   const WorkerSummary& summary() const { return summary_; }
+  // From another thread, for whoever ends the process then: what is being done is queued again, and
+  // the worker has ended for the others.
+  Status GiveBackNow();
 
  private:
   // What can be done here of a session, and through which channels.
@@ -91,7 +94,7 @@ class Worker {
   Result<std::vector<Delivery>> TakeSomething();
   Result<Taken> Lease(std::vector<Delivery> deliveries);
   Status LeaseOf(const Offer& offer, const JobStep& step, std::vector<int64_t> ids, Taken& taken);
-  void Acknowledge(const Delivery& delivery);
+  void Acknowledge(const std::vector<Delivery>& deliveries);
   Status DoAll(const Taken& taken);
   std::vector<JobReport> DoOne(const Search& search);
   // Again and again until it is in the database, within the patience.
@@ -100,6 +103,7 @@ class Worker {
   bool RestAfter(const Status& failure);
   void NoteThere();
   void SetDoing(std::string doing);
+  void SetHeld(std::vector<Job> jobs);
   void Adapt(int64_t jobs, int64_t took_ns);
   WorkerState state();
 
@@ -119,6 +123,7 @@ class Worker {
   DeliveryKeeper deliveries_;
   std::mutex mutex_;  // Guards what follows.
   WorkerState state_;
+  std::vector<Job> held_;  // What is being done.
 };
 
 }  // namespace attune

@@ -1,5 +1,7 @@
 #include "attune/queue/job_queue.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace attune {
@@ -18,6 +20,15 @@ Status CheckTerms(const QueueTerms& terms) {
       "The terms of a queue have to be positive: {} ms to acknowledge, {} deliveries, {} ms in "
       "which duplicates are known.",
       terms.ack_wait.count(), terms.most_deliveries, terms.duplicate_window.count()));
+}
+
+Status JobQueue::AcknowledgeAll(std::span<const Delivery> deliveries) {
+  Status first;
+  for (const Delivery& delivery : deliveries) {
+    Status status = Acknowledge(delivery);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
 }
 
 Status CheckPublished(std::span<const QueuedJob> jobs) {

@@ -71,12 +71,15 @@ class JobQueue {
   virtual Result<std::vector<Delivery>> Take(const Channel& channel, int64_t most,
                                              std::chrono::milliseconds wait) = 0;
 
-  // Each of these four is about one delivery. Of one whose terms have passed they work, too, as
-  // long as its message is there, and otherwise do nothing. kInvalidArgument for a receipt that is
-  // none of this queue's.
+  // Each of these is about one delivery, or several. Of one whose terms have passed they work, too,
+  // as long as its message is there, and otherwise do nothing. kInvalidArgument for a receipt that
+  // is none of this queue's.
 
   // It is dealt with, and does not come again.
   virtual Status Acknowledge(const Delivery& delivery) = 0;
+  // The same of many, of which a queue on a server may be told without waiting for its answer: one
+  // that is lost comes again. The first failure; the others are acknowledged all the same.
+  virtual Status AcknowledgeAll(std::span<const Delivery> deliveries);
   // Its time begins anew. Three times within QueueTerms::ack_wait keep it.
   virtual Status InProgress(const Delivery& delivery) = 0;
   // It comes again at once, to whoever takes next.

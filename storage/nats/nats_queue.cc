@@ -82,6 +82,7 @@ class NatsQueue final : public JobQueue {
   Status Acknowledge(const Delivery& delivery) override {
     return Answer("Acknowledging", delivery.receipt, kAcknowledged);
   }
+  Status AcknowledgeAll(std::span<const Delivery> deliveries) override;
   Status InProgress(const Delivery& delivery) override {
     return Answer("Keeping", delivery.receipt, kInProgress);
   }
@@ -191,6 +192,22 @@ Status NatsQueue::BuryReceived(const Channel& channel, const Received& received,
   ATTUNE_RETURN_IF_ERROR(nats::PutDeadLetter(*connection_, names_.dead_subject(Token(channel)),
                                              received.id, {job, deliveries, AsReason(reason)}));
   return Answer("Burying", received.receipt, kTerminated);
+}
+
+Status NatsQueue::AcknowledgeAll(std::span<const Delivery> deliveries) {
+  Status first;
+  for (size_t i = 0; i < deliveries.size(); ++i) {
+    // The server has what was sent before the last when it answers that.
+    const bool is_last = i + 1 == deliveries.size();
+    Status status = is_last ? Acknowledge(deliveries[i]) : CheckReceipt(deliveries[i].receipt);
+    if (!is_last && status.ok()) {
+      // One that is lost with the connection comes again.
+      (void)natsConnection_Publish(connection_->get(), deliveries[i].receipt.c_str(),
+                                   kAcknowledged.data(), static_cast<int>(kAcknowledged.size()));
+    }
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
 }
 
 Status NatsQueue::Bury(const Delivery& delivery, std::string_view reason) {

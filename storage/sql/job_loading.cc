@@ -135,18 +135,7 @@ Result<std::vector<int64_t>> IdsOf(WriteTransaction& transaction,
   for (const ProblemSolvers& problem : problems) {
     texts.push_back(::attune::Text(problem.problem));
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto known,
-                          FindTexts(transaction.connection(), ProblemTable(), texts));
-  std::vector<int64_t> ids;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (known[i].has_value()) {
-      ids.push_back(*known[i]);
-      continue;
-    }
-    ATTUNE_ASSIGN_OR_RETURN(const int64_t id, InternText(transaction, ProblemTable(), texts[i]));
-    ids.push_back(id);
-  }
-  return ids;
+  return InternTexts(transaction, ProblemTable(), texts);
 }
 
 // Those of the problems of which the session has jobs.

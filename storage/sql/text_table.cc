@@ -46,15 +46,20 @@ Result<std::optional<Row>> RowFor(Connection& connection, const Table& table,
   return AnotherText(table, *row, content);
 }
 
+// Counts behind the content begin at 0.
+Row NewRow(const Table& table, int64_t id, std::string_view content) {
+  RowWriter writer(table);
+  writer.Integer(id).Text(FingerprintOf(content).ToHex()).Text(content);
+  for (size_t i = kContentColumn + 1; i < table.checksum_column; ++i) writer.Integer(0);
+  return writer.Checksum().Take();
+}
+
 }  // namespace
 
 Result<int64_t> InternText(WriteTransaction& transaction, const Table& table,
                            std::string_view content) {
   const int64_t id = transaction.TakeId();
-  RowWriter writer(table);
-  writer.Integer(id).Text(FingerprintOf(content).ToHex()).Text(content);
-  for (size_t i = kContentColumn + 1; i < table.checksum_column; ++i) writer.Integer(0);
-  const Row row = writer.Checksum().Take();
+  const Row row = NewRow(table, id, content);
   ATTUNE_ASSIGN_OR_RETURN(const bool is_new, transaction.InsertIfNew(table, "key", row));
   if (is_new) return id;
   transaction.GiveBackId();
@@ -101,6 +106,28 @@ Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, co
       ids[i] = row[0].integer;
     }
   }
+  return ids;
+}
+
+Result<std::vector<int64_t>> InternTexts(WriteTransaction& transaction, const Table& table,
+                                         std::span<const std::string> contents) {
+  ATTUNE_ASSIGN_OR_RETURN(const auto known, FindTexts(transaction.connection(), table, contents));
+  std::unordered_map<std::string_view, int64_t> added;
+  std::vector<Row> rows;
+  std::vector<int64_t> ids;
+  for (size_t i = 0; i < contents.size(); ++i) {
+    if (known[i].has_value()) {
+      ids.push_back(*known[i]);
+      continue;
+    }
+    const auto [entry, is_new] = added.try_emplace(contents[i], 0);
+    if (is_new) {
+      entry->second = transaction.TakeId();
+      rows.push_back(NewRow(table, entry->second, contents[i]));
+    }
+    ids.push_back(entry->second);
+  }
+  ATTUNE_RETURN_IF_ERROR(transaction.InsertAll(table, rows));
   return ids;
 }
 

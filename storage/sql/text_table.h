@@ -34,6 +34,9 @@ Result<std::string> ReadText(Connection& connection, const Table& table, int64_t
 // Ids of `contents`, in their order; nothing for those that are not there. Many at once.
 Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, const Table& table,
                                                       std::span<const std::string> contents);
+// The same, and those that are not there are added.
+Result<std::vector<int64_t>> InternTexts(WriteTransaction& transaction, const Table& table,
+                                         std::span<const std::string> contents);
 // Texts by their ids, of those that are there.
 Result<std::unordered_map<int64_t, std::string>> ReadTexts(Connection& connection,
                                                            const Table& table,

@@ -173,7 +173,9 @@ Status WriteTransaction::Update(const Table& table, std::span<const Cell> row) {
 Status WriteTransaction::InsertAll(const Table& table, std::span<const Row> rows) {
   const size_t at_once = connection_->engine().texts().rows_at_once;
   while (!rows.empty()) {
-    const size_t count = rows.size() < at_once ? 1 : at_once;
+    // Few different statements, which are prepared once.
+    size_t count = std::max<size_t>(at_once, 1);
+    while (count > rows.size()) count /= 4;
     ATTUNE_RETURN_IF_ERROR(
         RunWrite(*connection_, InsertRowsSql(table, count), CellsOf(rows.first(count))).status());
     rows = rows.subspan(count);

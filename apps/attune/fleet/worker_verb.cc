@@ -1,11 +1,16 @@
 // attune worker: does the jobs of a fleet, of whatever session they are.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,6 +83,34 @@ class WorkerLog {
   Output& err_;
 };
 
+// Ends the process a moment after it was asked a second time, if what it does goes on: a
+// measurement that was begun takes as long as its problem. What it does is queued again before.
+class EndAtOnce {
+ public:
+  // Borrows all.
+  EndAtOnce(Worker& worker, const TwofoldInterruption& interruption, WorkerLog& log)
+      : thread_([&](const std::stop_token& stop) {
+          while (!interruption.requested_twice()) {
+            if (stop.stop_requested()) return;
+            std::this_thread::sleep_for(kLook);
+          }
+          for (auto waited = kLook; waited < kGrace; waited += kLook) {
+            if (stop.stop_requested()) return;
+            std::this_thread::sleep_for(kLook);
+          }
+          const Status given_back = worker.GiveBackNow();
+          log.Say(given_back.ok() ? "Ended at once; what it did is queued again."
+                                  : std::string(given_back.message()));
+          ::_exit(kExitPartly);
+        }) {}
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{50};
+  static constexpr std::chrono::milliseconds kGrace{1000};
+
+  std::jthread thread_;
+};
+
 Status CheckOptions(const WorkerOptions& options) {
   if (options.doer.device.empty() && options.doer.compile == 0) {
     return InvalidArgument(
@@ -139,6 +172,7 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   } else {
     log->Say(fmt::format("Worker '{}' begins: {}.", terms.who.name, terms.who.target));
     Worker worker(parts, *doer, terms);
+    const EndAtOnce at_once(worker, interruption, *log);
     ended = worker.Run();
     summary = worker.summary();
   }
@@ -217,7 +251,8 @@ void AddWorkerVerb(CLI::App& program, Invocation& invocation) {
       "  attune worker --db postgresql://attune@db/attune --queue nats://queue --device cuda:all\n"
       "  attune worker --compile 8 --until-done\n"
       "  attune worker --job 4711 --in-process --device cpu\n\n"
-      "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once.\n"
+      "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once (status "
+      "3).\n"
       "Exit status: 0 if all that it did is done, 3 if something failed, 1 if it had to stop.");
   AddWorkerOptions(*verb, *options);
   verb->callback([options, &invocation] {

@@ -204,6 +204,17 @@ TEST_P(JobQueueTest, ALaterAttemptOfAJobIsAnotherMessage) {
   EXPECT_THAT(Ids(Take(kChannel, 10)), ElementsAre(1, 1));
 }
 
+TEST_P(JobQueueTest, ManyAreAcknowledgedTogether) {
+  Publish(kChannel, {1, 2, 3, 4});
+  auto taken = Take(kChannel, 3);
+  ASSERT_EQ(Ids(taken), (std::vector<int64_t>{1, 2, 3}));
+
+  EXPECT_EQ(queue_->AcknowledgeAll(taken), Status::Ok());
+
+  EXPECT_EQ(queue_->Pending(kChannel).value(), (ChannelLoad{1, 0}));
+  EXPECT_EQ(queue_->AcknowledgeAll({}), Status::Ok());
+}
+
 TEST_P(JobQueueTest, WhatIsAcknowledgedDoesNotComeAgain) {
   Begin(milliseconds(1000));
   Publish(kChannel, {1, 2});
