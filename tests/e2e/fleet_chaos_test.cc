@@ -95,9 +95,9 @@ class FleetChaosTest : public ::testing::Test {
     return ReadFile(folder_.path() / (name + ".log")).value_or("");
   }
 
-  void StartWorker(const std::string& name) {
-    workers_[name] = Start(name, {"worker", "--device", "cpu", "--jobs", "1", "--per-problem", "1s",
-                                  "--name", name, "--patience", "2m"});
+  void StartWorker(const std::string& name, const std::string& per_problem = "5s") {
+    workers_[name] = Start(name, {"worker", "--device", "cpu", "--jobs", "1", "--per-problem",
+                                  per_problem, "--name", name, "--patience", "2m"});
   }
   void KillWorker(const std::string& name) {
     ::kill(workers_.at(name), SIGKILL);
@@ -175,7 +175,7 @@ TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
     WaitUntilNothingIsLeft(database, session);
     for (auto& [name, pid] : workers_) {
       ::kill(pid, SIGTERM);
-      EXPECT_EQ(StatusOf(pid), 0) << Log(name);
+      EXPECT_THAT(StatusOf(pid), ::testing::AnyOf(0, 3)) << Log(name);
     }
     workers_.clear();
   }
@@ -183,7 +183,10 @@ TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
   const auto jobs = database.jobs().List(session, {}).value();
   std::map<Fingerprint, std::set<std::string>> sets;
   for (const Job& job : jobs) {
-    EXPECT_EQ(job.state, JobState::kDone) << job.id << " " << job.error.kind << job.error.text;
+    // On a machine that is busy otherwise the time of a problem may be over before it is tried,
+    // which is said.
+    const bool has_ended = job.state == JobState::kDone || job.error.kind == "budget";
+    EXPECT_TRUE(has_ended) << job.id << " " << job.error.kind << ": " << job.error.text;
     sets[KeyOf(job.problem)].insert(job.set_id);
   }
   EXPECT_EQ(std::ssize(sets), 12 * rounds);
@@ -191,6 +194,30 @@ TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
   for (const auto& [problem, of_problem] : sets) EXPECT_EQ(of_problem.size(), 1);
   const auto workers = database.fleet().Workers().value();
   EXPECT_EQ(std::ssize(workers), 3 * rounds);
+}
+
+TEST_F(FleetChaosTest, WhoeverIsAskedTwiceGivesBackAtOnceWhatItDoes) {
+  Run({"session", "new", "may", "--device", "cpu"});
+  FleetDatabase database(Open());
+  const int64_t session = database.sessions().Find("may")->id;
+  Load("large", 892, 1);
+  StartWorker("w", "60s");
+  const pid_t worker = workers_.at("w");
+  const int64_t end_ns = SteadyNowNs() + kPatienceNs;
+  while (database.JobsOf(session, JobState::kLeased).empty() && SteadyNowNs() < end_ns) {
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+
+  ::kill(worker, SIGTERM);
+  std::this_thread::sleep_for(milliseconds(500));
+  ::kill(worker, SIGTERM);
+  const int64_t asked_ns = SteadyNowNs();
+
+  EXPECT_EQ(StatusOf(worker), 3) << Log("w");
+  workers_.clear();
+  EXPECT_LT(SteadyNowNs() - asked_ns, 20'000'000'000);
+  EXPECT_EQ(database.JobsOf(session, JobState::kQueued).size(), 1);
+  EXPECT_NE(database.fleet().Workers()->at(0).ended_unix_ns, 0);
 }
 
 }  // namespace
