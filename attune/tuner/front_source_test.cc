@@ -21,8 +21,9 @@ class FrontSourceTest : public ::testing::Test {
   // Of `size` configs, p from 0 on.
   FrontSource Over(int64_t size, std::vector<Objective> objectives) {
     solver_ = std::make_unique<const SpaceOnlySolver>("test.front", size);
-    auto source = FrontSource::Create(PackedGemm(4, 4, 4), Target(), {solver_.get()},
-                                      {{"local", 3, true, {}, {}}, std::move(objectives)}, &notes_);
+    auto source =
+        FrontSource::Create(PackedGemm(4, 4, 4), Target(), {solver_.get()},
+                            {{.searcher = "local", .seed = 3}, std::move(objectives)}, &notes_);
     EXPECT_TRUE(source.ok()) << source.status().message();
     return *std::move(source);
   }

@@ -84,7 +84,7 @@ Status PutWorkerRow(WriteTransaction& transaction, const WorkerState& worker) {
 
 Result<std::vector<WorkerState>> ReadWorkers(Connection& connection) {
   std::vector<WorkerState> workers;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {WorkerTable(), "id > 0 ORDER BY name", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {WorkerTable(), "id IS NOT NULL ORDER BY name", {}},
                                   [&](std::span<const Cell> cells) -> Status {
                                     ATTUNE_ASSIGN_OR_RETURN(workers.emplace_back(),
                                                             ParseWorker(cells));
@@ -117,7 +117,7 @@ Result<std::optional<PublisherRow>> FindPublisher(Connection& connection, std::s
 
 Result<std::vector<PublisherRow>> ReadPublishers(Connection& connection) {
   std::vector<PublisherRow> rows;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {PublisherTable(), "id > 0 ORDER BY id", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {PublisherTable(), "id IS NOT NULL ORDER BY id", {}},
                                   [&](std::span<const Cell> cells) -> Status {
                                     ATTUNE_ASSIGN_OR_RETURN(rows.emplace_back(),
                                                             ParsePublisher(cells));

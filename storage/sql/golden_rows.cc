@@ -145,7 +145,7 @@ Status UpdateGolden(WriteTransaction& transaction, const GoldenRow& row) {
 
 Result<std::vector<GoldenRow>> ReadGolden(Connection& connection) {
   std::vector<GoldenRow> rows;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {GoldenTable(), "id > 0 ORDER BY id", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {GoldenTable(), "id IS NOT NULL ORDER BY id", {}},
                                   [&](std::span<const Cell> cells) -> Status {
                                     ATTUNE_ASSIGN_OR_RETURN(rows.emplace_back(), Parse(cells));
                                     return Status::Ok();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "storage/sql/free_text.h"
+#include "storage/sql/missing_row.h"
 #include "storage/sql/problem_rows.h"
 #include "storage/sql/text_table.h"
 
@@ -153,14 +154,14 @@ Result<std::vector<TaggedProblem>> ReadList(Connection& connection, const ListTa
 
 Result<std::vector<TaggedProblem>> ReadAllProblems(Connection& connection) {
   std::unordered_map<int64_t, int64_t> weights;
-  ATTUNE_RETURN_IF_ERROR(
-      ReadRows(connection, {ProblemTagTable(), "id > 0", {}}, [&](std::span<const Cell> row) {
+  ATTUNE_RETURN_IF_ERROR(ReadRows(
+      connection, {ProblemTagTable(), "id IS NOT NULL", {}}, [&](std::span<const Cell> row) {
         weights[row[kLinkProblemId].integer] += row[kLinkWeight].integer;
         return Status::Ok();
       }));
   std::vector<TaggedProblem> problems;
   ATTUNE_RETURN_IF_ERROR(
-      ReadRows(connection, {ProblemTable(), "id > 0 ORDER BY id", {}},
+      ReadRows(connection, {ProblemTable(), "id IS NOT NULL ORDER BY id", {}},
                [&](std::span<const Cell> row) -> Status {
                  const int64_t id = row[0].integer;
                  ATTUNE_ASSIGN_OR_RETURN(Problem problem, ParseProblemRow(id, row[2].text));
@@ -184,8 +185,8 @@ Result<std::vector<int64_t>> ReadTaggedIds(Connection& connection, std::string_v
 Result<std::vector<std::pair<std::string, int64_t>>> ReadLabels(Connection& connection,
                                                                 const ListTables& lists) {
   std::map<std::string, int64_t> labels;
-  ATTUNE_RETURN_IF_ERROR(
-      ReadRows(connection, {lists.labels, "id > 0", {}}, [&](std::span<const Cell> row) -> Status {
+  ATTUNE_RETURN_IF_ERROR(ReadRows(
+      connection, {lists.labels, "id IS NOT NULL", {}}, [&](std::span<const Cell> row) -> Status {
         const std::optional<std::string> label = FromFreeText(row[kLabel].text);
         if (!label.has_value()) {
           return DamagedCell(lists.labels, row, kLabel, "which is no escaped text");
@@ -207,10 +208,7 @@ Result<std::string> ReadLabel(Connection& connection, const ListTables& lists, i
   const Cell cell = IntegerCell(id);
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {lists.labels, "id = :p0", {&cell, 1}}));
-  if (!row.has_value()) {
-    return DataLoss(fmt::format("Table {} has no row {}, but database '{}' refers to it.",
-                                lists.labels.name, id, connection.name()));
-  }
+  if (!row.has_value()) return MissingRow(connection, lists.labels, id);
   std::optional<std::string> label = FromFreeText((*row)[kLabel].text);
   if (label.has_value()) return std::move(*label);
   return DamagedCell(lists.labels, *row, kLabel, "which is no escaped text");

@@ -141,19 +141,19 @@ TEST_F(MigrationsTest, WhoOpenedTheDatabaseBeforeANewerOneMigratedItDoesNotWrite
   const auto store = std::move(*OpenSqlStore(path_));
   const MeasurementSet set = SampleSet(1, 1, random);
   ASSERT_EQ(store->BeginSet(set), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (10, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (11, 'later', 1)");
 
   const Status status = store->FinishSet(set.id);
 
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 10"), HasSubstr("up to 9"),
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("schema version 11"), HasSubstr("up to 10"),
                                       HasSubstr("again with an attune that is as new")));
   EXPECT_THAT(Open()->Texts("SELECT finished FROM set_progress").value(), ElementsAre("0"));
 }
 
 TEST_F(MigrationsTest, ANewerDatabaseIsRefusedByNumberAndName) {
   ASSERT_EQ(OpenSqlStore(path_).status(), Status::Ok());
-  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (10, 'later', 1)");
+  Run("INSERT INTO migration (version, name, applied_unix_ns) VALUES (11, 'later', 1)");
 
   const Status status = OpenSqlStore(path_).status();
 

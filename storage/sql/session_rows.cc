@@ -164,7 +164,7 @@ Result<SessionRow> ReadSession(Connection& connection, int64_t id) {
 
 Result<std::vector<SessionRow>> ReadSessions(Connection& connection) {
   std::vector<SessionRow> rows;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {SessionTable(), "id > 0 ORDER BY id", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {SessionTable(), "id IS NOT NULL ORDER BY id", {}},
                                   [&](std::span<const Cell> row) -> Status {
                                     ATTUNE_ASSIGN_OR_RETURN(rows.emplace_back(), Parse(row));
                                     return Status::Ok();

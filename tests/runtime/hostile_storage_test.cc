@@ -282,7 +282,7 @@ TEST(HostileStorage, WhatWaitsToBeRecordedIsWrittenWhenTheRunTimeEnds) {
 
 TEST(HostileStorage, AFullDiskCostsTheRecordsAndNothingElse) {
   RuntimeWorld world;
-  const Mount disk(world.folder() / "disk", "size=512k");
+  const Mount disk(world.folder() / "disk", "size=1m");
   if (!disk.is_there()) GTEST_SKIP() << "A file system can be mounted by the superuser only.";
   const std::string database = (world.folder() / "disk/attune.db").string();
   ASSERT_TRUE(OpenSqlStore(database).ok());

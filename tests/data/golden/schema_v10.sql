@@ -32,8 +32,8 @@ CREATE TABLE store_identity (id INTEGER PRIMARY KEY, database_id TEXT NOT NULL, 
 CREATE TABLE tag (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, problem_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
 CREATE TABLE target (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;
 CREATE TABLE trial (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES measurement_set (id), candidate_id INTEGER NOT NULL REFERENCES candidate (id), role TEXT NOT NULL, is_default INTEGER NOT NULL, failure_kind TEXT, failure_phase TEXT, failure_message TEXT, median_ns REAL, low_ns REAL, high_ns REAL, confidence REAL, cache TEXT, build_ns INTEGER NOT NULL, load_ns INTEGER NOT NULL, workspace_bytes INTEGER NOT NULL, max_error REAL, appended_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL, samples TEXT) STRICT;
-CREATE INDEX figure_by_set ON figure (set_id);
 CREATE TABLE worker (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, target TEXT NOT NULL, attune_version TEXT NOT NULL, began_unix_ns INTEGER NOT NULL, beat_unix_ns INTEGER NOT NULL, ended_unix_ns INTEGER NOT NULL, doing TEXT NOT NULL, done_count INTEGER NOT NULL, failed_count INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT;
+CREATE INDEX figure_by_set ON figure (set_id);
 CREATE INDEX golden_entry_by_version ON golden_entry (golden_id);
 CREATE INDEX imported_line_by_file ON imported_line (file_id);
 CREATE INDEX imported_line_by_key ON imported_line (key);
