@@ -184,6 +184,8 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   }
   application.out().Flush();
   ATTUNE_RETURN_IF_ERROR(ended);
+  // What was begun went back, whether in order or because the process was ended (EndAtOnce).
+  if (interruption.requested_twice() && summary.given_back > 0) return kExitPartly;
   return ExitStatusOf(summary, ended);
 }
 
