@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Tunes kernels that users bring, a product and a 2-D convolution, on an OpenCL device.
+"""Tunes kernels that users bring, a product and a 2-D convolution, on OpenCL or an NVIDIA GPU.
 
   own_kernels.py --bin build/release/bin [--only NAME] [--candidates 48] [--pairs 5] [--fields 3]
                  [--workers 2] [--device opencl:0] [--json]
 
-compile: tunes so small a problem that compiling is nearly all of it, with one process that compiles,
-checks and runs candidates and with --workers of them, by turns, each run with empty caches and a
-database of its own. Told are the median ratios of the wall time of the whole program and of its
-search alone, and how many processors each kept busy: what is left to win. Preparing, the race and
-the final (--max-iterations keeps them short) belong to the program and gain nothing by workers.
+compile: tunes so small a problem that compiling is nearly all of it, with one process that compiles
+and with --workers of them, by turns, each run with empty caches and a database of its own. On OpenCL
+the same processes check and run candidates; on a GPU one more does. Told are the median ratios of
+the wall time of the whole program and of its search alone, and how many processors each kept busy:
+what is left to win. Preparing, the race and the final (--max-iterations keeps them short) belong to
+the program and gain nothing by workers.
 race: `own_kernel_race` on the usual sizes: what racing saves, and what it costs.
 """
 
@@ -59,9 +60,9 @@ class Bench:
     def tune(self, kernel, workers):
         printed, wall_s, busy_s = self.run(
             "attune", "tune", "--kernel", str(KERNELS / f"{kernel}.json"), "--size", TINY[kernel],
-            "--device", self.options.device, "--jobs", str(workers), "--search", "random", "--seed",
-            "1", "--candidates", str(self.options.candidates), "--per-problem", "1h",
-            "--max-iterations", "2")
+            "--device", self.options.device, "--jobs", str(workers), "--compile-jobs", str(workers),
+            "--search", "random", "--seed", "1", "--candidates", str(self.options.candidates),
+            "--per-problem", "1h", "--max-iterations", "2")
         problem = printed["problems"][0]
         if problem["considered"] != self.options.candidates or problem["failures"]:
             sys.exit(f"own_kernels: not every candidate was tried, or some failed: {problem}")
