@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/fin/base64.h"
+#include "attune/miopen/base64.h"
 
 namespace attune::fin {
 namespace {
@@ -21,7 +21,7 @@ Json KernelJson() {
   EXPECT_TRUE(row.ok());
   return {{"kernel_file", "conv1x1u.s"},
           {"comp_options", " -Wa,-defsym,a=1"},
-          {"blob", ToBase64(row->blob)},
+          {"blob", miopen::ToBase64(row->blob)},
           {"md5_sum", row->hash},
           {"uncompressed_size", 1000}};
 }
@@ -169,15 +169,6 @@ TEST(FinResponse, WhatIsNoAnswerToTheQuestionIsDataLoss) {
     const auto answer = ParseResponse(text, Step::kPerfEval);
     ASSERT_FALSE(answer.ok()) << text;
     EXPECT_EQ(answer.error().code(), StatusCode::kDataLoss);
-  }
-}
-
-TEST(Base64, OnlyWhatIsWrittenIsRead) {
-  for (const std::string bytes : {"", "a", "ab", "abc", "abcd"}) {
-    EXPECT_EQ(FromBase64(ToBase64(bytes)), bytes);
-  }
-  for (const char* text : {"A", "AA", "AA==AA==", " AAA", "AAA ", "A===", "AB==", "A*AA"}) {
-    EXPECT_EQ(FromBase64(text), std::nullopt) << text;
   }
 }
 

@@ -1,7 +1,5 @@
 #include "attune/miopen/import_lines.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "attune/miopen/base64.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/problem.h"
@@ -20,27 +19,6 @@ constexpr std::string_view kKernelWord = "kernel";
 constexpr std::string_view kBlobWord = "blob";
 // A multiple of three, so that parts end without padding; 48 KiB of base64.
 constexpr size_t kPartBytes = 36 * 1024;
-
-std::string Base64(std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3), '\0');
-  // Writes a NUL behind its text, where std::string has one.
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  return text;
-}
-
-// Nothing for what is no base64 of `size` bytes.
-std::optional<std::string> BytesOf(std::string_view base64, size_t size) {
-  if (base64.size() != 4 * ((size + 2) / 3)) return std::nullopt;
-  std::string bytes(base64.size() / 4 * 3, '\0');
-  const int decoded = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                      reinterpret_cast<const unsigned char*>(base64.data()),
-                                      static_cast<int>(base64.size()));
-  if (decoded < 0 || static_cast<size_t>(decoded) < size) return std::nullopt;
-  bytes.resize(size);
-  return bytes;
-}
 
 // The next word before a blank, which is passed.
 std::string_view NextWord(std::string_view& rest) {
@@ -123,7 +101,7 @@ std::vector<ImportedLine> LinesOf(const KernelRow& row) {
   for (size_t begin = 0; begin < row.blob.size(); begin += kPartBytes) {
     lines.push_back({key, row.id,
                      fmt::format("{} {}", kBlobWord,
-                                 Base64(std::string_view(row.blob).substr(begin, kPartBytes)))});
+                                 ToBase64(std::string_view(row.blob).substr(begin, kPartBytes)))});
   }
   return lines;
 }
@@ -133,9 +111,8 @@ Status KernelAssembler::Add(const ImportedLine& line) {
   const std::string_view word = NextWord(rest);
   if (word == kBlobWord && missing_bytes_ > 0) {
     const size_t size = std::min(missing_bytes_, kPartBytes);
-    const auto bytes = BytesOf(rest, size);
-    // The decoder takes '=' for zero bits wherever it stands, and blanks around it all.
-    if (!bytes.has_value() || Base64(*bytes) != rest) return BadKernelLine(line);
+    const auto bytes = FromBase64(rest);
+    if (!bytes.has_value() || bytes->size() != size) return BadKernelLine(line);
     row_.blob += *bytes;
     missing_bytes_ -= size;
     return missing_bytes_ == 0 ? take_(row_) : Status::Ok();

@@ -1,10 +1,10 @@
-#include "attune/fin/base64.h"
+#include "attune/miopen/base64.h"
 
 #include <openssl/evp.h>
 
 #include <limits>
 
-namespace attune::fin {
+namespace attune::miopen {
 
 std::string ToBase64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3), '\0');
@@ -32,4 +32,4 @@ std::optional<std::string> FromBase64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace attune::fin
+}  // namespace attune::miopen
