@@ -21,6 +21,7 @@
 #include "attune/base/process_variables.h"
 #include "attune/base/spawn_settings.h"
 #include "attune/base/steady_time.h"
+#include "attune/base/text.h"
 #include "attune/base/unique_fd.h"
 
 extern char** environ;
@@ -168,6 +169,14 @@ std::string FindProgram(const std::string& name) {
     if (!folder.empty() && IsProgram(path)) return fs::absolute(path).string();
   }
   return "";
+}
+
+std::string LastLineOf(std::string_view log) {
+  const size_t end = log.find_last_not_of("\r\n \t");
+  if (end == std::string_view::npos) return "";
+  log = log.substr(0, end + 1);
+  const size_t newline = log.rfind('\n');
+  return Excerpt(newline == std::string_view::npos ? log : log.substr(newline + 1));
 }
 
 Result<ProgramEnd> RunToEnd(const ProgramCommand& command) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/base/process_variables.h"
@@ -48,6 +49,10 @@ struct ProgramEnd {
 // The program that `name` means, a path or a word that PATH knows, as an absolute path; empty if
 // there is none.
 std::string FindProgram(const std::string& name);
+
+// The last line of `log` that says anything, which is where programs say why they end, as an
+// Excerpt(); empty if there is none.
+std::string LastLineOf(std::string_view log);
 
 // Runs the command to its end, in a process group of its own that ends with this call, and with
 // this process, whatever ends that. kUnavailable if it cannot be started.

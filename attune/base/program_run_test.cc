@@ -92,5 +92,12 @@ TEST(ProgramRunTest, AProgramThatIsNotThereIsNamed) {
   EXPECT_THAT(output.status().message(), HasSubstr("/no/such/compiler"));
 }
 
+TEST(ProgramRunTest, TheLastLineIsTheLastThatSaysSomething) {
+  EXPECT_EQ(LastLineOf("one\ntwo\n \n\r\n"), "two");
+  EXPECT_EQ(LastLineOf("alone"), "alone");
+  EXPECT_EQ(LastLineOf(" \n\t\n"), "");
+  EXPECT_EQ(LastLineOf(""), "");
+}
+
 }  // namespace
 }  // namespace attune

@@ -2,23 +2,19 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
-
-#include "attune/base/text.h"
 
 namespace attune {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-// ": what it said last", which is where programs say why they end; empty if it said nothing.
+// ": what it said last", or the end of a sentence if it said nothing.
 std::string LastWords(std::string_view log) {
-  const size_t end = log.find_last_not_of("\r\n \t");
-  if (end == std::string_view::npos) return ".";
-  log = log.substr(0, end + 1);
-  const size_t newline = log.rfind('\n');
-  return ": " + Excerpt(newline == std::string_view::npos ? log : log.substr(newline + 1));
+  const std::string words = LastLineOf(log);
+  return words.empty() ? "." : ": " + words;
 }
 
 }  // namespace

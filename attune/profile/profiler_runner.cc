@@ -18,17 +18,8 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-// The last line of `log`, which is where programs say why they end.
-std::string LastLine(std::string_view log) {
-  const size_t end = log.find_last_not_of("\r\n \t");
-  if (end == std::string_view::npos) return "";
-  log = log.substr(0, end + 1);
-  const size_t newline = log.rfind('\n');
-  return Excerpt(newline == std::string_view::npos ? log : log.substr(newline + 1));
-}
-
 std::string WithLastWords(std::string message, std::string_view log) {
-  const std::string words = LastLine(log);
+  const std::string words = LastLineOf(log);
   return words.empty() ? message + "." : fmt::format("{}: {}", message, words);
 }
 
