@@ -7,7 +7,6 @@
 
 #include "attune/problem/conv.h"
 #include "attune/problem/problem.h"
-#include "bench/figures.h"
 #include "bench/vendor_choice.h"
 
 namespace attune {
@@ -79,26 +78,17 @@ ProblemSet SetOf(std::string name, DataType type, MathMode math) {
   return set;
 }
 
-ProblemSet KindsSet() {
-  ProblemSet set{"kinds", {}};
-  for (const char* text : kKinds) {
-    const auto problem = ParseProblem(text);
-    Require(problem.status());
-    set.problems.push_back(*problem);
-  }
-  return set;
-}
-
 }  // namespace
 }  // namespace attune
 
 int main(int argc, char** argv) {
   using namespace attune;
-  return VendorBenchMain(argc, argv,
-                         {"cuda_conv",
-                          "cuda.cudnn-conv",
-                          {SetOf("f32", DataType::kF32, MathMode::kStrict),
-                           SetOf("tf32", DataType::kF32, MathMode::kTf32),
-                           SetOf("f16", DataType::kF16, MathMode::kStrict),
-                           SetOf("bf16", DataType::kBf16, MathMode::kStrict), KindsSet()}});
+  return VendorBenchMain(
+      argc, argv,
+      {"cuda_conv",
+       "cuda.cudnn-conv",
+       {SetOf("f32", DataType::kF32, MathMode::kStrict),
+        SetOf("tf32", DataType::kF32, MathMode::kTf32),
+        SetOf("f16", DataType::kF16, MathMode::kStrict),
+        SetOf("bf16", DataType::kBf16, MathMode::kStrict), SetOfTexts("kinds", kKinds)}});
 }

@@ -9,7 +9,6 @@
 #include "attune/base/random.h"
 #include "attune/problem/gemm.h"
 #include "attune/problem/problem.h"
-#include "bench/figures.h"
 #include "bench/vendor_choice.h"
 
 namespace attune {
@@ -80,16 +79,6 @@ ProblemSet SetOf(const char* name, const Shape (&shapes)[kCount]) {
   return set;
 }
 
-ProblemSet KindsSet() {
-  ProblemSet set{"kinds", {}};
-  for (const char* text : kKinds) {
-    const auto problem = ParseProblem(text);
-    Require(problem.status());
-    set.problems.push_back(*problem);
-  }
-  return set;
-}
-
 // Extents that are odd and spread evenly over the powers of two from 64 to 8192.
 ProblemSet RandomSet() {
   constexpr int kProblems = 30;
@@ -114,9 +103,9 @@ ProblemSet RandomSet() {
 
 int main(int argc, char** argv) {
   using namespace attune;
-  return VendorBenchMain(
-      argc, argv,
-      {"cuda_gemm",
-       "cuda.cublaslt-gemm",
-       {SetOf("misaligned", kMisaligned), RandomSet(), SetOf("mixed", kMixed), KindsSet()}});
+  return VendorBenchMain(argc, argv,
+                         {"cuda_gemm",
+                          "cuda.cublaslt-gemm",
+                          {SetOf("misaligned", kMisaligned), RandomSet(), SetOf("mixed", kMixed),
+                           SetOfTexts("kinds", kKinds)}});
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "attune/record/memory_store.h"
 #include "attune/tuner/tuner.h"
 #include "bench/choice_bench.h"
+#include "bench/figures.h"
 #include "bench/fresh_race.h"
 #include "bench/geometric_mean.h"
 #include "bench/vendor_bounds.h"
@@ -320,6 +322,16 @@ class Bench {
 };
 
 }  // namespace
+
+ProblemSet SetOfTexts(std::string name, std::span<const char* const> texts) {
+  ProblemSet set{std::move(name), {}};
+  for (const char* text : texts) {
+    const auto problem = ParseProblem(text);
+    Require(problem.status());
+    set.problems.push_back(*problem);
+  }
+  return set;
+}
 
 int VendorBenchMain(int argc, char** argv, const VendorBench& bench) {
   Options options;

@@ -2,6 +2,7 @@
 // cuda_conv.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ struct ProblemSet {
   std::string name;  // Of --set.
   std::vector<Problem> problems;
 };
+
+// Of problems as their texts (problem/problem.h); ends the process with a message at one that is
+// none.
+ProblemSet SetOfTexts(std::string name, std::span<const char* const> texts);
 
 // What a bench compares.
 struct VendorBench {
