@@ -22,8 +22,6 @@ constexpr const char* kEngine = "engine";
 constexpr const char* kKnobs = "knobs";
 constexpr int64_t kMostRecommendations = 64;
 constexpr int64_t kMostKnobs = 64;
-// More than any quick engine wanted; what serves a first call should not empty the device.
-constexpr size_t kMostQuickBytes = size_t{64} << 20;
 
 Config ConfigWith(int64_t engine, const KnobValues& knobs) {
   return {{kEngine, engine}, {kKnobs, TextOf(knobs)}};

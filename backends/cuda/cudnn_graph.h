@@ -31,6 +31,10 @@ struct CudnnKeptPlan {
   std::string json;  // To be kept; empty if it was read, or is made as quickly as read.
 };
 
+// Of workspace, for what serves a first call, which should not empty the device; more than any
+// quick engine wanted.
+inline constexpr size_t kMostQuickBytes = size_t{64} << 20;
+
 // A plan that was made quickly, and the engine that it is of.
 struct CudnnQuickPlan {
   CudnnPlan plan;

@@ -107,20 +107,23 @@ TEST(CudnnQuickEnginesTest, AVersionThatWasMeasuredIsAskedNothing) {
             engines.For(ConvOf(kBackward), "9.14.0", never));
 }
 
-TEST(CudnnQuickEnginesTest, KindsThatWereNotMeasuredAreAskedForOnceOfAnyVersion) {
+TEST(CudnnQuickEnginesTest, LayersOfKindsThatWereNotMeasuredAreAskedForOnceOfAnyVersion) {
   const CudnnQuickEngines engines;
   int asked = 0;
   const auto recommend = [&](const Conv&) { return std::vector<CudnnEngineChoice>{{++asked}}; };
   constexpr const char* kKinds[] = {
       "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,g=64,type=f16}",
+      "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,g=64,sh=2,sw=2,type=f16}",
       "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,g=8,type=f16}",
       "conv@1{dir=fwd,n=1,c=64,d=8,h=57,w=83,k=64,fd=3,fh=3,fw=3,type=f16}",
       "conv@1{dir=fwd,n=1,c=64,h=57,w=83,k=64,fh=3,fw=3,layout=nhwc}"};
 
   for (int round = 0; round < 2; ++round) {
     for (int64_t i = 0; i < std::ssize(kKinds); ++i) {
-      EXPECT_THAT(engines.For(ConvOf(kKinds[i]), "9.14.0", recommend),
-                  ElementsAre(CudnnEngineChoice{i + 1}))
+      Conv picture = ConvOf(kKinds[i]);
+      picture.batch += round;
+      picture.in[2] += round;
+      EXPECT_THAT(engines.For(picture, "9.14.0", recommend), ElementsAre(CudnnEngineChoice{i + 1}))
           << kKinds[i];
     }
   }
@@ -194,6 +197,7 @@ TEST(CudnnQuickEnginesTest, WhatTookALayerComesFirstAndTheOthersStayInTheirOrder
 }
 
 TEST(CudnnQuickEnginesTest, OfNoMoreLayersThanIsSaidAnythingIsRemembered) {
+  constexpr size_t kMostLayers = LayerMemory<CudnnEngineChoice>::kMostLayers;
   const CudnnQuickEngines engines;
   const auto layer = [](size_t i) {
     Conv conv = ConvOf(kForward);
@@ -202,25 +206,29 @@ TEST(CudnnQuickEnginesTest, OfNoMoreLayersThanIsSaidAnythingIsRemembered) {
   };
   const auto listed = engines.For(layer(0), "9.14.0", nullptr);
 
-  for (size_t i = 0; i <= CudnnQuickEngines::kMostLayers; ++i) {
+  for (size_t i = 0; i <= kMostLayers; ++i) {
     engines.NoteTaken(layer(i), listed, listed[1]);
   }
 
-  EXPECT_NE(engines.For(layer(CudnnQuickEngines::kMostLayers - 1), "9.14.0", nullptr), listed);
-  EXPECT_EQ(engines.For(layer(CudnnQuickEngines::kMostLayers), "9.14.0", nullptr), listed);
+  EXPECT_NE(engines.For(layer(kMostLayers - 1), "9.14.0", nullptr), listed);
+  EXPECT_EQ(engines.For(layer(kMostLayers), "9.14.0", nullptr), listed);
 }
 
 // A candidate has to be the same in the process that measures it and in those that it serves.
-TEST(CudnnQuickEnginesTest, WhatIsAskedForDependsOnTheKindAlone) {
+TEST(CudnnQuickEnginesTest, WhatIsAskedForDependsOnTheKindOrTheLayerAlone) {
   EXPECT_EQ(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kLarger)));
   EXPECT_NE(TypicalOf(ConvOf(kForward)), TypicalOf(ConvOf(kStrict)));
   EXPECT_NE(TypicalOf(ConvOf(kStrict)), TypicalOf(ConvOf(kBackward)));
   for (const char* text :
        {kForward, kBackward, "conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,g=8,layout=nhwc}",
         "conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,g=2,det=1}",
+        "conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,ph=60,pw=60,dh=40,dw=40,g=2}",
         "conv@1{dir=fwd,n=2,c=12,d=7,h=9,w=8,k=20,fd=3,fh=3,fw=3,pd=1,type=bf16,align=2}"}) {
-    const std::string typical = Text(Problem(TypicalOf(ConvOf(text))));
+    const Conv conv = ConvOf(text);
+    const std::string typical = Text(Problem(TypicalOf(conv)));
     EXPECT_TRUE(ParseProblem(typical).ok()) << typical;
+    EXPECT_EQ(TypicalOf(conv).groups, conv.groups);
+    EXPECT_EQ(LayerOf(TypicalOf(conv)) == LayerOf(conv), !IsMeasuredKind(conv)) << typical;
   }
 }
 

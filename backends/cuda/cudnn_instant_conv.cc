@@ -1,5 +1,7 @@
 #include "backends/cuda/cudnn_instant_conv.h"
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -9,6 +11,8 @@
 #include "backends/cuda/cudnn_executable.h"
 #include "backends/cuda/cudnn_graph.h"
 #include "backends/cuda/cudnn_product.h"
+#include "backends/cuda/cudnn_quick_engines.h"
+#include "backends/cuda/layer_memory.h"
 #include "backends/cuda/library_solver.h"
 
 namespace attune::cuda {
@@ -70,8 +74,12 @@ class CudnnInstantConv final : public CudnnInstantSolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
     const Conv& conv = std::get<Conv>(problem);
-    auto quick = LoadQuick(device, conv);
-    return quick.ok() ? std::move(quick) : LoadImplicit(cudnn_.Get(), device, conv);
+    // With depth the engines that compile nothing take 8 to 15 times as long.
+    const bool is_deep = conv.spatial_rank == 3;
+    auto first = is_deep ? LoadAnswered(device, conv) : LoadQuick(device, conv);
+    if (first.ok()) return first;
+    auto second = is_deep ? LoadQuick(device, conv) : LoadAnswered(device, conv);
+    return second.ok() ? std::move(second) : LoadImplicit(cudnn_.Get(), device, conv);
   }
 
   Result<std::unique_ptr<Executable>> LoadQuick(CudaDevice& device, const Conv& conv) const {
@@ -89,7 +97,31 @@ class CudnnInstantConv final : public CudnnInstantSolver {
     return MakeCudnnExecutable(device, std::move(graph), std::move(quick.plan));
   }
 
+  // The legacy algorithm that the library answers first for the typical picture of the layer. None
+  // of kinds whose engines were measured, nor for gradients of weights, of which it answers with
+  // algorithms that round parts of long sums.
+  Result<std::unique_ptr<Executable>> LoadAnswered(CudaDevice& device, const Conv& conv) const {
+    if (IsMeasuredKind(conv) || conv.direction == ConvDirection::kBackwardWeights) {
+      return Unsupported("The library is not asked about convolutions like it.");
+    }
+    const Cudnn& cudnn = cudnn_.Get();
+    ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
+    const std::string math = CudnnMathNames(conv).front();
+    std::optional<CudnnProduct::Algorithm> answer = answers_.Find(conv);
+    if (!answer.has_value()) {
+      ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct typical,
+                              CudnnProduct::Create(cudnn, handle, TypicalOf(conv), math));
+      ATTUNE_ASSIGN_OR_RETURN(answer, typical.FirstAnswer());
+      answers_.Put(conv, *answer);
+    }
+    ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product, CudnnProduct::Create(cudnn, handle, conv, math));
+    ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm, product.SameAs(*answer));
+    if (algorithm.workspace_bytes > kMostQuickBytes) return Unsupported("It needs much memory.");
+    return MakeCudnnExecutable(device, std::move(product), algorithm);
+  }
+
   const CudnnQuickEngines engines_;
+  mutable LayerMemory<CudnnProduct::Algorithm> answers_;
 };
 
 class CudnnImplicitConv final : public CudnnInstantSolver {

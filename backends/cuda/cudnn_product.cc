@@ -250,6 +250,11 @@ Result<CudnnProduct::Algorithm> CudnnProduct::FirstAnswer() const {
   return Internal("A convolution has three directions.");
 }
 
+Result<CudnnProduct::Algorithm> CudnnProduct::SameAs(const Algorithm& other) const {
+  ATTUNE_ASSIGN_OR_RETURN(const size_t bytes, WorkspaceBytes(other.code));
+  return Algorithm{other.code, bytes};
+}
+
 Result<CudnnProduct::Algorithm> CudnnProduct::Named(std::string_view name) const {
   for (const AlgorithmRow& row : RowsOf(descriptors_->conv.direction)) {
     if (row.name != name) continue;

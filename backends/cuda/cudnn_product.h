@@ -46,6 +46,10 @@ class CudnnProduct {
   // The algorithm called `name`; kUnsupported if it does not compute this convolution.
   Result<Algorithm> Named(std::string_view name) const;
 
+  // The algorithm that FirstAnswer() gave for another convolution of the direction; kUnsupported if
+  // it does not compute this one.
+  Result<Algorithm> SameAs(const Algorithm& other) const;
+
   // REQUIRES: the workspace has algorithm.workspace_bytes.
   Status Run(const Algorithm& algorithm, const CudnnCall& call) const;
 

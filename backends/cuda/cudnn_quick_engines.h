@@ -13,6 +13,7 @@
 
 #include "attune/problem/conv.h"
 #include "backends/cuda/cudnn_knobs.h"
+#include "backends/cuda/layer_memory.h"
 
 namespace attune::cuda {
 
@@ -23,28 +24,34 @@ struct CudnnEngineChoice {
   friend bool operator==(const CudnnEngineChoice&, const CudnnEngineChoice&) = default;
 };
 
-// A convolution such as networks have, of the same kind as `conv`: types, direction, layouts, and
-// whether it has groups or is depthwise.
+// Whether convolutions like it are of the kinds whose engines were measured. Those that were refuse
+// all others: groups, depth, exact numbers with channels last.
+bool IsMeasuredKind(const Conv& conv);
+
+// What the library is asked about in the place of `conv`, so that a process chooses what any other
+// chooses, whichever picture came first. Of the measured kinds a convolution such as networks have,
+// with the types, direction and layouts of `conv`; of others, where what is fast and what refuses
+// is the layer's, that layer with a picture such as networks have.
 Conv TypicalOf(const Conv& conv);
 
-// Of a version whose engines were measured, those that are made quickly and compute quickly. Of any
-// other version, and of kinds that were not measured (groups, depth), what the library recommends
-// for the typical convolution of the kind: it numbers and prefers its engines anew at will, and
-// what it recommends is what it vouches for. So a process chooses what any other chooses. An engine
+// Of a version whose engines were measured, and of kinds that were, those that are made quickly and
+// compute quickly. Else what the library recommends for the typical convolution: it numbers and
+// prefers its engines anew at will, and what it recommends is what it vouches for. An engine
 // refuses by channels, filter, strides and types, which are the layer's, and to be refused costs
 // some 50 us: whichever took a picture of a layer is asked first for the next one. Thread-safe.
 class CudnnQuickEngines {
  public:
   // More would only be asked for where all of these refuse.
   static constexpr size_t kMostLearned = 4;
-  // Layers of which something is remembered; of further ones every engine is asked in its order.
-  static constexpr size_t kMostLayers = 256;
+  // Typical convolutions of which an answer is remembered; of further ones it is asked for again.
+  static constexpr size_t kMostAnswers = 512;
 
   // What the library recommends for a convolution: some milliseconds.
   using Recommend = std::function<std::vector<CudnnEngineChoice>(const Conv& typical)>;
 
   // Best first, for cuDNN `version`; none for gradients of weights, because some engines round
-  // parts of long sums to narrow types and do not say so. `recommend` is asked once for a kind.
+  // parts of long sums to narrow types and do not say so. `recommend` is asked once for a typical
+  // convolution.
   std::vector<CudnnEngineChoice> For(const Conv& conv, std::string_view version,
                                      const Recommend& recommend) const;
 
@@ -57,15 +64,10 @@ class CudnnQuickEngines {
   std::vector<CudnnEngineChoice> Listed(const Conv& conv, std::string_view version,
                                         const Recommend& recommend) const;
 
-  struct Taken {
-    Conv layer;
-    CudnnEngineChoice choice;
-  };
-
-  mutable std::mutex mutex_;  // Guards everything below.
-  // As many kinds as there are.
-  mutable std::map<std::string, std::vector<CudnnEngineChoice>> learned_;
-  mutable std::vector<Taken> taken_;
+  mutable LayerMemory<CudnnEngineChoice> taken_;
+  mutable std::mutex mutex_;  // Guards what is below.
+  mutable std::map<std::string, std::vector<CudnnEngineChoice>>
+      learned_;  // By typical convolution.
 };
 
 }  // namespace attune::cuda
