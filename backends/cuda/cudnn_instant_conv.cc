@@ -1,5 +1,7 @@
 #include "backends/cuda/cudnn_instant_conv.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +42,14 @@ Result<std::unique_ptr<Executable>> LoadImplicit(const Cudnn& cudnn, CudaDevice&
   ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
                           product.Named(ImplicitAlgorithm(conv.direction)));
   return MakeCudnnExecutable(device, std::move(product), algorithm);
+}
+
+// Of workspace, for what serves a first call: with depth cuDNN copies the operands into another
+// layout.
+size_t MostBytes(const Conv& conv) {
+  size_t operand_bytes = 0;
+  for (const Operand& operand : Operands(Problem(conv))) operand_bytes += SpanBytes(operand.tensor);
+  return std::max(kMostQuickBytes, 2 * operand_bytes);
 }
 
 // Engines are other solvers' to list: these have one config.
@@ -116,7 +126,7 @@ class CudnnInstantConv final : public CudnnInstantSolver {
     }
     ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product, CudnnProduct::Create(cudnn, handle, conv, math));
     ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm, product.SameAs(*answer));
-    if (algorithm.workspace_bytes > kMostQuickBytes) return Unsupported("It needs much memory.");
+    if (algorithm.workspace_bytes > MostBytes(conv)) return Unsupported("It needs much memory.");
     return MakeCudnnExecutable(device, std::move(product), algorithm);
   }
 
