@@ -1,6 +1,7 @@
 #include "attune/tuner/front_source.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "attune/search/scalarisation.h"
@@ -19,8 +20,9 @@ Result<FrontSource> FrontSource::Create(const Problem& problem, const Target& ta
   const std::vector<std::vector<double>> weights = options.objectives.size() == 1
                                                        ? std::vector<std::vector<double>>{{1}}
                                                        : FrontWeights(kWeights);
-  FrontSource source(options.objectives);
+  FrontSource source(options);
   CandidateSource::Options of_part = options.search;
+  of_part.max_candidates = 0;
   std::vector<std::string> repeated;
   for (const std::vector<double>& each : weights) {
     ATTUNE_ASSIGN_OR_RETURN(CandidateSource part,
@@ -51,10 +53,18 @@ bool FrontSource::AskPart(size_t part, size_t count, std::vector<Candidate>& bat
       continue;
     }
     std::vector<size_t>& waiting = waiting_[candidate];
-    if (waiting.empty()) batch.push_back(candidate);
+    if (waiting.empty()) {
+      batch.push_back(candidate);
+      ++asked_;
+    }
     waiting.push_back(part);
   }
   return !asked.empty();
+}
+
+size_t FrontSource::Left() const {
+  if (max_candidates_ <= 0) return std::numeric_limits<size_t>::max();
+  return static_cast<size_t>(std::max<int64_t>(max_candidates_ - asked_, 0));
 }
 
 std::vector<Candidate> FrontSource::Ask(size_t max_count) {
@@ -63,6 +73,7 @@ std::vector<Candidate> FrontSource::Ask(size_t max_count) {
     for (size_t part = 0; part < parts_.size(); ++part) AskPart(part, max_count, batch);
     return batch;
   }
+  max_count = std::min(max_count, Left());
   const size_t share = std::max<size_t>(max_count / parts_.size(), 1);
   // Ends when everybody in turn has nothing to ask for.
   for (size_t silent = 0; silent < parts_.size() && batch.size() < max_count;) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ namespace attune {
 
 // A CandidateSource for each pair of weights (search/scalarisation.h), or one for a single
 // objective. They take turns; what several ask for is tried once, and each is told its own number.
-// Deterministic as a CandidateSource is.
+// The limit of candidates is one of all searches together. Deterministic as a CandidateSource is.
 class FrontSource {
  public:
   struct Options {
@@ -47,13 +48,18 @@ class FrontSource {
     std::vector<double> weights;
   };
 
-  explicit FrontSource(std::vector<Objective> objectives) : objectives_(std::move(objectives)) {}
+  explicit FrontSource(const Options& options)
+      : objectives_(options.objectives), max_candidates_(options.search.max_candidates) {}
   std::optional<double> NumberFor(const Part& part,
                                   const std::optional<std::vector<double>>& values) const;
+  // How many more may be asked.
+  size_t Left() const;
   // Adds what `part` asks for to `batch`; whether it asked for anything.
   bool AskPart(size_t part, size_t count, std::vector<Candidate>& batch);
 
   const std::vector<Objective> objectives_;
+  const int64_t max_candidates_;  // 0: no limit.
+  int64_t asked_ = 0;             // What several parts ask for counts once.
   std::vector<Part> parts_;
   size_t next_ = 0;  // Whose turn it is.
   bool defaults_asked_ = false;

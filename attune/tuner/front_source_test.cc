@@ -19,11 +19,12 @@ const Objective kError = {"error", Direction::kMinimize, ""};
 class FrontSourceTest : public ::testing::Test {
  protected:
   // Of `size` configs, p from 0 on.
-  FrontSource Over(int64_t size, std::vector<Objective> objectives) {
+  FrontSource Over(int64_t size, std::vector<Objective> objectives, int64_t max_candidates = 0) {
     solver_ = std::make_unique<const SpaceOnlySolver>("test.front", size);
-    auto source =
-        FrontSource::Create(PackedGemm(4, 4, 4), Target(), {solver_.get()},
-                            {{.searcher = "local", .seed = 3}, std::move(objectives)}, &notes_);
+    auto source = FrontSource::Create(
+        PackedGemm(4, 4, 4), Target(), {solver_.get()},
+        {{.searcher = "local", .seed = 3, .max_candidates = max_candidates}, std::move(objectives)},
+        &notes_);
     EXPECT_TRUE(source.ok()) << source.status().message();
     return *std::move(source);
   }
@@ -99,6 +100,23 @@ TEST_F(FrontSourceTest, FailuresAreToldToEverybodyWhoAsked) {
   }
 
   EXPECT_EQ(asked, 60u);
+}
+
+TEST_F(FrontSourceTest, TheLimitIsOneOfAllSearchesTogether) {
+  for (const int64_t limit : {1, 2, 30}) {
+    FrontSource source = Over(1000, {TimeObjective(), kError}, limit);
+    std::set<int64_t> asked;
+
+    for (auto batch = source.Ask(8); !batch.empty(); batch = source.Ask(8)) {
+      for (const Candidate& candidate : batch) {
+        asked.insert(P(candidate));
+        const double p = static_cast<double>(P(candidate));
+        source.Tell(candidate, Values({1 + p, 1000 - p}));
+      }
+    }
+
+    EXPECT_EQ(static_cast<int64_t>(asked.size()), limit);
+  }
 }
 
 TEST_F(FrontSourceTest, OneObjectiveIsOneSearch) {
