@@ -1,6 +1,7 @@
 #include "attune/tuner/batch_qualifier.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 

@@ -10,6 +10,7 @@
 #include "attune/measure/statistics.h"
 #include "attune/problem/problem.h"
 #include "attune/record/record_store.h"
+#include "attune/tuner/awaited_turn.h"
 #include "attune/tuner/new_set.h"
 #include "attune/tuner/qualify_time.h"
 #include "attune/tuner/quarantine.h"
@@ -80,20 +81,13 @@ Result<ObjectiveReport> ObjectiveSession::Run(const std::vector<const Solver*>& 
 
 Result<std::unique_ptr<MachineTurns::Turn>> ObjectiveSession::TakeTurn(MachineUse use,
                                                                        const TuneBounds& bounds) {
-  if (parts_.machine == nullptr) return std::unique_ptr<MachineTurns::Turn>();
-  const int64_t begin_ns = parts_.clock->NowNs();
-  auto grant = parts_.machine->Take(use, [&] {
-    Report(Stage::kWait);
-    const bool is_late = bounds.end_ns > 0 && parts_.clock->NowNs() >= bounds.end_ns;
-    return !is_late && !(bounds.stop_requested && bounds.stop_requested());
-  });
+  ATTUNE_ASSIGN_OR_RETURN(AwaitedTurn awaited,
+                          AwaitTurn(parts_, use, bounds, [this] { Report(Stage::kWait); }));
   // Waiting takes nothing of the time of the problem.
-  const int64_t waited_ns = parts_.clock->NowNs() - begin_ns;
-  search_end_ns_ += waited_ns;
-  end_ns_ += waited_ns;
-  if (!grant.ok()) return EvaluationStatus(grant.error());
-  if (!grant->note.empty()) report_.notes.push_back(std::move(grant->note));
-  return std::move(grant->turn);
+  search_end_ns_ += awaited.waited_ns;
+  end_ns_ += awaited.waited_ns;
+  if (!awaited.note.empty()) report_.notes.push_back(std::move(awaited.note));
+  return std::move(awaited.turn);
 }
 
 Status ObjectiveSession::Prepare(const TuneBounds& bounds) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attune/base/fingerprint.h"
+#include "attune/tuner/awaited_turn.h"
 #include "attune/tuner/device_listing.h"
 #include "attune/tuner/final_conditions.h"
 #include "attune/tuner/new_set.h"
@@ -79,20 +80,13 @@ Result<TuneReport> TuningSession::Run(const std::vector<const Solver*>& solvers,
 
 Result<std::unique_ptr<MachineTurns::Turn>> TuningSession::TakeTurn(MachineUse use,
                                                                     const TuneBounds& bounds) {
-  if (parts_.machine == nullptr) return std::unique_ptr<MachineTurns::Turn>();
-  const int64_t begin_ns = parts_.clock->NowNs();
-  auto grant = parts_.machine->Take(use, [&] {
-    Report(Stage::kWait);
-    const bool is_late = bounds.end_ns > 0 && parts_.clock->NowNs() >= bounds.end_ns;
-    return !is_late && !(bounds.stop_requested && bounds.stop_requested());
-  });
-  const int64_t waited_ns = parts_.clock->NowNs() - begin_ns;
-  report_.waited_ns += waited_ns;
-  search_begin_ns_ += waited_ns;
-  end_ns_ += waited_ns;
-  if (!grant.ok()) return EvaluationStatus(grant.error());
-  if (!grant->note.empty()) report_.notes.push_back(std::move(grant->note));
-  return std::move(grant->turn);
+  ATTUNE_ASSIGN_OR_RETURN(AwaitedTurn awaited,
+                          AwaitTurn(parts_, use, bounds, [this] { Report(Stage::kWait); }));
+  report_.waited_ns += awaited.waited_ns;
+  search_begin_ns_ += awaited.waited_ns;
+  end_ns_ += awaited.waited_ns;
+  if (!awaited.note.empty()) report_.notes.push_back(std::move(awaited.note));
+  return std::move(awaited.turn);
 }
 
 Status TuningSession::Prepare(const std::vector<const Solver*>& solvers, const TuneBounds& bounds,
