@@ -40,18 +40,6 @@ Status AtPlace(const Status& status, const std::filesystem::path& path) {
   return status.WithContext(fmt::format("{}:{}", path.string(), kernel::LineOf(*json, pointer)));
 }
 
-// The user's kernel in `path`, in the first language that it is written in, as its problems know
-// it. Errors begin with the path and, where there is one, the line.
-Result<kernel::KernelFile> LoadOwnKernel(const std::filesystem::path& path) {
-  Status other = Status::Ok();
-  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
-    auto file = kernel::LoadOwnKernel(path, std::string(Name(language)));
-    if (file.ok() || file.error().code() != StatusCode::kUnsupported) return file;
-    other = file.error();
-  }
-  return other;
-}
-
 // The problem of `file`, which was read from `path`, for the sizes in `text` (m=4096,n=4096).
 Result<Problem> OwnProblem(const kernel::KernelFile& file, const std::filesystem::path& path,
                            const std::string& text) {
@@ -73,7 +61,7 @@ void TakeKernel(const GivenKernel& given, std::vector<std::string>& problems, st
   const auto fail = [](const Status& status) {
     throw CLI::ValidationError("--kernel", Printable(status.message()));
   };
-  const auto file = LoadOwnKernel(given.path);
+  const auto file = kernel::LoadOwnKernel(given.path);
   if (!file.ok()) return fail(file.error());
   std::vector<std::string> sizes = given.sizes;
   if (sizes.empty() && !given.is_whole) sizes.emplace_back();

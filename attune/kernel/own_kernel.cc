@@ -223,4 +223,14 @@ Result<KernelFile> LoadOwnKernel(const std::filesystem::path& path, const std::s
   return file;
 }
 
+Result<KernelFile> LoadOwnKernel(const std::filesystem::path& path) {
+  Status other = Status::Ok();
+  for (const KernelLanguage language : kKernelLanguages) {
+    auto file = LoadOwnKernel(path, std::string(Name(language)));
+    if (file.ok() || file.error().code() != StatusCode::kUnsupported) return file;
+    other = file.error();
+  }
+  return other;
+}
+
 }  // namespace attune::kernel

@@ -45,5 +45,7 @@ std::unique_ptr<const Solver> MakeHostReference(const KernelFile& file,
 // LoadKernelFile and LoadReference for devices of the backend called `backend`. kUnsupported if the
 // kernel is not written for those; kInvalidArgument for a file of another operator.
 Result<KernelFile> LoadOwnKernel(const std::filesystem::path& path, const std::string& backend);
+// The same in the first language that it is written in.
+Result<KernelFile> LoadOwnKernel(const std::filesystem::path& path);
 
 }  // namespace attune::kernel

@@ -218,6 +218,26 @@ TEST_F(OwnKernelLibraryTest, AKernelBringsItsReferenceAsALastResort) {
   EXPECT_EQ(MakeSpace(library.files[1], problem, {})->size(), 1u);
 }
 
+TEST_F(OwnKernelLibraryTest, WhoNamesNoBackendGetsTheFirstLanguageThatItIsWrittenIn) {
+  Write("scale.cl", "kernel void scale() {}");
+  Write("scale.cu", "extern \"C\" __global__ void scale() {}");
+  Json json = Scale();
+  json["language"] = {"cuda", "opencl"};
+  const auto both = LoadOwnKernel(Write("both.json", json.dump()));
+  json.erase("language");
+  json["sources"] = {"scale.cu"};
+  json["constraints"] = Json::array();
+  const auto cuda = LoadOwnKernel(Write("cuda.json", json.dump()));
+  json["sources"] = {"none.cu"};
+  const auto none = LoadOwnKernel(Write("none.json", json.dump()));
+
+  ASSERT_TRUE(both.ok()) << both.error().message();
+  EXPECT_EQ(both->language, KernelLanguage::kOpenCl);
+  ASSERT_TRUE(cuda.ok()) << cuda.error().message();
+  EXPECT_EQ(cuda->language, KernelLanguage::kCuda);
+  EXPECT_THAT(none.status().message(), HasSubstr("none.cu"));
+}
+
 TEST_F(OwnKernelLibraryTest, CompiledCodeIsRefusedByName) {
   const auto path = Write("scale.json", Scale().dump());
   const std::pair<std::string, const char*> contents[] = {

@@ -36,17 +36,6 @@ void PutFirst(const fs::path& file) {
   ::setenv(kKernelPathVariable, all.c_str(), 1);
 }
 
-// The first language that it is written in.
-Result<kernel::KernelFile> LoadInAnyLanguage(const fs::path& file) {
-  Status other = Status::Ok();
-  for (const kernel::KernelLanguage language : kernel::kKernelLanguages) {
-    auto loaded = kernel::LoadOwnKernel(file, std::string(Name(language)));
-    if (loaded.ok() || loaded.error().code() != StatusCode::kUnsupported) return loaded;
-    other = loaded.error();
-  }
-  return other;
-}
-
 Result<std::string> DatabaseOf(const std::string& named) {
   if (!named.empty()) return named;
   const std::string told = VariableOr("ATTUNE_DB", "");
@@ -84,7 +73,7 @@ Result<std::unique_ptr<KernelHandle>> KernelHandle::Open(const fs::path& file,
                                                          const KernelHandleOptions& options) {
   std::error_code error;
   const fs::path path = fs::absolute(file, error);
-  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelFile loaded, LoadInAnyLanguage(path));
+  ATTUNE_ASSIGN_OR_RETURN(kernel::KernelFile loaded, kernel::LoadOwnKernel(path));
   // Before a backend looks for kernels.
   PutFirst(path);
   const std::string device =
