@@ -16,7 +16,7 @@ namespace {
 const double kLeastLog = std::log(0.03);
 // Standard deviations, all of logarithms: of what like configs have in common, of the weight of
 // each other place in the mixture, and of how fast this place is.
-constexpr double kCommon = 0.25;
+constexpr double kCommon = 0.3;
 constexpr double kMixture = 0.35;
 constexpr double kSpeed = 1.0;
 // Of a time itself; above 0, so that configs that are all alike can be told.
@@ -24,13 +24,16 @@ constexpr double kNoise = 0.01;
 
 double Square(double x) { return x * x; }
 
-// From one end of each value list to the other is a distance of 1.
+// From one end of each value list to the other is a distance of kAcross: at it, configs have 0.6 of
+// what is common in common. With 1, one of eight devices that others recorded was told worse
+// (docs/performance.md, *Searchers on recorded spaces*).
+constexpr double kAcross = 0.5;
 double Distance(const Digits& a, const Digits& b, const std::vector<uint32_t>& radices) {
   double distance = 0;
   for (size_t i = 0; i < radices.size(); ++i) {
     distance += std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) / (radices[i] - 1);
   }
-  return distance;
+  return kAcross * distance;
 }
 
 std::optional<double> BestOf(const TimesElsewhere& times) {
