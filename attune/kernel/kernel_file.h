@@ -52,7 +52,7 @@ struct KernelArgument {
 };
 
 struct KernelLaunch {
-  std::string function;
+  std::string function;  // A C name, or of CUDA C++ a name expression (name_expression.h).
   std::optional<Expression> when;          // Launched only if true; always if absent.
   std::vector<Expression> local;           // Work-items of a work-group, one to three dimensions.
   std::vector<Expression> groups;          // Work-groups, in as many.
@@ -114,7 +114,7 @@ struct OwnKernel {
 };
 
 struct KernelFile {
-  static constexpr int kFormatVersion = 5;
+  static constexpr int kFormatVersion = 6;
 
   int format_version = kFormatVersion;  // In which the file is written; from 1 all are read.
   std::vector<KernelLanguage> languages = {KernelLanguage::kOpenCl};  // That it is offered in.

@@ -11,6 +11,7 @@
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_file_scopes.h"
+#include "attune/kernel/name_expression.h"
 #include "attune/kernel/opencl_on_cuda.h"
 #include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel_reader.h"
@@ -35,6 +36,8 @@ constexpr size_t kMaxExpressions = 64;
 constexpr size_t kMaxLaunches = 16;
 constexpr size_t kMaxArguments = 64;
 constexpr size_t kMaxDimensions = 3;
+constexpr size_t kMaxFunctionBytes = 256;
+constexpr int kVersionOfNameExpressions = 6;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
 constexpr std::string_view kCudaExtension = ".cu";
@@ -290,13 +293,32 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
   return argument;
 }
 
+Result<std::string> ReadFunction(const JsonPlace& place, const KernelFile& file) {
+  ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxFunctionBytes));
+  if (name.find_first_of("<:") == std::string::npos) return place.Identifier();
+  if (file.format_version < kVersionOfNameExpressions) {
+    return place.Error(
+        fmt::format("'{}' is a name of version {} of the format; this file is of version {}.", name,
+                    kVersionOfNameExpressions, file.format_version));
+  }
+  if (Offers(file, KernelLanguage::kOpenCl)) {
+    return place.Error(fmt::format(
+        "'{}' is a kernel of CUDA C++, and OpenCL C has neither templates nor namespaces: say "
+        "\"language\": \"cuda\", or name a kernel that is a C function.",
+        name));
+  }
+  const std::string mistake = MistakeInNameExpression(name);
+  if (!mistake.empty()) return place.Error(fmt::format("'{}' {}.", name, mistake));
+  return name;
+}
+
 Result<KernelLaunch> ReadLaunch(const JsonPlace& place, const FieldNames& fields,
                                 const KernelFile& file) {
   ATTUNE_RETURN_IF_ERROR(
       place.CheckObject({"function", "local", "groups", "arguments"}, {"when", "shared_bytes"}));
   ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion2(place, "shared_bytes", file));
   KernelLaunch launch;
-  ATTUNE_ASSIGN_OR_RETURN(launch.function, place.Member("function").Identifier());
+  ATTUNE_ASSIGN_OR_RETURN(launch.function, ReadFunction(place.Member("function"), file));
   if (place.Has("when")) {
     ATTUNE_ASSIGN_OR_RETURN(Expression when, place.Member("when").ParsedExpression());
     launch.when = std::move(when);

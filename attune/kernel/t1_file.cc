@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "attune/kernel/json_place.h"
+#include "attune/kernel/kernel_file.h"
 
 namespace attune::kernel {
 namespace {
@@ -52,7 +53,9 @@ class T1Reader {
                           {"General", "Search", "Budget", "BenchmarkConfig", "$schema"}));
     const JsonPlace kernel = root_.Member("KernelSpecification");
     ATTUNE_RETURN_IF_ERROR(CheckKernelKeys(kernel));
-    file_ = {{"attune_kernel_file", 3}, {"operator", "kernel"}, {"expressions", "python"}};
+    file_ = {{"attune_kernel_file", KernelFile::kFormatVersion},
+             {"operator", "kernel"},
+             {"expressions", "python"}};
     ATTUNE_RETURN_IF_ERROR(ReadHead(kernel));
     ATTUNE_RETURN_IF_ERROR(ReadSizes(kernel));
     ATTUNE_RETURN_IF_ERROR(ReadSpace(root_.Member("ConfigurationSpace")));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/addresses.h"
+#include "backends/cuda/instances.h"
 
 namespace attune::cuda {
 
@@ -51,17 +52,16 @@ Result<std::unique_ptr<KernelExecutable>> KernelExecutable::Create(
   std::unique_ptr<KernelExecutable> executable(
       new KernelExecutable(device, std::move(module), std::move(plan), std::move(operand_names)));
   for (const kernel::PlannedLaunch& launch : executable->plan_.launches) {
-    ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch));
+    ATTUNE_RETURN_IF_ERROR(executable->AddStep(launch, SymbolOf(cubin.bytes, launch.function)));
   }
   return executable;
 }
 
-Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch) {
+Status KernelExecutable::AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol) {
   Step step;
   step.launch = &launch;
   step.shape = ShapeOf(launch);
-  ATTUNE_ASSIGN_OR_RETURN(step.function,
-                          module_->Function(launch.function, step.shape.shared_bytes));
+  ATTUNE_ASSIGN_OR_RETURN(step.function, module_->Function(symbol, step.shape.shared_bytes));
   // Before the first launch, which would fail, and be taken for a fault of the kernel.
   const Status fits = CheckClustersFit(device_.driver(), step.function, step.shape);
   if (!fits.ok()) return fits.WithContext(fmt::format("Kernel '{}'", launch.function));

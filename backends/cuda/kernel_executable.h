@@ -48,7 +48,8 @@ class KernelExecutable final : public Executable {
         module_(std::move(module)),
         plan_(std::move(plan)),
         operands_(std::move(operand_names)) {}
-  Status AddStep(const kernel::PlannedLaunch& launch);
+  // `symbol` is what the code calls its kernel.
+  Status AddStep(const kernel::PlannedLaunch& launch, const std::string& symbol);
 
   CudaDevice& device_;
   const std::shared_ptr<Module> module_;

@@ -7,7 +7,9 @@
 #include "attune/kernel/call_arguments.h"
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/name_expression.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/instances.h"
 #include "backends/cuda/kernel_executable.h"
 #include "backends/cuda/occupancy.h"
 
@@ -60,7 +62,8 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
   for (const std::string& option : file_.compile_options) {
     options += (options.empty() ? "" : " ") + option;
   }
-  return MakeRecipe(nvrtc_.Get(), std::move(source), std::move(options), target.arch);
+  return MakeRecipe(nvrtc_.Get(), std::move(source),
+                    Joined({std::move(options), kernel::NameExpressionsOf(file_)}), target.arch);
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/instances.h"
 #include "backends/host/shared_library.h"
 
 namespace attune::cuda {
@@ -40,6 +41,12 @@ class Program {
         "cannot take the source");
   }
 
+  // Before it is compiled: one of the kernels that it has to have.
+  Status Want(const std::string& name_expression) {
+    return Check(nvrtc_.nvrtcAddNameExpression(program_, name_expression.c_str()),
+                 "does not take the name of a kernel");
+  }
+
   Status Compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
@@ -59,6 +66,15 @@ class Program {
     ATTUNE_RETURN_IF_ERROR(
         Check(nvrtc_.nvrtcGetCUBIN(program_, bytes.data()), "does not give its machine code"));
     return bytes;
+  }
+
+  // What a kernel that was wanted is called in the code.
+  Result<std::string> SymbolOf(const std::string& name_expression) const {
+    const char* symbol = nullptr;
+    ATTUNE_RETURN_IF_ERROR(
+        Check(nvrtc_.nvrtcGetLoweredName(program_, name_expression.c_str(), &symbol),
+              fmt::format("does not tell what '{}' is called", name_expression)));
+    return std::string(symbol);
   }
 
  private:
@@ -129,16 +145,25 @@ Result<Artifact> BuildCubin(const Nvrtc& nvrtc, const BuildRecipe& recipe) {
   Program program(nvrtc);
   ATTUNE_RETURN_IF_ERROR(program.Create(recipe.source));
   std::vector<std::string> options = {"--gpu-architecture=" + CompilerArch(recipe.target)};
-  for (std::string& option : Words(recipe.options)) options.push_back(std::move(option));
+  const InstanceOptions given = Divided(recipe.options);
+  for (std::string& option : Words(given.options)) options.push_back(std::move(option));
   // NVRTC takes one standard.
   const bool has_standard =
       std::any_of(options.begin(), options.end(), [](const std::string& option) {
         return option.starts_with("--std=") || option.starts_with("-std=");
       });
   if (!has_standard) options.emplace_back("--std=c++17");
+  for (const std::string& name : given.name_expressions) {
+    ATTUNE_RETURN_IF_ERROR(program.Want(name));
+  }
   ATTUNE_RETURN_IF_ERROR(program.Compile(options));
   ATTUNE_ASSIGN_OR_RETURN(std::string bytes, program.Cubin());
-  return Artifact{std::move(bytes)};
+  Symbols symbols;
+  for (const std::string& name : given.name_expressions) {
+    ATTUNE_ASSIGN_OR_RETURN(std::string symbol, program.SymbolOf(name));
+    symbols.emplace_back(name, std::move(symbol));
+  }
+  return Artifact{WithSymbols(std::move(bytes), symbols)};
 }
 
 }  // namespace attune::cuda

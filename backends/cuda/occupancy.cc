@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/instances.h"
+
 namespace attune::cuda {
 namespace {
 
@@ -77,7 +79,8 @@ std::string Words(unsigned limits) {
 Result<std::optional<int>> BlocksOfLaunch(const Artifact& cubin,
                                           const kernel::PlannedLaunch& launch,
                                           std::string_view arch) {
-  const std::optional<CubinKernel> found = FindKernel(cubin.bytes, launch.function);
+  const std::optional<CubinKernel> found =
+      FindKernel(cubin.bytes, SymbolOf(cubin.bytes, launch.function));
   if (!found.has_value()) return std::optional<int>();
   int64_t threads = 1;
   for (const int64_t extent : launch.local) threads *= extent;

@@ -7,6 +7,7 @@
 
 #include "attune/kernel/device_limits.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/name_expression.h"
 #include "backends/hip/cuda_on_hip.h"
 
 namespace attune::hip {
@@ -32,6 +33,11 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
   if (!file_.compile_options.empty()) {
     return Unsupported(fmt::format("{} has options of another compiler ({}).", id_.name,
                                    fmt::join(file_.compile_options, " ")));
+  }
+  const std::vector<std::string> names = kernel::NameExpressionsOf(file_);
+  if (!names.empty()) {
+    return Unsupported(fmt::format("{} has kernels that NVRTC alone is asked for by name ({}).",
+                                   id_.name, fmt::join(names, ", ")));
   }
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckApplies(file_, problem, limits));

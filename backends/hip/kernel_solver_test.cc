@@ -20,6 +20,7 @@
 #include "attune/kernel/covering_problems.h"
 #include "attune/kernel/kernel_library.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/own_kernel.h"
 #include "backends/hip/hip_backend.h"
 
 namespace attune::hip {
@@ -201,6 +202,16 @@ TEST_F(HipKernelTest, AUsersKernelInCudaBuildsAsItStands) {
   ASSERT_TRUE(config.ok()) << config.status().ToString();
 
   EXPECT_EQ(MistakeOf(*file, problem, *config, "gfx90a"), "");
+}
+
+TEST_F(HipKernelTest, InstancesOfTemplatesAreLeftOutByName) {
+  const kernel::KernelFile file =
+      *kernel::LoadOwnKernel(std::filesystem::path(ATTUNE_OWN_KERNEL_DIR) / "blur.json");
+  const Problem problem = *kernel::MakeOwnProblem(file, file.own->usual_sizes);
+
+  EXPECT_EQ(KernelSolver(hipcc_, file).IsApplicable(problem, *TargetOf("gfx90a")).message(),
+            "hip.blur has kernels that NVRTC alone is asked for by name "
+            "(image::blur<TYPE, RADIUS, ROWS>).");
 }
 
 TEST_F(HipKernelTest, AMistakeIsNamedByFileAndLineOfItsOwnSource) {

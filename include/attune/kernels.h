@@ -49,8 +49,8 @@ typedef struct attune_kernel_parameter {
 
 /* One of the launches, which follow each other in order. */
 typedef struct attune_kernel_geometry {
-  const char* function;
-  int32_t dimensions; /* Of `local` and `groups` so many count; the others are 1. */
+  const char* function; /* Of a template what nvrtcAddNameExpression takes. */
+  int32_t dimensions;   /* Of `local` and `groups` so many count; the others are 1. */
   int32_t reserved;
   uint64_t local[3];     /* Work-items of a work-group. */
   uint64_t groups[3];    /* Work-groups. */

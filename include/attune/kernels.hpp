@@ -72,7 +72,8 @@ class KernelDescription {
     arguments_.push_back("{" + Quoted(type) + ": " + Quoted(expression) + "}");
     return *this;
   }
-  // Work-items of a work-group and work-groups, in each dimension.
+  // Work-items of a work-group and work-groups, in each dimension. In CUDA, `function` may be an
+  // instance of a template: "scale<float, BLOCK>".
   KernelDescription& Launch(const std::string& function, const std::vector<std::string>& local,
                             const std::vector<std::string>& groups) {
     function_ = function;
@@ -89,7 +90,10 @@ class KernelDescription {
   }
 
   std::string Json() const {
-    return "{\n  \"attune_kernel_file\": 3, \"name\": " + Quoted(name_) +
+    // Of the least version that has what is said: a file that changes is another kernel.
+    const bool is_c_name = function_.find_first_of("<:") == std::string::npos;
+    return std::string("{\n  \"attune_kernel_file\": ") + (is_c_name ? "3" : "6") +
+           ", \"name\": " + Quoted(name_) +
            ", \"operator\": \"kernel\", \"language\": " + Quoted(language_) +
            ",\n  \"sources\": [" + Quoted(SourceName()) +
            "],\n  \"sizes\": {\"run_time\": " + List(run_time_) +

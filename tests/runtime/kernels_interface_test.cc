@@ -61,6 +61,20 @@ TEST_F(KernelsInterfaceTest, ADescriptionIsTheKernelFileThatItSays) {
   EXPECT_THAT(file->source, HasSubstr("// \"quoted\" \\ \t\n"));
 }
 
+TEST_F(KernelsInterfaceTest, InCudaADescriptionMayNameAnInstanceOfATemplate) {
+  KernelDescription description("scale", "template <int kBlock> __global__ void scale(float*);",
+                                "cuda");
+  description.Size("n", 64)
+      .Parameter("BLOCK", {64})
+      .InOut("x", "f32", {"n"})
+      .Launch("scale<BLOCK>", {"BLOCK"}, {"ceil_div(n, BLOCK)"});
+
+  const auto file = kernel::LoadOwnKernel(description.Write(folder()));
+
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->launches[0].function, "scale<BLOCK>");
+}
+
 TEST_F(KernelsInterfaceTest, FilesThatSayTheSameAreLeftAlone) {
   const std::string path = Scale().Write(folder());
   const auto written = std::filesystem::last_write_time(path);
