@@ -20,6 +20,7 @@
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_plan.h"
+#include "attune/kernel/name_expression.h"
 #include "attune/problem/own_kernel.h"
 #include "attune/space/expression.h"
 
@@ -57,9 +58,10 @@ double RelativeTolerance(DataType type) {
   }
 }
 
-// "saxpy" of "_Z5saxpyiPf", a name of C++ without namespaces or templates.
+// "saxpy" of "_Z5saxpyiPf", a name of C++ without namespaces or templates, and of
+// "blas::saxpy<float>".
 std::string_view WrittenName(std::string_view function) {
-  if (!function.starts_with("_Z")) return function;
+  if (!function.starts_with("_Z")) return kernel::LastNameOf(function);
   size_t at = 2;
   size_t length = 0;
   while (at < function.size() && std::isdigit(static_cast<unsigned char>(function[at])) != 0 &&
@@ -102,7 +104,10 @@ class KernelMaker {
         options_(TakeApart(launch.options, launch.language, launch.folder)) {}
 
   Result<CapturedKernel> Make() {
-    if (!IsIdentifier(launch_.function)) {
+    const bool is_name =
+        IsIdentifier(launch_.function) ||
+        (launch_.language == "cuda" && kernel::MistakeInNameExpression(launch_.function).empty());
+    if (!is_name) {
       return Unsupported(
           fmt::format("its name '{}' is none that a kernel file can have", launch_.function));
     }
@@ -139,7 +144,13 @@ class KernelMaker {
   void ReadParameters() {
     Macros macros;
     for (const Macro& macro : options_.macros) macros[macro.name] = macro.value;
-    const auto signature = ParseSignature(launch_.source, WrittenName(launch_.function), macros);
+    // Arguments of a template stand behind the name.
+    const size_t arguments = std::min(launch_.function.find('<'), launch_.function.size());
+    const auto signature =
+        ParseSignature(launch_.source,
+                       fmt::format("{}{}", WrittenName(launch_.function),
+                                   std::string_view(launch_.function).substr(arguments)),
+                       macros);
     const bool is_read = signature && signature->size() == launch_.arguments.size();
     for (size_t i = 0; i < launch_.arguments.size(); ++i) {
       const CapturedArgument& argument = launch_.arguments[i];

@@ -125,6 +125,24 @@ TEST(CapturedKernelTest, WhatAKernelFileCannotSayIsRefusedWithTheReason) {
   EXPECT_THAT(Hindrance(launch), HasSubstr("no operand is written"));
 }
 
+TEST(CapturedKernelTest, AnInstanceOfATemplateIsCalledAsItWasAskedFor) {
+  CapturedLaunch launch = SampleLaunch().Launch();
+  launch.language = "cuda";
+  launch.function = "blas::Saxpy<float, WG>";
+  launch.source =
+      "namespace blas { template <class T, int kGroup>\n"
+      "__global__ void Saxpy(const T* x, T* y, T a, int n) {} }";
+
+  const Json json = JsonOf(launch);
+
+  EXPECT_EQ(json["launches"][0]["function"], "blas::Saxpy<float, WG>");
+  EXPECT_EQ(json["operands"][1]["type"], "f32");
+  EXPECT_EQ(json["launches"][0]["arguments"][2], Json({{"float", 2.0}}));
+  EXPECT_EQ(KernelNameOf(launch.function), "saxpy");
+  launch.function = "blas::Saxpy<\"x\">";
+  EXPECT_THAT(Hindrance(launch), HasSubstr("its name"));
+}
+
 TEST(CapturedKernelTest, ImagesAreRefusedAndStructuresThatAreCalledSoAreNot) {
   CapturedLaunch launch = SampleLaunch().Launch();
   launch.source =

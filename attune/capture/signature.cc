@@ -126,10 +126,37 @@ std::vector<std::string_view> SplitParameters(std::string_view text) {
   return parts;
 }
 
-// Whether what stands in front of the name says that it is a kernel.
-bool IsKernel(std::string_view before, const Macros& macros) {
+// What of the text in front of a name belongs to its declaration.
+std::string_view DeclarationIn(std::string_view before) {
   const size_t end = before.find_last_of(";{}#");
   if (end != std::string_view::npos) before.remove_prefix(end + 1);
+  return before;
+}
+
+// The parameters of the template that `declaration` begins with stand for `arguments`.
+void AddTemplateArguments(std::string_view declaration, std::string_view arguments,
+                          Macros& macros) {
+  const size_t word = declaration.find("template");
+  const size_t open = declaration.find('<', word);
+  if (word == std::string_view::npos || open == std::string_view::npos) return;
+  size_t close = open;
+  int depth = 0;
+  do {
+    if (declaration[close] == '<') ++depth;
+    if (declaration[close] == '>') --depth;
+    ++close;
+  } while (depth > 0 && close < declaration.size());
+  const auto parameters = SplitParameters(declaration.substr(open + 1, close - open - 2));
+  const auto given = SplitParameters(arguments.substr(1, arguments.size() - 2));
+  for (size_t i = 0; i < parameters.size() && i < given.size(); ++i) {
+    const std::vector<std::string> words = Tokens(parameters[i].substr(0, parameters[i].find('=')));
+    if (!words.empty()) macros[words.back()] = given[i];
+  }
+}
+
+// Whether what stands in front of the name says that it is a kernel.
+bool IsKernel(std::string_view before, const Macros& macros) {
+  before = DeclarationIn(before);
   for (const std::string& token : Expanded(Tokens(before), macros)) {
     if (token == "__kernel" || token == "kernel" || token == "__global__") return true;
   }
@@ -181,6 +208,9 @@ KernelParameter ParseParameter(std::string_view text, const Macros& macros) {
 std::optional<std::vector<KernelParameter>> ParseSignature(std::string_view source,
                                                            std::string_view function,
                                                            const Macros& macros) {
+  const size_t end_of_name = std::min(function.find('<'), function.size());
+  const std::string_view arguments = function.substr(end_of_name);
+  function = function.substr(0, end_of_name);
   const std::string text = WithoutComments(source);
   Macros names = macros;
   AddNamesOf(text, names);
@@ -190,6 +220,9 @@ std::optional<std::vector<KernelParameter>> ParseSignature(std::string_view sour
     const bool is_word = (at == 0 || !IsWordCharacter(text[at - 1])) && open != std::string::npos &&
                          text[open] == '(';
     if (!is_word || !IsKernel(std::string_view(text).substr(0, at), names)) continue;
+    if (!arguments.empty()) {
+      AddTemplateArguments(DeclarationIn(std::string_view(text).substr(0, at)), arguments, names);
+    }
     const std::string_view inside =
         std::string_view(text).substr(open + 1, CloseOf(text, open) - open - 1);
     std::vector<KernelParameter> parameters;

@@ -27,7 +27,9 @@ KernelParameter ParseParameter(std::string_view text, const Macros& macros);
 
 // The parameters of the kernel `function`, with macros and types that the source itself gives other
 // names. It does what a reader of the text would do, and no more than that: nothing if the function
-// is not found as a kernel, which is how sources that make their names by macros look.
+// is not found as a kernel, which is how sources that make their names by macros look. Of an
+// instance of a template ("scale<float, 16>"), the parameters of the template stand for its
+// arguments.
 std::optional<std::vector<KernelParameter>> ParseSignature(std::string_view source,
                                                            std::string_view function,
                                                            const Macros& macros);

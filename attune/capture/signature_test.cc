@@ -58,6 +58,24 @@ TEST(SignatureTest, OtherNamesOfTypesAreFollowed) {
   EXPECT_THAT(Parse("#define a b\n#define b a\nkernel void f(a x)", "f").size(), 1u);
 }
 
+TEST(SignatureTest, ParametersOfATemplateStandForItsArguments) {
+  const char* const source =
+      "template <int N> struct row { float x[N]; };\nnamespace n {\n"
+      "template <typename T, int kTile = 4, class U = row<2>>\n"
+      "__global__ void f(const T* x, U y, int n) { if (n < kTile) return; }\n}";
+  EXPECT_THAT(Parse(source, "f<unsigned int, 16>"),
+              ElementsAre("private const unsigned int* x", "private U y", "private int n"));
+  EXPECT_THAT(Parse(source, "f<std::pair<int, int>, 16, float>"),
+              ElementsAre(testing::_, "private float y", "private int n"));
+  // Whatever a damaged source has.
+  for (const char* damaged :
+       {"template <typename T __global__ void f(T x)", "template __global__ void f(int x)",
+        "template <> __global__ void f(int x)", "template <<<< __global__ void f(int x)"}) {
+    EXPECT_EQ(Parse(damaged, "f<>").size(), 1u);
+    EXPECT_EQ(Parse(damaged, "f<").size(), 1u);
+  }
+}
+
 TEST(SignatureTest, VectorsAreMadeOfTheirElements) {
   EXPECT_EQ(ElementOf("float"), DataType::kF32);
   EXPECT_EQ(ElementOf("double16"), DataType::kF64);

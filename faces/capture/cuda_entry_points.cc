@@ -25,6 +25,15 @@ CUresult StoreCuda(const CudaLaunchCall& call, const Launch& launch) {
       name, function.code, [&] { return CudaLaunch(call, function); }, launch, CUDA_SUCCESS);
 }
 
+CudaObjects::TellSymbol SymbolsOf(nvrtcProgram program, const void* caller) {
+  return [program, caller](const std::string& name_expression) {
+    const char* symbol = nullptr;
+    const nvrtcResult code =
+        ATTUNE_REAL_CUDA(nvrtcGetLoweredName, caller)(program, name_expression.c_str(), &symbol);
+    return std::string(code == NVRTC_SUCCESS && symbol != nullptr ? symbol : "");
+  };
+}
+
 // Ours, for programs that ask the driver for its functions.
 void ReplaceByOurs(const char* symbol, int version, cuuint64_t flags, void** function) {
   // Of the default stream of each thread: another function under the same name.
@@ -55,6 +64,7 @@ using attune::capture::CudaSource;
 using attune::capture::IsOn;
 using attune::capture::ReplaceByOurs;
 using attune::capture::StoreCuda;
+using attune::capture::SymbolsOf;
 using attune::capture::TheCudaObjects;
 
 ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source,
@@ -64,7 +74,7 @@ ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const
   const nvrtcResult code = ATTUNE_REAL_CUDA(nvrtcCreateProgram, ATTUNE_CALLER)(
       program, source, name, header_count, headers, names);
   if (code != NVRTC_SUCCESS || source == nullptr || !IsOn()) return code;
-  CudaSource known{source, "", {}};
+  CudaSource known{source, "", {}, {}};
   for (int i = 0; i < header_count; ++i) known.headers.emplace_back(names[i], headers[i]);
   TheCudaObjects().AddProgram(*program, std::move(known));
   return code;
@@ -88,13 +98,23 @@ ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int c
   return ATTUNE_REAL_CUDA(nvrtcCompileProgram, ATTUNE_CALLER)(program, count, options);
 }
 
+ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcAddNameExpression(nvrtcProgram program,
+                                                        const char* name_expression) {
+  const nvrtcResult code =
+      ATTUNE_REAL_CUDA(nvrtcAddNameExpression, ATTUNE_CALLER)(program, name_expression);
+  if (code == NVRTC_SUCCESS && IsOn()) {
+    TheCudaObjects().AddNameExpression(program, name_expression);
+  }
+  return code;
+}
+
 ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* bytes) {
   const void* const caller = ATTUNE_CALLER;
   const nvrtcResult code = ATTUNE_REAL_CUDA(nvrtcGetCUBIN, caller)(program, bytes);
   size_t size = 0;
   if (code == NVRTC_SUCCESS && IsOn() &&
       ATTUNE_REAL_CUDA(nvrtcGetCUBINSize, caller)(program, &size) == NVRTC_SUCCESS) {
-    TheCudaObjects().AddCode(program, {bytes, size});
+    TheCudaObjects().AddCode(program, {bytes, size}, SymbolsOf(program, caller));
   }
   return code;
 }
@@ -105,7 +125,7 @@ ATTUNE_CAPTURE_ENTRY nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* bytes) 
   size_t size = 0;
   if (code == NVRTC_SUCCESS && IsOn() &&
       ATTUNE_REAL_CUDA(nvrtcGetPTXSize, caller)(program, &size) == NVRTC_SUCCESS) {
-    TheCudaObjects().AddCode(program, {bytes, size});
+    TheCudaObjects().AddCode(program, {bytes, size}, SymbolsOf(program, caller));
   }
   return code;
 }

@@ -36,13 +36,20 @@ size_t SizeOf(const void* image) {
 
 void CudaObjects::AddProgram(nvrtcProgram program, CudaSource source) {
   const std::lock_guard lock(mutex_);
-  programs_[program] = std::move(source);
+  programs_[program] = {std::move(source), {}};
 }
 
 void CudaObjects::SetOptions(nvrtcProgram program, std::string options) {
   const std::lock_guard lock(mutex_);
   const auto found = programs_.find(program);
-  if (found != programs_.end()) found->second.options = std::move(options);
+  if (found != programs_.end()) found->second.source.options = std::move(options);
+}
+
+void CudaObjects::AddNameExpression(nvrtcProgram program, std::string name_expression) {
+  const std::lock_guard lock(mutex_);
+  const auto found = programs_.find(program);
+  if (found == programs_.end()) return;
+  found->second.name_expressions.push_back(std::move(name_expression));
 }
 
 void CudaObjects::RemoveProgram(nvrtcProgram program) {
@@ -50,15 +57,21 @@ void CudaObjects::RemoveProgram(nvrtcProgram program) {
   programs_.erase(program);
 }
 
-void CudaObjects::AddCode(nvrtcProgram program, std::string_view bytes) {
+void CudaObjects::AddCode(nvrtcProgram program, std::string_view bytes,
+                          const TellSymbol& tell_symbol) {
   const std::lock_guard lock(mutex_);
   const auto found = programs_.find(program);
   if (found == programs_.end()) return;
   // A cubin may be followed by what its header does not count.
   const size_t counted = bytes.empty() ? 0 : SizeOf(bytes.data());
   if (counted == 0 || counted > bytes.size()) return;
+  CudaSource source = found->second.source;
+  for (const std::string& name : found->second.name_expressions) {
+    const std::string symbol = tell_symbol(name);
+    if (!symbol.empty()) source.name_expressions[symbol] = name;
+  }
   codes_[{counted, HashOf(bytes.substr(0, counted))}] =
-      std::make_shared<const CudaSource>(found->second);
+      std::make_shared<const CudaSource>(std::move(source));
 }
 
 void CudaObjects::AddModule(const void* module, const void* image) {
@@ -86,6 +99,9 @@ void CudaObjects::AddFunction(const void* function, const void* module, const ch
   if (found == modules_.end()) return;
   known.source = found->second.source;
   known.code = found->second.code;
+  if (known.source == nullptr) return;
+  const auto written = known.source->name_expressions.find(known.name);
+  if (written != known.source->name_expressions.end()) known.name = written->second;
 }
 
 void CudaObjects::AddAlias(const void* same, const void* function) {

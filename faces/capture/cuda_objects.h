@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,10 +22,12 @@ struct CudaSource {
   std::string text;
   std::string options;
   std::vector<std::pair<std::string, std::string>> headers;  // Name and text.
+  // What the compiler calls kernels that it was asked for ("scale<float, 16>"), by that symbol.
+  std::map<std::string, std::string> name_expressions;
 };
 
 struct CudaFunction {
-  std::string name;
+  std::string name;                          // As the source has it, as far as that is known.
   std::shared_ptr<const CudaSource> source;  // Null: nobody has seen it. Shared by its functions.
   uint64_t code = 0;  // A hash of the source, else of what was loaded, or where.
 };
@@ -34,9 +37,13 @@ class CudaObjects {
  public:
   void AddProgram(nvrtcProgram program, CudaSource source);
   void SetOptions(nvrtcProgram program, std::string options);
+  // A kernel that `program` was asked for.
+  void AddNameExpression(nvrtcProgram program, std::string name_expression);
   void RemoveProgram(nvrtcProgram program);
+  // What each kernel that `program` was asked for is called in its code; empty if nobody knows.
+  using TellSymbol = std::function<std::string(const std::string& name_expression)>;
   // NVRTC made these bytes of `program`.
-  void AddCode(nvrtcProgram program, std::string_view bytes);
+  void AddCode(nvrtcProgram program, std::string_view bytes, const TellSymbol& tell_symbol);
 
   // The driver loaded `image`, whose size it knows, as `module`: a module or a library.
   void AddModule(const void* module, const void* image);
@@ -47,13 +54,17 @@ class CudaObjects {
   CudaFunction Of(const void* function);
 
  private:
+  struct Program {
+    CudaSource source;
+    std::vector<std::string> name_expressions;
+  };
   struct Module {
     std::shared_ptr<const CudaSource> source;
     uint64_t code = 0;
   };
 
   std::mutex mutex_;
-  std::map<nvrtcProgram, CudaSource> programs_;
+  std::map<nvrtcProgram, Program> programs_;
   std::map<std::pair<size_t, uint64_t>, std::shared_ptr<const CudaSource>>
       codes_;  // Size and hash.
   std::map<const void*, Module> modules_;

@@ -44,7 +44,10 @@ Settings Read() {
 }  // namespace
 
 bool Settings::Wants(const std::string& kernel) const {
-  return kernels.empty() || std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+  if (kernels.empty()) return true;
+  const std::string name = kernel.substr(0, kernel.find('<'));
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](const std::string& wanted) { return wanted == kernel || wanted == name; });
 }
 
 std::string Settings::Excess(uint64_t all_bytes) const {

@@ -23,6 +23,18 @@ extern "C" __global__ void saxpy(const float* __restrict__ x, float* y, float a,
   if (i < n / STEP) y[i] = SCALE * a * x[i] + y[i];
 }
 )";
+// The same as a template in a namespace.
+constexpr const char* kTemplate = R"(
+#include "scale.h"
+namespace blas {
+template <typename T, int kStep>
+__global__ void saxpy(const T* __restrict__ x, T* y, T a, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n / kStep) y[i] = SCALE * a * x[i] + y[i];
+}
+}
+)";
+constexpr const char* kInstance = "blas::saxpy<float, STEP>";
 constexpr const char* kHeader = "#define SCALE 1.0f\n";
 constexpr int kCount = 1000;
 
@@ -47,18 +59,30 @@ void Require(int code, const char* what) {
               ::dlsym(LIBRARY, NAME_TEXT(NAME)))(__VA_ARGS__)),                       \
           #NAME)
 
-std::string Compile(void* nvrtc) {
+struct Compiled {
+  std::string code;
+  std::string function = "saxpy";
+};
+
+Compiled Compile(void* nvrtc, bool is_template) {
   nvrtcProgram program = nullptr;
   const char* const name = "scale.h";
-  CALL(nvrtc, nvrtcCreateProgram, &program, kSource, "saxpy.cu", 1, &kHeader, &name);
+  const char* const source = is_template ? kTemplate : kSource;
+  CALL(nvrtc, nvrtcCreateProgram, &program, source, "saxpy.cu", 1, &kHeader, &name);
+  if (is_template) CALL(nvrtc, nvrtcAddNameExpression, program, kInstance);
   const char* const options[] = {"-DSTEP=1", "-DWG=100", "--std=c++14", "-arch=compute_80"};
   CALL(nvrtc, nvrtcCompileProgram, program, 4, options);
   size_t size = 0;
   CALL(nvrtc, nvrtcGetPTXSize, program, &size);
-  std::string code(size, '\0');
-  CALL(nvrtc, nvrtcGetPTX, program, code.data());
+  Compiled compiled{std::string(size, '\0')};
+  CALL(nvrtc, nvrtcGetPTX, program, compiled.code.data());
+  if (is_template) {
+    const char* symbol = nullptr;
+    CALL(nvrtc, nvrtcGetLoweredName, program, kInstance, &symbol);
+    compiled.function = symbol;
+  }
   CALL(nvrtc, nvrtcDestroyProgram, &program);
-  return code;
+  return compiled;
 }
 
 }  // namespace
@@ -73,11 +97,11 @@ int main(int argc, char** argv) {
   CALL(cuda, cuDeviceGet, &device, 0);
   CALL(cuda, cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuda, cuCtxSetCurrent, context);
-  const std::string code = Compile(nvrtc);
+  const Compiled compiled = Compile(nvrtc, what == "template");
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  CALL(cuda, cuModuleLoadData, &module, code.c_str());
-  CALL(cuda, cuModuleGetFunction, &function, module, "saxpy");
+  CALL(cuda, cuModuleLoadData, &module, compiled.code.c_str());
+  CALL(cuda, cuModuleGetFunction, &function, module, compiled.function.c_str());
 
   // Both in one allocation, as allocators of frameworks have it.
   CUdeviceptr x = 0;

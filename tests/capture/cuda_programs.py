@@ -51,13 +51,24 @@ def test_asked_for_its_address(attune):
     program.check([row["kernel"] for row in summary["captured"]] == ["saxpy"], summary)
 
 
+def test_template(attune):
+    out, err, summary = launch(attune, "template", folder="template")
+    program.check(out == "saxpy 2997.0\n", out)
+    program.check([row["kernel"] for row in summary["captured"]] == ["blas::saxpy<float, STEP>"], (summary, err))
+    kernel = json.loads((attune.folder / "template/saxpy/saxpy.json").read_text())
+    program.check(kernel["launches"][0]["function"] == "blas::saxpy<float, STEP>", kernel)
+    program.check([o["type"] for o in kernel["operands"]] == ["f32", "f32"], kernel)
+    program.check(kernel["launches"][0]["arguments"]
+                  == [{"operand": "x"}, {"operand": "y"}, {"float": 2.0}, {"int": "n"}], kernel)
+
+
 def test_captured_stream(attune):
     _, _, summary = launch(attune, "graph", folder="graph")
     program.check(summary["captured"] == [] and "graph" in summary["not_captured"][0]["reason"], summary)
 
 
-def test_tuned(attune):
-    path = attune.folder / "captured/saxpy/saxpy.json"
+def test_tuned(attune, folder):
+    path = attune.folder / folder / "saxpy/saxpy.json"
     kernel = json.loads(path.read_text())
     kernel["parameters"] = [{"name": "STEP", "values": [1, 2]}, {"name": "WG", "values": [100, 50, 250]}]
     kernel["launches"][0]["local"] = ["WG"]
@@ -83,10 +94,12 @@ def test(attune):
     program.check(plain.returncode == 0, plain)
     test_source_and_data(attune)
     test_asked_for_its_address(attune)
+    test_template(attune)
     if STAND_IN:
         test_captured_stream(attune)
     else:
-        test_tuned(attune)
+        test_tuned(attune, "captured")
+        test_tuned(attune, "template")
 
 
 program.main(test)
