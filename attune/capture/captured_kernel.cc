@@ -111,10 +111,10 @@ class KernelMaker {
       return Unsupported(
           fmt::format("its name '{}' is none that a kernel file can have", launch_.function));
     }
-    if (launch_.source.empty()) {
-      return Unsupported(
-          "its program has no source: it was made from a binary or an intermediate language");
+    if (launch_.source.empty() && launch_.binary.empty()) {
+      return Unsupported("its program has no source, and its driver gives no binary of it");
     }
+    if (IsBinary()) options_ = {};
     ReadParameters();
     ChooseReservedNames();
     Json arguments = Json::array();
@@ -371,7 +371,16 @@ class KernelMaker {
     return source;
   }
 
+  bool IsBinary() const { return launch_.source.empty(); }
+
   void AddSources(const std::string& defines) {
+    if (IsBinary()) {
+      sources_.push_back(name_ + ".bin");
+      kernel_.files[sources_.back()] = launch_.binary;
+      kernel_.notes.emplace_back(
+          "Its program was made from a binary: its launches can be tuned, and nothing else.");
+      return;
+    }
     const char* const ending = launch_.language == "cuda" ? "cu" : "cl";
     if (!defines.empty()) {
       const std::string path = fmt::format("{}.defines.{}", name_, ending);
@@ -419,16 +428,17 @@ class KernelMaker {
     Json launch = {{"function", launch_.function}, {"local", local}, {"groups", groups}};
     if (launch_.geometry.shared_bytes > 0) launch["shared_bytes"] = launch_.geometry.shared_bytes;
     launch["arguments"] = std::move(arguments);
-    Json document = {{"attune_kernel_file", kernel::KernelFile::kFormatVersion},
-                     {"name", name_},
-                     {"operator", kOwnKernelOperator},
-                     {"language", launch_.language},
-                     {"description", fmt::format("Captured: launch {} of {} on {}", launch_.number,
-                                                 launch_.function, device)},
-                     {"sources", sources_},
-                     {"sizes", {{"run_time", sizes_}, {"usual", usual_}}},
-                     {"operands", operands_},
-                     {"parameters", parameters_json_}};
+    Json document = {
+        {"attune_kernel_file", kernel::KernelFile::kFormatVersion},
+        {"name", name_},
+        {"operator", kOwnKernelOperator},
+        {"language", launch_.language},
+        {"description",
+         fmt::format("Captured: launch {} of {} on {}", launch_.number, launch_.function, device)},
+        {IsBinary() ? "binary" : "sources", IsBinary() ? Json(sources_.front()) : Json(sources_)},
+        {"sizes", {{"run_time", sizes_}, {"usual", usual_}}},
+        {"operands", operands_},
+        {"parameters", parameters_json_}};
     if (!options_.further.empty()) document["compile_options"] = options_.further;
     document["launches"] = Json::array({std::move(launch)});
     document["reference"] = {{"data", reference_}};

@@ -13,6 +13,7 @@ namespace attune::capture {
 namespace {
 
 using Json = nlohmann::json;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -109,7 +110,7 @@ TEST(CapturedKernelTest, UnwrittenNumbersThatAreNoneBecomeZero) {
 TEST(CapturedKernelTest, WhatAKernelFileCannotSayIsRefusedWithTheReason) {
   CapturedLaunch launch = SampleLaunch().Launch();
   launch.source.clear();
-  EXPECT_THAT(Hindrance(launch), HasSubstr("no source"));
+  EXPECT_EQ(Hindrance(launch), "its program has no source, and its driver gives no binary of it");
   launch = SampleLaunch().Launch();
   launch.function = "f<int>";
   EXPECT_THAT(Hindrance(launch), HasSubstr("its name 'f<int>'"));
@@ -123,6 +124,22 @@ TEST(CapturedKernelTest, WhatAKernelFileCannotSayIsRefusedWithTheReason) {
   launch.arguments[1].after.reset();
   launch.source = "kernel void Saxpy(global const float* x, global const float* y, float a, int n)";
   EXPECT_THAT(Hindrance(launch), HasSubstr("no operand is written"));
+}
+
+TEST(CapturedKernelTest, OfAProgramWithoutASourceItsBinaryIsLaunched) {
+  CapturedLaunch launch = SampleLaunch().Launch();
+  launch.source.clear();
+  launch.binary = std::string("poclbin\0\1", 9);
+
+  const auto kernel = MakeCapturedKernel(launch, "saxpy");
+
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message();
+  const Json json = Json::parse(kernel->json);
+  EXPECT_EQ(json["binary"], "saxpy.bin");
+  EXPECT_FALSE(json.contains("sources"));
+  EXPECT_EQ(json["parameters"], Json::array());
+  EXPECT_EQ(kernel->files.at("saxpy.bin"), launch.binary);
+  EXPECT_THAT(kernel->notes, Contains(HasSubstr("made from a binary")));
 }
 
 TEST(CapturedKernelTest, AnInstanceOfATemplateIsCalledAsItWasAskedFor) {

@@ -62,6 +62,9 @@ Status TakeRecord(const SpoolRecord& record, std::string_view payload, CapturedL
     case SpoolTag::kSource:
       launch.source = payload;
       return Status::Ok();
+    case SpoolTag::kBinary:
+      launch.binary = payload;
+      return Status::Ok();
     case SpoolTag::kOptions:
       launch.options = payload;
       return Status::Ok();
@@ -148,7 +151,8 @@ Result<CapturedLaunch> ReadLaunch(std::string_view bytes) {
 
 uint64_t ShapeOf(const CapturedLaunch& launch) {
   std::string text = fmt::format("{}\n{}\n{}\n{}\n", launch.language, launch.function,
-                                 launch.source, launch.options);
+                                 launch.source, launch.options) +
+                     launch.binary;
   for (const auto& [name, content] : launch.headers) text += name + '\n' + content;
   text.append(reinterpret_cast<const char*>(&launch.geometry), sizeof launch.geometry);
   for (const CapturedArgument& argument : launch.arguments) {

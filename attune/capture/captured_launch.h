@@ -27,6 +27,7 @@ struct CapturedLaunch {
   std::string language;  // "opencl" or "cuda".
   std::string function;
   std::string source;  // Empty: the program has none.
+  std::string binary;  // Then what was loaded, or nothing.
   std::string options;
   std::string device;
   std::string folder;

@@ -15,6 +15,7 @@ enum class SpoolTag : uint32_t {
   kLanguage = 1,  // "opencl" or "cuda".
   kFunction = 2,
   kSource = 3,    // Text; empty if the program has none.
+  kBinary = 4,    // What was loaded where there is no source; absent where there is one.
   kOptions = 5,   // Of the compiler, as the program wrote them, separated by blanks.
   kDevice = 6,    // Its name.
   kFolder = 7,    // Where relative paths in the options begin.

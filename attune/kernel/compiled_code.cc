@@ -60,7 +60,8 @@ Status RefuseCompiledCode(std::string_view name, std::string_view content) {
   if (kind.empty()) return Status::Ok();
   return Unsupported(
       fmt::format("'{}' is {}. Each config is compiled from source: what somebody else compiled "
-                  "has no parameters left to tune. Name the source that it was made of.",
+                  "has none but its launches. Name the source that it was made of, or name it as "
+                  "the 'binary' in place of the sources.",
                   name, kind));
 }
 

@@ -125,6 +125,9 @@ struct KernelFile {
   std::string description;
   std::string operator_name;  // "gemm", "conv", or "kernel", which `own` is about.
   std::vector<std::string> source_names;
+  // Its one source is code that somebody else compiled: nothing is compiled in, and what a config
+  // says is for the launches alone.
+  bool is_binary = false;
   std::vector<std::string> compile_time_sizes;  // All others are run-time.
   std::vector<Expression> applies;
   std::vector<Parameter> parameters;
@@ -139,7 +142,7 @@ struct KernelFile {
   // What the compiler reads first of all: a source in OpenCL C needs some to be CUDA C++. Filled
   // by LoadKernelFile, as the next two are.
   std::string_view prelude;
-  std::string source;            // The text of all sources, in order.
+  std::string source;            // The text of all sources, in order, or the binary.
   Fingerprint content;           // Of the JSON, the prelude and the sources.
   std::optional<OwnKernel> own;  // Of the operator `kernel`.
 

@@ -5,18 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/file.h"
 #include "attune/kernel/compiled_code.h"
-#include "attune/kernel/json_line.h"
 #include "attune/kernel/json_place.h"
 #include "attune/kernel/kernel_file.h"
 #include "attune/kernel/kernel_file_scopes.h"
 #include "attune/kernel/name_expression.h"
-#include "attune/kernel/opencl_on_cuda.h"
 #include "attune/kernel/own_figures.h"
 #include "attune/kernel/own_kernel_reader.h"
 #include "attune/kernel/problem_fields.h"
-#include "attune/kernel/t1_file.h"
 
 namespace attune::kernel {
 namespace {
@@ -301,6 +297,10 @@ Result<std::string> ReadFunction(const JsonPlace& place, const KernelFile& file)
         fmt::format("'{}' is a name of version {} of the format; this file is of version {}.", name,
                     kVersionOfNameExpressions, file.format_version));
   }
+  if (file.is_binary) {
+    return place.Error(
+        fmt::format("'{}' has to be what the binary calls it, a symbol as _Z5scalePf.", name));
+  }
   if (Offers(file, KernelLanguage::kOpenCl)) {
     return place.Error(fmt::format(
         "'{}' is a kernel of CUDA C++, and OpenCL C has neither templates nor namespaces: say "
@@ -366,8 +366,9 @@ Status CheckKeys(const JsonPlace& root) {
            root.Member("operator").value() == kOwnKernelOperator;
   };
   if (is_own()) {
+    const char* const code = root.Has("binary") ? "binary" : "sources";
     return root.CheckObject(
-        {"attune_kernel_file", "name", "operator", "sources", "sizes", "operands", "parameters",
+        {"attune_kernel_file", "name", "operator", code, "sizes", "operands", "parameters",
          "launches", "reference", "tolerance"},
         {"version", "description", "language", "expressions", "applies", "constraints", "cost",
          "definitions", "variables", "workspace_bytes", "compile_options", "figures"});
@@ -380,6 +381,7 @@ Status CheckKeys(const JsonPlace& root) {
 
 // CUDA C++ is in one language alone.
 bool IsWrittenInCuda(const JsonPlace& root) {
+  if (!root.Has("sources")) return false;
   const nlohmann::json& sources = root.Member("sources").value();
   return sources.is_array() && !sources.empty() &&
          std::all_of(sources.begin(), sources.end(), [](const nlohmann::json& name) {
@@ -434,6 +436,7 @@ Status ReadHead(const JsonPlace& root, KernelFile& file) {
     ATTUNE_ASSIGN_OR_RETURN(file.description,
                             root.Member("description").Text(kMaxDescriptionBytes));
   }
+  if (root.Has("binary")) return ReadBinaryName(root, file);
   ATTUNE_ASSIGN_OR_RETURN(file.source_names, ReadSourceNames(root.Member("sources"), file));
   return Status::Ok();
 }
@@ -506,73 +509,6 @@ Result<KernelFile> ParseKernelFile(std::string_view json, KernelLanguage languag
     }
   }
   ATTUNE_RETURN_IF_ERROR(CheckScopes(file, fields));
-  return file;
-}
-
-namespace {
-
-// Sources of `file`, and its content, which is `json` with them.
-Status LoadSources(const std::filesystem::path& path, std::string_view json, KernelFile& file) {
-  for (size_t i = 0; i < file.source_names.size(); ++i) {
-    const std::string place = fmt::format("/sources/{}", i);
-    const bool is_opencl = file.source_names[i].ends_with(kOpenClExtension) ||
-                           file.source_names[i].ends_with(kOtherOpenClExtension);
-    if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
-    Result<std::string> text = ReadFile(path.parent_path() / file.source_names[i]);
-    if (!text.ok()) return text.error().WithContext(place);
-    if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
-      return InvalidArgument(source.message()).WithContext(place);
-    }
-    file.source += fmt::format("#line 1 \"{}\"\n{}\n", file.source_names[i], *text);
-    if (file.source.size() > kMaxKernelSourceBytes) {
-      return InvalidArgument(fmt::format("{}: the sources have more than {} bytes together.", place,
-                                         kMaxKernelSourceBytes));
-    }
-  }
-  file.content = FingerprintOf(fmt::format("{}{}{}", json, file.prelude, file.source));
-  if (file.own.has_value()) {
-    file.own->content = FingerprintOf(fmt::format("{}{}", json, file.source));
-  }
-  return Status::Ok();
-}
-
-// `status`, which may begin with a JSON pointer into `json`, with the file, and of a user's kernel
-// with the line.
-Status AtPlace(const Status& status, const std::filesystem::path& path, std::string_view json,
-               bool is_own) {
-  const std::string& message = status.message();
-  if (!is_own || !message.starts_with('/')) return status.WithContext(path.string());
-  const std::string_view pointer = std::string_view(message).substr(0, message.find(": "));
-  return status.WithContext(fmt::format("{}:{}", path.string(), LineOf(json, pointer)));
-}
-
-Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
-                          const nlohmann::json& document, KernelLanguage language) {
-  const auto converted = KernelFileOfT1(document);
-  if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
-  Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
-  // Places are those of the kernel file that it is read as.
-  if (!file.ok()) return file.error().WithContext(path.string() + ": as a kernel file");
-  const Status loaded = LoadSources(path, json, *file);
-  if (!loaded.ok()) return loaded.WithContext(path.string());
-  return file;
-}
-
-}  // namespace
-
-Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
-  // Whoever is too large for a kernel file is told so, and nobody looks into it before.
-  const auto document = json.size() <= kMaxKernelFileBytes
-                            ? nlohmann::json::parse(json, nullptr, false)
-                            : nlohmann::json();
-  if (IsT1(document)) return LoadT1(path, json, document, language);
-  Result<KernelFile> file = ParseKernelFile(json, language);
-  const bool is_own = document.is_object() && document.contains("operator") &&
-                      document["operator"] == kOwnKernelOperator;
-  if (!file.ok()) return AtPlace(file.error(), path, json, is_own);
-  const Status loaded = LoadSources(path, json, *file);
-  if (!loaded.ok()) return AtPlace(loaded, path, json, is_own);
   return file;
 }
 

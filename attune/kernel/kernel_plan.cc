@@ -190,6 +190,7 @@ Result<KernelPlan> MakePlan(const KernelFile& file, const Problem& problem, cons
 
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config) {
+  if (file.is_binary) return file.source;
   ATTUNE_ASSIGN_OR_RETURN(const Scope scope, BuildScope(file, problem, config));
   const FieldNames fields = FieldNamesFor(file);
   std::string source(file.prelude);

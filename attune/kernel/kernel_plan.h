@@ -60,6 +60,7 @@ std::string MacroOf(std::string size);
 // file's source.
 //   size S, compile-time: #define <S in capitals> <number>; run-time: #define <S in capitals> S,
 //   which is then the name of the kernel's argument.
+// Of a binary, the binary.
 Result<std::string> MakeSource(const KernelFile& file, const Problem& problem,
                                const Config& config);
 

@@ -286,6 +286,27 @@ Result<Expression> ReadNumberOrExpression(const JsonPlace& place) {
   return place.Error(parsed.error().message());
 }
 
+Status ReadBinaryName(const JsonPlace& root, KernelFile& file) {
+  ATTUNE_RETURN_IF_ERROR(CheckKeyOfVersion(root, "binary", 6, file));
+  const JsonPlace place = root.Member("binary");
+  if (!root.Has("language") || file.languages.size() != 1) {
+    return place.Error("needs a 'language', one, that says whose driver loads it.");
+  }
+  for (const char* const key : {"definitions", "compile_options"}) {
+    if (root.Has(key)) return root.Member(key).Error("nothing is compiled of a 'binary'.");
+  }
+  const JsonPlace sizes = root.Member("sizes");
+  const bool compiles_sizes = sizes.value().is_object() && sizes.Has("compile_time") &&
+                              !sizes.Member("compile_time").value().empty();
+  if (compiles_sizes) {
+    return sizes.Member("compile_time").Error("nothing is compiled of a 'binary'.");
+  }
+  ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxPathBytes));
+  file.source_names = {std::move(name)};
+  file.is_binary = true;
+  return Status::Ok();
+}
+
 Status ReadOwnKernel(const JsonPlace& root, KernelFile& file) {
   file.own.emplace();
   file.own->name = file.name;

@@ -17,6 +17,10 @@ Status CheckKeyOfVersion(const JsonPlace& place, std::string_view key, int versi
 // is read.
 Status ReadOwnKernel(const JsonPlace& root, KernelFile& file);
 
+// The key `binary`, which stands in place of `sources`: the name of code that somebody else
+// compiled. REQUIRES: the languages are read.
+Status ReadBinaryName(const JsonPlace& root, KernelFile& file);
+
 // Its reference, whose launches are in `launches`. REQUIRES: the parameters are read.
 Status ReadOwnReference(const JsonPlace& place, KernelFile& file);
 

@@ -262,6 +262,59 @@ TEST_F(OwnKernelLibraryTest, CompiledCodeIsRefusedByName) {
   }
 }
 
+Json Binary() {
+  Json json = Scale();
+  json["attune_kernel_file"] = 6;
+  json["language"] = "opencl";
+  json.erase("sources");
+  json["binary"] = "scale.bin";
+  json["sizes"] = {{"run_time", {"n", "width"}}};
+  return json;
+}
+
+TEST_F(OwnKernelLibraryTest, ABinaryIsWhatItIsAndItsConfigsAreOneProgram) {
+  const std::string bytes("poclbin\0\1\xff", 10);
+  Write("scale.bin", bytes);
+  const auto path = Write("scale.json", Binary().dump());
+
+  const auto file = LoadKernelFile(path, kOpenCl);
+
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  EXPECT_TRUE(file->is_binary);
+  const Problem problem = *MakeOwnProblem(*file, {{"n", 64}, {"width", 1}});
+  const auto space = MakeSpace(*file, problem, {{"max_work_group_size", int64_t{64}}});
+  ASSERT_TRUE(space.ok()) << space.error().message();
+  for (uint64_t i = 0; i < space->size(); ++i) {
+    EXPECT_EQ(*MakeSource(*file, problem, space->At(i)), bytes);
+  }
+  Write("scale.bin", bytes + "other");
+  EXPECT_NE(LoadKernelFile(path, kOpenCl)->own->content, file->own->content);
+  Write("scale.bin", "");
+  EXPECT_THAT(LoadKernelFile(path, kOpenCl).status().message(),
+              HasSubstr("/binary: 'scale.bin' has 0 bytes"));
+}
+
+TEST(OwnKernelFileTest, WhatABinaryCannotHaveIsNamed) {
+  const std::pair<std::function<void(Json&)>, const char*> kMistakes[] = {
+      {[](Json& j) { j["attune_kernel_file"] = 5; }, "version 6"},
+      {[](Json& j) { j["sources"] = {"scale.cl"}; }, "/sources: unknown key"},
+      {[](Json& j) { j.erase("language"); }, "/binary: needs a 'language'"},
+      {[](Json& j) {
+         j["language"] = {"opencl", "cuda"};
+       },
+       "/binary: needs a 'language'"},
+      {[](Json& j) { j["compile_options"] = {"-DN"}; }, "/compile_options: nothing is compiled"},
+      {[](Json& j) { j["definitions"] = Json::array(); }, "/definitions: nothing is compiled"},
+      {[](Json& j) { j["sizes"]["compile_time"] = {"depth"}; }, "/sizes/compile_time: nothing"},
+      {[](Json& j) { j["binary"] = 1; }, "/binary: must be a text"},
+      {[](Json& j) { j["launches"][0]["function"] = "scale<3>"; }, "what the binary calls it"}};
+  for (const auto& [change, mistake] : kMistakes) {
+    Json json = Binary();
+    change(json);
+    EXPECT_THAT(Read(json).status().message(), HasSubstr(mistake));
+  }
+}
+
 TEST_F(OwnKernelLibraryTest, AnEditedSourceIsAnotherProblem) {
   const auto path = Write("scale.json", Scale().dump());
   Write("scale.cl", "kernel void scale() {}");

@@ -138,8 +138,10 @@ Result<const KernelWinner*> KernelHandle::Choose(const kernel::OwnSizes& given) 
   winner.served = *served;
   ATTUNE_ASSIGN_OR_RETURN(const Problem problem, kernel::MakeOwnProblem(file_, sizes));
   ATTUNE_ASSIGN_OR_RETURN(winner.plan, kernel::MakePlan(file_, problem, served->config));
-  ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served->config));
-  winner.compile_options = CompileOptions(file_);
+  if (!file_.is_binary) {
+    ATTUNE_ASSIGN_OR_RETURN(winner.source, kernel::MakeSource(file_, problem, served->config));
+    winner.compile_options = CompileOptions(file_);
+  }
   for (const TunedSize& tuned : tuned_) {
     if (tuned.sizes != sizes || served->by != ServedBy::kExact) continue;
     winner.time_ns = tuned.time_ns;

@@ -38,6 +38,7 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
   }
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckApplies(file_, problem, limits));
+  if (file_.is_binary) return Status::Ok();
   const Nvrtc& nvrtc = nvrtc_.Get();
   return nvrtc.available() ? Status::Ok() : Unavailable(nvrtc.report.missing);
 }
@@ -58,6 +59,7 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
   ATTUNE_ASSIGN_OR_RETURN(const Config limits, LimitsOf(target));
   ATTUNE_RETURN_IF_ERROR(kernel::CheckConstraints(file_, problem, config, limits));
   ATTUNE_ASSIGN_OR_RETURN(std::string source, kernel::MakeSource(file_, problem, config));
+  if (file_.is_binary) return BuildRecipe{std::move(source), "", "none", target.arch};
   std::string options = file_.prelude.empty() ? "" : kPreludeOptions;
   for (const std::string& option : file_.compile_options) {
     options += (options.empty() ? "" : " ") + option;
@@ -67,6 +69,7 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {
+  if (file_.is_binary) return Artifact{recipe.source};
   return BuildCubin(nvrtc_.Get(), recipe);
 }
 

@@ -17,8 +17,12 @@ constexpr size_t kMostParameters = 32764;
 }  // namespace
 
 bool HasVariables(const Artifact& cubin) {
-  // The section of an ELF file in which NVIDIA's compilers put what is not constant.
-  return cubin.bytes.find(".nv.global") != std::string::npos;
+  // The section of an ELF file in which NVIDIA's compilers put what is not constant. What is none,
+  // such as PTX that somebody else compiled, may have them.
+  return !cubin.bytes.starts_with(
+             "\x7f"
+             "ELF") ||
+         cubin.bytes.find(".nv.global") != std::string::npos;
 }
 
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape) {

@@ -34,6 +34,10 @@ Status KernelSolver::IsApplicable(const Problem& problem, const Target& target) 
     return Unsupported(fmt::format("{} has options of another compiler ({}).", id_.name,
                                    fmt::join(file_.compile_options, " ")));
   }
+  if (file_.is_binary) {
+    return Unsupported(
+        fmt::format("{} is compiled already ({}).", id_.name, fmt::join(file_.source_names, " ")));
+  }
   const std::vector<std::string> names = kernel::NameExpressionsOf(file_);
   if (!names.empty()) {
     return Unsupported(fmt::format("{} has kernels that NVRTC alone is asked for by name ({}).",

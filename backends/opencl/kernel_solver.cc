@@ -63,6 +63,7 @@ Result<BuildRecipe> KernelSolver::Recipe(const Problem& problem, const Config& c
 }
 
 Result<Artifact> KernelSolver::Build(const BuildRecipe& recipe) const {
+  if (file_.is_binary) return Artifact{recipe.source};
   return BuildArtifact(inventory_, recipe);
 }
 

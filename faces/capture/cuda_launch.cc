@@ -49,8 +49,8 @@ std::string CudaLaunch::Look() {
   if (call_.attribute_count > 0) {
     return "it has launch attributes (clusters, for one), which kernel files have not";
   }
-  if (function_.source == nullptr) {
-    return "its source is not known: it was not compiled by NVRTC in this process";
+  if (function_.source == nullptr && function_.image == nullptr) {
+    return "neither its source nor what was loaded is known";
   }
   geometry_.dimensions = 3;
   while (geometry_.dimensions > 1 && call_.grid[geometry_.dimensions - 1] == 1 &&
@@ -147,6 +147,18 @@ SpoolFile::Reader CudaLaunch::ReaderOf(CUdeviceptr address) const {
   };
 }
 
+bool CudaLaunch::PutCode() {
+  if (function_.source == nullptr) {
+    return file_.Put(SpoolTag::kSource, 0, "") && file_.Put(SpoolTag::kBinary, 0, *function_.image);
+  }
+  bool is_written = file_.Put(SpoolTag::kSource, 0, function_.source->text) &&
+                    file_.Put(SpoolTag::kOptions, 0, function_.source->options);
+  for (const auto& [name, text] : function_.source->headers) {
+    is_written = is_written && file_.Put(SpoolTag::kHeader, 0, name + '\0' + text);
+  }
+  return is_written;
+}
+
 bool CudaLaunch::PutAll(uint64_t number) {
   char folder[PATH_MAX] = "";
   if (::getcwd(folder, sizeof folder) == nullptr) folder[0] = '\0';
@@ -156,16 +168,11 @@ bool CudaLaunch::PutAll(uint64_t number) {
     ATTUNE_REAL_CUDA(cuDeviceGetName, call_.caller)(device_name, sizeof device_name, device);
   }
   bool is_written = file_.Put(SpoolTag::kLanguage, 0, "cuda") &&
-                    file_.Put(SpoolTag::kFunction, 0, function_.name) &&
-                    file_.Put(SpoolTag::kSource, 0, function_.source->text) &&
-                    file_.Put(SpoolTag::kOptions, 0, function_.source->options) &&
+                    file_.Put(SpoolTag::kFunction, 0, function_.name) && PutCode() &&
                     file_.Put(SpoolTag::kDevice, 0, device_name) &&
                     file_.Put(SpoolTag::kFolder, 0, folder) &&
                     file_.PutValue(SpoolTag::kGeometry, 0, geometry_) &&
                     file_.PutValue(SpoolTag::kNumber, 0, number);
-  for (const auto& [name, text] : function_.source->headers) {
-    is_written = is_written && file_.Put(SpoolTag::kHeader, 0, name + '\0' + text);
-  }
   for (size_t i = 0; i < arguments_.size() && is_written; ++i) {
     const auto index = static_cast<uint32_t>(i);
     Argument& argument = arguments_[i];

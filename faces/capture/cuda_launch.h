@@ -47,6 +47,7 @@ class CudaLaunch {
   void LookForBuffer(Argument& argument) const;
   // What lies between two of them in one allocation is the first one's.
   void DivideAllocations();
+  bool PutCode();
   bool PutAll(uint64_t number);
   SpoolFile::Reader ReaderOf(CUdeviceptr address) const;
 

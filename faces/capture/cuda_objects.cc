@@ -15,8 +15,34 @@ constexpr size_t kMostImageBytes = size_t{1} << 30;
 
 uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-// The bytes of a cubin, whose header says where they end, or of PTX with the zero behind it; 0 of
-// anything else, a fat binary above all.
+// What nvcc makes a program hand out in place of a fat binary.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const void* content;
+};
+constexpr uint32_t kFatBinaryWrapper = 0x466243b1;
+
+const void* Unwrapped(const void* image) {
+  uint32_t magic = 0;
+  if (image != nullptr) std::memcpy(&magic, image, sizeof magic);
+  if (magic != kFatBinaryWrapper) return image;
+  FatBinaryWrapper wrapper;
+  std::memcpy(&wrapper, image, sizeof wrapper);
+  return wrapper.content;
+}
+
+// Of a fat binary: its header, and how many bytes follow it.
+struct FatBinary {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t header_bytes;
+  uint64_t content_bytes;
+};
+constexpr uint32_t kFatBinary = 0xba55ed50;
+
+// The bytes of a cubin or a fat binary, whose headers say where they end, or of PTX with the zero
+// behind it; 0 of anything else.
 size_t SizeOf(const void* image) {
   if (image == nullptr) return 0;
   if (std::memcmp(image, ELFMAG, SELFMAG) == 0) {
@@ -26,6 +52,12 @@ size_t SizeOf(const void* image) {
     const size_t segments = header.e_phoff + size_t{header.e_phnum} * header.e_phentsize;
     const size_t size = sections > segments ? sections : segments;
     return size < kMostImageBytes ? size : 0;
+  }
+  FatBinary fat;
+  std::memcpy(&fat, image, sizeof fat.magic);
+  if (fat.magic == kFatBinary) {
+    std::memcpy(&fat, image, sizeof fat);
+    return fat.content_bytes < kMostImageBytes ? fat.header_bytes + fat.content_bytes : 0;
   }
   const char first = *static_cast<const char*>(image);
   const bool is_text = first == '/' || first == '.' || first == '\n' || first == ' ';
@@ -75,6 +107,7 @@ void CudaObjects::AddCode(nvrtcProgram program, std::string_view bytes,
 }
 
 void CudaObjects::AddModule(const void* module, const void* image) {
+  image = Unwrapped(image);
   const size_t size = SizeOf(image);
   const uint64_t hash = HashOf({static_cast<const char*>(image), size});
   const std::lock_guard lock(mutex_);
@@ -83,6 +116,9 @@ void CudaObjects::AddModule(const void* module, const void* image) {
   // What is not known is told apart by where it was loaded.
   known.code = size == 0 ? reinterpret_cast<uintptr_t>(module) : hash;
   const auto code = codes_.find({size, hash});
+  if (size > 0 && code == codes_.end()) {
+    known.image = std::make_shared<const std::string>(static_cast<const char*>(image), size);
+  }
   if (size == 0 || code == codes_.end()) return;
   known.source = code->second;
   std::string all = code->second->text + '\n' + code->second->options;
@@ -98,6 +134,7 @@ void CudaObjects::AddFunction(const void* function, const void* module, const ch
   known.name = name;
   if (found == modules_.end()) return;
   known.source = found->second.source;
+  known.image = found->second.image;
   known.code = found->second.code;
   if (known.source == nullptr) return;
   const auto written = known.source->name_expressions.find(known.name);

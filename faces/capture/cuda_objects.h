@@ -29,6 +29,7 @@ struct CudaSource {
 struct CudaFunction {
   std::string name;                          // As the source has it, as far as that is known.
   std::shared_ptr<const CudaSource> source;  // Null: nobody has seen it. Shared by its functions.
+  std::shared_ptr<const std::string> image;  // Then what was loaded, or null. Shared as well.
   uint64_t code = 0;  // A hash of the source, else of what was loaded, or where.
 };
 
@@ -45,7 +46,8 @@ class CudaObjects {
   // NVRTC made these bytes of `program`.
   void AddCode(nvrtcProgram program, std::string_view bytes, const TellSymbol& tell_symbol);
 
-  // The driver loaded `image`, whose size it knows, as `module`: a module or a library.
+  // The driver loaded `image`, whose size it knows, as `module`: a module or a library. Of what was
+  // not made here, a copy is kept.
   void AddModule(const void* module, const void* image);
   void AddFunction(const void* function, const void* module, const char* name);
   // `same` is another handle of `function`.
@@ -60,6 +62,7 @@ class CudaObjects {
   };
   struct Module {
     std::shared_ptr<const CudaSource> source;
+    std::shared_ptr<const std::string> image;
     uint64_t code = 0;
   };
 

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
+#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -43,6 +45,28 @@ std::string SourceOf(const ClLaunchCall& call) {
   return TextOf([&](size_t size, void* memory, size_t* out) {
     return real(ProgramOf(call), CL_PROGRAM_SOURCE, size, memory, out);
   });
+}
+
+// Of the device of the launch; empty where the driver gives none.
+std::string BinaryOf(const ClLaunchCall& call) {
+  const auto real = ATTUNE_REAL_CL(clGetProgramInfo, call.caller);
+  const cl_program program = ProgramOf(call);
+  cl_uint count = 0;
+  real(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  std::vector<size_t> sizes(count);
+  real(program, CL_PROGRAM_DEVICES, count * sizeof devices[0], devices.data(), nullptr);
+  real(program, CL_PROGRAM_BINARY_SIZES, count * sizeof sizes[0], sizes.data(), nullptr);
+  const auto here = std::find(devices.begin(), devices.end(), DeviceOf(call));
+  if (here == devices.end()) return "";
+  const auto index = static_cast<size_t>(here - devices.begin());
+  std::string binary(sizes[index], '\0');
+  // Null where no binary is wanted.
+  std::vector<unsigned char*> places(count, nullptr);
+  places[index] = reinterpret_cast<unsigned char*>(binary.data());
+  const cl_int code =
+      real(program, CL_PROGRAM_BINARIES, count * sizeof places[0], places.data(), nullptr);
+  return code == CL_SUCCESS ? binary : "";
 }
 
 std::string OptionsOf(const ClLaunchCall& call) {
@@ -91,13 +115,16 @@ std::string FunctionOf(const ClLaunchCall& call) {
 }
 
 uint64_t CodeOf(const ClLaunchCall& call) {
-  const std::string text = SourceOf(call) + '\n' + OptionsOf(call);
+  std::string text = SourceOf(call);
+  // Reading a binary for each launch would be much; who makes two of one kernel has two programs.
+  if (text.empty()) text = std::to_string(reinterpret_cast<uintptr_t>(ProgramOf(call)));
+  text += '\n' + OptionsOf(call);
   return XXH3_64bits(text.data(), text.size());
 }
 
 std::string ClLaunch::Look() {
-  if (SourceOf(call_).empty()) {
-    return "its program has no source: it was made from a binary or an intermediate language";
+  if (SourceOf(call_).empty() && BinaryOf(call_).empty()) {
+    return "its program has no source, and its driver gives no binary of it";
   }
   if (std::string hindered = LookAtGeometry(); !hindered.empty()) return hindered;
   cl_uint count = 0;
@@ -283,6 +310,7 @@ bool ClLaunch::PutProgram() {
   return file_.Put(SpoolTag::kLanguage, 0, "opencl") &&
          file_.Put(SpoolTag::kFunction, 0, FunctionOf(call_)) &&
          file_.Put(SpoolTag::kSource, 0, SourceOf(call_)) &&
+         (!SourceOf(call_).empty() || file_.Put(SpoolTag::kBinary, 0, BinaryOf(call_))) &&
          file_.Put(SpoolTag::kOptions, 0, OptionsOf(call_)) &&
          file_.Put(SpoolTag::kDevice, 0, device) && file_.Put(SpoolTag::kFolder, 0, folder) &&
          file_.PutValue(SpoolTag::kGeometry, 0, geometry_);

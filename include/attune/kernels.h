@@ -64,7 +64,8 @@ typedef struct attune_kernel_choice {
   const char* config; /* "BLOCK=16,VECTOR=4". */
   const attune_kernel_parameter* parameters;
   size_t parameter_count;
-  const char* source;  /* What the compiler gets: macros of sizes and parameters first. */
+  const char* source;  /* What the compiler gets: macros of sizes and parameters first. Empty of a
+                        * kernel that is a binary, of which nothing is compiled. */
   const char* options; /* Of the compiler, apart by blanks. */
   const attune_kernel_geometry* launches;
   size_t launch_count;

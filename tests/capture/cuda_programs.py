@@ -62,6 +62,22 @@ def test_template(attune):
                   == [{"operand": "x"}, {"operand": "y"}, {"float": 2.0}, {"int": "n"}], kernel)
 
 
+def test_binary(attune):
+    _, _, summary = launch(attune, "binary", folder="binary")
+    program.check([row["kernel"] for row in summary["captured"]] == ["saxpy"], summary)
+    folder = attune.folder / "binary/saxpy"
+    kernel = json.loads((folder / "saxpy.json").read_text())
+    program.check(kernel["binary"] == "saxpy.bin" and kernel["parameters"] == [], kernel)
+    program.check((folder / "saxpy.bin").read_bytes().startswith(b"// from elsewhere\n"), folder)
+    if STAND_IN:
+        return
+    kernel["parameters"] = [{"name": "WG", "values": [100, 50, 250]}]
+    kernel["launches"][0]["local"] = ["WG"]
+    kernel["launches"][0]["groups"] = ["1000 / WG"]
+    (folder / "saxpy.json").write_text(json.dumps(kernel, indent=1))
+    attune.run("tune", "--kernel", str(folder / "saxpy.json"), *WHOLE)
+
+
 def test_captured_stream(attune):
     _, _, summary = launch(attune, "graph", folder="graph")
     program.check(summary["captured"] == [] and "graph" in summary["not_captured"][0]["reason"], summary)
@@ -95,6 +111,7 @@ def test(attune):
     test_source_and_data(attune)
     test_asked_for_its_address(attune)
     test_template(attune)
+    test_binary(attune)
     if STAND_IN:
         test_captured_stream(attune)
     else:

@@ -1,0 +1,94 @@
+// Kernel files with the sources, or the binary, beside them.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "attune/base/file.h"
+#include "attune/kernel/compiled_code.h"
+#include "attune/kernel/json_line.h"
+#include "attune/kernel/kernel_file.h"
+#include "attune/kernel/opencl_on_cuda.h"
+#include "attune/kernel/t1_file.h"
+
+namespace attune::kernel {
+namespace {
+
+constexpr size_t kMaxBinaryBytes = size_t{64} * 1024 * 1024;
+
+Status LoadBinary(const std::filesystem::path& path, KernelFile& file) {
+  Result<std::string> bytes = ReadFile(path.parent_path() / file.source_names.front());
+  if (!bytes.ok()) return bytes.error().WithContext("/binary");
+  if (bytes->empty() || bytes->size() > kMaxBinaryBytes) {
+    return InvalidArgument(fmt::format("/binary: '{}' has {} bytes; 1 to {} are allowed.",
+                                       file.source_names.front(), bytes->size(), kMaxBinaryBytes));
+  }
+  file.source = *std::move(bytes);
+  return Status::Ok();
+}
+
+// Sources of `file`, and its content, which is `json` with them.
+Status LoadSources(const std::filesystem::path& path, std::string_view json, KernelFile& file) {
+  for (size_t i = 0; i < file.source_names.size() && !file.is_binary; ++i) {
+    const std::string place = fmt::format("/sources/{}", i);
+    const bool is_opencl =
+        file.source_names[i].ends_with(".cl") || file.source_names[i].ends_with(".opencl");
+    if (is_opencl && file.language == KernelLanguage::kCuda) file.prelude = OpenClOnCuda();
+    Result<std::string> text = ReadFile(path.parent_path() / file.source_names[i]);
+    if (!text.ok()) return text.error().WithContext(place);
+    if (const Status source = RefuseCompiledCode(file.source_names[i], *text); !source.ok()) {
+      return InvalidArgument(source.message()).WithContext(place);
+    }
+    file.source += fmt::format("#line 1 \"{}\"\n{}\n", file.source_names[i], *text);
+    if (file.source.size() > kMaxKernelSourceBytes) {
+      return InvalidArgument(fmt::format("{}: the sources have more than {} bytes together.", place,
+                                         kMaxKernelSourceBytes));
+    }
+  }
+  if (file.is_binary) ATTUNE_RETURN_IF_ERROR(LoadBinary(path, file));
+  file.content = FingerprintOf(fmt::format("{}{}{}", json, file.prelude, file.source));
+  if (file.own.has_value()) {
+    file.own->content = FingerprintOf(fmt::format("{}{}", json, file.source));
+  }
+  return Status::Ok();
+}
+
+// `status`, which may begin with a JSON pointer into `json`, with the file, and of a user's kernel
+// with the line.
+Status AtPlace(const Status& status, const std::filesystem::path& path, std::string_view json,
+               bool is_own) {
+  const std::string& message = status.message();
+  if (!is_own || !message.starts_with('/')) return status.WithContext(path.string());
+  const std::string_view pointer = std::string_view(message).substr(0, message.find(": "));
+  return status.WithContext(fmt::format("{}:{}", path.string(), LineOf(json, pointer)));
+}
+
+Result<KernelFile> LoadT1(const std::filesystem::path& path, std::string_view json,
+                          const nlohmann::json& document, KernelLanguage language) {
+  const auto converted = KernelFileOfT1(document);
+  if (!converted.ok()) return AtPlace(converted.error(), path, json, true);
+  Result<KernelFile> file = ParseKernelFile(converted->dump(), language);
+  // Places are those of the kernel file that it is read as.
+  if (!file.ok()) return file.error().WithContext(path.string() + ": as a kernel file");
+  const Status loaded = LoadSources(path, json, *file);
+  if (!loaded.ok()) return loaded.WithContext(path.string());
+  return file;
+}
+
+}  // namespace
+
+Result<KernelFile> LoadKernelFile(const std::filesystem::path& path, KernelLanguage language) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+  // Whoever is too large for a kernel file is told so, and nobody looks into it before.
+  const auto document = json.size() <= kMaxKernelFileBytes
+                            ? nlohmann::json::parse(json, nullptr, false)
+                            : nlohmann::json();
+  if (IsT1(document)) return LoadT1(path, json, document, language);
+  Result<KernelFile> file = ParseKernelFile(json, language);
+  const bool is_own = document.is_object() && document.contains("operator") &&
+                      document["operator"] == kOwnKernelOperator;
+  if (!file.ok()) return AtPlace(file.error(), path, json, is_own);
+  const Status loaded = LoadSources(path, json, *file);
+  if (!loaded.ok()) return AtPlace(loaded, path, json, is_own);
+  return file;
+}
+
+}  // namespace attune::kernel
