@@ -12,6 +12,9 @@ namespace {
 
 // Larger ones are no code of a kernel, or no code at all.
 constexpr size_t kMostImageBytes = size_t{1} << 30;
+// Of what is kept of others' code: as much as a kernel file takes, and of all together.
+constexpr size_t kMostKeptBytes = size_t{64} << 20;
+constexpr size_t kMostKeptTogether = size_t{512} << 20;
 
 uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
@@ -116,7 +119,10 @@ void CudaObjects::AddModule(const void* module, const void* image) {
   // What is not known is told apart by where it was loaded.
   known.code = size == 0 ? reinterpret_cast<uintptr_t>(module) : hash;
   const auto code = codes_.find({size, hash});
-  if (size > 0 && code == codes_.end()) {
+  const bool is_kept =
+      size > 0 && size <= kMostKeptBytes && kept_bytes_ + size <= kMostKeptTogether;
+  if (is_kept && code == codes_.end()) {
+    kept_bytes_ += size;
     known.image = std::make_shared<const std::string>(static_cast<const char*>(image), size);
   }
   if (size == 0 || code == codes_.end()) return;

@@ -47,7 +47,7 @@ class CudaObjects {
   void AddCode(nvrtcProgram program, std::string_view bytes, const TellSymbol& tell_symbol);
 
   // The driver loaded `image`, whose size it knows, as `module`: a module or a library. Of what was
-  // not made here, a copy is kept.
+  // not made here, a copy is kept, within bounds.
   void AddModule(const void* module, const void* image);
   void AddFunction(const void* function, const void* module, const char* name);
   // `same` is another handle of `function`.
@@ -71,6 +71,7 @@ class CudaObjects {
   std::map<std::pair<size_t, uint64_t>, std::shared_ptr<const CudaSource>>
       codes_;  // Size and hash.
   std::map<const void*, Module> modules_;
+  size_t kept_bytes_ = 0;  // Of images.
   std::map<const void*, CudaFunction> functions_;
 };
 
