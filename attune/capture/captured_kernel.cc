@@ -105,7 +105,7 @@ class KernelMaker {
 
   Result<CapturedKernel> Make() {
     const bool is_name =
-        IsIdentifier(launch_.function) ||
+        IsIdentifier(launch_.function) || (IsBinary() && kernel::IsSymbol(launch_.function)) ||
         (launch_.language == "cuda" && kernel::MistakeInNameExpression(launch_.function).empty());
     if (!is_name) {
       return Unsupported(

@@ -33,6 +33,8 @@ constexpr size_t kMaxLaunches = 16;
 constexpr size_t kMaxArguments = 64;
 constexpr size_t kMaxDimensions = 3;
 constexpr size_t kMaxFunctionBytes = 256;
+// Names of templates are long where a compiler has made one word of them.
+constexpr size_t kMaxSymbolBytes = 4096;
 constexpr int kVersionOfNameExpressions = 6;
 constexpr int64_t kMaxVersion = 1000000;
 constexpr std::string_view kOpenClExtension = ".cl";
@@ -290,16 +292,18 @@ Result<KernelArgument> ReadArgument(const JsonPlace& place, const FieldNames& fi
 }
 
 Result<std::string> ReadFunction(const JsonPlace& place, const KernelFile& file) {
-  ATTUNE_ASSIGN_OR_RETURN(std::string name, place.Text(kMaxFunctionBytes));
+  ATTUNE_ASSIGN_OR_RETURN(std::string name,
+                          place.Text(file.is_binary ? kMaxSymbolBytes : kMaxFunctionBytes));
+  if (file.is_binary) {
+    if (IsSymbol(name)) return name;
+    return place.Error(
+        fmt::format("'{}' has to be what the binary calls it, a symbol as _Z5scalePf.", name));
+  }
   if (name.find_first_of("<:") == std::string::npos) return place.Identifier();
   if (file.format_version < kVersionOfNameExpressions) {
     return place.Error(
         fmt::format("'{}' is a name of version {} of the format; this file is of version {}.", name,
                     kVersionOfNameExpressions, file.format_version));
-  }
-  if (file.is_binary) {
-    return place.Error(
-        fmt::format("'{}' has to be what the binary calls it, a symbol as _Z5scalePf.", name));
   }
   if (Offers(file, KernelLanguage::kOpenCl)) {
     return place.Error(fmt::format(

@@ -45,6 +45,14 @@ std::string MistakeInNameExpression(std::string_view text) {
   return "has no name in front of '<'";
 }
 
+bool IsSymbol(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' ||
+                  c == '.';
+         });
+}
+
 std::string_view LastNameOf(std::string_view function) {
   size_t end = EndOfName(function);
   while (end > 0 && function[end - 1] == ' ') --end;

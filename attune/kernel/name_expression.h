@@ -17,6 +17,9 @@ bool IsNameExpression(std::string_view function);
 // compiler alone knows whether there is such a kernel.
 std::string MistakeInNameExpression(std::string_view text);
 
+// Whether compiled code can call a kernel so: letters, digits, '_', '$' and '.', however many.
+bool IsSymbol(std::string_view text);
+
 // "blur" of "image::blur<3>", and any other name itself.
 std::string_view LastNameOf(std::string_view function);
 

@@ -287,6 +287,9 @@ TEST_F(OwnKernelLibraryTest, ABinaryIsWhatItIsAndItsConfigsAreOneProgram) {
   for (uint64_t i = 0; i < space->size(); ++i) {
     EXPECT_EQ(*MakeSource(*file, problem, space->At(i)), bytes);
   }
+  Json json = Binary();
+  json["launches"][0]["function"] = "_ZN2at6native" + std::string(1000, 'x') + "$1";
+  EXPECT_TRUE(Read(json).ok()) << Read(json).status().message();
   Write("scale.bin", bytes + "other");
   EXPECT_NE(LoadKernelFile(path, kOpenCl)->own->content, file->own->content);
   Write("scale.bin", "");
