@@ -62,7 +62,7 @@ class TemplateKernelTest : public testing::Test {
   // The example with this kernel in its launch.
   Result<kernel::KernelFile> FileWith(const std::string& function) {
     ATTUNE_ASSIGN_OR_RETURN(std::string json, ReadFile(kFolder / "blur.json"));
-    const std::string written = "image::blur<TYPE, RADIUS, ROWS>";
+    const std::string written = "image::blur<TYPE, RADIUS, LINES>";
     json.replace(json.find(written), written.size(), function);
     ATTUNE_ASSIGN_OR_RETURN(const std::string source, ReadFile(kFolder / "blur.cu"));
     ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(folder_->path() / "blur.json", json));
@@ -102,8 +102,8 @@ TEST_F(TemplateKernelTest, EveryConfigIsAnInstanceWhoseRoomIsKnown) {
 
 TEST_F(TemplateKernelTest, AnInstanceThatThereIsNotFailsToBuildWithWhatTheCompilerSays) {
   const std::pair<const char*, const char*> kMistakes[] = {
-      {"blurr<TYPE, RADIUS, ROWS>", "identifier \"blurr\" is undefined"},
-      {"image::blur<TYPE, rows, ROWS>", "identifier \"rows\" is undefined"},
+      {"blurr<TYPE, RADIUS, LINES>", "identifier \"blurr\" is undefined"},
+      {"image::blur<TYPE, rows, LINES>", "identifier \"rows\" is undefined"},
       {"image::blur<TYPE, RADIUS>", "name expression"}};
   for (const auto& [function, mistake] : kMistakes) {
     const auto file = FileWith(function);

@@ -211,7 +211,7 @@ TEST_F(HipKernelTest, InstancesOfTemplatesAreLeftOutByName) {
 
   EXPECT_EQ(KernelSolver(hipcc_, file).IsApplicable(problem, *TargetOf("gfx90a")).message(),
             "hip.blur has kernels that NVRTC alone is asked for by name "
-            "(image::blur<TYPE, RADIUS, ROWS>).");
+            "(image::blur<TYPE, RADIUS, LINES>).");
 }
 
 TEST_F(HipKernelTest, AMistakeIsNamedByFileAndLineOfItsOwnSource) {

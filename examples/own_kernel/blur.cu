@@ -2,13 +2,13 @@
 // would bring it: what is tuned are arguments of the template.
 namespace image {
 
-// `Sum` adds up, and each thread computes `kRows` rows.
-template <typename Sum, int kRadius, int kRows>
+// `Sum` adds up, and each thread computes `kLines` rows.
+template <typename Sum, int kRadius, int kLines>
 __global__ void blur(const float* x, float* y, int rows, int columns) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
-  const int first = (blockIdx.y * blockDim.y + threadIdx.y) * kRows;
+  const int first = (blockIdx.y * blockDim.y + threadIdx.y) * kLines;
   if (column >= columns) return;
-  for (int row = first; row < min(first + kRows, rows); ++row) {
+  for (int row = first; row < min(first + kLines, rows); ++row) {
     const float* const line = x + (long long)row * columns;
     Sum sum = 0;
     for (int k = -kRadius; k <= kRadius; ++k) sum += line[min(max(column + k, 0), columns - 1)];
