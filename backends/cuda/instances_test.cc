@@ -84,7 +84,7 @@ TEST_F(TemplateKernelTest, EveryConfigIsAnInstanceWhoseRoomIsKnown) {
   const auto space = solver.Space(problem, target_);
   ASSERT_TRUE(space.ok()) << space.error().message();
 
-  for (uint64_t i = 0; i < space->size(); i += 3) {
+  for (uint64_t i = 0; i < space->size(); i += 7) {
     const Config config = space->At(i);
     const auto recipe = solver.Recipe(problem, config, target_);
     ASSERT_TRUE(recipe.ok()) << recipe.error().message();
