@@ -100,5 +100,23 @@ TEST(T1FileTest, ACudaKernelKeepsItsDynamicSharedMemory) {
   EXPECT_EQ(plan->launches[0].shared_bytes, 256);
 }
 
+TEST(T1FileTest, AnInstanceOfATemplateIsCalledSoInCudaAlone) {
+  Json json = Stencil();
+  json["KernelSpecification"]["KernelName"] = "stencil<tile>";
+  const auto opencl = KernelFileOfT1(json);
+  json["KernelSpecification"]["Language"] = "CUDA";
+  json["KernelSpecification"]["KernelFile"] = "stencil.cu";
+  const auto cuda = KernelFileOfT1(json);
+  ASSERT_TRUE(opencl.ok() && cuda.ok());
+
+  const auto file = ParseKernelFile(cuda->dump(), KernelLanguage::kCuda);
+
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  EXPECT_EQ(file->launches[0].function, "stencil<tile>");
+  EXPECT_EQ(file->name, "stencil_tile_");
+  EXPECT_THAT(ParseKernelFile(opencl->dump(), KernelLanguage::kOpenCl).status().message(),
+              HasSubstr("'stencil<tile>' is a kernel of CUDA C++"));
+}
+
 }  // namespace
 }  // namespace attune::kernel
