@@ -205,6 +205,22 @@ double ShareOfGuesses(const RecordedSpace& target,
   return share;
 }
 
+// The same where all guesses are tried together behind the default, as the tuner tries them.
+double ShareOfGuessesTogether(const RecordedSpace& target,
+                              const std::vector<const RecordedSpace*>& others) {
+  std::vector<TimesElsewhere> elsewhere;
+  for (const RecordedSpace* other : others) elsewhere.push_back(TimesOf(*other, target.space));
+  const ConfigDigits digits(target.space);
+  const double optimum_ms = BasisOf(target).optimum_ms();
+  Prior prior(digits, elsewhere);
+  const auto default_ms = target.trials[0].time_ms;
+  prior.WillTry(0);
+  prior.Tell(0, default_ms ? std::optional<double>(*default_ms * 1e6) : std::nullopt);
+  double share = ShareOf(target, optimum_ms, 0);
+  while (!prior.Done()) share = std::max(share, ShareOf(target, optimum_ms, prior.Next()));
+  return share;
+}
+
 // The best here of all that is within 5 % of the best at another place: what nobody exceeds who
 // tries what others are fast with, however often.
 double ShareOfTheirBest(const RecordedSpace& target,
@@ -258,19 +274,23 @@ double ShareOfPreferred(const RecordedSpace& target,
 void AddUnseenDevices(const std::vector<Loaded>& spaces, std::vector<Figure>& figures) {
   std::vector<double> shares;
   std::vector<double> bounds;
+  std::vector<double> together;
   for (const Loaded& target : spaces) {
     const std::vector<const RecordedSpace*> others = OthersOf(target, spaces);
     if (others.empty()) continue;
     shares.push_back(ShareOfGuesses(target.recorded, others));
     bounds.push_back(ShareOfTheirBest(target.recorded, others));
+    together.push_back(ShareOfGuessesTogether(target.recorded, others));
     figures.push_back({fmt::format("unseen.{}", target.known.file), shares.back(), ""});
     figures.push_back({fmt::format("unseen_bound.{}", target.known.file), bounds.back(), ""});
+    figures.push_back({fmt::format("unseen_together.{}", target.known.file), together.back(), ""});
     figures.push_back({fmt::format("unseen_preferred.{}", target.known.file),
                        ShareOfPreferred(target.recorded, others), ""});
   }
   if (shares.empty()) return;
   figures.push_back({"unseen_worst_share", std::ranges::min(shares), ">= 0.95"});
   figures.push_back({"unseen_worst_bound", std::ranges::min(bounds), ""});
+  figures.push_back({"unseen_worst_together", std::ranges::min(together), ""});
 }
 
 // Scores of a searcher that is told what the others recorded.
