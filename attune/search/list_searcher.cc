@@ -6,6 +6,7 @@ std::vector<uint64_t> ExhaustiveSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
   while (indices.size() < max_count && asked_ < size_) {
     const bool starts = !start_.Done();
+    if (starts && start_.Waits()) break;
     const uint64_t index = starts ? start_.Next() : next_++;
     if (!starts && start_.Has(index)) continue;
     indices.push_back(index);
@@ -18,6 +19,7 @@ std::vector<uint64_t> RandomSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
   while (indices.size() < max_count && !Done()) {
     const bool starts = !start_.Done();
+    if (starts && start_.Waits()) break;
     const uint64_t index = starts ? start_.Next() : order_.At(next_++);
     if (!starts && start_.Has(index)) continue;
     indices.push_back(index);

@@ -23,7 +23,7 @@ LocalSearcher::LocalSearcher(const ConfigSpace& space, const SearcherOptions& op
 
 std::vector<uint64_t> LocalSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
-  while (indices.size() < max_count && !start_.Done()) {
+  while (indices.size() < max_count && !start_.Done() && !start_.Waits()) {
     indices.push_back(start_.Next());
     asked_.insert(indices.back());
   }

@@ -163,6 +163,11 @@ double Prior::Covariance(const Known& a, const Known& b) const {
          Square(kMixture) * mixture + Square(kSpeed);
 }
 
+bool Prior::Waits() const {
+  return !Done() && std::any_of(tried_.begin(), tried_.end(),
+                                [](const Tried& tried) { return !tried.log_share.has_value(); });
+}
+
 uint64_t Prior::Next() {
   assert(!Done());
   ++guesses_;

@@ -45,6 +45,8 @@ class Prior {
 
   // Nothing is left to guess.
   bool Done() const { return guesses_ >= kGuesses || tried_.size() >= known_.size(); }
+  // The next guess would be a better one with an answer that is not told yet.
+  bool Waits() const;
   // Nothing that was tried or guessed. REQUIRES: !Done().
   uint64_t Next();
   // Somebody tries it anyway, so it is no guess. Each index once.

@@ -103,6 +103,22 @@ TEST(RanksElsewhereTest, PlacesWhereNothingWorkedTellNothing) {
   EXPECT_EQ(RanksElsewhere({{{1, 3.0}}}).at(1), 255);
 }
 
+TEST(PriorTest, WaitsForWhatIsTriedAndNotToldAsLongAsItHasGuesses) {
+  const ConfigSpace space = *ConfigSpace::Create({{"p", {int64_t{0}, int64_t{1}, int64_t{2}}}}, {});
+  Prior prior(ConfigDigits(space), {{{0, 3.0}, {1, 2.0}}});
+
+  EXPECT_FALSE(prior.Waits());
+  prior.WillTry(2);  // Nobody knows it elsewhere.
+  EXPECT_FALSE(prior.Waits());
+  prior.WillTry(0);
+  EXPECT_TRUE(prior.Waits());
+  prior.Tell(0, 3.0);
+  EXPECT_FALSE(prior.Waits());
+  EXPECT_EQ(prior.Next(), 1u);
+  EXPECT_TRUE(prior.Done());
+  EXPECT_FALSE(prior.Waits());
+}
+
 TEST(PriorTest, OneConfigWithoutAnyParameter) {
   const ConfigSpace space;
   const ConfigDigits digits(space);

@@ -18,7 +18,7 @@ ProposingSearcher::ProposingSearcher(const ConfigSpace& space, const SearcherOpt
 std::vector<uint64_t> ProposingSearcher::Ask(size_t max_count) {
   std::vector<uint64_t> indices;
   while (indices.size() < max_count && !Done()) {
-    if (start_.Done() && out_.size() >= MostOut()) break;
+    if (start_.Done() ? out_.size() >= MostOut() : start_.Waits()) break;
     const uint64_t index = Next();
     WillAsk(index);
     asked_.insert(index);

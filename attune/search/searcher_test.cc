@@ -104,6 +104,27 @@ TEST_P(EverySearcherTest, BeginsWithTheDefaultThenWithWhatIsGoodElsewhereThenWit
   EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()).size(), space.size());
 }
 
+TEST_P(EverySearcherTest, AGuessWaitsForTheAnswersOfThoseBeforeIt) {
+  const ConfigSpace space = Grid(5, {"a", "b", "c"});
+  const std::vector<TimesElsewhere> elsewhere = {{{0, 9.0}, {77, 5.0}, {1, 6.0}, {124, 7.0}}};
+  const auto searcher = *MakeSearcher(GetParam(), space, {.seed = 42, .elsewhere = elsewhere});
+  std::vector<uint64_t> asked;
+
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<uint64_t> batch = searcher->Ask(8);
+    ASSERT_EQ(batch.size(), 1u);
+    EXPECT_TRUE(searcher->Ask(8).empty());
+    asked.push_back(batch[0]);
+    searcher->Tell(batch[0], {5.0 + i});
+  }
+  // Nothing waits for the last one.
+  const std::vector<uint64_t> last = searcher->Ask(8);
+
+  ASSERT_FALSE(last.empty());
+  asked.push_back(last[0]);
+  EXPECT_EQ(std::set<uint64_t>(asked.begin(), asked.end()), (std::set<uint64_t>{0, 1, 77, 124}));
+}
+
 // What a run that was killed had told is told again: it goes on as it would have.
 TEST_P(EverySearcherTest, ToldTheSameAgainItGoesOnTheSame) {
   const ConfigSpace space = Grid(8, {"a", "b", "c"});

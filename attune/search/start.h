@@ -17,6 +17,9 @@ class Start {
   Start(const ConfigSpace& space, const SearcherOptions& options);
 
   bool Done() const;
+  // What others know would lead further with an answer that is out: three guesses that know of each
+  // other's answers find what three at once do not.
+  bool Waits() const { return prior_.has_value() && prior_->Waits(); }
   // Each index once. REQUIRES: !Done().
   uint64_t Next();
   // What came of a config, of the start or not.
