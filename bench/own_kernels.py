@@ -60,13 +60,19 @@ class Bench:
     def tune(self, kernel, workers):
         printed, wall_s, busy_s = self.run(
             "attune", "tune", "--kernel", str(KERNELS / f"{kernel}.json"), "--size", TINY[kernel],
-            "--device", self.options.device, "--jobs", str(workers), "--compile-jobs", str(workers),
+            "--device", self.options.device, *self.sharing(workers),
             "--search", "random", "--seed", "1", "--candidates", str(self.options.candidates),
             "--per-problem", "1h", "--max-iterations", "2")
         problem = printed["problems"][0]
         if problem["considered"] != self.options.candidates or problem["failures"]:
             sys.exit(f"own_kernels: not every candidate was tried, or some failed: {problem}")
         return {"wall_s": wall_s, "search_s": problem["search_ns"] / 1e9, "cores": busy_s / wall_s}
+
+    def sharing(self, workers):
+        """--jobs gives a GPU as many children that run candidates, and nobody compiles ahead then."""
+        compiling = ["--compile-jobs", str(workers)]
+        is_gpu = self.options.device.startswith("cuda")
+        return compiling if is_gpu else [*compiling, "--jobs", str(workers)]
 
     def compile_row(self, kernel):
         runs = {1: [], self.options.workers: []}
