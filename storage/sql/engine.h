@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attune/base/status.h"
+#include "storage/sql/cell.h"
 #include "storage/sql/soci_headers.h"
 
 namespace attune::sql {
@@ -46,12 +47,22 @@ struct EngineTexts {
   // gives "1"; whether any connection has marked it, "1" or "0".
   std::string mark;
   std::string is_marked;
-  // Rows that one statement writes: where each statement waits for a server, many.
+  // Rows that one statement writes at most: where each statement waits for a server, many.
   size_t rows_at_once = 1;
   // Behind an insertion of rows: those whose id is there replace it. " ... {}", where {} is
   // `replaced_column` for each column.
   std::string replaced_rows = " ON CONFLICT (id) DO UPDATE SET {}";
   std::string replaced_column = "{0} = EXCLUDED.{0}";
+};
+
+// What an insertion does with a row whose id is there.
+enum class SameId { kFails, kIsReplaced };
+
+// A statement that writes rows, with what it takes.
+struct RowsStatement {
+  std::string sql;
+  Row parameters;
+  size_t row_count = 0;
 };
 
 // Of one connection. Not thread-safe.
@@ -70,6 +81,11 @@ class Engine {
   // Inserts all columns (:p0, :p1, ...) unless a row has the same `unique_columns` ("tag_id,
   // problem_id"); then no row is affected. In the database's own words.
   virtual std::string InsertIfNewSql(const Table& table, std::string_view unique_columns) const = 0;
+  // Inserts the first of `rows`, all columns of them: as many as this database does well with at
+  // once, of which the statement says how many there are. Lists of any length take few different
+  // statements, so that each is prepared once. REQUIRES: there are rows.
+  virtual RowsStatement InsertRows(const Table& table, std::span<const Row> rows,
+                                   SameId same_id) const;
   // That what `migrations` made is there, and not changed. kDataLoss names what is not.
   virtual Status CheckDefinitions(Connection& connection,
                                   std::span<const Migration> migrations) const = 0;
@@ -77,6 +93,13 @@ class Engine {
   // Called in a catch block.
   virtual EngineFailure Translated(soci::session& session, const std::exception& error,
                                    std::string_view sql) const = 0;
+
+ protected:
+  // How many of `rows`, at least one, `rows_at_once` and the longest message of a server have room
+  // for.
+  size_t CountAtOnce(std::span<const Row> rows) const;
+  // What stands behind an insertion of rows of `table`.
+  std::string BehindRows(const Table& table, SameId same_id) const;
 };
 
 }  // namespace attune::sql

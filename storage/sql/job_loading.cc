@@ -22,8 +22,10 @@ struct Loading {
   const JobLoad& load;
   int64_t session_id = 0;
   int64_t now_unix_ns = 0;
-  bool has_compile_jobs = false;  // Of this load, or perhaps of an earlier one.
-  bool raises = false;            // Some of the session's jobs have a lower priority.
+  bool has_compile_jobs = false;       // Of this load, or perhaps of an earlier one.
+  bool raises = false;                 // Some of the session's jobs have a lower priority.
+  bool had_jobs = false;               // The session, before this load.
+  std::set<int64_t> problem_ids = {};  // That were loaded here.
   LoadedJobs loaded = {};
 
   bool Loads(const JobStep& step) const {
@@ -151,19 +153,19 @@ Result<std::set<int64_t>> WithJobs(Connection& connection, int64_t session_id,
   return found;
 }
 
-constexpr size_t kProblemsAtOnce = 64;
+constexpr size_t kProblemsAtOnce = 256;
 
 Status LoadSome(WriteTransaction& transaction, std::span<const ProblemSolvers> problems,
-                bool has_jobs, Loading& loading) {
+                Loading& loading) {
   ATTUNE_ASSIGN_OR_RETURN(const auto ids, IdsOf(transaction, problems));
   std::set<int64_t> with_jobs;
-  if (has_jobs) {
+  if (loading.had_jobs) {
     ATTUNE_ASSIGN_OR_RETURN(with_jobs, WithJobs(transaction.connection(), loading.session_id, ids));
   }
   std::vector<JobRow> rows;
   for (size_t i = 0; i < problems.size(); ++i) {
     // One that is listed twice has its jobs by the second time.
-    const bool is_new = !with_jobs.contains(ids[i]) && with_jobs.insert(ids[i]).second;
+    const bool is_new = !with_jobs.contains(ids[i]) && loading.problem_ids.insert(ids[i]).second;
     if (is_new) ATTUNE_RETURN_IF_ERROR(AddRows(problems[i], ids[i], loading, rows));
   }
   loading.loaded.added += std::ssize(rows);
@@ -192,12 +194,10 @@ Result<LoadedJobs> LoadJobs(WriteTransaction& transaction, int64_t session_id, c
                    [](const JobStep& step) { return step.work == JobWork::kCompile; }));
   ATTUNE_ASSIGN_OR_RETURN(loading.raises,
                           HasBelow(transaction.connection(), session_id, load.priority));
-  const bool has_jobs = session.session.job_count > 0;
+  loading.had_jobs = session.session.job_count > 0;
   for (size_t begin = 0; begin < problems.size(); begin += kProblemsAtOnce) {
     const size_t count = std::min(kProblemsAtOnce, problems.size() - begin);
-    // Those that were loaded here may be listed again.
-    ATTUNE_RETURN_IF_ERROR(
-        LoadSome(transaction, problems.subspan(begin, count), has_jobs || begin > 0, loading));
+    ATTUNE_RETURN_IF_ERROR(LoadSome(transaction, problems.subspan(begin, count), loading));
   }
   session.session.job_count += loading.loaded.added;
   ATTUNE_RETURN_IF_ERROR(UpdateSession(transaction, session));

@@ -561,6 +561,24 @@ TEST_P(JobStoreTest, ThreadsNeverLeaseTheSameJob) {
   EXPECT_EQ(reported, 40);
 }
 
+TEST_P(JobStoreTest, LoadingReadsNoTableFromEndToEndHoweverItHasGrown) {
+  if (GetParam() != DatabaseKind::kPostgres) GTEST_SKIP() << "Others count nothing.";
+  std::vector<ProblemSolvers> problems;
+  for (int64_t i = 0; i < 1500; ++i) problems.push_back({SampleProblem(i), {"l"}});
+  Load(PerfLoad(), problems);
+  EXPECT_EQ(Load(PerfLoad(), problems).already_there, 1500);
+  // A connection says what it has read when it ends.
+  jobs_.reset();
+  sessions_.reset();
+  database_.reset();
+
+  const auto read = Connect()->Texts(
+      "SELECT relname || ' ' || seq_tup_read FROM pg_stat_user_tables WHERE relname IN ('problem', "
+      "'job') ORDER BY relname");
+
+  EXPECT_THAT(*read, ElementsAre("job 0", "problem 0"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Databases, JobStoreTest, ::testing::ValuesIn(DatabaseKinds()), NameOfKind);
 
 }  // namespace

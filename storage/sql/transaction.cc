@@ -1,7 +1,6 @@
 #include "storage/sql/transaction.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -38,33 +37,6 @@ Result<int64_t> RunWrite(Connection& connection, std::string_view sql,
     ATTUNE_ASSIGN_OR_RETURN(statement, connection.Prepare(sql, {TypesOf(cells), {}}));
   }
   return RunWrite(*statement, cells);
-}
-
-// INSERT INTO t (...) VALUES (:p0, ...), (...): `count` rows.
-std::string InsertRowsSql(const Table& table, size_t count) {
-  const size_t columns = table.columns.size();
-  std::string sql =
-      fmt::format("INSERT INTO {} ({}) VALUES", table.name, ColumnList(table, columns));
-  for (size_t i = 0; i < count * columns; ++i) {
-    const bool begins = i % columns == 0;
-    fmt::format_to(std::back_inserter(sql), "{}:p{}", begins ? (i == 0 ? " (" : "), (") : ", ", i);
-  }
-  return sql + ")";
-}
-
-std::string ReplaceRowsSql(const Table& table, size_t count, const EngineTexts& texts) {
-  std::string columns;
-  for (size_t i = 1; i < table.columns.size(); ++i) {
-    columns += (i == 1 ? "" : ", ") +
-               fmt::format(fmt::runtime(texts.replaced_column), table.columns[i].name);
-  }
-  return InsertRowsSql(table, count) + fmt::format(fmt::runtime(texts.replaced_rows), columns);
-}
-
-Row CellsOf(std::span<const Row> rows) {
-  Row cells;
-  for (const Row& row : rows) cells.insert(cells.end(), row.begin(), row.end());
-  return cells;
 }
 
 }  // namespace
@@ -171,34 +143,23 @@ Status WriteTransaction::Update(const Table& table, std::span<const Cell> row) {
 }
 
 Status WriteTransaction::InsertAll(const Table& table, std::span<const Row> rows) {
-  const size_t at_once = connection_->engine().texts().rows_at_once;
   while (!rows.empty()) {
-    // Few different statements, which are prepared once.
-    size_t count = std::max<size_t>(at_once, 1);
-    while (count > rows.size()) count /= 4;
-    ATTUNE_RETURN_IF_ERROR(
-        RunWrite(*connection_, InsertRowsSql(table, count), CellsOf(rows.first(count))).status());
-    rows = rows.subspan(count);
+    const RowsStatement insert = connection_->engine().InsertRows(table, rows, SameId::kFails);
+    ATTUNE_RETURN_IF_ERROR(RunWrite(*connection_, insert.sql, insert.parameters).status());
+    rows = rows.subspan(insert.row_count);
   }
   return Status::Ok();
 }
 
 Status WriteTransaction::UpdateAll(const Table& table, std::span<const Row> rows) {
-  const EngineTexts& texts = connection_->engine().texts();
-  while (!rows.empty()) {
-    // Few different statements, which are prepared once.
-    size_t count = texts.rows_at_once;
-    while (count > rows.size()) count /= 4;
-    if (count <= 1) {
-      ATTUNE_RETURN_IF_ERROR(Update(table, rows.front()));
-      rows = rows.subspan(1);
-      continue;
-    }
-    ATTUNE_RETURN_IF_ERROR(
-        RunWrite(*connection_, ReplaceRowsSql(table, count, texts), CellsOf(rows.first(count)))
-            .status());
-    rows = rows.subspan(count);
+  const Engine& engine = connection_->engine();
+  // One that is replaced alone can be missed.
+  while (rows.size() > 1 && engine.texts().rows_at_once > 1) {
+    const RowsStatement replace = engine.InsertRows(table, rows, SameId::kIsReplaced);
+    ATTUNE_RETURN_IF_ERROR(RunWrite(*connection_, replace.sql, replace.parameters).status());
+    rows = rows.subspan(replace.row_count);
   }
+  for (const Row& row : rows) ATTUNE_RETURN_IF_ERROR(Update(table, row));
   return Status::Ok();
 }
 

@@ -1,5 +1,6 @@
 #include "storage/sql/servers/postgres_engine.h"
 
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,7 @@ EngineTexts MakeTexts() {
   texts.begin_read = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                       "SET LOCAL idle_in_transaction_session_timeout = 0"};
   texts.lock_counter = " FOR UPDATE";
-  texts.rows_at_once = 64;
+  texts.rows_at_once = 4096;
   texts.lock_schema =
       fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
   // A migration is one transaction. From here on nobody writes what it has made the older form.
@@ -63,6 +64,37 @@ std::string ConnectionString(const ServerLogin& login) {
     text += fmt::format("&{}={}", name, PercentEncoded(value));
   }
   return text;
+}
+
+// As elements of the arrays of one column stand in a text: '{1,"a \\"b\\"",NULL}'.
+void AddElement(const Cell& cell, std::string& array) {
+  if (array.size() > 1) array += ',';
+  if (cell.is_null) {
+    array += "NULL";
+  } else if (cell.type == CellType::kInteger) {
+    fmt::format_to(std::back_inserter(array), "{}", cell.integer);
+  } else if (cell.type == CellType::kReal) {
+    fmt::format_to(std::back_inserter(array), "{}", cell.real);
+  } else {
+    array += '"';
+    for (const char c : cell.text) {
+      if (c == '"' || c == '\\') array += '\\';
+      array += c;
+    }
+    array += '"';
+  }
+}
+
+std::string_view ArrayOf(CellType type) {
+  switch (type) {
+    case CellType::kInteger:
+      return "BIGINT[]";
+    case CellType::kReal:
+      return "DOUBLE PRECISION[]";
+    case CellType::kText:
+      return "TEXT[]";
+  }
+  return "";
 }
 
 bool Has(std::string_view text, std::string_view part) {
@@ -106,9 +138,12 @@ class PostgresEngine final : public Engine {
         fmt::format("SET idle_in_transaction_session_timeout = '{}s'", kIdleWriteS),
         fmt::format("SET tcp_keepalives_idle = {}", kKeepaliveIdleS),
         fmt::format("SET tcp_keepalives_interval = {}", kKeepaliveIntervalS),
-        fmt::format("SET tcp_keepalives_count = {}", kKeepaliveCount),
-        "SET extra_float_digits = 1",
-        "SET client_min_messages = warning"};
+        fmt::format("SET tcp_keepalives_count = {}", kKeepaliveCount), "SET extra_float_digits = 1",
+        // A plan is kept for as long as the connection is: one that was made while a table was
+        // small would read all of it for ever. Every question has its index.
+        "SET enable_seqscan = off",
+        // What has none costs as much then as what compiling it would pay for.
+        "SET jit = off", "SET client_min_messages = warning"};
     for (const std::string& setting : settings) {
       ATTUNE_RETURN_IF_ERROR(connection.Execute(setting));
     }
@@ -128,6 +163,28 @@ class PostgresEngine final : public Engine {
 
   std::string InsertIfNewSql(const Table& table, std::string_view unique_columns) const override {
     return fmt::format("{} ON CONFLICT ({}) DO NOTHING", table.insert_sql, unique_columns);
+  }
+
+  // A column of all rows is one parameter: as many parameters as values are what several rows
+  // beside each other would spend most of their time on.
+  RowsStatement InsertRows(const Table& table, std::span<const Row> rows,
+                           SameId same_id) const override {
+    RowsStatement statement;
+    statement.row_count = CountAtOnce(rows);
+    std::string arrays;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      Cell& column = statement.parameters.emplace_back();
+      column.type = CellType::kText;
+      column.text = "{";
+      for (const Row& row : rows.first(statement.row_count)) AddElement(row[i], column.text);
+      column.text += '}';
+      arrays +=
+          fmt::format("{}CAST(:p{} AS {})", i == 0 ? "" : ", ", i, ArrayOf(table.columns[i].type));
+    }
+    statement.sql =
+        fmt::format("INSERT INTO {} ({}) SELECT * FROM unnest({}){}", table.name,
+                    ColumnList(table, table.columns.size()), arrays, BehindRows(table, same_id));
+    return statement;
   }
 
   Status CheckDefinitions(Connection& connection,
