@@ -1,9 +1,10 @@
 // Figures of a fleet on this machine: jobs that do nothing, from the queue to their committed
 // results, in a second; the same beside 200,000 stored jobs of others; how long 100,000 take to be
-// loaded; from a load to the first result; and what a worker that waits costs. On PostgreSQL and
-// NATS, which it starts on loopback, and on SQLite without a queue.
+// loaded; from a load to the first result; what a worker that waits costs; and how busy four hosts
+// keep two devices each. On PostgreSQL and NATS, which it starts on loopback, and on SQLite without
+// a queue; loading also on MariaDB.
 //
-//   fleet [--jobs N] [--stored N] [--loaded N] [--workers N] [--idle S] [--json]
+//   fleet [--jobs N] [--stored N] [--loaded N] [--workers N] [--idle S] [--device-jobs N] [--json]
 #include <sys/resource.h>
 
 #include <atomic>
@@ -18,24 +19,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "attune/base/unix_time.h"
-#include "attune/fleet/database_queue.h"
-#include "attune/fleet/publisher.h"
-#include "attune/fleet/worker.h"
-#include "attune/problem/gemm.h"
-#include "attune/session/session_store.h"
+#include "bench/bench_fleet.h"
 #include "bench/figures.h"
-#include "storage/nats/nats_queue.h"
-#include "storage/sql/servers/database_servers.h"
-#include "storage/sql/sql_store.h"
+#include "bench/simulated_hosts.h"
 #include "tests/servers/nats_server.h"
 #include "tests/servers/test_server.h"
 
 namespace attune {
 namespace {
-
-constexpr JobStep kMeasure = {JobSearch::kPerf, JobWork::kMeasure};
-constexpr int kSolversOfAProblem = 10;
 
 struct Options {
   int64_t jobs = 20'000;
@@ -43,7 +34,11 @@ struct Options {
   int64_t loaded = 100'000;
   int workers = 1;
   double idle_s = 10;
+  SimulatedHosts hosts;
   bool json = false;
+  // Of a process that is a simulated device.
+  std::string device;
+  FleetPlace place;
 };
 
 // Every job is done at once.
@@ -51,7 +46,7 @@ class NoDoer final : public JobDoer {
  public:
   std::vector<JobStep> StepsOf(const Session& session) override {
     if (session.terms.backend != "host") return {};
-    return {kMeasure};
+    return {kBenchStep};
   }
   void LookAgain() override {}
   Result<std::vector<JobReport>> Do(const Session&, const std::vector<Job>& jobs) override {
@@ -63,95 +58,16 @@ class NoDoer final : public JobDoer {
   std::string WhyNoMore() override { return ""; }
 };
 
-// A database with a queue.
-class Fleet {
- public:
-  Fleet(const std::string& database, const std::string& queue) {
-    SqlStoreOptions options;
-    options.server_at = DatabaseServerAt;
-    auto opened = OpenSqlDatabase(database, options);
-    Require(opened.status());
-    sessions_ = SessionsIn(*opened);
-    jobs_ = JobsIn(*opened);
-    fleet_ = FleetIn(*opened);
-    has_server_ = !queue.empty();
-    if (!has_server_) {
-      queue_ = std::make_unique<DatabaseQueue>(*fleet_);
-      return;
-    }
-    auto connected = OpenNatsQueue(queue);
-    Require(connected.status());
-    queue_ = std::move(*connected);
-  }
-
-  int64_t NewSession(const std::string& name, const std::string& backend) {
-    Session session;
-    session.name = name;
-    session.terms.backend = backend;
-    auto made = sessions_->Create(session);
-    Require(made.status());
-    return made->id;
-  }
-  // So many jobs of problems that are new, by themselves or with others.
-  void Load(int64_t session_id, int64_t count) {
-    JobLoad load;
-    load.steps = {kMeasure};
-    std::vector<ProblemSolvers> problems;
-    while (count > 0) {
-      ProblemSolvers& problem = problems.emplace_back();
-      ++problems_;
-      problem.problem = Normalized(PackedGemm(1 + problems_ % 4096, 64 + problems_ / 4096, 512));
-      for (int i = 0; i < kSolversOfAProblem && count > 0; ++i, --count) {
-        problem.solvers.push_back(fmt::format("solver{}", i));
-      }
-    }
-    Require(jobs_->Load(session_id, load, problems).status());
-  }
-  void Close(int64_t session_id) { Require(sessions_->Close(session_id, "bench")); }
-  void Publish() {
-    if (!has_server_) return;
-    auto open = fleet_->OpenSessions();
-    Require(open.status());
-    Publisher publisher(*fleet_, *queue_, "loader");
-    for (const ChannelSessions& channel : ChannelsOf(*open)) {
-      if (channel.channel.step == kMeasure) Require(publisher.Refill(channel).status());
-    }
-  }
-  bool IsDone(int64_t session_id) {
-    const std::vector<JobStep> steps = {kMeasure};
-    auto has_open = fleet_->HasOpenJobs(session_id, steps);
-    Require(has_open.status());
-    return !*has_open;
-  }
-
-  // Until nothing is left, or `stop` says so.
-  void Work(const std::string& name, const std::atomic<bool>* stop) {
-    NoDoer doer;
-    WorkerTerms terms;
-    terms.who.name = terms.who.owner = name;
-    terms.stop_requested = [stop] { return stop != nullptr && stop->load(); };
-    terms.say = [](const std::string&) {};
-    terms.until_done = stop == nullptr;
-    Worker worker({*fleet_, *jobs_, *queue_, has_server_}, doer, terms);
-    Require(worker.Run());
-  }
-
- private:
-  std::unique_ptr<SessionStore> sessions_;
-  std::unique_ptr<JobStore> jobs_;
-  std::unique_ptr<FleetStore> fleet_;
-  std::unique_ptr<JobQueue> queue_;
-  bool has_server_ = false;
-  int64_t problems_ = 0;
-};
-
-double JobsPerSecond(Fleet& fleet, const std::string& name, const Options& options) {
+double JobsPerSecond(BenchFleet& fleet, const std::string& name, const Options& options) {
   const int64_t session = fleet.NewSession(name, "host");
-  fleet.Load(session, options.jobs);
+  fleet.Load(session, {options.jobs});
   const auto start = WallClock::now();
   std::vector<std::thread> workers;
   for (int i = 0; i < options.workers; ++i) {
-    workers.emplace_back([&, i] { fleet.Work(fmt::format("{}-{}", name, i), nullptr); });
+    workers.emplace_back([&, i] {
+      NoDoer doer;
+      fleet.Work(fmt::format("{}-{}", name, i), doer, nullptr);
+    });
   }
   for (std::thread& worker : workers) worker.join();
   const double took_s = SecondsSince(start);
@@ -160,10 +76,10 @@ double JobsPerSecond(Fleet& fleet, const std::string& name, const Options& optio
   return static_cast<double>(options.jobs) / took_s;
 }
 
-double LoadSeconds(Fleet& fleet, const Options& options) {
+double LoadSeconds(BenchFleet& fleet, const Options& options) {
   const int64_t session = fleet.NewSession("loaded", "host");
   const auto start = WallClock::now();
-  fleet.Load(session, options.loaded);
+  fleet.Load(session, {options.loaded});
   const double took_s = SecondsSince(start);
   fleet.Close(session);
   return took_s;
@@ -184,12 +100,13 @@ struct Waiting {
 };
 
 // Of a worker that has nothing to do, and then a job.
-Waiting WaitAndDo(Fleet& fleet, const Options& options) {
+Waiting WaitAndDo(BenchFleet& fleet, const Options& options) {
   constexpr int kTimes = 5;
   const int64_t session = fleet.NewSession("waiting", "host");
-  fleet.Load(session, 1);
+  fleet.Load(session, {1});
   std::atomic<bool> stop = false;
-  std::thread worker([&] { fleet.Work("waiting", &stop); });
+  NoDoer doer;
+  std::thread worker([&] { fleet.Work("waiting", doer, &stop); });
   while (!fleet.IsDone(session)) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::seconds(1));
   const double before_s = ProcessorSeconds();
@@ -199,7 +116,7 @@ Waiting WaitAndDo(Fleet& fleet, const Options& options) {
   std::vector<double> latencies_ms;
   for (int i = 0; i < kTimes; ++i) {
     const auto start = WallClock::now();
-    fleet.Load(session, 1);
+    fleet.Load(session, {1});
     fleet.Publish();
     while (!fleet.IsDone(session)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     latencies_ms.push_back(1e3 * SecondsSince(start));
@@ -212,15 +129,18 @@ Waiting WaitAndDo(Fleet& fleet, const Options& options) {
 }
 
 // `prefix`: of the figures' names.
-std::vector<Figure> FiguresOf(Fleet& fleet, const std::string& prefix, const Options& options) {
+std::vector<Figure> FiguresOf(const FleetPlace& place, const std::string& prefix,
+                              const Options& options) {
+  BenchFleet fleet(place.database, place.queue);
   std::vector<Figure> figures;
   const auto add = [&](const char* name, double value, const char* required) {
     figures.push_back({prefix + name, value, required});
   };
   add("noop_jobs_per_s", JobsPerSecond(fleet, "first", options), ">= 1000");
   add("load_100k_s", LoadSeconds(fleet, options), "<= 5");
+  add("devices_kept_busy_of_8", DevicesKeptBusy(fleet, place, options.hosts), ">= 7.5");
   const int64_t stored = fleet.NewSession("stored", "elsewhere");
-  fleet.Load(stored, options.stored);
+  fleet.Load(stored, {options.stored});
   add("noop_jobs_per_s_at_200k_kernels", JobsPerSecond(fleet, "second", options), ">= 1000");
   const Waiting waiting = WaitAndDo(fleet, options);
   add("load_to_result_ms", waiting.latency_ms, "<= 100");
@@ -228,23 +148,40 @@ std::vector<Figure> FiguresOf(Fleet& fleet, const std::string& prefix, const Opt
   return figures;
 }
 
+// Of loading alone, on MariaDB.
+std::vector<Figure> MariaFigures(const Options& options) {
+  auto server = TestServer::Start(ServerKind::kMaria);
+  if (!server.ok()) return {};
+  auto url = (*server)->NewDatabase();
+  Require(url.status());
+  BenchFleet fleet(*url, "");
+  return {{"mariadb_load_100k_s", LoadSeconds(fleet, options), "<= 5"}};
+}
+
 int Run(const Options& options) {
-  std::vector<Figure> figures;
-  std::string servers = "postgresql and nats";
-  auto database = TestServer::Start(ServerKind::kPostgres);
-  auto queue = NatsServer::Start();
-  if (database.ok() && queue.ok()) {
-    ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
-    auto url = (*database)->NewDatabase();
-    Require(url.status());
-    Fleet fleet(*url, "nats://" + (*queue)->host());
-    figures = FiguresOf(fleet, "", options);
-  } else {
-    servers = std::string((database.ok() ? queue.status() : database.status()).message());
+  if (!options.device.empty()) {
+    return RunDevice(options.place, options.device, options.hosts.job_ms);
   }
+  std::vector<Figure> figures;
+  const auto add = [&](std::vector<Figure> more) {
+    figures.insert(figures.end(), more.begin(), more.end());
+  };
+  ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
+  std::string servers = "postgresql and nats";
+  {
+    auto database = TestServer::Start(ServerKind::kPostgres);
+    auto queue = NatsServer::Start();
+    if (database.ok() && queue.ok()) {
+      auto url = (*database)->NewDatabase();
+      Require(url.status());
+      add(FiguresOf({*url, "nats://" + (*queue)->host()}, "", options));
+    } else {
+      servers = std::string((database.ok() ? queue.status() : database.status()).message());
+    }
+  }
+  add(MariaFigures(options));
   const BenchFolder folder("");
-  Fleet fleet((folder.path() / "attune.db").string(), "");
-  for (Figure& figure : FiguresOf(fleet, "sqlite_", options)) figures.push_back(std::move(figure));
+  add(FiguresOf({(folder.path() / "attune.db").string(), ""}, "sqlite_", options));
   PrintFigures(figures,
                {{"servers", servers},
                 {"jobs", options.jobs},
@@ -276,7 +213,18 @@ int main(int argc, char** argv) {
   app.add_option("--idle", options.idle_s, "Seconds for which a worker waits")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--device-jobs", options.hosts.jobs_of_a_device,
+                 "Jobs of each device of simulated hosts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--job-ms", options.hosts.job_ms, "What each of them takes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--json", options.json, "Print one JSON object");
+  // Of the processes that are such devices.
+  app.add_option("--device", options.device)->group("");
+  app.add_option("--database", options.place.database)->group("");
+  app.add_option("--queue", options.place.queue)->group("");
   CLI11_PARSE(app, argc, argv);
   return attune::Run(options);
 }
