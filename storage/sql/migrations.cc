@@ -255,6 +255,21 @@ Migration FleetMigration() {
        "NULL, deadline_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT"}};
 }
 
+// Compiled kernels, which travel from who builds to who measures.
+Migration ArtifactsMigration() {
+  return {
+      11,
+      "artifacts",
+      {"CREATE TABLE artifact (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, size INTEGER NOT "
+       "NULL, packing TEXT NOT NULL, packed_size INTEGER NOT NULL, chunk_count INTEGER NOT NULL, "
+       "added_by TEXT NOT NULL, added_unix_ns INTEGER NOT NULL, checksum TEXT NOT NULL) STRICT",
+       "CREATE TABLE artifact_chunk (id INTEGER PRIMARY KEY, artifact_id INTEGER NOT NULL "
+       "REFERENCES artifact (id), number INTEGER NOT NULL, content TEXT NOT NULL, checksum TEXT "
+       "NOT NULL, UNIQUE (artifact_id, number)) STRICT",
+       "CREATE TABLE built_kernel (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, artifact_id "
+       "INTEGER NOT NULL REFERENCES artifact (id), checksum TEXT NOT NULL) STRICT"}};
+}
+
 // What the database says about itself: the names of the migrations that were applied, in order.
 Result<std::vector<std::string>> AppliedMigrations(Connection& connection) {
   ATTUNE_ASSIGN_OR_RETURN(const auto tables, connection.Texts(connection.engine().texts().tables));
@@ -328,7 +343,7 @@ const std::vector<Migration>& Migrations() {
   static const NeverDestroyed<std::vector<Migration>> migrations(
       {ValuesMigration(), TrialsMigration(), RevisionsMigration(), BoundSamplesMigration(),
        ConditionsMigration(), ImportsMigration(), SessionsMigration(), GoldenMigration(),
-       FiguresMigration(), FleetMigration()});
+       FiguresMigration(), FleetMigration(), ArtifactsMigration()});
   return *migrations;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attune/base/status.h"
+#include "attune/fleet/artifact_store.h"
 #include "attune/fleet/fleet_store.h"
 #include "attune/jobs/job_store.h"
 #include "attune/record/import_store.h"
@@ -73,6 +74,7 @@ std::unique_ptr<SessionStore> SessionsIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<JobStore> JobsIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<GoldenStore> GoldenIn(std::shared_ptr<SqlDatabase> database);
 std::unique_ptr<FleetStore> FleetIn(std::shared_ptr<SqlDatabase> database);
+std::unique_ptr<ArtifactStore> ArtifactsIn(std::shared_ptr<SqlDatabase> database);
 
 // The records of a database that nothing else is wanted of.
 Result<std::unique_ptr<RecordStore>> OpenSqlStore(const std::string& url_or_path,

@@ -68,6 +68,9 @@ const Table& FigureTable();
 const Table& FigureCountTable();  // One row, as kept_conditions has it.
 const Table& WorkerTable();
 const Table& PublisherTable();
+const Table& ArtifactTable();
+const Table& ArtifactChunkTable();
+const Table& BuiltKernelTable();
 inline constexpr int64_t kStoreIdentityRow = 1;
 // Of bound_samples and of kept_conditions.
 inline constexpr int64_t kBoundaryRow = 1;

@@ -225,6 +225,19 @@ std::string WorkersText(FleetStore& fleet) {
   return text;
 }
 
+// What golden databases keep of these recipes, if anything.
+std::string ArtifactsText(ArtifactStore& artifacts) {
+  std::string text;
+  for (const std::string_view name : {"small", "other", "equal"}) {
+    const auto bytes = artifacts.Get(FingerprintOf(name));
+    EXPECT_TRUE(bytes.ok()) << bytes.status().message();
+    if (!bytes->has_value()) continue;
+    text += fmt::format("built of {}: {} bytes {}\n", name, (*bytes)->size(),
+                        FingerprintOf(**bytes).ToHex());
+  }
+  return text;
+}
+
 // Everything that a database holds, for people to read.
 std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   const auto records = RecordsIn(database);
@@ -247,7 +260,8 @@ std::string ContentOf(const std::shared_ptr<SqlDatabase>& database) {
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
   return text + ImportsText(*ImportsIn(database)) + SessionsText(database) +
-         GoldenVersionsText(*GoldenIn(database)) + WorkersText(*FleetIn(database));
+         GoldenVersionsText(*GoldenIn(database)) + WorkersText(*FleetIn(database)) +
+         ArtifactsText(*ArtifactsIn(database));
 }
 
 // A database with everything in it, as the version of the schema that is the parameter wrote it.
@@ -278,7 +292,8 @@ TEST_P(DatabaseGoldenTest, IsReadWholeAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, DatabaseGoldenTest,
-                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10"),
+                         ::testing::Values("v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
+                                           "v11"),
                          [](const auto& version) { return version.param; });
 
 // A database of the version before samples were bound to their rows, with a newer set beside.
