@@ -71,6 +71,8 @@ struct JobReport {
   int64_t entry_id = 0;
   std::string set_id;
   JobError error;
+  // The set is at its end, which is written with the state of the job, or not at all.
+  bool finishes_set = false;
 };
 
 // What one owner has ended of late, and whether it is at work.
@@ -125,8 +127,9 @@ class JobStore {
   virtual Status ExpireLeasesOf(int64_t session_id, const std::string& owner) = 0;
   // Puts off the deadlines of those that are still held; the number of them.
   virtual Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) = 0;
-  // One transaction. Reports of leases that are no longer held change nothing; for each, whether
-  // it did.
+  // One transaction, with the ends of their sets. Reports of leases that are no longer held change
+  // nothing; for each, whether it did. kNotFound, and nothing is written, if a set that ends is not
+  // there.
   virtual Result<std::vector<bool>> Report(std::span<const JobReport> reports,
                                            int64_t now_unix_ns) = 0;
 

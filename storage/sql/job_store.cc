@@ -16,6 +16,7 @@
 #include "storage/sql/job_loading.h"
 #include "storage/sql/job_rows.h"
 #include "storage/sql/session_rows.h"
+#include "storage/sql/set_rows.h"
 #include "storage/sql/sql_database.h"
 #include "storage/sql/sql_store.h"
 
@@ -191,6 +192,9 @@ class SqlJobStore final : public JobStore {
               // It looks at the perf jobs, of which one may have ended here.
               ATTUNE_RETURN_IF_ERROR(UpdateJobs(transaction, alone));
               alone.clear();
+            }
+            if (report.finishes_set) {
+              ATTUNE_RETURN_IF_ERROR(FinishSet(transaction, report.set_id));
             }
             ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, row->second));
             if (EndsAlone(row->second.job)) alone.push_back(row->second);

@@ -7,6 +7,7 @@
 
 #include "storage/sql/free_text.h"
 #include "storage/sql/missing_row.h"
+#include "storage/sql/revision_rows.h"
 
 namespace attune::sql {
 namespace {
@@ -233,6 +234,14 @@ Result<SetProgress> ReadProgress(Connection& connection, int64_t set_id) {
 
 Status UpdateProgress(WriteTransaction& transaction, const SetProgress& progress) {
   return transaction.Update(SetProgressTable(), ProgressRow(progress));
+}
+
+Status FinishSet(WriteTransaction& transaction, std::string_view key) {
+  ATTUNE_ASSIGN_OR_RETURN(SetProgress progress, ReadProgressOf(transaction.connection(), key));
+  if (progress.finished) return Status::Ok();
+  progress.finished = true;
+  ATTUNE_RETURN_IF_ERROR(InsertFinish(transaction, progress.set_id));
+  return UpdateProgress(transaction, progress);
 }
 
 }  // namespace attune::sql

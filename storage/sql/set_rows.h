@@ -57,5 +57,7 @@ Result<SetProgress> ReadProgressOf(Connection& connection, std::string_view key)
 // kDataLoss if there is none for `set_id`.
 Result<SetProgress> ReadProgress(Connection& connection, int64_t set_id);
 Status UpdateProgress(WriteTransaction& transaction, const SetProgress& progress);
+// RecordStore::FinishSet, within `transaction`.
+Status FinishSet(WriteTransaction& transaction, std::string_view key);
 
 }  // namespace attune::sql

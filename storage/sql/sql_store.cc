@@ -230,13 +230,8 @@ class SqlStore final : public RecordStore {
   }
 
   Status FinishSet(std::string_view set_id) override {
-    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) -> Status {
-      ATTUNE_ASSIGN_OR_RETURN(SetProgress progress,
-                              ReadProgressOf(transaction.connection(), set_id));
-      if (progress.finished) return Status::Ok();
-      progress.finished = true;
-      ATTUNE_RETURN_IF_ERROR(InsertFinish(transaction, progress.set_id));
-      return UpdateProgress(transaction, progress);
+    return database_->Write([&](DatabaseSession&, WriteTransaction& transaction) {
+      return sql::FinishSet(transaction, set_id);
     });
   }
 

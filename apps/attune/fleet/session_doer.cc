@@ -40,7 +40,15 @@ SessionDoer::SessionDoer(Application& application, DoerTerms terms, std::string 
       terms_(std::move(terms)),
       index_(application.all_records(), IndexOf(database), clock_, application.err()) {}
 
-SessionDoer::~SessionDoer() { index_.Finish(); }
+SessionDoer::~SessionDoer() {
+  NoteTuned();
+  index_.Finish();
+}
+
+void SessionDoer::NoteTuned() {
+  // What was measured is seen once its job is reported, which it was by now.
+  if (std::exchange(has_measured_, false)) index_.NoteTuned();
+}
 
 Status SessionDoer::CheckMeasures(const Session& session) const {
   if (!device_.has_value()) return NotFound("It measures nothing.");
@@ -128,13 +136,14 @@ Result<SessionDoer::Bench*> SessionDoer::BenchFor(const Session& session, JobWor
 
 Result<std::vector<JobReport>> SessionDoer::Do(const Session& session,
                                                const std::vector<Job>& jobs) {
+  NoteTuned();
   ATTUNE_ASSIGN_OR_RETURN(Bench * bench, BenchFor(session, jobs.front().step.work));
   const bool knows_all = std::all_of(jobs.begin(), jobs.end(), [&](const Job& job) {
     return bench->known_solvers.contains(job.solver);
   });
   if (!knows_all) ATTUNE_RETURN_IF_ERROR(Survey(session, *bench));
   ATTUNE_ASSIGN_OR_RETURN(auto reports, bench->executor->Do(jobs));
-  if (bench->work == JobWork::kMeasure && !reports.front().set_id.empty()) index_.NoteTuned();
+  has_measured_ = bench->work == JobWork::kMeasure && !reports.front().set_id.empty();
   return reports;
 }
 

@@ -63,6 +63,7 @@ class SessionDoer final : public JobDoer {
   Status CheckMeasures(const Session& session) const;
   Status CheckCompiles(const Session& session) const;
   Result<Bench*> BenchFor(const Session& session, JobWork work);
+  void NoteTuned();
   // Asks the session's solvers about its problems, of which some may be new.
   Status Survey(const Session& session, Bench& bench);
   // Those of problems that could not be evaluated, on any bench, are queued again.
@@ -75,6 +76,7 @@ class SessionDoer final : public JobDoer {
   std::vector<std::unique_ptr<Bench>> benches_;  // The one that was used last at the end.
   SteadyClock clock_;
   IndexKeeper index_;
+  bool has_measured_ = false;  // And did not tell the index.
 };
 
 }  // namespace attune

@@ -65,7 +65,7 @@ Result<std::map<std::string, Config>> JobExecutor::ConfigsOf(const std::vector<J
   for (const Job& job : jobs) {
     if (const SolverEntry* entry = FindEntry(table_, job.solver)) solvers.push_back(entry->solver);
   }
-  return RecordedConfigs(records_, {jobs.front().problem, options_.tune.cache}, solvers);
+  return RecordedConfigs(*records_, {jobs.front().problem, options_.tune.cache}, solvers);
 }
 
 Result<std::vector<JobExecutor::Build>> JobExecutor::BuildsOf(const std::vector<Job>& jobs) {
@@ -162,20 +162,22 @@ Result<TuneReport> JobExecutor::Tune(const std::vector<Job>& jobs) {
   TuneBounds bounds;
   bounds.stop_requested = options_.stop_requested;
   bounds.end_ns = options_.end_ns;
-  Tuner tuner(workshop_->PartsFor(records_), tune);
+  Tuner tuner(workshop_->PartsFor(*records_), tune);
   return tuner.Tune(
       jobs.front().problem,
       [&](const TuneProgress& progress) { show_(jobs.front().problem, progress); }, bounds);
 }
 
 Result<std::vector<JobReport>> JobExecutor::Measure(const std::vector<Job>& jobs) {
+  ends_.clear();
   const Result<TuneReport> tuned = Tune(jobs);
   if (tuned.ok()) {
     in_vain_.jobs.clear();
-    ATTUNE_ASSIGN_OR_RETURN(const auto errors, OutcomesIn(records_, tuned->set_id, jobs));
+    ATTUNE_ASSIGN_OR_RETURN(const auto errors, OutcomesIn(*records_, tuned->set_id, jobs));
     auto reports = ReportsOf(jobs, {});
     for (size_t i = 0; i < reports.size(); ++i) {
       reports[i].set_id = tuned->set_id;
+      reports[i].finishes_set = ends_.contains(tuned->set_id);
       reports[i].error = errors[i];
       if (errors[i].kind.empty()) continue;
       reports[i].state = JobState::kFailed;
@@ -210,7 +212,7 @@ Result<std::vector<JobReport>> JobExecutor::Measure(const std::vector<Job>& jobs
 Status JobExecutor::BlameQuarantine(const Job& job, JobError& error) {
   if (options_.tune.retry_quarantined) return Status::Ok();
   ATTUNE_ASSIGN_OR_RETURN(const auto quarantined,
-                          FindQuarantined(records_, job.problem, place_.target, place_.environment,
+                          FindQuarantined(*records_, job.problem, place_.target, place_.environment,
                                           MatchPolicy::Default()));
   for (const auto& [candidate, failure] : quarantined) {
     if (candidate.solver.name != job.solver) continue;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "attune/base/status.h"
 #include "attune/jobs/job_store.h"
 #include "attune/record/record_store.h"
+#include "attune/session/withheld_ends.h"
 #include "attune/tuner/tuner.h"
 
 namespace attune {
@@ -42,10 +45,13 @@ class JobExecutor {
 
   // Borrows all but `table`, the session's solvers as they are now, and `show`, which is told how
   // far a problem is. `workshop` is null where jobs are only compiled. Results are kept in
-  // `records`, which are the session's.
+  // `records`, which are the session's; their sets end with the reports of Do().
   JobExecutor(const SessionPlace& place, Workshop* workshop, const JobTerms& terms,
               RecordStore& records)
-      : place_(place), workshop_(workshop), options_(terms), records_(records) {}
+      : place_(place),
+        workshop_(workshop),
+        options_(terms),
+        records_(WithholdEnds(records, ends_)) {}
 
   void SetTable(SolverTable table) { table_ = std::move(table); }
   void SetShow(Show show) { show_ = std::move(show); }
@@ -75,7 +81,8 @@ class JobExecutor {
   const SessionPlace& place_;
   Workshop* const workshop_;
   const JobTerms& options_;
-  RecordStore& records_;
+  std::set<std::string> ends_;  // Sets that end with the reports of their jobs.
+  const std::unique_ptr<RecordStore> records_;
   SolverTable table_;
   Show show_ = [](const Problem&, const TuneProgress&) {};
   InVain in_vain_;
