@@ -75,7 +75,8 @@ Status Application::TakeStores(std::shared_ptr<SqlDatabase> database) {
   imports_ = ImportsIn(database);
   jobs_ = JobsIn(database);
   golden_ = GoldenIn(database);
-  fleet_ = FleetIn(std::move(database));
+  fleet_ = FleetIn(database);
+  artifacts_ = ArtifactsIn(std::move(database));
   return Status::Ok();
 }
 

@@ -12,6 +12,7 @@
 #include "apps/attune/terminal.h"
 #include "attune/base/status.h"
 #include "attune/base/steady_time.h"
+#include "attune/fleet/artifact_store.h"
 #include "attune/fleet/fleet_store.h"
 #include "attune/jobs/job_store.h"
 #include "attune/record/import_store.h"
@@ -102,6 +103,7 @@ class Application {
   JobStore* jobs() { return jobs_.get(); }
   GoldenStore* golden() { return golden_.get(); }
   FleetStore* fleet() { return fleet_.get(); }
+  ArtifactStore* artifacts() { return artifacts_.get(); }
   // What --session names, once a store is open; nothing without that.
   const std::optional<Session>& session() const { return session_; }
   // What store() opens: --db, else the default path.
@@ -138,6 +140,7 @@ class Application {
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<GoldenStore> golden_;
   std::unique_ptr<FleetStore> fleet_;
+  std::unique_ptr<ArtifactStore> artifacts_;
   std::string session_name_;
   std::optional<Session> session_;
   std::unique_ptr<RecordStore> session_records_;  // Of session_, over store_.

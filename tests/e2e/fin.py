@@ -40,10 +40,17 @@ def test(attune):
     code = bz2.decompress(blob)
     program.check((name, options) == ("conv1x1u.s.o", " -DSET=0 -mcpu=gfx90a"), (name, options))
     program.check(len(code) == size and hashlib.md5(code).hexdigest() == md5, (size, md5))
-    # On a machine that has not compiled it there is nothing to be written.
-    _, err = attune.run("miopen", "export", "--kernel-db", "--session", "s", "-o", "none.kdb", *DB, status=1,
-                        XDG_CACHE_HOME=str(attune.folder / "other"), **settings)
-    program.check("not in the kernel cache of this machine" in err, err)
+    # On a machine that has not compiled it there is nothing to be written...
+    elsewhere = {"XDG_CACHE_HOME": str(attune.folder / "other"), **settings}
+    export = ("miopen", "export", "--kernel-db", "--session", "s", *DB)
+    _, err = attune.run(*export, "-o", "none.kdb", status=1, **elsewhere)
+    program.check("neither in the kernel cache of this machine nor in the database" in err, err)
+    # ...unless a worker that did has shared it.
+    attune.run("session", "new", "shared", "--device", "fin:miopen:0", *DB, **settings)
+    attune.run("jobs", "load", "--session", "shared", "--tag", "shapes", "--steps", "perf:compile", *DB, **settings)
+    attune.run("worker", "--compile", "1", "--until-done", "--kernels", "shared", *DB, **settings)
+    shared = attune.json(*export, "-o", "shared.kdb", **elsewhere)
+    program.check(shared["records"] == 1 and shared["left_out"] == [], shared)
 
 
 program.main(test)

@@ -38,7 +38,10 @@ Result<std::unique_ptr<SessionDoer>> SessionDoer::Create(Application& applicatio
 SessionDoer::SessionDoer(Application& application, DoerTerms terms, std::string database)
     : application_(application),
       terms_(std::move(terms)),
-      index_(application.all_records(), IndexOf(database), clock_, application.err()) {}
+      kernels_(*application.artifacts(), terms_.owner, terms_.say),
+      index_(application.all_records(), IndexOf(database), clock_, application.err()) {
+  if (terms_.shares_kernels) terms_.jobs.kernels = &kernels_;
+}
 
 SessionDoer::~SessionDoer() {
   NoteTuned();

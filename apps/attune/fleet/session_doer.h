@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/attune/application.h"
+#include "apps/attune/fleet/kernel_exchange.h"
 #include "apps/attune/index_keeper.h"
 #include "apps/attune/session/job_executor.h"
 #include "apps/attune/workshop.h"
@@ -24,6 +25,8 @@ struct DoerTerms {
   int compile = 0;     // Candidates that are compiled at once; 0: no compile job is done.
   JobTerms jobs;       // compile_threads is `compile`.
   WorkshopLimits limits;
+  bool shares_kernels = false;  // Through the database.
+  std::string owner;            // Who this is.
   std::function<void(const std::string& line)> say;
 };
 
@@ -70,7 +73,8 @@ class SessionDoer final : public JobDoer {
   Status LeaveToOthers(const Bench& bench);
 
   Application& application_;
-  const DoerTerms terms_;
+  DoerTerms terms_;
+  KernelExchange kernels_;
   std::optional<Place> device_;
   std::map<int64_t, Answer> answers_;
   std::vector<std::unique_ptr<Bench>> benches_;  // The one that was used last at the end.

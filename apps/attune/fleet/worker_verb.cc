@@ -26,11 +26,14 @@
 #include "attune/base/user_at_host.h"
 #include "attune/fleet/one_job.h"
 #include "attune/fleet/worker.h"
+#include "storage/sql/sql_store.h"
 
 namespace attune {
 namespace {
 
 constexpr int kMostCompiles = 1024;
+constexpr const char* kSharedKernels = "shared";
+constexpr const char* kOwnKernels = "own";
 constexpr int64_t kMostJobNumber = std::numeric_limits<int64_t>::max();
 
 struct WorkerOptions {
@@ -40,6 +43,7 @@ struct WorkerOptions {
   std::string log;
   int64_t job_id = 0;
   bool is_in_process = false;
+  std::string kernels;  // Empty: as the database has it.
   bool until_done = false;
   int64_t idle_ns = 0;
   int64_t patience_ns = 600'000'000'000;
@@ -152,6 +156,10 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   options.doer.jobs.compile_threads = std::max(options.doer.compile, 1);
   options.doer.limits.is_in_process = options.is_in_process;
   options.doer.say = [&](const std::string& line) { log->Say(line); };
+  options.doer.owner = LeaseOwner();
+  ATTUNE_ASSIGN_OR_RETURN(const std::string database, application.DatabasePath());
+  options.doer.shares_kernels =
+      options.kernels.empty() ? IsOnServer(database) : options.kernels == kSharedKernels;
   ATTUNE_RETURN_IF_ERROR(application.store().status());
   FleetStore& fleet = *application.fleet();
   ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet));
@@ -219,6 +227,12 @@ void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
                   "Compile, so many candidates at once; needs no device")
       ->check(CLI::Range(1, kMostCompiles))
       ->type_name("N");
+  verb.add_option("--kernels", options.kernels,
+                  "shared: what is compiled goes into the database, and what others compiled comes "
+                  "from there; own: each machine compiles for itself (default: shared where the "
+                  "database is on a server)")
+      ->check(CLI::IsMember({kSharedKernels, kOwnKernels}))
+      ->type_name("TEXT");
   verb.add_option("--name", options.name,
                   "What 'attune workers' calls it (default: user@host:namespace:process)")
       ->check(NameWithin(kMostWorkerNameBytes))

@@ -12,20 +12,34 @@
 namespace attune::miopen {
 namespace {
 
-// Of one result. kNotFound if nothing of it is kept here.
+// Where compiled kernels are kept.
+struct KernelPlaces {
+  KernelCache& cache;
+  ArtifactStore* artifacts;  // Null where there is no database.
+};
+
+// Of this machine, or else of others that share what they compile. kNotFound if it is in neither.
+Result<std::string> CodeOf(const BuildRecipe& recipe, const KernelPlaces& places) {
+  if (auto artifact = places.cache.Find(recipe)) return std::move(artifact->bytes);
+  if (places.artifacts != nullptr) {
+    ATTUNE_ASSIGN_OR_RETURN(auto bytes, places.artifacts->Get(KernelCacheKey(recipe)));
+    if (bytes.has_value()) return std::move(*bytes);
+  }
+  return NotFound(
+      "Its kernels are neither in the kernel cache of this machine nor in the database.");
+}
+
+// Of one result. kNotFound if nothing of it is kept.
 Result<std::vector<fin::KernelObject>> KeptKernels(const SessionPlace& place,
                                                    const MeasuredResult& result,
-                                                   KernelCache& cache) {
+                                                   const KernelPlaces& places) {
   const Solver* const solver =
       attune::FindSolver(place.backend->solvers(), result.candidate.solver);
   if (solver == nullptr) return NotFound("Its solver is gone.");
   ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
                           solver->Recipe(result.problem, result.candidate.config, place.target));
-  const auto artifact = cache.Find(recipe);
-  if (!artifact.has_value()) {
-    return NotFound("Its kernels are not in the kernel cache of this machine.");
-  }
-  return fin::KernelsOf(artifact->bytes);
+  ATTUNE_ASSIGN_OR_RETURN(const std::string code, CodeOf(recipe, places));
+  return fin::KernelsOf(code);
 }
 
 }  // namespace
@@ -43,7 +57,7 @@ Result<std::vector<KernelRow>> KernelsInSession(Application& application,
   const OpenedKernelCache cache = OpenDefaultKernelCache();
   std::map<std::pair<std::string, std::string>, KernelRow> rows;
   for (const MeasuredResult& result : measured.results) {
-    const auto kernels = KeptKernels(place, result, *cache.cache);
+    const auto kernels = KeptKernels(place, result, {*cache.cache, application.artifacts()});
     if (!kernels.ok()) {
       ++left_out[kernels.error().message()];
       continue;

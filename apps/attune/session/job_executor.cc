@@ -1,11 +1,13 @@
 #include "apps/attune/session/job_executor.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/attune/compiler_watch.h"
+#include "apps/attune/fleet/kernel_exchange.h"
 #include "apps/attune/session/job_outcomes.h"
 #include "attune/base/steady_time.h"
 #include "attune/compile/builder.h"
@@ -23,6 +25,12 @@ struct JobExecutor::Build {
   Config config;
   BuildOutcome outcome;
   bool was_ended = false;
+
+  // Nothing where none can be made, or nothing is compiled.
+  BuildRecipe RecipeFor(const Problem& problem, const Target& target) const {
+    auto recipe = solver->Recipe(problem, config, target);
+    return recipe.ok() ? std::move(*recipe) : BuildRecipe();
+  }
 };
 
 bool JobExecutor::IsOver() const {
@@ -102,12 +110,48 @@ Result<std::vector<JobExecutor::Build>> JobExecutor::BuildsOf(const std::vector<
   return builds;
 }
 
+std::vector<BuildRecipe> JobExecutor::RecipesOf(const std::vector<Build>& builds,
+                                                const Problem& problem) const {
+  std::vector<BuildRecipe> recipes;
+  for (const Build& build : builds) recipes.push_back(build.RecipeFor(problem, place_.target));
+  return recipes;
+}
+
+void JobExecutor::Offer(const std::vector<Build>& builds, const Problem& problem) const {
+  std::vector<BuiltKernel> kernels;
+  for (const Build& build : builds) {
+    const Artifact* const artifact = build.was_ended ? build.outcome.artifact() : nullptr;
+    if (artifact == nullptr) continue;
+    const BuildRecipe recipe = build.RecipeFor(problem, place_.target);
+    if (!recipe.empty()) kernels.push_back({KernelCacheKey(recipe), artifact->bytes});
+  }
+  options_.kernels->Offer(kernels);
+}
+
+Status JobExecutor::FetchKernels(const std::vector<Job>& jobs) {
+  if (options_.kernels == nullptr) return Status::Ok();
+  const bool compiles = std::any_of(jobs.begin(), jobs.end(), [this](const Job& job) {
+    const Solver* const solver = SolverOf(job);
+    return solver != nullptr && solver->traits().compiles;
+  });
+  if (!compiles) return Status::Ok();
+  // Children look into the folder, not into what this process remembers.
+  const OpenedKernelCache cache = OpenDefaultKernelCache();
+  if (!cache.kept.ok()) return Status::Ok();
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Build> builds, BuildsOf(jobs));
+  options_.kernels->Fetch(RecipesOf(builds, jobs.front().problem), *cache.cache);
+  return Status::Ok();
+}
+
 Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs) {
   ATTUNE_ASSIGN_OR_RETURN(std::vector<Build> builds, BuildsOf(jobs));
   const OpenedKernelCache cache = OpenDefaultKernelCache();
   ATTUNE_RETURN_IF_ERROR(cache.kept);
   Builder builder(*cache.cache);
   const Problem& problem = jobs.front().problem;
+  if (options_.kernels != nullptr) {
+    options_.kernels->Fetch(RecipesOf(builds, problem), *cache.cache);
+  }
   {
     const CompilerWatch watch(options_.stop_requested);
     ParallelFor(
@@ -121,6 +165,7 @@ Result<std::vector<JobReport>> JobExecutor::Compile(const std::vector<Job>& jobs
         },
         options_.compile_threads);
   }
+  if (options_.kernels != nullptr) Offer(builds, problem);
   auto reports = ReportsOf(jobs, {"not_applicable", "Its solver is gone, or does not apply."});
   std::set<size_t> told;  // Jobs of which one config is built, or the first has failed.
   for (const Build& build : builds) {
@@ -169,6 +214,7 @@ Result<TuneReport> JobExecutor::Tune(const std::vector<Job>& jobs) {
 }
 
 Result<std::vector<JobReport>> JobExecutor::Measure(const std::vector<Job>& jobs) {
+  ATTUNE_RETURN_IF_ERROR(FetchKernels(jobs));
   ends_.clear();
   const Result<TuneReport> tuned = Tune(jobs);
   if (tuned.ok()) {

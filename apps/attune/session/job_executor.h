@@ -20,6 +20,8 @@
 
 namespace attune {
 
+class KernelExchange;
+
 // The class of errors of problems of which no candidate could be evaluated at all.
 inline constexpr std::string_view kInVain = "internal";
 
@@ -29,6 +31,8 @@ struct JobTerms {
   int64_t end_ns = 0;  // When all should be over, by the steady clock; 0: never.
   std::function<bool()> stop_requested;
   int compile_threads = 1;  // Candidates that are compiled at once by jobs that only compile.
+  // Where what is compiled goes to and comes from beside the kernel cache; null: nowhere.
+  KernelExchange* kernels = nullptr;
 };
 
 // Jobs of the last problems, without a break, of which nothing could be evaluated, and why: it may
@@ -68,6 +72,13 @@ class JobExecutor {
 
   Result<std::vector<JobReport>> Compile(const std::vector<Job>& jobs);
   Result<std::vector<Build>> BuildsOf(const std::vector<Job>& jobs);
+  // Empty where nothing is compiled.
+  std::vector<BuildRecipe> RecipesOf(const std::vector<Build>& builds,
+                                     const Problem& problem) const;
+  // Gives what was built to others.
+  void Offer(const std::vector<Build>& builds, const Problem& problem) const;
+  // What was compiled for `jobs` elsewhere is in the kernel cache of this machine then.
+  Status FetchKernels(const std::vector<Job>& jobs);
   Result<std::vector<JobReport>> Measure(const std::vector<Job>& jobs);
   Result<TuneReport> Tune(const std::vector<Job>& jobs);
   Result<std::map<std::string, Config>> ConfigsOf(const std::vector<Job>& jobs);
