@@ -18,6 +18,11 @@ constexpr size_t kNeighbours = 3;
 constexpr size_t kPredictedInHaste = 32;
 constexpr size_t kPredictedAtLeisure = 1024;
 
+// What operands are aligned to where nobody says anything else, and more than any access takes at
+// once: whoever was tried on operands that are aligned better reads nothing of these that it may
+// not.
+constexpr int64_t kWideAlignmentBytes = 64;
+
 // What every operand starts at a multiple of; 1 of operators that do not say.
 int64_t AlignmentOf(const Problem& problem) {
   return std::visit(
@@ -94,6 +99,15 @@ Status Dispatcher::IsInSpace(const Problem& problem, const Candidate& candidate)
         fmt::format("{} has no such parameters for this problem here.", Text(candidate)));
   }
   return Status::Ok();
+}
+
+Status Dispatcher::FitsUntried(const Problem& problem, const Candidate& candidate) const {
+  ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
+  if (!SolverOf(candidate)->traits().listed_on_device) return IsInSpace(problem, candidate);
+  if (AlignmentOf(problem) >= kWideAlignmentBytes) return Status::Ok();
+  return Unsupported(
+      fmt::format("{} may need operands that are aligned to {} bytes, and these are to {}.",
+                  Text(candidate), kWideAlignmentBytes, AlignmentOf(problem)));
 }
 
 bool Dispatcher::Add(Draft& draft, Option option) const {
@@ -379,7 +393,7 @@ void Dispatcher::AddPredicted(Draft& draft) const {
       found->second = is_asked && solver->IsApplicable(draft.problem, parts_.target).ok();
     }
     // Where somebody waits, its parameters are looked at when it is loaded.
-    return found->second && (is_hasty || IsInSpace(draft.problem, candidate).ok());
+    return found->second && (is_hasty || FitsUntried(draft.problem, candidate).ok());
   };
   const std::vector<PredictedCandidate> predicted = parts_.predictor->Predict(
       draft.problem, is_wanted, is_hasty ? kPredictedInHaste : kPredictedAtLeisure);

@@ -185,8 +185,11 @@ class Dispatcher {
   Status Applies(const Problem& problem, const Candidate& candidate) const;
   // Ok if its parameters are valid for the problem, too.
   Status Fits(const Problem& problem, const Candidate& candidate) const;
-  // The same, and none that only the device lists: nobody has tried that on operands like these.
+  // The same, and none that only the device lists.
   Status IsInSpace(const Problem& problem, const Candidate& candidate) const;
+  // As Fits, for what was tried on other problems: what only the device lists, which checks shapes
+  // itself, needs operands that are aligned as those may have been.
+  Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   struct Attempt;
   // Serves by the first option that is ready; others wait in the attempt.

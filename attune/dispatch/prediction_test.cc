@@ -125,6 +125,36 @@ TEST_F(PredictionTest, OfWhatIsPredictedOnlyWhatFitsAndIsHereServes) {
   EXPECT_EQ(Texts(decision->options).front(), "predicted test.plain-gemm@1{variant=1}");
 }
 
+TEST_F(PredictionTest, WhatOnlyTheDeviceListsIsPredictedForOperandsThatAreAlignedWell) {
+  machine_.plain->traits_.listed_on_device = true;
+  Candidate listed = machine_.plain->At(0);
+  listed.config["variant"] = int64_t{7};
+  predictor_.times = {{listed, 1}, {machine_.quick->At(0), 2}, {machine_.slow->At(0), 3}};
+
+  for (const Breadth breadth : {Breadth::kReady, Breadth::kEverything}) {
+    const auto decision = Decide(breadth);
+    EXPECT_EQ(Texts(decision->options).front(), "predicted test.plain-gemm@1{variant=7}");
+  }
+  std::get<Gemm>(problem_).alignment_bytes = 32;
+  const auto decision = Decide(Breadth::kEverything);
+  EXPECT_EQ(Texts(decision->options).front(), "predicted test.quick-gemm@1{variant=0}");
+}
+
+TEST_F(PredictionTest, WhatOnlyTheDeviceListsServesAtOnceOnlyWhereOperandsAreAlignedWell) {
+  machine_.plain->traits_.listed_on_device = true;
+  predictor_.times = {{machine_.plain->At(1), 1}, {machine_.quick->At(0), 2}};
+  const Dispatcher dispatcher(Parts(), {});
+  const auto served = [&] {
+    const auto serving =
+        dispatcher.Serve(problem_, *machine_.choices, kNoWorkspaceLimit, Haste::kAtOnce);
+    return Text(serving->plan->option().candidate);
+  };
+
+  EXPECT_EQ(served(), "test.plain-gemm@1{variant=1}");
+  std::get<Gemm>(problem_).alignment_bytes = 16;
+  EXPECT_EQ(served(), "test.quick-gemm@1{variant=0}");
+}
+
 TEST_F(PredictionTest, ACallerWaitsForFewPredictionsAndParametersThatDoNotFitAreSeenInLoading) {
   Candidate outside = machine_.quick->At(0);
   outside.config["variant"] = int64_t{7};

@@ -51,7 +51,7 @@ Result<std::unique_ptr<Plan>> Dispatcher::Load(const Problem& problem, const Opt
   }
   // Defaults come out of the space; what was recorded, forced or predicted may be of another one.
   if (option.origin == Origin::kPredicted) {
-    ATTUNE_RETURN_IF_ERROR(IsInSpace(problem, option.candidate));
+    ATTUNE_RETURN_IF_ERROR(FitsUntried(problem, option.candidate));
   } else if (option.origin != Origin::kDefault) {
     ATTUNE_RETURN_IF_ERROR(Fits(problem, option.candidate));
   }
