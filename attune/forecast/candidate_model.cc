@@ -40,10 +40,12 @@ Result<CandidateModel> CandidateModel::Open(const std::filesystem::path& file,
 
 std::vector<Prediction> CandidateModel::Of(const Problem& problem,
                                            std::span<const Candidate> candidates) const {
-  std::vector<FeatureRow> rows;
-  for (const Candidate& candidate : candidates) rows.push_back(ShapeRow(problem, Text(candidate)));
-  std::vector<Prediction> predictions(rows.size());
-  if (!rows.empty()) model_.Predict(rows, predictions);
+  std::vector<Prediction> predictions(candidates.size());
+  if (candidates.empty()) return predictions;
+  std::vector<std::string> texts;
+  for (const Candidate& candidate : candidates) texts.push_back(Text(candidate));
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
+  model_.PredictEach(ShapeRow(problem, ""), names, predictions);
   return predictions;
 }
 
@@ -51,9 +53,9 @@ std::vector<Prediction> CandidateModel::OfKnown(const Problem& problem,
                                                 std::span<const size_t> positions) const {
   std::vector<Prediction> predictions(positions.size());
   if (positions.empty()) return predictions;
-  std::vector<FeatureRow> rows(positions.size(), ShapeRow(problem, ""));
-  for (size_t i = 0; i < positions.size(); ++i) rows[i].algorithm = texts_[positions[i]];
-  model_.Predict(rows, predictions);
+  std::vector<std::string_view> names;
+  for (const size_t position : positions) names.push_back(texts_[position]);
+  model_.PredictEach(ShapeRow(problem, ""), names, predictions);
   return predictions;
 }
 

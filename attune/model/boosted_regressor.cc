@@ -34,7 +34,7 @@ std::map<std::string, float, std::less<>> InOrder(
   return codes;
 }
 
-float CodeOf(const std::map<std::string, float, std::less<>>& codes, const std::string& name) {
+float CodeOf(const std::map<std::string, float, std::less<>>& codes, std::string_view name) {
   const auto found = codes.find(name);
   return found == codes.end() ? kUnknownCode : found->second;
 }
@@ -93,7 +93,8 @@ const KernelRow* BoostedRegressor::MainKernel(const FeatureRow& row, const Kerne
   return has_kernels ? &row.kernels[sum.main] : nullptr;
 }
 
-void BoostedRegressor::AppendColumns(const FeatureRow& row, const KernelSum& sum, double base_ms,
+void BoostedRegressor::AppendColumns(const FeatureRow& row, std::string_view algorithm,
+                                     const KernelSum& sum, double base_ms,
                                      std::vector<float>& columns) const {
   const auto add = [&](double x) { columns.push_back(static_cast<float>(x)); };
   for (const double value : row.values) add(value);
@@ -102,7 +103,7 @@ void BoostedRegressor::AppendColumns(const FeatureRow& row, const KernelSum& sum
   add(static_cast<double>(row.kernels.size()));
   add(main != nullptr ? sum.main_share : 0);
   add(std::log(base_ms));
-  columns.push_back(CodeOf(algorithms_, row.algorithm));
+  columns.push_back(CodeOf(algorithms_, algorithm));
   columns.push_back(main != nullptr ? CodeOf(signatures_, main->signature) : kUnknownCode);
 }
 
@@ -157,7 +158,7 @@ Status BoostedRegressor::Fit(std::span<const Sample> samples) {
   TreeTable table(ColumnCount());
   table.values.reserve(samples.size() * table.columns);
   for (size_t i = 0; i < samples.size(); ++i) {
-    AppendColumns(samples[i].row, sums[i], base[i], table.values);
+    AppendColumns(samples[i].row, samples[i].row.algorithm, sums[i], base[i], table.values);
   }
   all_ = TrainBags(table, targets);
   std::map<std::string, std::vector<size_t>, std::less<>> of_algorithm;
@@ -203,7 +204,7 @@ void BoostedRegressor::Predict(std::span<const FeatureRow> rows,
   for (size_t i = 0; i < rows.size(); ++i) {
     const KernelSum sum = base_->PredictSum(rows[i]);
     base[i] = sum.time_ms;
-    AppendColumns(rows[i], sum, base[i], table.values);
+    AppendColumns(rows[i], rows[i].algorithm, sum, base[i], table.values);
     of_algorithm[rows[i].algorithm].push_back(i);
   }
   std::vector<double> logs(rows.size(), 0);
@@ -217,10 +218,41 @@ void BoostedRegressor::Predict(std::span<const FeatureRow> rows,
       logs[positions[i]] = (logs[positions[i]] + own_logs[i]) / 2;
     }
   }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    median_ms[i] = std::exp(std::clamp(logs[i], -kLargestLog, kLargestLog)) *
-                   (target_ == BoostingTarget::kResidual ? base[i] : 1);
+  for (size_t i = 0; i < rows.size(); ++i) median_ms[i] = MedianOf(logs[i], base[i]);
+}
+
+void BoostedRegressor::PredictEach(const FeatureRow& row,
+                                   std::span<const std::string_view> algorithms,
+                                   std::span<double> median_ms) const {
+  const size_t columns = ColumnCount();
+  std::vector<double> base(algorithms.size());
+  TreeTable table(columns);
+  table.values.reserve(algorithms.size() * columns);
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    const KernelSum sum = base_->PredictSum(row, algorithms[i]);
+    base[i] = sum.time_ms;
+    AppendColumns(row, algorithms[i], sum, base[i], table.values);
   }
+  std::vector<double> logs(algorithms.size(), 0);
+  AddMean(all_, table, logs);
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    const auto own = own_.find(algorithms[i]);
+    if (own != own_.end()) logs[i] = (logs[i] + MeanOf(own->second, table.row(i))) / 2;
+    median_ms[i] = MedianOf(logs[i], base[i]);
+  }
+}
+
+double BoostedRegressor::MeanOf(const Bags& bags, std::span<const float> row) {
+  double log = 0;
+  for (const BoostedTrees& model : bags) {
+    log += model.PredictRow(row) / static_cast<double>(bags.size());
+  }
+  return log;
+}
+
+double BoostedRegressor::MedianOf(double log, double base_ms) const {
+  return std::exp(std::clamp(log, -kLargestLog, kLargestLog)) *
+         (target_ == BoostingTarget::kResidual ? base_ms : 1);
 }
 
 void BoostedRegressor::AppendText(std::string& text) const {

@@ -29,6 +29,8 @@ class BoostedRegressor final : public Regressor {
   std::string_view name() const override;
   Status Fit(std::span<const Sample> samples) override;
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                   std::span<double> median_ms) const override;
   void AppendText(std::string& text) const override;
   std::unique_ptr<Regressor> Fresh() const override;
   static Result<std::unique_ptr<Regressor>> ReadFrom(BoostingTarget target, ModelLines& lines,
@@ -41,8 +43,8 @@ class BoostedRegressor final : public Regressor {
   // The kernel whose features are columns; null where none is known.
   const KernelRow* MainKernel(const FeatureRow& row, const KernelSum& sum) const;
   // `sum` is what the base says of the row; `base_ms` the time to be a column.
-  void AppendColumns(const FeatureRow& row, const KernelSum& sum, double base_ms,
-                     std::vector<float>& columns) const;
+  void AppendColumns(const FeatureRow& row, std::string_view algorithm, const KernelSum& sum,
+                     double base_ms, std::vector<float>& columns) const;
   void MakeCodes(std::span<const Sample> samples, std::span<const KernelSum> sums,
                  std::span<const double> targets);
   std::vector<double> OutOfFoldBase(std::span<const Sample> samples) const;
@@ -58,6 +60,9 @@ class BoostedRegressor final : public Regressor {
   Bags TrainBags(const TreeTable& table, std::span<const double> targets) const;
   // Adds the mean over bags.
   static void AddMean(const Bags& bags, const TreeTable& table, std::span<double> logs);
+  static double MeanOf(const Bags& bags, std::span<const float> row);
+  // Of an answer with this logarithm where the base says `base_ms`.
+  double MedianOf(double log, double base_ms) const;
   static Result<Bags> ReadBags(ModelLines& lines, size_t columns);
 
   Bags all_;

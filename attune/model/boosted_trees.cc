@@ -26,6 +26,12 @@ constexpr size_t kQuadLanes = 4;
 using Quad [[gnu::vector_size(kQuadLanes * sizeof(float))]] = float;
 using Lanes = std::array<Quad, kLanes / kQuadLanes>;
 
+// From so many rows on it pays to fill the lanes with them.
+constexpr size_t kLeastRowsSideBySide = 4;
+
+// Trees that one row goes down side by side.
+constexpr size_t kTreesSideBySide = 8;
+
 // Trees with so many nodes or fewer are small: to compute all of them costs less than the way
 // through them, whose steps have to wait for one another.
 constexpr size_t kMostNodesOfSmall = 31;
@@ -140,12 +146,41 @@ uint32_t BoostedTrees::AddChoices(const Tree& tree) {
   return leaves;
 }
 
+double BoostedTrees::PredictRow(std::span<const float> row) const {
+  assert(row.size() == columns_);
+  double sum = 0;
+  for (size_t first = 0; first < trees_.size(); first += kTreesSideBySide) {
+    const auto group =
+        std::span(trees_).subspan(first, std::min(kTreesSideBySide, trees_.size() - first));
+    // The places behind the last tree go down the first one again.
+    std::array<uint32_t, kTreesSideBySide> at;
+    int depth = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      const Tree& tree = group[i < group.size() ? i : 0];
+      at[i] = tree.root;
+      depth = std::max(depth, tree.depth);
+    }
+    for (int step = 0; step < depth; ++step) {
+      for (uint32_t& place : at) {
+        const Node& node = nodes_[place];
+        place = node.left + (row[node.column] > node.threshold ? 1 : 0);
+      }
+    }
+    for (size_t i = 0; i < group.size(); ++i) sum += static_cast<double>(nodes_[at[i]].value);
+  }
+  return base_ + sum;
+}
+
 void BoostedTrees::Predict(const TreeTable& table, std::span<double> values) const {
   assert(values.size() == table.rows() && table.columns == columns_);
   std::fill(values.begin(), values.end(), base_);
   Block block(columns_);
   for (size_t first = 0; first < values.size(); first += kLanes) {
     const size_t count = std::min(kLanes, values.size() - first);
+    if (count < kLeastRowsSideBySide) {
+      for (size_t i = first; i < values.size(); ++i) values[i] = PredictRow(table.row(i));
+      break;
+    }
     block.Fill(table, first, count);
     std::array<double, kLanes> sums = {};
     const float* leaves = leaves_.data();

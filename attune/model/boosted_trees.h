@@ -48,9 +48,11 @@ class BoostedTrees {
   static BoostedTrees Train(const TreeTable& table, std::span<const double> targets,
                             const BoostingSettings& settings);
 
-  // One value for each row. Rows are computed several side by side, so that several of them cost
-  // less than twice one.
+  // One value for each row. Where there are enough of them, rows are computed several side by side,
+  // else trees are.
   void Predict(const TreeTable& table, std::span<double> values) const;
+  // Of one row.
+  double PredictRow(std::span<const float> row) const;
 
   void AppendText(std::string& text) const;
   static Result<BoostedTrees> ReadFrom(ModelLines& lines, size_t columns);

@@ -110,6 +110,9 @@ TEST(BoostedTrees, TreesOfAnySizeSayWhatTheWayToALeafSays) {
     model.Predict(asked.table, values);
 
     EXPECT_EQ(values, WalkThroughAll(text, asked.table)) << leaves;
+    for (size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(model.PredictRow(asked.table.row(i)), values[i]) << leaves;
+    }
   }
 }
 
@@ -129,6 +132,9 @@ TEST(BoostedTrees, FilesOfOddTreesSayWhatTheWayToALeafSays) {
   model->Predict(asked.table, values);
 
   EXPECT_EQ(values, WalkThroughAll(text, asked.table));
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(model->PredictRow(asked.table.row(i)), values[i]);
+  }
 }
 
 TEST(BoostedTrees, ReadsBackWhatItWrote) {

@@ -21,6 +21,11 @@ constexpr int kTrees = 20;
 constexpr int kLeastTrees = 8;
 constexpr int kMostTimes = 3;
 
+// The logarithm of a time from both ways to it.
+double Together(double own, double best, double over_best) {
+  return (own + best + std::max(0.0, over_best)) / 2;
+}
+
 BoostingSettings SettingsFor(size_t samples, double huber_share, uint64_t seed) {
   const double share = std::sqrt(static_cast<double>(samples) / kUsualSamples);
   BoostingSettings settings;
@@ -120,11 +125,27 @@ void ChoiceRegressor::Predict(std::span<const FeatureRow> rows, std::span<double
     found->second.time.Predict(table, times);
     found->second.over_best.Predict(table, ratios);
     for (size_t j = 0; j < positions.size(); ++j) {
-      logs[positions[j]] = (times[j] + logs[positions[j]] + std::max(0.0, ratios[j])) / 2;
+      logs[positions[j]] = Together(times[j], logs[positions[j]], ratios[j]);
     }
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     median_ms[i] = std::exp(std::clamp(logs[i], -kLargestLog, kLargestLog));
+  }
+}
+
+void ChoiceRegressor::PredictEach(const FeatureRow& row,
+                                  std::span<const std::string_view> algorithms,
+                                  std::span<double> median_ms) const {
+  TreeTable table(features_.operation.size());
+  AppendColumns(row, table);
+  const double best = best_.PredictRow(table.row(0));
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    double log = best + usual_over_best_;
+    if (const auto found = algorithms_.find(algorithms[i]); found != algorithms_.end()) {
+      log = Together(found->second.time.PredictRow(table.row(0)), best,
+                     found->second.over_best.PredictRow(table.row(0)));
+    }
+    median_ms[i] = std::exp(std::clamp(log, -kLargestLog, kLargestLog));
   }
 }
 

@@ -26,6 +26,8 @@ class ChoiceRegressor final : public Regressor {
   std::string_view name() const override { return kName; }
   Status Fit(std::span<const Sample> samples) override;
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                   std::span<double> median_ms) const override;
   void AppendText(std::string& text) const override;
   std::unique_ptr<Regressor> Fresh() const override {
     return std::make_unique<ChoiceRegressor>(features_);

@@ -55,6 +55,21 @@ TEST(ChoiceRegressor, ChoosesRightlyAmongProblemsNeverSeen) {
   EXPECT_LT(error, 0.3);
 }
 
+TEST(ChoiceRegressor, AskedAboutAllAlgorithmsAtOnceEachIsAsAlone) {
+  ChoiceRegressor model(Features());
+  ASSERT_TRUE(model.Fit(TallAndWide(200, 1)).ok());
+  const std::vector<std::string_view> algorithms = {"wide", "never seen", "tall"};
+  for (const Sample& sample : TallAndWide(20, 2)) {
+    std::vector<double> each(algorithms.size());
+    model.PredictEach(sample.row, algorithms, each);
+    for (size_t i = 0; i < algorithms.size(); ++i) {
+      FeatureRow row = sample.row;
+      row.algorithm = algorithms[i];
+      EXPECT_EQ(each[i], PredictOne(model, row)) << algorithms[i];
+    }
+  }
+}
+
 TEST(ChoiceRegressor, ReadsBackAsTheSameModel) {
   ChoiceRegressor model(Features());
   ASSERT_TRUE(model.Fit(TallAndWide(200, 1)).ok());

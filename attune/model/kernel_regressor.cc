@@ -118,7 +118,7 @@ std::string FamilyOf(const std::string& signature) {
   return family;
 }
 
-const LinearFit& KernelRegressor::SharedFit(const std::string& algorithm,
+const LinearFit& KernelRegressor::SharedFit(std::string_view algorithm,
                                             const std::string& signature) const {
   const auto family = families_.find(FamilyOf(signature));
   if (family != families_.end()) return family->second;
@@ -204,23 +204,23 @@ Status KernelRegressor::Fit(std::span<const Sample* const> samples) {
   return Status::Ok();
 }
 
-double KernelRegressor::PredictKernel(const std::string& algorithm, const KernelRow& kernel) const {
+double KernelRegressor::PredictKernel(std::string_view algorithm, const KernelRow& kernel) const {
   const auto own = signatures_.find(kernel.signature);
   if (own != signatures_.end()) return own->second.Predict(kernel.values);
   return SharedFit(algorithm, kernel.signature).Predict(kernel.values);
 }
 
-KernelSum KernelRegressor::PredictSum(const FeatureRow& row) const {
+KernelSum KernelRegressor::PredictSum(const FeatureRow& row, std::string_view algorithm) const {
   KernelSum sum;
   if (row.kernels.empty() || !knows_kernels()) {
-    auto fit = operations_.find(row.algorithm);
+    auto fit = operations_.find(algorithm);
     if (fit == operations_.end()) fit = operations_.find("");
     sum.time_ms = fit->second.Predict(row.values);
     return sum;
   }
   double longest = 0;
   for (size_t i = 0; i < row.kernels.size(); ++i) {
-    const double time_ms = PredictKernel(row.algorithm, row.kernels[i]);
+    const double time_ms = PredictKernel(algorithm, row.kernels[i]);
     sum.time_ms += time_ms;
     if (time_ms > longest) {
       longest = time_ms;
@@ -233,6 +233,14 @@ KernelSum KernelRegressor::PredictSum(const FeatureRow& row) const {
 
 void KernelRegressor::Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const {
   for (size_t i = 0; i < rows.size(); ++i) median_ms[i] = PredictSum(rows[i]).time_ms;
+}
+
+void KernelRegressor::PredictEach(const FeatureRow& row,
+                                  std::span<const std::string_view> algorithms,
+                                  std::span<double> median_ms) const {
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    median_ms[i] = PredictSum(row, algorithms[i]).time_ms;
+  }
 }
 
 std::unique_ptr<Regressor> KernelRegressor::Fresh() const {

@@ -67,6 +67,8 @@ class KernelRegressor final : public Regressor {
   // REQUIRES: samples of which CheckSamples() says nothing.
   Status Fit(std::span<const Sample* const> samples);
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                   std::span<double> median_ms) const override;
   void AppendText(std::string& text) const override;
   std::unique_ptr<Regressor> Fresh() const override;
 
@@ -75,16 +77,18 @@ class KernelRegressor final : public Regressor {
   // Whether any sample had times of its kernels.
   bool knows_kernels() const { return !kernels_of_algorithms_.empty(); }
   // One kernel of an operation of `algorithm`. REQUIRES: knows_kernels().
-  double PredictKernel(const std::string& algorithm, const KernelRow& kernel) const;
+  double PredictKernel(std::string_view algorithm, const KernelRow& kernel) const;
   // What Predict() says of one row, and which of its kernels takes longest.
-  KernelSum PredictSum(const FeatureRow& row) const;
+  KernelSum PredictSum(const FeatureRow& row) const { return PredictSum(row, row.algorithm); }
+  // The same by `algorithm`, whatever the row's own is.
+  KernelSum PredictSum(const FeatureRow& row, std::string_view algorithm) const;
 
  private:
   // By name, those of all rows under "".
   using Fits = std::map<std::string, LinearFit, std::less<>>;
   static void AppendFits(std::string& text, std::string_view keyword, const Fits& fits);
   static Result<Fits> ReadFits(ModelLines& lines, std::string_view keyword, size_t columns);
-  const LinearFit& SharedFit(const std::string& algorithm, const std::string& signature) const;
+  const LinearFit& SharedFit(std::string_view algorithm, const std::string& signature) const;
   void FitKernels(std::span<const Sample* const> samples);
   void FitOperations(std::span<const Sample* const> samples);
 

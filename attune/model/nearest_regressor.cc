@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,17 +16,6 @@ constexpr double kSmallestDistance = 1e-3;
 // Keeps the sign, and is about linear near 0.
 double SignedLog(double x) { return std::copysign(std::log2(1 + std::abs(x)), x); }
 
-// What is above `limit` may be too small, since it is given up.
-double SquaredDistance(std::span<const double> a, std::span<const double> b, double limit) {
-  constexpr size_t kBetweenLooks = 4;
-  double sum = 0;
-  for (size_t i = 0; i < a.size() && sum <= limit;) {
-    const size_t end = std::min(i + kBetweenLooks, a.size());
-    for (; i < end; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  }
-  return sum;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<NearestRegressor>> NearestRegressor::Make(FeatureSet features,
@@ -38,10 +26,37 @@ Result<std::unique_ptr<NearestRegressor>> NearestRegressor::Make(FeatureSet feat
   return model;
 }
 
-std::vector<double> NearestRegressor::PlaceOf(std::span<const double> values) const {
-  std::vector<double> place(values.size());
-  for (size_t j = 0; j < values.size(); ++j) place[j] = SignedLog(values[j]) / spreads_[j];
-  return place;
+const std::vector<NearestRegressor::Point>& NearestRegressor::PointsOf(
+    std::string_view algorithm) const {
+  const auto found = points_.find(algorithm);
+  return found != points_.end() ? found->second : points_.find("")->second;
+}
+
+uint32_t NearestRegressor::PlaceOf(const std::vector<double>& values,
+                                   std::map<std::vector<double>, uint32_t>& known) {
+  const auto [place, is_new] = known.try_emplace(values, static_cast<uint32_t>(values_.size()));
+  if (is_new) values_.push_back(values);
+  return place->second;
+}
+
+void NearestRegressor::LayOut() {
+  coordinates_.resize(spreads_.size() * values_.size());
+  double* next = coordinates_.data();
+  for (size_t j = 0; j < spreads_.size(); ++j) {
+    for (const std::vector<double>& values : values_) *next++ = SignedLog(values[j]) / spreads_[j];
+  }
+}
+
+std::vector<double> NearestRegressor::DistancesFrom(std::span<const double> values) const {
+  std::vector<double> distances(values_.size(), 0);
+  for (size_t j = 0; j < spreads_.size(); ++j) {
+    const double here = SignedLog(values[j]) / spreads_[j];
+    const double* const there = coordinates_.data() + j * distances.size();
+    for (size_t i = 0; i < distances.size(); ++i) {
+      distances[i] += (there[i] - here) * (there[i] - here);
+    }
+  }
+  return distances;
 }
 
 Status NearestRegressor::Fit(std::span<const Sample> samples) {
@@ -61,24 +76,25 @@ Status NearestRegressor::Fit(std::span<const Sample> samples) {
     if (variance > 1e-12) spreads_[j] = std::sqrt(variance);
   }
   points_.clear();
+  values_.clear();
+  std::map<std::vector<double>, uint32_t> known;
   for (const Sample& sample : samples) {
-    Point point = {sample.row.values, PlaceOf(sample.row.values),
-                   std::log(sample.time_ms / PredictOne(*roofline_, sample.row))};
+    const Point point = {PlaceOf(sample.row.values, known),
+                         std::log(sample.time_ms / PredictOne(*roofline_, sample.row))};
     points_[""].push_back(point);
-    if (!sample.row.algorithm.empty()) points_[sample.row.algorithm].push_back(std::move(point));
+    if (!sample.row.algorithm.empty()) points_[sample.row.algorithm].push_back(point);
   }
+  LayOut();
   return Status::Ok();
 }
 
 double NearestRegressor::LogRatioNear(const std::vector<Point>& points,
-                                      std::span<const double> place) const {
+                                      std::span<const double> distances) {
   // Squared distances and ratios of the nearest so far, in order.
   std::array<std::pair<double, double>, kNeighbours> near;
   size_t count = 0;
   for (const Point& point : points) {
-    const double limit =
-        count < kNeighbours ? std::numeric_limits<double>::infinity() : near[kNeighbours - 1].first;
-    std::pair<double, double> here(SquaredDistance(point.place, place, limit), point.log_ratio);
+    const std::pair<double, double> here(distances[point.place], point.log_ratio);
     if (count < kNeighbours) {
       near[count++] = here;
     } else if (here < near[kNeighbours - 1]) {
@@ -100,11 +116,22 @@ double NearestRegressor::LogRatioNear(const std::vector<Point>& points,
 
 void NearestRegressor::Predict(std::span<const FeatureRow> rows,
                                std::span<double> median_ms) const {
+  std::vector<double> distances;
   for (size_t i = 0; i < rows.size(); ++i) {
-    auto points = points_.find(rows[i].algorithm);
-    if (points == points_.end()) points = points_.find("");
+    // Ways to compute one problem stand behind each other.
+    if (i == 0 || rows[i].values != rows[i - 1].values) distances = DistancesFrom(rows[i].values);
     median_ms[i] = PredictOne(*roofline_, rows[i]) *
-                   std::exp(LogRatioNear(points->second, PlaceOf(rows[i].values)));
+                   std::exp(LogRatioNear(PointsOf(rows[i].algorithm), distances));
+  }
+}
+
+void NearestRegressor::PredictEach(const FeatureRow& row,
+                                   std::span<const std::string_view> algorithms,
+                                   std::span<double> median_ms) const {
+  const double roofline_ms = PredictOne(*roofline_, row);
+  const std::vector<double> distances = DistancesFrom(row.values);
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    median_ms[i] = roofline_ms * std::exp(LogRatioNear(PointsOf(algorithms[i]), distances));
   }
 }
 
@@ -116,7 +143,7 @@ void NearestRegressor::AppendText(std::string& text) const {
     AppendWord(text, "of", name);
     AppendCount(text, "points", points.size());
     for (const Point& point : points) {
-      std::vector<double> numbers = point.values;
+      std::vector<double> numbers = values_[point.place];
       numbers.push_back(point.log_ratio);
       AppendNumbers(text, "p", numbers);
     }
@@ -141,6 +168,7 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
     return lines.Wrong("a spread is not above 0.");
   }
   ATTUNE_ASSIGN_OR_RETURN(const size_t algorithms, lines.Count("algorithms", kMostPoints));
+  std::map<std::vector<double>, uint32_t> known;
   for (size_t i = 0; i < algorithms; ++i) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string name, lines.Word("of"));
     ATTUNE_ASSIGN_OR_RETURN(const size_t count, lines.Count("points", kMostPoints));
@@ -152,11 +180,11 @@ Result<std::unique_ptr<Regressor>> NearestRegressor::ReadFrom(ModelLines& lines,
       ATTUNE_ASSIGN_OR_RETURN(std::vector<double> numbers, lines.Numbers("p", columns + 1));
       const double log_ratio = numbers.back();
       numbers.pop_back();
-      std::vector<double> place = model->PlaceOf(numbers);
-      points.push_back({std::move(numbers), std::move(place), log_ratio});
+      points.push_back({model->PlaceOf(numbers, known), log_ratio});
     }
   }
   if (!model->points_.contains("")) return lines.Wrong("no points of all algorithms.");
+  model->LayOut();
   return std::unique_ptr<Regressor>(std::move(model));
 }
 

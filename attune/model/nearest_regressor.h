@@ -3,8 +3,13 @@
 // What to use while there are few samples.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "attune/model/roofline_regressor.h"
 
@@ -21,24 +26,39 @@ class NearestRegressor final : public Regressor {
   std::string_view name() const override { return kName; }
   Status Fit(std::span<const Sample> samples) override;
   void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const override;
+  void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                   std::span<double> median_ms) const override;
   void AppendText(std::string& text) const override;
   std::unique_ptr<Regressor> Fresh() const override;
   static Result<std::unique_ptr<Regressor>> ReadFrom(ModelLines& lines, const FeatureSet& features);
 
  private:
   struct Point {
-    std::vector<double> values;  // As in the sample.
-    std::vector<double> place;   // Logarithms, in units of their spread.
-    double log_ratio = 0;        // Of the time to the roofline's.
+    uint32_t place = 0;
+    double log_ratio = 0;  // Of the time to the roofline's.
   };
+  using Points = std::map<std::string, std::vector<Point>, std::less<>>;
+
   NearestRegressor() = default;
-  std::vector<double> PlaceOf(std::span<const double> values) const;
-  double LogRatioNear(const std::vector<Point>& points, std::span<const double> place) const;
+  // Those of an algorithm, of all if it has none.
+  const std::vector<Point>& PointsOf(std::string_view algorithm) const;
+  // The place where a row with these values stands, which may be new.
+  uint32_t PlaceOf(const std::vector<double>& values,
+                   std::map<std::vector<double>, uint32_t>& known);
+  // Fills coordinates_.
+  void LayOut();
+  // Squared, to each place.
+  std::vector<double> DistancesFrom(std::span<const double> values) const;
+  static double LogRatioNear(const std::vector<Point>& points, std::span<const double> distances);
 
   FeatureSet features_;
   std::unique_ptr<Regressor> roofline_;
-  std::vector<double> spreads_;                                    // One for each feature, above 0.
-  std::map<std::string, std::vector<Point>, std::less<>> points_;  // By algorithm; "" has all.
+  std::vector<double> spreads_;              // One for each feature, above 0.
+  std::vector<std::vector<double>> values_;  // By place, as in the samples; all differ.
+  // Logarithms in units of their spread, all places of one feature behind each other: distances to
+  // many places are computed side by side.
+  std::vector<double> coordinates_;
+  Points points_;  // By algorithm; "" has all.
 };
 
 }  // namespace attune

@@ -44,6 +44,13 @@ std::string WhatIsWrong(const Sample& sample, const FeatureSet& features) {
 
 }  // namespace
 
+void Regressor::PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                            std::span<double> median_ms) const {
+  std::vector<FeatureRow> rows(algorithms.size(), row);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].algorithm = algorithms[i];
+  Predict(rows, median_ms);
+}
+
 double PredictOne(const Regressor& regressor, const FeatureRow& row) {
   double median_ms = 0;
   regressor.Predict({&row, 1}, {&median_ms, 1});

@@ -36,6 +36,11 @@ class Regressor {
   // many results as rows; rows of the features that the model was made for.
   virtual void Predict(std::span<const FeatureRow> rows, std::span<double> median_ms) const = 0;
 
+  // What Predict() says of `row` by each of `algorithms`, whatever its own is, with what they have
+  // in common computed once: how a program that is served asks.
+  virtual void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                           std::span<double> median_ms) const;
+
   // Appends what ReadFrom() needs to be the same model, as lines (docs/formats/model.md).
   virtual void AppendText(std::string& text) const = 0;
 

@@ -38,6 +38,34 @@ double MeanLogError(const Regressor& model, const std::vector<Sample>& samples) 
   return sum / static_cast<double>(samples.size());
 }
 
+// Exactly what it says of each row by itself.
+void ExpectEachIsAsAlone(const Regressor& model, FeatureRow row,
+                         const std::vector<std::string_view>& algorithms) {
+  std::vector<double> each(algorithms.size());
+  model.PredictEach(row, algorithms, each);
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    row.algorithm = algorithms[i];
+    EXPECT_EQ(each[i], PredictOne(model, row)) << model.name() << " " << algorithms[i];
+  }
+}
+
+TEST(Regressor, AskedAboutAllAlgorithmsAtOnceEachIsAsAlone) {
+  std::vector<Sample> learnt = SampleTimes(90, 0.1, 1);  // Enough for trees of each algorithm.
+  const std::vector<Sample> unseen = SampleTimes(5, 0.1, 2);
+  const std::vector<std::string_view> algorithms = {"b", "never seen", "a", "a", "b"};
+  for (const bool knows_kernels : {true, false}) {
+    for (Sample& sample : learnt) {
+      if (knows_kernels) break;
+      sample.row.kernels.clear();
+      sample.kernel_times_ms.clear();
+    }
+    for (const auto& model : AllRegressors()) {
+      ASSERT_TRUE(model->Fit(learnt).ok()) << model->name();
+      for (const Sample& sample : unseen) ExpectEachIsAsAlone(*model, sample.row, algorithms);
+    }
+  }
+}
+
 TEST(Regressor, AllPredictTimesOfUnseenRowsAndRefuseBadSamples) {
   const std::vector<Sample> learnt = SampleTimes(120, 0.02, 1);
   const std::vector<Sample> unseen = SampleTimes(40, 0.02, 2);

@@ -57,6 +57,11 @@ void RooflineRegressor::Predict(std::span<const FeatureRow> rows,
   for (size_t i = 0; i < rows.size(); ++i) median_ms[i] = PredictValues(rows[i].values);
 }
 
+void RooflineRegressor::PredictEach(const FeatureRow& row, std::span<const std::string_view>,
+                                    std::span<double> median_ms) const {
+  std::ranges::fill(median_ms, PredictValues(row.values));
+}
+
 void RooflineRegressor::AppendText(std::string& text) const {
   AppendNumbers(text, "peaks",
                 std::array{peaks_.flops_per_ms, peaks_.bytes_per_ms, peaks_.launch_ms});

@@ -154,7 +154,7 @@ Status TimeModel::Fit(std::span<const Sample> samples) {
   return Status::Ok();
 }
 
-const TimeModel::Choice& TimeModel::ChoiceFor(const std::string& algorithm) const {
+const TimeModel::Choice& TimeModel::ChoiceFor(std::string_view algorithm) const {
   const auto found = choices_.find(algorithm);
   return found != choices_.end() ? found->second : choices_.find("")->second;
 }
@@ -179,6 +179,12 @@ bool TimeModel::IsUnseen(const FeatureRow& row) const {
                      [&](const KernelRow& kernel) { return !seen_.contains(kernel.signature); });
 }
 
+Prediction TimeModel::Answer(const Choice& choice, double median_ms, bool is_unseen) {
+  const double wider = is_unseen ? kWiderWhenUnseen : 1;
+  return {median_ms, median_ms * std::exp(wider * std::min(choice.low, 0.0)),
+          median_ms * std::exp(wider * std::max(choice.high, 0.0))};
+}
+
 void TimeModel::Predict(std::span<const FeatureRow> rows, std::span<Prediction> predictions) const {
   std::vector<bool> is_needed(members_.size(), false);
   for (const FeatureRow& row : rows) {
@@ -194,9 +200,39 @@ void TimeModel::Predict(std::span<const FeatureRow> rows, std::span<Prediction> 
   for (size_t i = 0; i < rows.size(); ++i) {
     const Choice& choice = ChoiceFor(rows[i].algorithm);
     const double median = std::sqrt(medians[choice.first][i] * medians[choice.second][i]);
-    const double wider = IsUnseen(rows[i]) ? kWiderWhenUnseen : 1;
-    predictions[i] = {median, median * std::exp(wider * std::min(choice.low, 0.0)),
-                      median * std::exp(wider * std::max(choice.high, 0.0))};
+    predictions[i] = Answer(choice, median, IsUnseen(rows[i]));
+  }
+}
+
+void TimeModel::PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                            std::span<Prediction> predictions) const {
+  std::vector<const Choice*> choices;
+  for (const std::string_view algorithm : algorithms) choices.push_back(&ChoiceFor(algorithm));
+  // Each member answers for those alone that it was chosen for.
+  std::vector<double> products(algorithms.size(), 1);
+  std::vector<std::string_view> asked;
+  std::vector<size_t> positions;
+  std::vector<double> medians;
+  for (size_t m = 0; m < members_.size(); ++m) {
+    asked.clear();
+    positions.clear();
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (choices[i]->first != m && choices[i]->second != m) continue;
+      asked.push_back(algorithms[i]);
+      positions.push_back(i);
+    }
+    if (asked.empty()) continue;
+    medians.resize(asked.size());
+    members_[m]->PredictEach(row, asked, medians);
+    for (size_t j = 0; j < positions.size(); ++j) {
+      const Choice& choice = *choices[positions[j]];
+      products[positions[j]] *=
+          choice.first == choice.second ? medians[j] * medians[j] : medians[j];
+    }
+  }
+  const bool is_unseen = IsUnseen(row);
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    predictions[i] = Answer(*choices[i], std::sqrt(products[i]), is_unseen);
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/model/model_text.h"
@@ -39,6 +41,10 @@ class TimeModel {
   // REQUIRES: as of Regressor::Predict().
   void Predict(std::span<const FeatureRow> rows, std::span<Prediction> predictions) const;
 
+  // What Predict() says of `row` by each of `algorithms`, whatever its own is.
+  void PredictEach(const FeatureRow& row, std::span<const std::string_view> algorithms,
+                   std::span<Prediction> predictions) const;
+
   // What was chosen for an algorithm: "nnls", "nnls+boosted_time". For one that was never seen,
   // what was chosen over all.
   std::string ChosenFor(const std::string& algorithm) const;
@@ -64,7 +70,9 @@ class TimeModel {
 
   static Choice Choose(const LogErrors& errors, const std::vector<size_t>& samples);
   Result<LogErrors> HeldOutErrors(std::span<const Sample> samples) const;
-  const Choice& ChoiceFor(const std::string& algorithm) const;
+  const Choice& ChoiceFor(std::string_view algorithm) const;
+  // Of rows whose kernels were never seen the range is wider.
+  static Prediction Answer(const Choice& choice, double median_ms, bool is_unseen);
   bool IsUnseen(const FeatureRow& row) const;
 
   FeatureSet features_;

@@ -73,6 +73,24 @@ TEST(TimeModel, IntervalsHoldNineOfTenAndAreWiderForKernelsNeverSeen) {
       TimeModel::kWiderWhenUnseen * std::log(predictions[0].high_ms / predictions[0].low_ms), 1e-9);
 }
 
+TEST(TimeModel, AskedAboutAllAlgorithmsAtOnceEachIsAsAlone) {
+  std::vector<Sample> samples = SampleTimes(100, 0.3, 7);
+  // By one way a step that sums cannot have, so that the choices differ.
+  for (Sample& sample : samples) {
+    if (sample.row.algorithm == "b" && sample.row.values[3] > 3) sample.time_ms *= 9;
+  }
+  const TimeModel model = Fitted(samples);
+  ASSERT_NE(model.ChosenFor("a"), model.ChosenFor("b"));
+  const std::vector<std::string_view> algorithms = {"b", "a", "never seen"};
+  for (const Sample& sample : SampleTimes(10, 0.3, 8)) {
+    std::vector<Prediction> each(algorithms.size());
+    model.PredictEach(sample.row, algorithms, each);
+    std::vector<Sample> alone(algorithms.size(), sample);
+    for (size_t i = 0; i < algorithms.size(); ++i) alone[i].row.algorithm = algorithms[i];
+    EXPECT_EQ(each, PredictAll(model, alone));
+  }
+}
+
 TEST(TimeModel, OneConfigurationIsTooFew) {
   auto model = TimeModel::Standard(SampleFeatures(), {});
   ASSERT_TRUE(model.ok());
