@@ -4,7 +4,8 @@
 //   models [--data DIR] [--only NAME] [--splits N] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
+// neusight_p100, neusight_v100, neusight_blind_p4 and so on (which do not know a row's place in its
+// recording), sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
 // fitting and predicting take. docs/models.md has the tables.
 #include <cstdlib>
@@ -97,17 +98,15 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
             80,
             {14.0e9, 0.9e9, 0.005},
             "<= 10.2 (reference 12.0)"}}) {
-    if (!IsWanted(options, fmt::format("neusight_{}", gpu.name))) continue;
-    const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors);
-    Require(recording.status());
-    AddErrorFigures(*recording,
-                    {fmt::format("neusight_{}_", gpu.name),
-                     gpu.peaks,
-                     0.3,
-                     1,
-                     SIZE_MAX,
-                     {{"mape_all", gpu.beside}}},
-                    figures);
+    for (const bool knows_place : {true, false}) {
+      const std::string part = fmt::format("neusight_{}{}", knows_place ? "" : "blind_", gpu.name);
+      if (!IsWanted(options, part)) continue;
+      const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, knows_place);
+      Require(recording.status());
+      ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, SIZE_MAX, {}};
+      settings.beside = {{"mape_all", gpu.beside}};
+      AddErrorFigures(*recording, settings, figures);
+    }
   }
 }
 

@@ -32,10 +32,27 @@ Result<Conv> NeuSightConv(const CsvRow& row, const std::vector<size_t>& columns)
   return conv;
 }
 
+// One more feature that times are linear in, behind the others of that kind.
+void AddPlaces(Recording& recording) {
+  FeatureSet& features = recording.features;
+  const auto operation = static_cast<std::ptrdiff_t>(features.linear_operation++);
+  const auto kernel = static_cast<std::ptrdiff_t>(features.linear_kernel++);
+  features.name += "_in_place";
+  features.operation.insert(features.operation.begin() + operation, "place");
+  features.kernel.insert(features.kernel.begin() + kernel, "place");
+  for (size_t i = 0; i < recording.problems.size(); ++i) {
+    const auto place = static_cast<double>(i);
+    FeatureRow& row = recording.problems[i].samples[0].row;
+    row.values.insert(row.values.begin() + operation, place);
+    row.kernels[0].values.insert(row.kernels[0].values.begin() + kernel, place);
+    recording.problems[i].asked[0] = row;
+  }
+}
+
 }  // namespace
 
 Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::string& gpu,
-                               int64_t multiprocessors) {
+                               int64_t multiprocessors, bool knows_place) {
   ATTUNE_ASSIGN_OR_RETURN(const std::string text,
                           ReadFileUnpacked(data / "neusight" / fmt::format("conv_{}.csv.gz", gpu)));
   ATTUNE_ASSIGN_OR_RETURN(const CsvTable table, ReadCsv(text));
@@ -73,6 +90,7 @@ Result<Recording> ReadNeuSight(const std::filesystem::path& data, const std::str
     problem.samples = {std::move(sample)};
     recording.problems.push_back(std::move(problem));
   }
+  if (knows_place) AddPlaces(recording);
   return recording;
 }
 
