@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cmath>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -15,9 +14,6 @@ namespace {
 
 constexpr double kUnsupportedMs = -1;
 constexpr double kTooLargeMs = -2;
-
-using LayerKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
-LayerKey KeyOf(const Layer& x) { return {x.n, x.c, x.w, x.k, x.f, x.s, x.pad}; }
 
 bool Multiplies(const LaunchedKernel& kernel) {
   std::string name = kernel.name;

@@ -87,6 +87,25 @@ TEST(Grids, WhatIsWrongInAGridIsNamedWithItsLine) {
               HasSubstr("1210000 layers"));
 }
 
+TEST(Grids, PoolingAndLayoutsKeepTheirChannelsAndAreThereOnce) {
+  const std::vector<Layer> layers = *ReadGrid("N 2\nC 16\nW 28\nK 8 64\nf 1 3\ns 2\np 0\n");
+
+  EXPECT_THAT(LayersOf("maxpool", layers), ElementsAre(Layer{2, 16, 28, 16, 14, 1, 2, 0},
+                                                       Layer{2, 16, 28, 16, 13, 3, 2, 0}));
+  EXPECT_THAT(LayersOf("layout", layers), ElementsAre(Layer{2, 16, 28, 16, 28, 1, 1, 0}));
+  EXPECT_THAT(LayersOf("conv1x1", layers), ElementsAre(Layer{2, 16, 28, 8, 14, 1, 2, 0},
+                                                       Layer{2, 16, 28, 64, 14, 1, 2, 0}));
+  EXPECT_EQ(LayersOf("conv_grad_input", layers).size(), 4u);
+}
+
+TEST(Grids, OperatorsAreMeasuredOnWhatFitsIntoFourGib) {
+  const std::vector<Layer> layers = OperatorGrid("layout");
+
+  EXPECT_EQ(layers.size(), 26u);
+  for (const Layer& x : layers) EXPECT_LE(8 * x.n * x.c * x.w * x.w, int64_t{4} << 30);
+  EXPECT_GT(OperatorGrid("maxpool").size(), 300u);
+}
+
 TEST(CollectKernels, ARowHasTheMainKernelAndItsCounters) {
   FakeProbe probe;
   KernelTables tables;

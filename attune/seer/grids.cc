@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 
 namespace attune::seer {
 namespace {
+
+constexpr int64_t kMostOperatorBytes = int64_t{4} << 30;
 
 struct Grid {
   std::vector<int64_t> n = {128};
@@ -113,6 +116,30 @@ std::vector<Layer> TrainingGrid(int algorithm, const std::vector<int64_t>& batch
   Grid grid = GridOf(algorithm);
   grid.n = batches;
   return LayersOf(grid);
+}
+
+std::vector<Layer> LayersOf(std::string_view operator_name, std::span<const Layer> layers) {
+  const bool is_layout = operator_name == "layout";
+  const bool keeps_channels = is_layout || operator_name.starts_with("maxpool");
+  std::vector<Layer> taken;
+  std::set<LayerKey> known;
+  for (Layer layer : layers) {
+    if (operator_name == "conv1x1" && layer.f != 1) continue;
+    if (keeps_channels) layer.k = layer.c;
+    if (is_layout) layer.f = layer.s = 1;
+    if (is_layout) layer.pad = 0;
+    layer.p = OutputWidth(layer);
+    if (known.insert(KeyOf(layer)).second) taken.push_back(layer);
+  }
+  return taken;
+}
+
+std::vector<Layer> OperatorGrid(std::string_view operator_name) {
+  std::vector<Layer> layers = LayersOf(operator_name, TrainingGrid(0));
+  std::erase_if(layers, [](const Layer& x) {
+    return 4 * x.n * (x.c * x.w * x.w + x.k * x.p * x.p) > kMostOperatorBytes;
+  });
+  return layers;
 }
 
 Result<std::vector<Layer>> ReadGrid(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 
 namespace attune::seer {
 
@@ -20,6 +21,10 @@ struct Layer {
 
   friend bool operator==(const Layer&, const Layer&) = default;
 };
+
+// What tells layers apart: all but the output, which follows.
+using LayerKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
+inline LayerKey KeyOf(const Layer& x) { return {x.n, x.c, x.w, x.k, x.f, x.s, x.pad}; }
 
 // floor((w + 2 pad - f) / s) + 1.
 int64_t OutputWidth(const Layer& layer);

@@ -1,4 +1,4 @@
-// cuDNN's legacy convolutions and its graphs, loaded at run time, and one handle of it for each
+// cuDNN's legacy convolutions, pooling and its graphs, loaded at run time, and one handle of it for each
 // context.
 #pragma once
 
@@ -40,6 +40,12 @@ namespace attune::cuda {
   X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
   X(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
   X(cudnnConvolutionBackwardFilter)                 \
+  X(cudnnCreatePoolingDescriptor)                   \
+  X(cudnnDestroyPoolingDescriptor)                  \
+  X(cudnnSetPooling2dDescriptor)                    \
+  X(cudnnPoolingForward)                            \
+  X(cudnnPoolingBackward)                           \
+  X(cudnnTransformTensor)                           \
   X(cudnnBackendCreateDescriptor)                   \
   X(cudnnBackendDestroyDescriptor)                  \
   X(cudnnBackendSetAttribute)                       \

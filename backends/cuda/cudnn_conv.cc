@@ -5,8 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "attune/solver/layer_library.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/cudnn_executable.h"
+#include "backends/cuda/cudnn_layer.h"
 #include "backends/cuda/cudnn_product.h"
 #include "backends/cuda/library_solver.h"
 
@@ -39,13 +41,22 @@ SolverTraits Traits() {
   return traits;
 }
 
-class CudnnConv final : public LibrarySolver {
+class CudnnConv final : public LibrarySolver, public LayerLibrary {
  public:
   explicit CudnnConv(const Lazy<Cudnn>& cudnn)
       : LibrarySolver({"cuda.cudnn-conv", 1}, Traits()), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
     return ConfigSpace::Create({{"algorithm", {std::string(kFirst)}}, MathOf(problem)}, {});
+  }
+
+  Result<std::unique_ptr<Executable>> LoadLayer(const NetworkLayer& layer,
+                                                Device& device) const override {
+    return LoadingOn(device, [&](CudaDevice& cuda) -> Result<std::unique_ptr<Executable>> {
+      ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn_.Get().HandleOf(cuda.stream()));
+      ATTUNE_ASSIGN_OR_RETURN(CudnnLayer made, CudnnLayer::Create(cudnn_.Get(), handle, layer));
+      return MakeCudnnExecutable(cuda, std::move(made));
+    });
   }
 
  private:

@@ -11,7 +11,7 @@ namespace attune::cuda {
 
 // `cuda.cudnn-conv{algorithm=..., math=...}`. The algorithm "first" is what
 // cudnnGetConvolution*Algorithm_v7 answers first when it is loaded: the choice of a program that
-// does not tune. Borrows `cudnn`.
+// does not tune. It is a LayerLibrary, too. Borrows `cudnn`.
 std::unique_ptr<const Solver> MakeCudnnConv(const Lazy<Cudnn>& cudnn);
 
 }  // namespace attune::cuda

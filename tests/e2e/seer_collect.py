@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """SEER's tables measured on an NVIDIA GPU: kernels of a small grid, every algorithm of
-configurations, gradients; what was measured is not measured again, and a model is trained and asked.
+configurations, pooling, layouts, 1x1 convolutions and gradients; what was measured is not measured again, and a model is trained and asked.
 
 Exits with 77 where there is no GPU with cuDNN.
 """
@@ -13,6 +13,10 @@ DEVICE = "cuda:0"
 program.TIMEOUT_S = 300
 GRID = "N 32\nC 16 64\nW 14 28\nK 64 128\nf 1 3\np 0\n"
 LAYERS = 2 * 2 * 2 * 2
+POOLED = 2 * 2 * 2  # Channels out are those in.
+LAID_OUT = 2 * 2  # And there is no window.
+OPERATORS = {"maxpool": POOLED, "maxpool_grad": POOLED, "conv1x1": LAYERS // 2, "layout": LAID_OUT,
+             "conv_grad_input": LAYERS, "conv_grad_filter": LAYERS}
 
 
 def rows(path):
@@ -56,14 +60,16 @@ def check_times(attune):
 def check_operators(attune):
     table = attune.folder / "operators.csv"
     counts = collect(attune, "--grid", attune.folder / "grid.txt", "-o", table,
-                     "--operators", "conv1x1,conv_grad_input,conv_grad_filter")
-    program.check(counts["measured"] == LAYERS // 2 + 2 * LAYERS, f"operators: {counts}")
+                     "--operators", "maxpool,maxpool_grad,conv_grad,conv1x1,layout")
+    program.check(counts["measured"] == sum(OPERATORS.values()), f"operators: {counts}")
+    for row in rows(table):
+        program.check(float(row["time_ms"]) > 0, f"a row: {row}")
     model = attune.folder / "operators.seer"
     attune.run("seer", "train", attune.data / "seer" / "kernels.csv", "--operators", table, "-o",
                model)
     scores = attune.json("seer", "evaluate", model, "--operators", table)["operators"]
-    for name in ("conv1x1", "conv_grad_input", "conv_grad_filter"):
-        program.check(scores[name]["count"] >= LAYERS // 2, f"scores: {scores}")
+    for name, count in OPERATORS.items():
+        program.check(scores[name]["count"] == count, f"scores: {scores}")
 
 
 def test(attune):

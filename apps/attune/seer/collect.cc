@@ -1,7 +1,9 @@
 // attune seer collect: SEER's tables, measured on an NVIDIA GPU.
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "apps/attune/wait_notice.h"
 #include "attune/base/file.h"
 #include "attune/base/steady_time.h"
+#include "attune/runtime/machine_lock.h"
 #include "attune/seer/grids.h"
 
 namespace attune::seer {
@@ -22,6 +25,8 @@ namespace {
 
 // How long a device is kept from others, and rows are in memory alone.
 constexpr int64_t kTurnNs = 10'000'000'000;
+
+constexpr std::string_view kBothGradients = "conv_grad";
 
 struct CollectOptions {
   std::string device = "cuda:0";
@@ -146,8 +151,8 @@ Result<std::vector<Layer>> GridOf(const CollectOptions& options, int algorithm) 
 // What is to be measured, known before a device is opened.
 struct Wanted {
   std::vector<Layer> configurations;
-  std::vector<std::pair<int, std::vector<Layer>>> kernels;  // By algorithm.
-  std::vector<Layer> of_operators;
+  std::vector<std::pair<int, std::vector<Layer>>> kernels;            // By algorithm.
+  std::vector<std::pair<std::string, std::vector<Layer>>> operators;  // By name.
 };
 
 Result<Wanted> WantedOf(const CollectOptions& options) {
@@ -157,10 +162,15 @@ Result<Wanted> WantedOf(const CollectOptions& options) {
                             ReadConfigurationFiles(std::span(&options.configs, 1)));
     return wanted;
   }
-  if (!options.operators.empty()) {
-    ATTUNE_ASSIGN_OR_RETURN(wanted.of_operators, GridOf(options, 0));
-    return wanted;
+  for (const std::string& name : options.operators) {
+    if (options.grid.empty()) {
+      wanted.operators.emplace_back(name, OperatorGrid(name));
+      continue;
+    }
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Layer> layers, GridOf(options, 0));
+    wanted.operators.emplace_back(name, LayersOf(name, layers));
   }
+  if (!options.operators.empty()) return wanted;
   for (const int algorithm : options.algorithms) {
     ATTUNE_ASSIGN_OR_RETURN(std::vector<Layer> layers, GridOf(options, algorithm));
     wanted.kernels.emplace_back(algorithm, std::move(layers));
@@ -179,10 +189,9 @@ Result<CollectionCounts> Collect(const CollectOptions& options, const Wanted& wa
   if (!options.configs.empty()) {
     return CollectTimes(probe, wanted.configurations, step, tables.times);
   }
-  for (const std::string& name : options.operators) {
-    ATTUNE_ASSIGN_OR_RETURN(
-        const CollectionCounts part,
-        CollectOperator(probe, name, wanted.of_operators, step, tables.kernels.operators));
+  for (const auto& [name, layers] : wanted.operators) {
+    ATTUNE_ASSIGN_OR_RETURN(const CollectionCounts part,
+                            CollectOperator(probe, name, layers, step, tables.kernels.operators));
     Add(part, all);
     if (!all.is_complete) return all;
   }
@@ -212,15 +221,16 @@ void PrintCounts(const CollectOptions& options, const CollectionCounts& counts, 
       counts.is_complete ? "" : " It ended early: the same command goes on."));
 }
 
-Status CheckOperatorsRun(const CollectOptions& options) {
-  for (const std::string& name : options.operators) {
-    if (name == "conv1x1" || IsGradientOfConv(name)) continue;
-    return Unsupported(
-        fmt::format("Nothing here runs the operator {}: rows of it come from elsewhere "
-                    "(docs/formats/seer.md).",
-                    name));
+// Operators once each, in their order.
+std::vector<std::string> OperatorsNamed(const std::vector<std::string>& named) {
+  std::vector<std::string> operators;
+  for (const std::string_view name : OperatorNames()) {
+    const bool is_named = std::ranges::any_of(named, [&](const std::string& each) {
+      return each == name || (each == kBothGradients && IsGradientOfConv(name));
+    });
+    if (is_named) operators.emplace_back(name);
   }
-  return Status::Ok();
+  return operators;
 }
 
 Result<int> RunCollect(Application& application, const CollectOptions& options) {
@@ -274,11 +284,17 @@ void AddWhatOptions(CLI::App& verb, CollectOptions& options) {
       ->delimiter(',')
       ->check(CLI::Range(0, kAlgorithms - 1))
       ->capture_default_str();
-  verb.add_option("--operators", options.operators,
-                  "A table of these operators instead: conv1x1, conv_grad_input, conv_grad_filter")
+  std::vector<std::string> names(OperatorNames().begin(), OperatorNames().end());
+  names.emplace_back(kBothGradients);
+  verb.add_option_function<std::vector<std::string>>(
+          "--operators",
+          [&options](const std::vector<std::string>& named) {
+            options.operators = OperatorsNamed(named);
+          },
+          "A table of these operators instead, separated by commas; conv_grad is both gradients of "
+          "convolutions")
       ->delimiter(',')
-      ->check(
-          CLI::IsMember(std::vector<std::string>(OperatorNames().begin(), OperatorNames().end())))
+      ->check(CLI::IsMember(names))
       ->excludes(configs);
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,11 @@ namespace {
 
 constexpr std::string_view kSolver = "cuda.cudnn-conv";
 constexpr size_t kWorkspace = 3;  // Behind the three operands.
+// Where memory of a layer's operands is: what is read comes first and is filled.
+constexpr size_t kImages = 0;
+constexpr size_t kGradients = 1;
+constexpr size_t kOutput = 2;
+constexpr size_t kImageGradients = 4;
 constexpr int kSamples = 5;
 constexpr double kSampleNs = 2e6;
 constexpr double kMostLaunches = 20;
@@ -47,6 +54,21 @@ double Tenths(double percent) { return std::clamp(std::round(percent / 10), 0.0,
 
 KernelCounters CountersOf(const std::vector<double>& values) {
   return {values[0] / 1e6, values[1], values[2], values[3], Tenths(values[4]), Tenths(values[5])};
+}
+
+NetworkLayer LayerOf(LayerKind kind, const Layer& x) {
+  return {kind, x.n, x.c, x.w, x.p, x.f, x.s, x.pad};
+}
+
+std::optional<LayerKind> KindOf(std::string_view name) {
+  if (name == "maxpool") return LayerKind::kMaxPool;
+  if (name == "maxpool_grad") return LayerKind::kMaxPoolGradient;
+  if (name == "layout") return LayerKind::kToChannelsLast;
+  return std::nullopt;
+}
+
+size_t ImageBytes(const NetworkLayer& layer, int64_t width) {
+  return static_cast<size_t>(layer.batch * layer.channels * width * width) * sizeof(float);
 }
 
 LaunchedKernel KernelOf(const ObservedLaunch& launch) {
@@ -163,11 +185,49 @@ Result<double> DeviceProbe::TimeMsOf(const Problem& problem) {
   return TimeMs(call);
 }
 
+Result<DeviceProbe::Call> DeviceProbe::MakeReady(const NetworkLayer& layer) {
+  const auto* const library = dynamic_cast<const LayerLibrary*>(&solver_);
+  if (library == nullptr) {
+    return Unsupported(
+        fmt::format("{} runs convolutions alone, and no pooling or layouts.", solver_.id().name));
+  }
+  const bool is_gradient = layer.kind == LayerKind::kMaxPoolGradient;
+  std::vector<std::pair<size_t, int64_t>> operands = {{kImages, layer.width}};
+  if (is_gradient) operands.emplace_back(kGradients, layer.out_width);
+  operands.emplace_back(kOutput, layer.out_width);
+  if (is_gradient) operands.emplace_back(kImageGradients, layer.width);
+  Call call;
+  ATTUNE_ASSIGN_OR_RETURN(call.executable, library->LoadLayer(layer, *device_));
+  for (const auto& [position, width] : operands) {
+    ATTUNE_ASSIGN_OR_RETURN(const BufferView view, MemoryFor(position, ImageBytes(layer, width)));
+    call.operands.push_back(view);
+  }
+  call.arguments.operands = call.operands;
+  return call;
+}
+
+Result<double> DeviceProbe::TimeMsOf(const NetworkLayer& layer) {
+  if (layer.kind == LayerKind::kMaxPoolGradient) {
+    // The maxima that it looks for in the images.
+    NetworkLayer forward = layer;
+    forward.kind = LayerKind::kMaxPool;
+    ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(forward));
+    ATTUNE_RETURN_IF_ERROR(call.executable->Run(call.arguments));
+    ATTUNE_RETURN_IF_ERROR(device_->Synchronize());
+  }
+  ATTUNE_ASSIGN_OR_RETURN(const Call call, MakeReady(layer));
+  return TimeMs(call);
+}
+
 Result<OperatorTime> DeviceProbe::RunOperator(std::string_view name, const Layer& layer) {
   OperatorTime time{std::string(name), layer, 0, 0};
   if (name == "conv1x1") {
     if (layer.f != 1) return Unsupported("It is of filters of 1 alone.");
     ATTUNE_ASSIGN_OR_RETURN(time.time_ms, TimeMsOf(ConvOf(layer, ConvDirection::kForward)));
+    return time;
+  }
+  if (const std::optional<LayerKind> kind = KindOf(name); kind.has_value()) {
+    ATTUNE_ASSIGN_OR_RETURN(time.time_ms, TimeMsOf(LayerOf(*kind, layer)));
     return time;
   }
   if (!IsGradientOfConv(name)) {

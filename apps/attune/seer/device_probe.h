@@ -11,6 +11,7 @@
 #include "attune/problem/problem.h"
 #include "attune/runtime/places.h"
 #include "attune/seer/collection.h"
+#include "attune/solver/layer_library.h"
 #include "attune/solver/solver.h"
 
 namespace attune::seer {
@@ -48,6 +49,9 @@ class DeviceProbe final : public LayerProbe {
   Result<Call> MakeReady(const Problem& problem, const std::string& algorithm);
   Result<double> TimeMs(const Call& call);
   Result<double> TimeMsOf(const Problem& problem);
+  // The same for layers that are no convolutions.
+  Result<Call> MakeReady(const NetworkLayer& layer);
+  Result<double> TimeMsOf(const NetworkLayer& layer);
   Result<std::vector<ObservedLaunch>> LaunchesOf(const Layer& layer, const std::string& algorithm);
   // At least `size_bytes` of device memory for the operand at `position`, with random content if
   // it is read.
