@@ -16,7 +16,16 @@ constexpr std::string_view kKernelHeader =
     "fp_utilisation,dram_utilisation";
 constexpr std::string_view kTimesHeader = "N,C,W,K,P,f,s,p,t0,t1,t2,t3,t4,t5,t6,t7,pick";
 constexpr size_t kKernelColumns = 18;
+constexpr double kMostUtilisation = 10;
 constexpr size_t kTimesColumns = 16;  // And the pick.
+
+Result<double> UtilisationIn(const CsvRow& row, size_t column) {
+  ATTUNE_ASSIGN_OR_RETURN(const double value, NumberIn(row, column, 0));
+  if (value <= kMostUtilisation) return value;
+  return WrongRow(row,
+                  fmt::format("column {}: {} is above {}. Utilisations are tenths of the most.",
+                              column + 1, value, kMostUtilisation));
+}
 
 Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
   if (row.fields.size() != kKernelColumns) {
@@ -34,8 +43,8 @@ Result<KernelRecord> RecordIn(const CsvRow& row, AlgorithmOrder order) {
   ATTUNE_ASSIGN_OR_RETURN(record.resident_blocks, AboveZero(row, 13));
   ATTUNE_ASSIGN_OR_RETURN(record.blocks, AboveZero(row, 14));
   record.waves = std::ceil(record.blocks / record.resident_blocks);
-  ATTUNE_ASSIGN_OR_RETURN(record.fp_utilisation, NumberIn(row, 16, 0));
-  ATTUNE_ASSIGN_OR_RETURN(record.dram_utilisation, NumberIn(row, 17, 0));
+  ATTUNE_ASSIGN_OR_RETURN(record.fp_utilisation, UtilisationIn(row, 16));
+  ATTUNE_ASSIGN_OR_RETURN(record.dram_utilisation, UtilisationIn(row, 17));
   return record;
 }
 

@@ -46,6 +46,8 @@ TEST(KernelRecords, ErrorsNameTheLine) {
   EXPECT_THAT(message("128,3,2,64,10,9,1,1,0,2.5,1,2,3,60,120,2,9,1\n"), HasSubstr("wider"));
   EXPECT_THAT(message("1e300,3,10,64,10,3,1,1,0,2.5,1,2,3,60,120,2,9,1\n"), HasSubstr("Line 2"));
   EXPECT_THAT(message("128,3,10,64,10,3,1,1,0,2.5,1,2,3,0,120,2,9,1\n"), HasSubstr("column 14"));
+  EXPECT_THAT(message("128,3,10,64,10,3,1,1,0,2.5,1,2,3,60,120,2,9,11\n"),
+              HasSubstr("Line 2: column 18: 11 is above 10"));
 }
 
 TEST(KernelRecords, ClassesFollowTheTwoUtilisations) {

@@ -7,6 +7,7 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
+#include "apps/attune/replaced_file.h"
 #include "storage/miopen/kernel_table.h"
 
 namespace attune::miopen {

@@ -11,6 +11,7 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/miopen/miopen_verbs.h"
 #include "apps/attune/miopen/output.h"
+#include "apps/attune/replaced_file.h"
 #include "attune/miopen/merge.h"
 #include "storage/miopen/kernel_table.h"
 

@@ -140,19 +140,6 @@ Status AnotherGpu(const std::string& file, const std::string& named, const Writt
                                      named, written.source, written.target));
 }
 
-Status CheckNoInput(const std::string& output, std::span<const std::string> inputs) {
-  for (const std::string& input : inputs) {
-    // By device and inode. What is not there yet is no input.
-    std::error_code ignored;
-    if (!std::filesystem::equivalent(input, output, ignored)) continue;
-    return InvalidArgument(
-        fmt::format("'{}' is the same file as '{}', which is read and would be replaced. Name "
-                    "another output, and move it over that file when it is what you want.",
-                    output, input));
-  }
-  return Status::Ok();
-}
-
 Generation GenerationFor(const OutputForm& form, std::span<const FindDb* const> dbs) {
   if (form.generation.has_value()) {
     return *form.generation == 1 ? Generation::kAlgorithms : Generation::kSolvers;

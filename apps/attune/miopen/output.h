@@ -50,10 +50,6 @@ Status CheckGpu(const FileName& name, const std::string& file, const WrittenGpu&
 // What both say of that: `file` is of `named`, and what is written of `written`.
 Status AnotherGpu(const std::string& file, const std::string& named, const WrittenGpu& written);
 
-// kInvalidArgument if `output` is the same file as one of `inputs`, by whatever name: what was read
-// would be lost without a word.
-Status CheckNoInput(const std::string& output, std::span<const std::string> inputs);
-
 // kFailedPrecondition of a database without a record: empty, it would replace a good one.
 Status NothingToWrite(const std::string& file);
 

@@ -7,6 +7,7 @@
 
 #include "apps/attune/counted.h"
 #include "apps/attune/model/model_verbs.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/table.h"
 #include "attune/base/file.h"
 #include "attune/base/text.h"
@@ -59,6 +60,8 @@ Result<std::string> UsualPlace(Application& application, const TimeSamples& data
 }
 
 Result<int> RunFit(Application& application, FitOptions options) {
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.output, options.sources.tables));
+  ATTUNE_RETURN_IF_ERROR(CheckNoInput(options.output, options.sources.find_dbs));
   ATTUNE_ASSIGN_OR_RETURN(const TimeSamples data, ReadData(application, options.sources));
   const bool is_usual = options.output.empty();
   if (is_usual) {

@@ -11,7 +11,7 @@
 #include "apps/attune/counted.h"
 #include "apps/attune/interrupt.h"
 #include "apps/attune/json_text.h"
-#include "attune/runtime/machine_lock.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/seer/device_probe.h"
 #include "apps/attune/seer/seer_verbs.h"
 #include "apps/attune/wait_notice.h"
@@ -234,7 +234,7 @@ std::vector<std::string> OperatorsNamed(const std::vector<std::string>& named) {
 }
 
 Result<int> RunCollect(Application& application, const CollectOptions& options) {
-  ATTUNE_RETURN_IF_ERROR(CheckOperatorsRun(options));
+  ATTUNE_RETURN_IF_ERROR(CheckTwoFiles(options.output, options.pre_kernels, "--pre-kernels"));
   ATTUNE_ASSIGN_OR_RETURN(const Wanted wanted, WantedOf(options));
   ATTUNE_ASSIGN_OR_RETURN(Tables tables, ReadTables(options));
   ATTUNE_ASSIGN_OR_RETURN(const Place place,

@@ -4,6 +4,7 @@
 
 #include "apps/attune/counted.h"
 #include "apps/attune/json_text.h"
+#include "apps/attune/replaced_file.h"
 #include "apps/attune/seer/seer_verbs.h"
 #include "apps/attune/table.h"
 
@@ -119,7 +120,17 @@ void PrintTraining(const Training& training, Output& out) {
   for (const std::string& warning : training.file.model.warnings()) out.Print(warning + "\n");
 }
 
+// A table of measurements is replaced by nothing that is made of it.
+Status CheckOutputs(const TrainOptions& options) {
+  for (const std::string& output : {options.output, options.held_out}) {
+    ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.files));
+    ATTUNE_RETURN_IF_ERROR(CheckNoInput(output, options.operator_files));
+  }
+  return CheckTwoFiles(options.output, options.held_out, "--held-out");
+}
+
 Result<int> RunTrain(Application& application, const TrainOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckOutputs(options));
   ATTUNE_ASSIGN_OR_RETURN(const Training training, Train(options));
   ATTUNE_ASSIGN_OR_RETURN(const std::string text, SeerText(training.file));
   ATTUNE_RETURN_IF_ERROR(WriteResult(application, options.output, text));
