@@ -11,6 +11,7 @@
 #include "attune/base/random.h"
 #include "attune/forecast/candidate_model.h"
 #include "attune/forecast/fitting.h"
+#include "attune/model/shape_features.h"
 
 namespace attune::bench {
 namespace {
@@ -71,10 +72,15 @@ void AddServingCostFigures(std::vector<Figure>& figures) {
     Random random(2);
     std::vector<size_t> positions;
     for (size_t i = 0; i < model->known().size(); ++i) positions.push_back(i);
+    // What no model can do without: the numbers that it takes from a problem.
+    const double features_s =
+        MedianSeconds(kRepeats, [&] { (void)ShapeRow(Product(random), "").values.size(); });
     const double ask_s =
         MedianSeconds(kRepeats, [&] { (void)model->OfKnown(Product(random), positions); });
     figures.push_back({prefix + "model_kb", static_cast<double>(text.size()) / 1e3, ""});
     figures.push_back({prefix + "read_ms", 1e3 * read_s, ""});
+    figures.push_back(
+        {prefix + "floor_us", 1e6 * features_s / static_cast<double>(positions.size()), ""});
     figures.push_back(
         {prefix + "predict_us", 1e6 * ask_s / static_cast<double>(positions.size()), "<= 1"});
   }
