@@ -90,11 +90,11 @@ TEST(Grids, WhatIsWrongInAGridIsNamedWithItsLine) {
 TEST(Grids, PoolingAndLayoutsKeepTheirChannelsAndAreThereOnce) {
   const std::vector<Layer> layers = *ReadGrid("N 2\nC 16\nW 28\nK 8 64\nf 1 3\ns 2\np 0\n");
 
-  EXPECT_THAT(LayersOf("maxpool", layers), ElementsAre(Layer{2, 16, 28, 16, 14, 1, 2, 0},
-                                                       Layer{2, 16, 28, 16, 13, 3, 2, 0}));
+  EXPECT_THAT(LayersOf("maxpool", layers),
+              ElementsAre(Layer{2, 16, 28, 16, 14, 1, 2, 0}, Layer{2, 16, 28, 16, 13, 3, 2, 0}));
   EXPECT_THAT(LayersOf("layout", layers), ElementsAre(Layer{2, 16, 28, 16, 28, 1, 1, 0}));
-  EXPECT_THAT(LayersOf("conv1x1", layers), ElementsAre(Layer{2, 16, 28, 8, 14, 1, 2, 0},
-                                                       Layer{2, 16, 28, 64, 14, 1, 2, 0}));
+  EXPECT_THAT(LayersOf("conv1x1", layers),
+              ElementsAre(Layer{2, 16, 28, 8, 14, 1, 2, 0}, Layer{2, 16, 28, 64, 14, 1, 2, 0}));
   EXPECT_EQ(LayersOf("conv_grad_input", layers).size(), 4u);
 }
 

@@ -1,5 +1,5 @@
-// cuDNN's legacy convolutions, pooling and its graphs, loaded at run time, and one handle of it for each
-// context.
+// cuDNN's legacy convolutions, pooling and its graphs, loaded at run time, and one handle of it for
+// each context.
 #pragma once
 
 #include <cuda.h>
