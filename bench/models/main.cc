@@ -4,7 +4,7 @@
 //   models [--data DIR] [--only NAME] [--splits N] [--json]
 //
 // NAME is the beginning of a part's: h200_fp32, h200_fp32_50, h200_tf32, cost, neusight_p4,
-// neusight_p100, neusight_v100, neusight_blind_p4 and so on (which do not know a row's place in its
+// neusight_p100, neusight_v100, neusight_placed_p4 and so on (which are told a row's place in its
 // recording), sgemm, miopen_gfx1030, serving. DIR is the folder of recordings
 // ($ATTUNE_DATA_DIR, ../shared/data by default). Seeds are fixed, and nothing is measured but what
 // fitting and predicting take. docs/models.md has the tables.
@@ -98,13 +98,14 @@ void AddNeuSight(const Options& options, std::vector<Figure>& figures) {
             80,
             {14.0e9, 0.9e9, 0.005},
             "<= 10.2 (reference 12.0)"}}) {
-    for (const bool knows_place : {true, false}) {
-      const std::string part = fmt::format("neusight_{}{}", knows_place ? "" : "blind_", gpu.name);
+    for (const bool knows_place : {false, true}) {
+      const std::string part = fmt::format("neusight_{}{}", knows_place ? "placed_" : "", gpu.name);
       if (!IsWanted(options, part)) continue;
       const auto recording = ReadNeuSight(options.data, gpu.file, gpu.multiprocessors, knows_place);
       Require(recording.status());
       ChoiceSettings settings{part + "_", gpu.peaks, 0.3, 1, SIZE_MAX, {}};
-      settings.beside = {{"mape_all", gpu.beside}};
+      // Nobody who asks about a layer can tell a place.
+      if (!knows_place) settings.beside = {{"mape_all", gpu.beside}};
       AddErrorFigures(*recording, settings, figures);
     }
   }
