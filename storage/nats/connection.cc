@@ -84,6 +84,9 @@ Status Failed(std::string_view what, std::string_view name, natsStatus status, j
     default:
       break;
   }
+  if (code == JSStreamNotFoundErr || code == JSConsumerNotFoundErr) {
+    return Unavailable(text + ". A server that has just begun may not know of it yet.");
+  }
   if (code == JSStreamStoreFailedErr) return ResourceExhausted(text + ".");
   return code != jsErrCode{} ? FailedPrecondition(text + ".") : Internal(text + ".");
 }

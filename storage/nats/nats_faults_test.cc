@@ -214,6 +214,28 @@ TEST_F(NatsFaultsTest, AConsumerThatSomebodyRemovedIsMadeAgain) {
   EXPECT_THAT(taken, SizeIs(1));
 }
 
+TEST_F(NatsFaultsTest, StreamsThatAreGoneAreMadeAgainByWhoeverLooks) {
+  BEGIN_OR_SKIP();
+  const auto queue = Open();
+  ASSERT_EQ(Publish(*queue, 1, 1).value(), 1);
+  ASSERT_THAT(queue->Take(kChannel, 1, milliseconds(5000)).value(), SizeIs(1));
+  natsConnection* connection = nullptr;
+  ASSERT_EQ(natsConnection_ConnectTo(&connection, Url().c_str()), NATS_OK);
+  const nats::ConnectionHandle owner(connection);
+  for (const char* stream : {"attune-jobs", "attune-dead"}) {
+    natsMsg* reply = nullptr;
+    const std::string subject = std::string("$JS.API.STREAM.DELETE.") + stream;
+    ASSERT_EQ(natsConnection_Request(&reply, connection, subject.c_str(), "", 0, 5000), NATS_OK);
+    natsMsg_Destroy(reply);
+  }
+
+  EXPECT_EQ(queue->Pending(kChannel).value(), ChannelLoad());
+
+  EXPECT_EQ(Publish(*queue, 2, 2).value(), 1);
+  EXPECT_THAT(queue->Take(kChannel, 1, milliseconds(5000)).value(), SizeIs(1));
+  EXPECT_THAT(queue->DeadLetters(kChannel).value(), IsEmpty());
+}
+
 TEST_F(NatsFaultsTest, PasswordsAndTokensComeFromTheEnvironment) {
   BEGIN_OR_SKIP("authorization { user: worker, password: \"ge heim\" }");
   ::setenv("ATTUNE_QUEUE_PASSWORD", "ge heim", 1);

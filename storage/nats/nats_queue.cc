@@ -73,8 +73,8 @@ Status CheckReceipt(std::string_view receipt) {
 
 class NatsQueue final : public JobQueue {
  public:
-  NatsQueue(std::unique_ptr<Connection> connection, FleetNames names, QueueTerms terms)
-      : connection_(std::move(connection)), names_(std::move(names)), terms_(terms) {}
+  NatsQueue(std::unique_ptr<Connection> connection, const nats::NatsUrl& url, QueueTerms terms)
+      : connection_(std::move(connection)), url_(url), names_{url.fleet}, terms_(terms) {}
 
   Result<int64_t> Publish(const Channel& channel, std::span<const QueuedJob> jobs) override;
   Result<std::vector<Delivery>> Take(const Channel& channel, int64_t most,
@@ -91,7 +91,7 @@ class NatsQueue final : public JobQueue {
   }
   Status Bury(const Delivery& delivery, std::string_view reason) override;
   Result<ChannelLoad> Pending(const Channel& channel) override {
-    return nats::EnsureConsumer(*connection_, names_, channel, terms_);
+    return nats::EnsureConsumer(*connection_, url_, channel, terms_);
   }
   Result<std::vector<DeadLetter>> DeadLetters(const Channel& channel) override {
     return nats::ReadDeadLetters(*connection_, names_, names_.dead_subject(Token(channel)));
@@ -113,6 +113,7 @@ class NatsQueue final : public JobQueue {
                                        const std::vector<Received>& received);
 
   const std::unique_ptr<Connection> connection_;
+  const nats::NatsUrl url_;
   const FleetNames names_;
   const QueueTerms terms_;
   std::mutex mutex_;  // Guards free_.
@@ -234,7 +235,7 @@ Status NatsQueue::Answer(std::string_view what, const std::string& receipt,
 }
 
 Result<SubscriptionHandle> NatsQueue::NewSubscription(const Channel& channel) {
-  ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, names_, channel, terms_).status());
+  ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, url_, channel, terms_).status());
   const std::string token = Token(channel);
   const std::string subject = names_.jobs_subject(token);
   const std::string stream = names_.jobs();
@@ -302,13 +303,12 @@ Result<std::vector<Received>> NatsQueue::Fetch(const Channel& channel, int64_t m
       }
       // Nothing is what a server that is away gives, too, and one that lost the consumer.
       if (received.empty()) {
-        ATTUNE_RETURN_IF_ERROR(
-            nats::EnsureConsumer(*connection_, names_, channel, terms_).status());
+        ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, url_, channel, terms_).status());
       }
       return received;
     }
     subscription.reset();
-    ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, names_, channel, terms_).status());
+    ATTUNE_RETURN_IF_ERROR(nats::EnsureConsumer(*connection_, url_, channel, terms_).status());
   }
   return Unavailable(
       fmt::format("{} failed on the queue {} twice, though its server answers. Try again.", kWhat,
@@ -328,7 +328,7 @@ Result<std::unique_ptr<JobQueue>> OpenNatsQueue(const std::string& url,
                           Connection::Open(parsed, options.patience));
   ATTUNE_RETURN_IF_ERROR(nats::EnsureStreams(*connection, parsed, options.terms));
   return std::unique_ptr<JobQueue>(
-      std::make_unique<NatsQueue>(std::move(connection), FleetNames{parsed.fleet}, options.terms));
+      std::make_unique<NatsQueue>(std::move(connection), parsed, options.terms));
 }
 
 }  // namespace attune

@@ -126,8 +126,9 @@ Status EnsureStreams(const Connection& connection, const NatsUrl& url, const Que
   return EnsureStream(connection, stream, url.replicas);
 }
 
-Result<ChannelLoad> EnsureConsumer(const Connection& connection, const FleetNames& names,
+Result<ChannelLoad> EnsureConsumer(const Connection& connection, const NatsUrl& url,
                                    const Channel& channel, const QueueTerms& terms) {
+  const FleetNames names{url.fleet};
   const std::string token = Token(channel);
   const std::string subject = names.jobs_subject(token);
   const std::string stream = names.jobs();
@@ -152,6 +153,12 @@ Result<ChannelLoad> EnsureConsumer(const Connection& connection, const FleetName
                                   &options, &said);
       },
       &code);
+  if (!status.ok() && code == JSStreamNotFoundErr) {
+    // Its server has lost its disk; one of a cluster that has just begun knows of no stream yet,
+    // and makes none that the others have.
+    ATTUNE_RETURN_IF_ERROR(EnsureStreams(connection, url, terms));
+    code = JSConsumerNotFoundErr;
+  }
   if (!status.ok() && code == JSConsumerNotFoundErr) {
     status = connection.Ask("Making a consumer", [&](int64_t wait_ms, jsErrCode& said) {
       jsOptions options;

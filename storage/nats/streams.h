@@ -23,9 +23,9 @@ struct FleetNames {
 // with other settings.
 Status EnsureStreams(const Connection& connection, const NatsUrl& url, const QueueTerms& terms);
 
-// The consumer of `channel`, made if it is not there, and how much it has. kFailedPrecondition if
-// it is there with other terms.
-Result<ChannelLoad> EnsureConsumer(const Connection& connection, const FleetNames& names,
+// The consumer of `channel`, made if it is not there, with the streams if these are gone, and how
+// much it has. kFailedPrecondition if it is there with other terms.
+Result<ChannelLoad> EnsureConsumer(const Connection& connection, const NatsUrl& url,
                                    const Channel& channel, const QueueTerms& terms);
 
 }  // namespace attune::nats
