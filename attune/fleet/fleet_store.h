@@ -43,7 +43,7 @@ struct FoundJob {
 // A process that does jobs, as it says it itself.
 struct WorkerState {
   std::string name;    // Unique among workers; printable ASCII, at most kMostWorkerNameBytes.
-  std::string owner;   // Of its leases: user@host:namespace:process.
+  std::string owner;   // Of its leases: user@host:namespace.boot:process.
   std::string target;  // What it does: targets and steps, for people.
   std::string attune_version;
   int64_t began_unix_ns = 0;

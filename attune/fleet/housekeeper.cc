@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "attune/base/steady_time.h"
 #include "attune/base/unix_time.h"
 
@@ -40,7 +42,7 @@ Housekeeper::~Housekeeper() {
   changed_.notify_all();
   thread_.join();
   WorkerState state = terms_.state();
-  state.beat_unix_ns = state.ended_unix_ns = UnixNowNs();
+  state.beat_unix_ns = state.ended_unix_ns = parts_.jobs.NowUnixNs().value_or(UnixNowNs());
   state.doing.clear();
   Note(parts_.fleet.PutWorker(state));
   Note(parts_.fleet.LetGoOfPublishing(terms_.reconcile.owner));
@@ -57,6 +59,15 @@ void Housekeeper::Note(const Status& status) {
   if (trouble == trouble_) return;
   trouble_ = trouble;
   terms_.say(trouble.empty() ? "The queue and the database are there again." : trouble);
+}
+
+void Housekeeper::TellUnreadable(const Reconciled& reconciled) {
+  if (reconciled.unreadable > unreadable_) {
+    terms_.say(
+        fmt::format("{} dead letters are about no job that this attune can read; the last: {}",
+                    reconciled.unreadable, reconciled.unreadable_reasons.back()));
+  }
+  unreadable_ = reconciled.unreadable;
 }
 
 void Housekeeper::Work() {
@@ -78,7 +89,7 @@ void Housekeeper::Work() {
 }
 
 Result<int64_t> Housekeeper::Round(Done& done) {
-  const int64_t now_unix_ns = UnixNowNs();
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
   if (IsDue(done.beat_ns, kBeatEachNs)) {
     WorkerState state = terms_.state();
     state.beat_unix_ns = now_unix_ns;
@@ -94,6 +105,7 @@ Result<int64_t> Housekeeper::Round(Done& done) {
     Reconciled reconciled;
     ATTUNE_RETURN_IF_ERROR(BuryDead(parts_, sessions, now_unix_ns, reconciled));
     if (reconciled.buried > 0) terms_.say("Jobs of dead letters have failed.");
+    TellUnreadable(reconciled);
   }
   if (!parts_.publishes) return 0;
   return publisher_.Round(sessions, now_unix_ns);

@@ -48,12 +48,15 @@ class Housekeeper {
   // How many messages were published.
   Result<int64_t> Round(Done& done);
   void Note(const Status& status);
+  // If there are more of them than before.
+  void TellUnreadable(const Reconciled& reconciled);
 
   const FleetParts parts_;
   const HousekeepingTerms terms_;
   Publisher publisher_;
-  std::string trouble_;  // That was said.
-  std::mutex mutex_;     // Guards everything below.
+  std::string trouble_;     // That was said.
+  int64_t unreadable_ = 0;  // Dead letters, when somebody looked last.
+  std::mutex mutex_;        // Guards everything below.
   std::condition_variable changed_;
   bool is_nudged_ = false;
   bool is_ending_ = false;

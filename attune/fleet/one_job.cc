@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "attune/base/unix_time.h"
-
 namespace attune {
 namespace {
 
@@ -19,9 +17,15 @@ Result<Session> SessionOf(FleetStore& fleet, const FoundJob& job) {
   return FailedPrecondition(fmt::format("The session of job {} is closed.", job.id));
 }
 
+Result<std::vector<bool>> ReportNow(JobStore& jobs, const std::vector<JobReport>& reports) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, jobs.NowUnixNs());
+  return jobs.Report(reports, now_unix_ns);
+}
+
 // Leases `wanted` and gives back the others of its search.
 Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const OneJob& wanted) {
-  const LeaseTerms terms{{found.step}, wanted.owner, UnixNowNs(), wanted.lease_ns, {wanted.id}};
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts.jobs.NowUnixNs());
+  const LeaseTerms terms{{found.step}, wanted.owner, now_unix_ns, wanted.lease_ns, {wanted.id}};
   ATTUNE_ASSIGN_OR_RETURN(const auto leased, parts.jobs.Lease(found.session_id, terms));
   std::vector<JobReport> back;
   const Job* its = nullptr;
@@ -34,7 +38,7 @@ Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const One
     report.claim = {job.id, job.attempts};
     report.state = JobState::kQueued;
   }
-  ATTUNE_RETURN_IF_ERROR(parts.jobs.Report(back, UnixNowNs()).status());
+  ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, back).status());
   if (its != nullptr) return *its;
   return FailedPrecondition(
       fmt::format("Job {} is {}{}, so it is not done here. 'attune jobs retry --job {}' queues it "
@@ -63,10 +67,10 @@ Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
   auto reports = doer.Do(session, {job});
   if (!reports.ok()) {
     const std::vector<JobReport> back = {{{job.id, job.attempts}, JobState::kQueued, 0, "", {}}};
-    ATTUNE_RETURN_IF_ERROR(parts.jobs.Report(back, UnixNowNs()).status());
+    ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, back).status());
     return reports.error();
   }
-  ATTUNE_ASSIGN_OR_RETURN(const auto taken, parts.jobs.Report(*reports, UnixNowNs()));
+  ATTUNE_ASSIGN_OR_RETURN(const auto taken, ReportNow(parts.jobs, *reports));
   if (!taken.front()) {
     ++summary.lost;
     return Status::Ok();

@@ -1,6 +1,7 @@
 #include "attune/fleet/worker.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <thread>
 #include <utility>
@@ -24,6 +25,8 @@ constexpr std::chrono::milliseconds kRest{500};
 // What is taken at once should take no longer: it is nobody else's meanwhile.
 constexpr int64_t kTakenNs = 100 * kMillisecondNs;
 constexpr int64_t kRefusedNs = 60'000 * kMillisecondNs;
+// Of the clock of this machine: more than people's clocks are apart that are kept right.
+constexpr int64_t kToldSkewNs = 5'000 * kMillisecondNs;
 // Of an end that was asked for, with a database that is away.
 constexpr std::chrono::milliseconds kLastPatience{30'000};
 
@@ -37,7 +40,18 @@ std::vector<JobReport> AsGivenBack(const std::vector<Job>& jobs) {
   return reports;
 }
 
-bool MayPass(const Status& status) { return status.code() == StatusCode::kUnavailable; }
+// A server that is away may come back, and one whose disk is full may get room.
+bool MayPass(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kResourceExhausted;
+}
+
+// What a session is for, for people.
+std::string TargetOf(const Session& session) {
+  return session.terms.target.has_value()
+             ? Text(*session.terms.target)
+             : fmt::format("{} {}", session.terms.backend, session.terms.arch);
+}
 
 }  // namespace
 
@@ -84,17 +98,34 @@ Status Worker::GiveBackNow() {
     const std::lock_guard lock(mutex_);
     reports = AsGivenBack(held_);
   }
-  ATTUNE_RETURN_IF_ERROR(parts_.jobs.Report(reports, UnixNowNs()).status());
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
+  ATTUNE_RETURN_IF_ERROR(parts_.jobs.Report(reports, now_unix_ns).status());
   WorkerState ended = state();
-  ended.beat_unix_ns = ended.ended_unix_ns = UnixNowNs();
+  ended.beat_unix_ns = ended.ended_unix_ns = now_unix_ns;
   ended.doing.clear();
   ATTUNE_RETURN_IF_ERROR(parts_.fleet.PutWorker(ended));
   return parts_.fleet.LetGoOfPublishing(terms_.who.owner);
 }
 
+void Worker::TellWhatTheClockIs(int64_t now_unix_ns) {
+  const int64_t ahead_ns = UnixNowNs() - now_unix_ns;
+  if (std::abs(ahead_ns) < kToldSkewNs) return;
+  terms_.say(
+      fmt::format("The clock of this machine is {} s {} that of the database. Leases go by the "
+                  "database's, so nothing is lost by it, but what is measured here has the moments "
+                  "of this machine: set its clock (NTP).",
+                  std::abs(ahead_ns) / 1'000'000'000, ahead_ns > 0 ? "ahead of" : "behind"));
+}
+
+Result<Reconciled> Worker::ReconcileNow() {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
+  TellWhatTheClockIs(now_unix_ns);
+  return Reconcile(parts_, {terms_.who.owner, now_unix_ns, terms_.is_gone});
+}
+
 Status Worker::Begin() {
   for (;;) {
-    const auto reconciled = Reconcile(parts_, {terms_.who.owner, UnixNowNs(), terms_.is_gone});
+    const auto reconciled = ReconcileNow();
     if (reconciled.ok()) {
       NoteThere();
       terms_.say(fmt::format(
@@ -185,6 +216,18 @@ void Worker::NoteThere() {
   doer_.LookAgain();
 }
 
+void Worker::TellThatNothingFits(const std::vector<Session>& sessions) {
+  const bool fits_nothing = offers_.empty() && !sessions.empty() && refused_until_ns_.empty();
+  if (fits_nothing && !fitted_nothing_) {
+    terms_.say(fmt::format(
+        "Nothing of {} is for this worker ({}): '{}' is for {}. It waits for a session that is.",
+        sessions.size() == 1 ? std::string("the open session")
+                             : fmt::format("the {} open sessions", sessions.size()),
+        terms_.who.target, sessions.back().name, TargetOf(sessions.back())));
+  }
+  fitted_nothing_ = fits_nothing;
+}
+
 Status Worker::LookAtSessions() {
   const int64_t now_ns = SteadyNowNs();
   if (looked_ns_ != 0 && now_ns - looked_ns_ < kLookEachNs) return Status::Ok();
@@ -197,6 +240,7 @@ Status Worker::LookAtSessions() {
     if (!steps.empty()) offers_.push_back({session, std::move(steps)});
   }
   looked_ns_ = now_ns;
+  TellThatNothingFits(sessions);
   return Status::Ok();
 }
 
@@ -227,6 +271,11 @@ Result<bool> Worker::Turn() {
   ATTUNE_ASSIGN_OR_RETURN(auto deliveries, TakeSomething());
   if (deliveries.empty()) return false;
   ATTUNE_ASSIGN_OR_RETURN(const Taken taken, Lease(std::move(deliveries)));
+  if (taken.searches.empty() && taken.has_others) {
+    // A database that is the queue gives them again and again.
+    std::this_thread::sleep_for(std::chrono::milliseconds(kIdleRoundMs));
+    return false;
+  }
   if (!taken.searches.empty()) ATTUNE_RETURN_IF_ERROR(DoAll(taken));
   if (housekeeper_ != nullptr) housekeeper_->Nudge();
   return true;
@@ -277,7 +326,10 @@ Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
       ATTUNE_RETURN_IF_ERROR(LookAtSessions());
       offer = OfferOf(group.first, group.second);
     }
-    if (offer == nullptr) continue;
+    if (offer == nullptr) {
+      taken.has_others = true;
+      continue;
+    }
     ATTUNE_RETURN_IF_ERROR(LeaseOf(*offer, group.second, std::move(wanted), taken));
   }
   std::set<int64_t> leased;
@@ -296,7 +348,8 @@ Result<Worker::Taken> Worker::Lease(std::vector<Delivery> deliveries) {
 
 Status Worker::LeaseOf(const Offer& offer, const JobStep& step, std::vector<int64_t> ids,
                        Taken& taken) {
-  LeaseTerms terms{{step}, terms_.who.owner, UnixNowNs(), terms_.lease_ns, std::move(ids)};
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
+  LeaseTerms terms{{step}, terms_.who.owner, now_unix_ns, terms_.lease_ns, std::move(ids)};
   auto leased = parts_.jobs.Lease(offer.session.id, terms);
   // Closed meanwhile: there is nothing to be done of it.
   if (!leased.ok() && leased.error().code() == StatusCode::kFailedPrecondition) {
@@ -362,15 +415,25 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
   terms_.say(fmt::format("{} of {} is given back: {}", Text(first.step), Text(first.problem),
                          done.error().message()));
   if (!MayPass(done.error())) {
+    const bool is_first = !refused_until_ns_.contains(search.session.id);
+    if (is_first) {
+      summary_.refusals.push_back(fmt::format("{} of session '{}': {}", Text(first.step),
+                                              search.session.name, done.error().message()));
+    }
     refused_until_ns_[search.session.id] = SteadyNowNs() + kRefusedNs;
     looked_ns_ = 0;
   }
   return AsGivenBack(search.jobs);
 }
 
+Result<std::vector<bool>> Worker::ReportNow(const std::vector<JobReport>& reports) {
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
+  return parts_.jobs.Report(reports, now_unix_ns);
+}
+
 Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs) {
   for (;;) {
-    const auto taken = parts_.jobs.Report(reports, UnixNowNs());
+    const auto taken = ReportNow(reports);
     if (taken.ok()) {
       const std::lock_guard lock(mutex_);
       for (size_t i = 0; i < reports.size(); ++i) {

@@ -39,7 +39,9 @@ struct WorkerSummary {
   int64_t dropped = 0;  // Deliveries of jobs that could not be leased.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
   std::vector<std::string> troubles;        // A sentence for each failure, up to kMostTroubles.
-  std::string stopped_because;              // Empty if it was asked to, or nothing was left.
+  std::vector<std::string>
+      refusals;                 // Why jobs of a session could not be done here, once for each.
+  std::string stopped_because;  // Empty if it was asked to, or nothing was left.
 };
 inline constexpr size_t kMostTroubles = 100;
 
@@ -77,9 +79,13 @@ class Worker {
   struct Taken {
     std::vector<Search> searches;
     std::vector<Delivery> deliveries;
+    bool has_others = false;  // Jobs that can be leased and that this worker cannot do.
   };
 
   Status Begin();
+  Result<Reconciled> ReconcileNow();
+  // If it is far from the database's.
+  void TellWhatTheClockIs(int64_t now_unix_ns);
   Status Loop();
   // Whether it goes on after a turn in which there was nothing to do.
   Result<bool> GoesOnIdle();
@@ -87,6 +93,8 @@ class Worker {
   Result<bool> Turn();
   // At what is open now, at most twice a second.
   Status LookAtSessions();
+  // Once, where there are sessions and none of them is for this machine.
+  void TellThatNothingFits(const std::vector<Session>& sessions);
   Result<bool> IsDone();
   std::vector<Channel> Channels() const;
   const Offer* OfferOf(int64_t session_id, const JobStep& step) const;
@@ -99,6 +107,7 @@ class Worker {
   std::vector<JobReport> DoOne(const Search& search);
   // Again and again until it is in the database, within the patience.
   Status Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs);
+  Result<std::vector<bool>> ReportNow(const std::vector<JobReport>& reports);
   // Whether `failure` may pass and there is patience left, after a rest.
   bool RestAfter(const Status& failure);
   void NoteThere();
@@ -113,6 +122,7 @@ class Worker {
   WorkerSummary summary_;
   std::vector<Offer> offers_;
   std::map<int64_t, int64_t> refused_until_ns_;  // Sessions of which nothing can be done here now.
+  bool fitted_nothing_ = false;                  // That was told.
   int64_t looked_ns_ = 0;
   int64_t idle_since_ns_ = 0;
   int64_t away_since_ns_ = 0;  // The database or the queue; 0 while they are there.

@@ -64,7 +64,7 @@ struct Job {
   bool is_ready = true;  // Whether its own compile is done, or there is none.
   int64_t attempts = 0;  // Times that it was leased; never less, so that it tells leases apart.
   int64_t lost = 0;      // Leases that expired since it was queued by somebody's wish.
-  std::string owner;     // Who has or had it: user@host:namespace:process.
+  std::string owner;     // Who has or had it: user@host:namespace.boot:process.
   int64_t deadline_unix_ns = 0;  // Of its lease; 0 unless leased.
   int64_t changed_unix_ns = 0;   // When its state changed last.
   int64_t entry_id = 0;          // SolverEntry::id under which it ended last; 0 if it never did.

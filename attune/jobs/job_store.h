@@ -119,9 +119,9 @@ class JobStore {
   virtual Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                                   std::span<const ProblemSolvers> problems) = 0;
   // The jobs of one step and one problem (of more only if `terms` says so) that nobody has and that
-  // wait for nothing, of the highest priority and the oldest first; empty if there are none. Leases that have expired are given back
-  // before, or fail their job ("abandoned") where kMostLostLeases have. kFailedPrecondition if the
-  // session is closed.
+  // wait for nothing, of the highest priority and the oldest first; empty if there are none. Leases
+  // that have expired are given back before, or fail their job ("abandoned") where kMostLostLeases
+  // have. kFailedPrecondition if the session is closed.
   virtual Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) = 0;
   // The leases of `owner` are over: for whoever knows that it is gone.
   virtual Status ExpireLeasesOf(int64_t session_id, const std::string& owner) = 0;
@@ -145,6 +145,10 @@ class JobStore {
   // In the order in which they were loaded.
   virtual Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) = 0;
   virtual Result<JobCounts> Count(int64_t session_id, int64_t since_unix_ns) = 0;
+
+  // The moment, by the clock of the database, by which every deadline goes: machines whose clocks
+  // differ agree on it. Of a file the clock is this machine's.
+  virtual Result<int64_t> NowUnixNs() = 0;
 };
 
 }  // namespace attune

@@ -1,7 +1,5 @@
 #include "attune/jobs/lease_keeper.h"
 
-#include "attune/base/unix_time.h"
-
 #include <chrono>
 #include <utility>
 
@@ -38,7 +36,8 @@ void LeaseKeeper::Work() {
     const std::vector<JobClaim> claims = claims_;
     lock.unlock();
     // Those that ended meanwhile are no longer held, and renewing them changes nothing.
-    Status renewed = jobs_.Renew(claims, UnixNowNs() + lease_ns_).status();
+    const Result<int64_t> now = jobs_.NowUnixNs();
+    Status renewed = now.ok() ? jobs_.Renew(claims, *now + lease_ns_).status() : now.status();
     lock.lock();
     status_ = std::move(renewed);
   }

@@ -47,6 +47,8 @@ struct EngineTexts {
   // gives "1"; whether any connection has marked it, "1" or "0".
   std::string mark;
   std::string is_marked;
+  // Of servers: the moment by the server's clock, in microseconds since 1970, as a text.
+  std::string now_us;
   // Rows that one statement writes at most: where each statement waits for a server, many.
   size_t rows_at_once = 1;
   // Behind an insertion of rows: those whose id is there replace it. " ... {}", where {} is

@@ -93,6 +93,8 @@ class SqlJobStore final : public JobStore {
  public:
   explicit SqlJobStore(std::shared_ptr<SqlDatabase> database) : database_(std::move(database)) {}
 
+  Result<int64_t> NowUnixNs() override { return database_->NowUnixNs(); }
+
   Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
                           std::span<const ProblemSolvers> problems) override {
     LoadedJobs loaded;

@@ -355,6 +355,13 @@ Status Migrate(Connection& connection, std::span<const Migration> migrations) {
     const Status status = ApplyMissing(connection, migrations);
     if (!status.ok()) connection.Rollback();
     connection.UnlockSchema();
+    if (status.code() == StatusCode::kFailedPrecondition && !applied.empty()) {
+      return FailedPrecondition(fmt::format(
+          "Database '{}' has schema version {}, which is older than this attune's {}, and this "
+          "user may not bring it up to date. The owner of its tables does, by any command of this "
+          "attune that writes, as 'attune import'. {}",
+          connection.name(), applied.size(), migrations.size(), status.message()));
+    }
     ATTUNE_RETURN_IF_ERROR(status);
   }
   return connection.engine().CheckDefinitions(connection, migrations);

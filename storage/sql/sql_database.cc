@@ -1,11 +1,16 @@
 #include "storage/sql/sql_database.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "attune/base/steady_time.h"
+#include "attune/base/unix_time.h"
 #include "storage/sql/database_file.h"
 #include "storage/sql/write_turn.h"
 
@@ -48,6 +53,27 @@ Status SqlDatabase::Sync() {
 Result<std::unique_ptr<sql::Connection>> SqlDatabase::Connect() {
   if (server_ != nullptr) return sql::OpenDatabase(*server_, options_.access);
   return sql::OpenDatabase(path_, options_);
+}
+
+Result<int64_t> SqlDatabase::NowUnixNs() {
+  if (server_ == nullptr) return attune::UnixNowNs();
+  return clock_.UnixNs(SteadyNowNs(), [this]() -> Result<int64_t> {
+    int64_t ahead_ns = 0;
+    ATTUNE_RETURN_IF_ERROR(Read([&](DatabaseSession& session) -> Status {
+      const int64_t asked_ns = SteadyNowNs();
+      const std::string& question = session.connection->engine().texts().now_us;
+      ATTUNE_ASSIGN_OR_RETURN(const auto answer, session.connection->Texts(question));
+      int64_t now_us = 0;
+      const std::string text = answer.empty() ? "" : answer.front();
+      if (std::from_chars(text.data(), text.data() + text.size(), now_us).ec != std::errc()) {
+        return Internal(fmt::format("The server of database '{}' does not tell the time.", name_));
+      }
+      // It was answered in the middle, as far as anybody knows.
+      ahead_ns = 1000 * now_us - (asked_ns + SteadyNowNs()) / 2;
+      return Status::Ok();
+    }));
+    return ahead_ns;
+  });
 }
 
 Result<sql::AliveMark> SqlDatabase::Mark(int64_t number) {

@@ -18,6 +18,7 @@
 #include "storage/sql/connection.h"
 #include "storage/sql/database_server.h"
 #include "storage/sql/log_sync.h"
+#include "storage/sql/server_clock.h"
 #include "storage/sql/set_rows.h"
 #include "storage/sql/sql_store.h"
 #include "storage/sql/text_table.h"
@@ -66,6 +67,9 @@ class SqlDatabase {
   // is not said.
   Status Sync();
 
+  // The moment, by the clock of the server, or of this machine for a file.
+  Result<int64_t> NowUnixNs();
+
   // Tells others that `number` is being worked at (alive_mark.h), and whether anybody is.
   Result<sql::AliveMark> Mark(int64_t number);
   bool IsMarked(int64_t number);
@@ -102,6 +106,7 @@ class SqlDatabase {
   std::atomic<int> log_pages_{0};
   std::atomic<int> tidy_at_pages_{kTidiedLogPages};
   sql::WriteQueue writes_;
+  sql::ServerClock clock_;
   std::mutex mutex_;  // Guards idle_.
   std::vector<std::unique_ptr<sql::DatabaseSession>> idle_;
 };

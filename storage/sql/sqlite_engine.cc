@@ -104,6 +104,7 @@ const EngineTexts& SqliteEngine::texts() const {
       .unlock_schema = "",
       .mark = "",
       .is_marked = "",
+      .now_us = "",
   });
   return *texts;
 }

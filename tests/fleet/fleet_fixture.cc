@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "attune/base/unix_time.h"
 #include "tests/conformance/store/sample_records.h"
 
 namespace attune {
@@ -53,7 +54,8 @@ std::vector<JobStep> StubDoer::StepsOf(const Session& session) {
   return {kMeasureStep};
 }
 
-Result<std::vector<JobReport>> StubDoer::Do(const Session&, const std::vector<Job>& jobs) {
+Result<std::vector<JobReport>> StubDoer::Do(const Session& session, const std::vector<Job>& jobs) {
+  if (session.id == refused_session) return Internal("It throws whatever it is given.");
   std::vector<JobReport> reports;
   const std::lock_guard lock(mutex_);
   for (const Job& job : jobs) {
@@ -71,6 +73,50 @@ Result<std::vector<JobReport>> StubDoer::Do(const Session&, const std::vector<Jo
 std::vector<int64_t> StubDoer::done() {
   const std::lock_guard lock(mutex_);
   return done_;
+}
+
+Result<int64_t> TroubledJobs::NowUnixNs() { return UnixNowNs() + clock_ahead_ns; }
+
+Result<LoadedJobs> TroubledJobs::Load(int64_t session_id, const JobLoad& load,
+                                      std::span<const ProblemSolvers> problems) {
+  return jobs_.Load(session_id, load, problems);
+}
+
+Result<std::vector<Job>> TroubledJobs::Lease(int64_t session_id, const LeaseTerms& terms) {
+  return jobs_.Lease(session_id, terms);
+}
+
+Status TroubledJobs::ExpireLeasesOf(int64_t session_id, const std::string& owner) {
+  return jobs_.ExpireLeasesOf(session_id, owner);
+}
+
+Result<int64_t> TroubledJobs::Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) {
+  return jobs_.Renew(claims, deadline_unix_ns);
+}
+
+Result<std::vector<bool>> TroubledJobs::Report(std::span<const JobReport> reports,
+                                               int64_t now_unix_ns) {
+  if (report_failures.empty()) return jobs_.Report(reports, now_unix_ns);
+  const Status failure = report_failures.back();
+  report_failures.pop_back();
+  return failure;
+}
+
+Result<int64_t> TroubledJobs::Cancel(int64_t session_id, const JobFilter& filter,
+                                     const JobError& why) {
+  return jobs_.Cancel(session_id, filter, why);
+}
+
+Result<int64_t> TroubledJobs::Requeue(int64_t session_id, const JobFilter& filter) {
+  return jobs_.Requeue(session_id, filter);
+}
+
+Result<std::vector<Job>> TroubledJobs::List(int64_t session_id, const JobFilter& filter) {
+  return jobs_.List(session_id, filter);
+}
+
+Result<JobCounts> TroubledJobs::Count(int64_t session_id, int64_t since_unix_ns) {
+  return jobs_.Count(session_id, since_unix_ns);
 }
 
 WorkerTerms TermsOf(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,38 @@ class StubDoer final : public JobDoer {
   std::vector<int64_t> done();
   // Those of this solver fail instead.
   std::string failing_solver;
+  // Nothing of this session can be done.
+  int64_t refused_session = 0;
 
  private:
   std::mutex mutex_;
   std::vector<int64_t> done_;
+};
+
+// The jobs of another store, with what goes wrong with servers.
+class TroubledJobs final : public JobStore {
+ public:
+  // Borrows `jobs`.
+  explicit TroubledJobs(JobStore& jobs) : jobs_(jobs) {}
+
+  int64_t clock_ahead_ns = 0;           // Of this machine's.
+  std::vector<Status> report_failures;  // The next reports fail with them, the last one first.
+
+  Result<int64_t> NowUnixNs() override;
+  Result<LoadedJobs> Load(int64_t session_id, const JobLoad& load,
+                          std::span<const ProblemSolvers> problems) override;
+  Result<std::vector<Job>> Lease(int64_t session_id, const LeaseTerms& terms) override;
+  Status ExpireLeasesOf(int64_t session_id, const std::string& owner) override;
+  Result<int64_t> Renew(std::span<const JobClaim> claims, int64_t deadline_unix_ns) override;
+  Result<std::vector<bool>> Report(std::span<const JobReport> reports,
+                                   int64_t now_unix_ns) override;
+  Result<int64_t> Cancel(int64_t session_id, const JobFilter& filter, const JobError& why) override;
+  Result<int64_t> Requeue(int64_t session_id, const JobFilter& filter) override;
+  Result<std::vector<Job>> List(int64_t session_id, const JobFilter& filter) override;
+  Result<JobCounts> Count(int64_t session_id, int64_t since_unix_ns) override;
+
+ private:
+  JobStore& jobs_;
 };
 
 // Terms of a worker that ends when nothing is left.

@@ -1,12 +1,14 @@
 #include "attune/fleet/worker.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/fleet/channels.h"
 #include "attune/fleet/database_queue.h"
 #include "attune/fleet/one_job.h"
 #include "attune/queue/local_queue.h"
@@ -15,6 +17,7 @@
 namespace attune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -113,6 +116,130 @@ TEST_P(WorkerTest, OneJobIsDoneAlone) {
   EXPECT_EQ(again.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(again.message(), HasSubstr("is done"));
   EXPECT_EQ(DoOneJob(Parts(), doer_, {99'999, "w", 1}, summary).code(), StatusCode::kNotFound);
+}
+
+TEST_P(WorkerTest, MessagesOfAnEarlierRunAreDroppedAndEndNothingEarly) {
+  const int64_t session = database_.NewSession("may", 30);
+  const FleetParts parts = Parts();
+  ASSERT_TRUE(Reconcile(parts, {"earlier", 1, nullptr}).ok());
+  JobFilter cancelled;
+  const auto jobs = database_.jobs().List(session, {}).value();
+  for (const Job& job : jobs) {
+    if (cancelled.ids.size() < 10) cancelled.ids.push_back(job.id);
+  }
+  ASSERT_EQ(database_.jobs().Cancel(session, cancelled, {"by hand", ""}).value(), 10);
+  if (parts.publishes) {
+    // Of jobs that there never were.
+    const Channel channel =
+        ChannelOf(database_.fleet().OpenSessions()->front().terms, kMeasureStep);
+    ASSERT_EQ(queue_->Publish(channel, std::vector<QueuedJob>{{99'999, 0}, {99'998, 3}}).value(),
+              2);
+  }
+  Worker worker(parts, doer_, TermsOf("w"));
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(doer_.done(), SizeIs(20));
+  EXPECT_EQ(worker.summary().dropped, parts.publishes ? 12 : 0);
+  EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(20));
+}
+
+TEST_P(WorkerTest, WhatIsDoneStaysDoneWhoeverBeginsMeanwhile) {
+  const int64_t session = database_.NewSession("may", 5);
+  Worker first(Parts(), doer_, TermsOf("first"));
+  ASSERT_EQ(first.Run(), Status::Ok());
+  const auto before = database_.jobs().List(session, {}).value();
+
+  ASSERT_TRUE(Reconcile(Parts(), {"second", 1, [](const std::string&) { return true; }}).ok());
+  Worker second(Parts(), doer_, TermsOf("second"));
+  EXPECT_EQ(second.Run(), Status::Ok());
+
+  EXPECT_THAT(doer_.done(), SizeIs(5));
+  EXPECT_EQ(database_.jobs().List(session, {}).value(), before);
+}
+
+TEST_P(WorkerTest, ADatabaseThatIsFullOrAwayIsWaitedForWithWhatWasDone) {
+  const int64_t session = database_.NewSession("may", 1);
+  TroubledJobs jobs(database_.jobs());
+  jobs.report_failures = {Unavailable("It is away."), ResourceExhausted("It has no space left.")};
+  FleetParts parts{database_.fleet(), jobs, *queue_, GetParam()};
+  WorkerTerms terms = TermsOf("w");
+  std::vector<std::string> said;
+  std::mutex mutex;
+  terms.say = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    said.push_back(line);
+  };
+  Worker worker(parts, doer_, terms);
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(doer_.done(), SizeIs(1));
+  EXPECT_THAT(database_.JobsOf(session, JobState::kDone), SizeIs(1));
+  EXPECT_THAT(said, Contains(HasSubstr("no space left. It is tried again")));
+}
+
+TEST_P(WorkerTest, LeasesGoByTheClockOfTheDatabaseAndADifferenceIsTold) {
+  constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
+  for (const int64_t ahead_ns : {kHourNs, -kHourNs}) {
+    const int64_t session = database_.NewSession(ahead_ns > 0 ? "ahead" : "behind", 2);
+    TroubledJobs jobs(database_.jobs());
+    jobs.clock_ahead_ns = ahead_ns;
+    const int64_t now = jobs.NowUnixNs().value();
+    // Somebody's, which is good for a minute.
+    const auto held = jobs.Lease(session, {{kMeasureStep}, "else", now, kHourNs / 60}).value();
+    ASSERT_THAT(held, SizeIs(1));
+    WorkerTerms terms = TermsOf("w");
+    std::vector<std::string> said;
+    terms.say = [&](const std::string& line) { said.push_back(line); };
+    terms.until_done = false;
+    terms.stop_requested = [&] { return !database_.JobsOf(session, JobState::kDone).empty(); };
+    Worker worker({database_.fleet(), jobs, *queue_, GetParam()}, doer_, terms);
+
+    EXPECT_EQ(worker.Run(), Status::Ok());
+
+    const auto leased = database_.JobsOf(session, JobState::kLeased);
+    ASSERT_THAT(leased, SizeIs(1));
+    EXPECT_EQ(leased[0].lost, 0);
+    EXPECT_THAT(said, Contains(HasSubstr(ahead_ns > 0 ? "s behind that of the database"
+                                                      : "s ahead of that of the database")));
+  }
+}
+
+TEST_P(WorkerTest, WhatCannotBeDoneHereIsGivenBackWithTheReasonAndTheRestIsDone) {
+  const int64_t sound = database_.NewSession("sound", 4);
+  const int64_t broken = database_.NewSession("broken", 3);
+  doer_.refused_session = broken;
+  Worker worker(Parts(), doer_, TermsOf("w"));
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_THAT(database_.JobsOf(sound, JobState::kDone), SizeIs(4));
+  EXPECT_THAT(database_.JobsOf(broken, JobState::kQueued), SizeIs(3));
+  EXPECT_THAT(worker.summary().refusals,
+              ElementsAre(HasSubstr("session 'broken': It throws whatever it is given.")));
+}
+
+TEST_P(WorkerTest, AWorkerForWhichNothingIsSaysSoOnce) {
+  Session other;
+  other.name = "other";
+  other.terms.backend = "cuda";
+  other.terms.arch = "sm_90";
+  database_.Load(database_.sessions().Create(other)->id, 1, 1);
+  WorkerTerms terms = TermsOf("w");
+  terms.until_done = false;
+  terms.idle = std::chrono::milliseconds(1200);
+  std::vector<std::string> said;
+  terms.say = [&](const std::string& line) { said.push_back(line); };
+  Worker worker(Parts(), doer_, terms);
+
+  EXPECT_EQ(worker.Run(), Status::Ok());
+
+  EXPECT_EQ(std::count_if(said.begin(), said.end(),
+                          [](const std::string& line) {
+                            return line.find("'other' is for cuda sm_90") != std::string::npos;
+                          }),
+            1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, WorkerTest, ::testing::Bool(), [](const auto& has_queue) {

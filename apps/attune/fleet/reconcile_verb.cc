@@ -9,7 +9,6 @@
 #include "apps/attune/json_text.h"
 #include "apps/attune/session/lease_owner.h"
 #include "apps/attune/verbs.h"
-#include "attune/base/unix_time.h"
 #include "attune/fleet/reconcile.h"
 
 namespace attune {
@@ -41,9 +40,10 @@ Result<int> RunReconcile(Application& application, const ReconcileOptions& optio
   FleetStore& fleet = *application.fleet();
   ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet));
   const bool has_server = IsQueueServer(options.queue);
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, application.jobs()->NowUnixNs());
   ATTUNE_ASSIGN_OR_RETURN(const Reconciled reconciled,
                           Reconcile({fleet, *application.jobs(), *queue, has_server},
-                                    {LeaseOwner(), UnixNowNs(), IsGone}));
+                                    {LeaseOwner(), now_unix_ns, IsGone}));
   application.out().Print(options.json
                               ? Dump({{"open_sessions", reconciled.sessions},
                                       {"given_back", reconciled.given_back},

@@ -22,6 +22,9 @@ void Add(const Json& json, WorkerSummary& sum) {
   for (const Json& trouble : json["troubles"]) {
     if (trouble.is_string()) sum.troubles.push_back(trouble.get<std::string>());
   }
+  for (const Json& refusal : json.value("refusals", Json::array())) {
+    if (refusal.is_string()) sum.refusals.push_back(refusal.get<std::string>());
+  }
 }
 
 }  // namespace
@@ -34,6 +37,7 @@ Json ToJson(const WorkerSummary& summary, const Status& ended) {
           {"dropped", summary.dropped},
           {"failures", summary.failures},
           {"troubles", summary.troubles},
+          {"refusals", summary.refusals},
           {"stopped_because", ended.ok() ? summary.stopped_because : std::string(ended.message())}};
 }
 
@@ -49,6 +53,9 @@ std::string Text(const WorkerSummary& summary) {
   for (const std::string& trouble : summary.troubles) {
     text += fmt::format("failed: {}\n", Printable(trouble));
   }
+  for (const std::string& refusal : summary.refusals) {
+    text += fmt::format("given back: {}\n", Printable(refusal));
+  }
   const auto shown = static_cast<int64_t>(summary.troubles.size());
   if (summary.failed > shown) {
     text += fmt::format("... and {} more: 'attune jobs list --state failed' shows them.\n",
@@ -60,7 +67,7 @@ std::string Text(const WorkerSummary& summary) {
 
 int ExitStatusOf(const WorkerSummary& summary, const Status& ended) {
   if (!ended.ok() || !summary.stopped_because.empty()) return kExitFailed;
-  return summary.failed > 0 ? kExitPartly : kExitDone;
+  return summary.failed > 0 || !summary.refusals.empty() ? kExitPartly : kExitDone;
 }
 
 WorkerSummary SummarizeWorkers(std::span<const CrewMember> members) {

@@ -12,7 +12,8 @@ namespace attune {
 
 Json ToJson(const WorkerSummary& summary, const Status& ended);
 std::string Text(const WorkerSummary& summary);
-// 0 if all that it did is done, 3 if something failed, 1 if it had to stop.
+// 0 if all that it did is done, 3 if something failed or could not be done here, 1 if it had to
+// stop.
 int ExitStatusOf(const WorkerSummary& summary, const Status& ended);
 
 // Of the processes of several devices together. Those that said nothing are in `stopped_because`.

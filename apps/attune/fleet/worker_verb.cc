@@ -133,7 +133,8 @@ Status CheckOptions(const WorkerOptions& options) {
 }
 
 // What it is to the others.
-WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& device) {
+WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& device,
+                    int64_t now_unix_ns) {
   WorkerState state;
   state.owner = LeaseOwner();
   state.name = options.name.empty() ? state.owner : options.name;
@@ -145,7 +146,7 @@ WorkerState StateOf(const WorkerOptions& options, const std::optional<Place>& de
         fmt::format("{}compile x{}", state.target.empty() ? "" : ", ", options.doer.compile);
   }
   state.attune_version = ProgramVersion();
-  state.began_unix_ns = state.beat_unix_ns = UnixNowNs();
+  state.began_unix_ns = state.beat_unix_ns = now_unix_ns;
   return state;
 }
 
@@ -165,7 +166,8 @@ Result<int> RunOneWorker(Application& application, WorkerOptions options) {
   ATTUNE_ASSIGN_OR_RETURN(const auto queue, OpenFleetQueue(options.queue, fleet));
   ATTUNE_ASSIGN_OR_RETURN(const auto doer, SessionDoer::Create(application, options.doer));
   WorkerTerms terms;
-  terms.who = StateOf(options, doer->device());
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, application.jobs()->NowUnixNs());
+  terms.who = StateOf(options, doer->device(), now_unix_ns);
   terms.is_gone = IsGone;
   terms.stop_requested = [&] { return interruption.requested(); };
   terms.say = options.doer.say;
@@ -234,7 +236,7 @@ void AddWorkerOptions(CLI::App& verb, WorkerOptions& options) {
       ->check(CLI::IsMember({kSharedKernels, kOwnKernels}))
       ->type_name("TEXT");
   verb.add_option("--name", options.name,
-                  "What 'attune workers' calls it (default: user@host:namespace:process)")
+                  "What 'attune workers' calls it (default: user@host:namespace.boot:process)")
       ->check(NameWithin(kMostWorkerNameBytes))
       ->check(SeenText());
   verb.add_option("--log", options.log, "Add what it says to FILE, not to standard error")
@@ -269,7 +271,9 @@ void AddWorkerVerb(CLI::App& program, Invocation& invocation) {
       "  attune worker --job 4711 --in-process --device cpu\n\n"
       "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once (status "
       "3).\n"
-      "Exit status: 0 if all that it did is done, 3 if something failed, 1 if it had to stop.");
+      "Exit status: 0 if all that it did is done, 3 if something failed or could not be done here, "
+      "1 if "
+      "it had to stop.");
   AddWorkerOptions(*verb, *options);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {

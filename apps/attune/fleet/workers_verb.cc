@@ -6,7 +6,6 @@
 
 #include "apps/attune/fleet/fleet_state.h"
 #include "apps/attune/verbs.h"
-#include "attune/base/unix_time.h"
 
 namespace attune {
 namespace {
@@ -22,10 +21,11 @@ struct WorkersOptions {
 Result<int> RunWorkersVerb(Application& application, const WorkersOptions& options) {
   ATTUNE_RETURN_IF_ERROR(application.StoreToRead().status());
   std::vector<WorkerState> workers;
+  int64_t now = 0;  // By the clock by which workers say that they live.
   if (application.fleet() != nullptr) {
     ATTUNE_ASSIGN_OR_RETURN(workers, application.fleet()->Workers());
+    ATTUNE_ASSIGN_OR_RETURN(now, application.jobs()->NowUnixNs());
   }
-  const int64_t now = UnixNowNs();
   if (!options.all) {
     std::erase_if(workers, [&](const WorkerState& worker) {
       return now - worker.beat_unix_ns > kShownForNs;

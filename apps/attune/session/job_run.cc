@@ -15,7 +15,6 @@
 #include "apps/attune/session/lease_owner.h"
 #include "apps/attune/session/stale_queue.h"
 #include "attune/base/steady_time.h"
-#include "attune/base/unix_time.h"
 #include "attune/jobs/lease_keeper.h"
 
 namespace attune {
@@ -144,8 +143,9 @@ void JobRunner::CountProblemsWithoutJobs(const std::vector<TaggedProblem>& probl
 
 Status JobRunner::RunAll(IndexKeeper& index) {
   while (!executor_.IsOver() && std::ssize(executor_.in_vain().jobs) < kMostFailuresInARow) {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, jobs_.NowUnixNs());
     ATTUNE_ASSIGN_OR_RETURN(
-        const auto jobs, jobs_.Lease(session_id_, {steps_, LeaseOwner(), UnixNowNs(), kLeaseNs}));
+        const auto jobs, jobs_.Lease(session_id_, {steps_, LeaseOwner(), now_unix_ns, kLeaseNs}));
     if (jobs.empty()) {
       ATTUNE_ASSIGN_OR_RETURN(const bool goes_on, WaitForOthers());
       if (!goes_on) break;
@@ -224,7 +224,8 @@ Result<bool> JobRunner::WaitForOthers() {
 }
 
 Status JobRunner::Take(const std::vector<Job>& jobs, std::vector<JobReport> reports) {
-  ATTUNE_ASSIGN_OR_RETURN(const auto taken, jobs_.Report(reports, UnixNowNs()));
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, jobs_.NowUnixNs());
+  ATTUNE_ASSIGN_OR_RETURN(const auto taken, jobs_.Report(reports, now_unix_ns));
   for (size_t i = 0; i < reports.size(); ++i) {
     const JobReport& report = reports[i];
     if (!taken[i]) {

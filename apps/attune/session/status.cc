@@ -58,7 +58,7 @@ Result<SessionState> StateOf(Application& application, JobQueue* queue) {
     state.closed = fmt::format("since {} (by {})", FormatMoment(session.closed_unix_ns),
                                Printable(session.closed_by));
   }
-  const int64_t now = UnixNowNs();
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t now, application.jobs()->NowUnixNs());
   ATTUNE_ASSIGN_OR_RETURN(state.counts, application.jobs()->Count(session.id, now - kRateWindowNs));
   ATTUNE_ASSIGN_OR_RETURN(const StaleJobs stale,
                           StaleJobs::Of(*application.sessions(), session.id));

@@ -101,6 +101,13 @@ EngineFailure NoSpaceLeft(std::string_view name, std::string_view said) {
                                     name, said))};
 }
 
+EngineFailure NotTrusted(std::string_view name, std::string_view option, std::string_view said) {
+  return {FailedPrecondition(
+      fmt::format("The server of database '{}' is not spoken with: {}. Check '{}' in the URL, the "
+                  "file that it names, and the certificate of the server (docs/fleet.md, TLS).",
+                  name, said, option))};
+}
+
 EngineFailure NotGranted(std::string_view name, std::string_view user, std::string_view said) {
   return {
       FailedPrecondition(fmt::format("Database '{}' does not let user '{}' do this: {}. "

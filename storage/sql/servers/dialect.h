@@ -38,6 +38,8 @@ EngineFailure Unreachable(std::string_view name, std::string_view said);
 EngineFailure ConnectionLost(std::string_view name, std::string_view said);
 EngineFailure GaveWay(std::string_view name, std::string_view said);
 EngineFailure NoSpaceLeft(std::string_view name, std::string_view said);
+// `option` of its URL says whom to trust.
+EngineFailure NotTrusted(std::string_view name, std::string_view option, std::string_view said);
 EngineFailure NotGranted(std::string_view name, std::string_view user, std::string_view said);
 
 }  // namespace attune::sql

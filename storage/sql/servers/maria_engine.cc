@@ -57,6 +57,7 @@ EngineTexts MakeTexts(const ServerLogin& login) {
   // that was cut off before is repeated, of which CREATE ... IF NOT EXISTS makes nothing twice.
   texts.resume = {"START TRANSACTION", "SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
   texts.mark = fmt::format("SELECT GET_LOCK('{}', 0)", LockName(login, "{}"));
+  texts.now_us = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS CHAR)";
   texts.rows_at_once = 64;
   texts.replaced_rows = " ON DUPLICATE KEY UPDATE {}";
   texts.replaced_column = "{0} = VALUES({0})";
@@ -80,6 +81,12 @@ bool IsAmong(unsigned code, std::initializer_list<unsigned> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+// Whether a failure of TLS is about a certificate; others are of connections that were lost.
+bool IsAboutTrust(std::string_view said) {
+  return said.find("certificate") != std::string_view::npos ||
+         said.find("issuer") != std::string_view::npos;
+}
+
 class MariaEngine final : public Engine {
  public:
   explicit MariaEngine(ServerLogin login)
@@ -96,6 +103,7 @@ class MariaEngine final : public Engine {
     } catch (const std::exception& error) {
       return Internal(fmt::format("Database '{}' cannot be opened: {}.", name_, error.what()));
     }
+    ATTUNE_RETURN_IF_ERROR(CheckTls(connection));
     const std::string settings[] = {
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
@@ -172,6 +180,20 @@ class MariaEngine final : public Engine {
   }
 
  private:
+  // The client library goes on without TLS where the server has none, whatever it was told.
+  Status CheckTls(Connection& connection) const {
+    const auto& options = login_.url.options;
+    const bool asks = std::any_of(options.begin(), options.end(),
+                                  [](const auto& option) { return option.first == "sslca"; });
+    if (!asks) return Status::Ok();
+    ATTUNE_ASSIGN_OR_RETURN(
+        const auto ciphers,
+        connection.Texts("SELECT variable_value FROM information_schema.session_status WHERE "
+                         "variable_name = 'SSL_CIPHER'"));
+    if (!ciphers.empty() && !ciphers.front().empty()) return Status::Ok();
+    return NotTrusted(name_, "sslca", "it offers no TLS").status;
+  }
+
   static bool IsListed(std::string_view list, std::string_view name) {
     for (size_t begin = 0; begin < list.size();) {
       const size_t end = std::min(list.find(", ", begin), list.size());
@@ -186,6 +208,9 @@ class MariaEngine final : public Engine {
     if (IsAmong(code,
                 {CR_CONNECTION_ERROR, CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST, ER_CON_COUNT_ERROR})) {
       return Unreachable(name_, said);
+    }
+    if (code == CR_SSL_CONNECTION_ERROR && IsAboutTrust(said)) {
+      return NotTrusted(name_, "sslca", said);
     }
     if ((code >= CR_MIN_ERROR && code < 3000) ||
         IsAmong(code, {ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED, ER_NET_READ_ERROR})) {

@@ -39,6 +39,8 @@ EngineTexts MakeTexts() {
   texts.rows_at_once = 4096;
   texts.lock_schema =
       fmt::format("SELECT 1 FROM (SELECT pg_advisory_xact_lock({})) AS held", kSchemaLock);
+  texts.now_us =
+      "SELECT CAST(CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS TEXT)";
   // A migration is one transaction. From here on nobody writes what it has made the older form.
   texts.resume = {"SELECT value FROM counter WHERE id = 1 FOR UPDATE"};
   texts.mark = "SELECT CASE WHEN pg_try_advisory_lock_shared({}) THEN 1 ELSE 0 END";
@@ -104,8 +106,10 @@ bool Has(std::string_view text, std::string_view part) {
 // Why no connection was made. libpq gives no code, so that the server's own words are looked for:
 // those that pass by themselves, and "FATAL" for all others.
 Status NoConnection(const std::string& name, const std::string& said) {
+  if (Has(said, "certificate")) return NotTrusted(name, "sslrootcert", said).status;
   const bool is_answered = Has(said, "FATAL") || Has(said, "no password supplied");
-  for (const char* passing : {"starting up", "shutting down", "too many", "recovery", "reserved"}) {
+  for (const char* passing :
+       {"starting up", "shutting down", "terminating", "too many", "recovery", "reserved"}) {
     if (Has(said, passing)) return Unavailable(fmt::format("Database '{}': {}", name, said));
   }
   if (!is_answered) return Unreachable(name, said).status;
