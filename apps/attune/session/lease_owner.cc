@@ -16,11 +16,15 @@
 namespace attune {
 namespace {
 
-// Process numbers mean something within one namespace alone, of which a host may have several.
+// Process numbers mean something within one namespace alone, of which a host may have several; the
+// first one is called the same on every machine, and machines may have the same name, too, so what
+// tells this run of this machine from all others belongs to it.
 std::string Namespace() {
+  constexpr size_t kOfBoot = 8;
   std::error_code error;
   const std::string name = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
-  return error ? "pid:[?]" : name;
+  const std::string boot = ReadFile("/proc/sys/kernel/random/boot_id").value_or("");
+  return fmt::format("{}.{}", error ? "pid:[?]" : name, boot.substr(0, kOfBoot));
 }
 
 // Whether the process has ended and nobody has asked how yet: where a container has no process that

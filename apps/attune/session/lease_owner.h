@@ -5,7 +5,7 @@
 
 namespace attune {
 
-// Of this process: user@host:namespace:process.
+// Of this process: user@host:namespace.boot:process.
 std::string LeaseOwner();
 
 // Whether `owner` was a process of this user beside this one, and is none now.
