@@ -1,16 +1,11 @@
 // Whole workers on PostgreSQL and NATS, of which everything is killed in turn. ATTUNE_CHAOS_ROUNDS
 // says how often (1 if it is not set), ATTUNE_CHAOS_SEED with which moments.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <set>
 #include <thread>
 
@@ -18,10 +13,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "attune/base/file.h"
 #include "attune/base/random.h"
 #include "attune/base/steady_time.h"
 #include "storage/sql/servers/database_servers.h"
+#include "tests/fleet/attune_processes.h"
 #include "tests/fleet/fleet_fixture.h"
 #include "tests/servers/nats_server.h"
 #include "tests/servers/test_server.h"
@@ -48,70 +43,30 @@ class FleetChaosTest : public ::testing::Test {
     nats_ = std::move(*nats);
     server_ = std::move(*database);
     url_ = server_->NewDatabase().value();
-    const std::string folder = folder_.path();
-    const std::map<std::string, std::string> settings = {
-        {"ATTUNE_DB", url_},
-        {"ATTUNE_DB_PASSWORD", TestServer::kPassword},
-        {"ATTUNE_QUEUE", "nats://" + nats_->host()},
-        {"ATTUNE_PLUGINS", "fake"},
-        {"HOME", folder},
-        {"XDG_DATA_HOME", folder + "/data"},
-        {"XDG_CACHE_HOME", folder + "/cache"},
-        {"ATTUNE_LOCK_FOLDER", folder}};
-    for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  void TearDown() override {
-    for (auto& [name, pid] : workers_) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, 0);
-    }
+    ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
+    processes_.Set("ATTUNE_DB", url_);
+    processes_.Set("ATTUNE_QUEUE", "nats://" + nats_->host());
+    processes_.Set("ATTUNE_PLUGINS", "fake");
   }
 
-  // `attune` with `words`; what it says goes to NAME.log.
-  pid_t Start(const std::string& name, std::vector<std::string> words) const {
-    words.insert(words.begin(), ATTUNE_PROGRAM);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    const std::string log = folder_.path() / (name + ".log");
-    const pid_t pid = ::fork();
-    if (pid != 0) return pid;
-    const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(output, 1);
-    ::dup2(output, 2);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::execv(arguments.front(), arguments.data());
-    ::_exit(127);
-  }
-  static int StatusOf(pid_t pid) {
-    int status = -1;
-    ::waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
   void Run(const std::vector<std::string>& words) {
-    ASSERT_EQ(StatusOf(Start("commands", words)), 0) << words[0] << Log("commands");
+    ASSERT_EQ(processes_.Run("commands", words), 0) << words[0] << processes_.Log("commands");
   }
-  std::string Log(const std::string& name) const {
-    return ReadFile(folder_.path() / (name + ".log")).value_or("");
-  }
-
   void StartWorker(const std::string& name, const std::string& per_problem = "5s") {
-    workers_[name] = Start(name, {"worker", "--device", "cpu", "--jobs", "1", "--per-problem",
-                                  per_problem, "--name", name, "--patience", "2m"});
+    processes_.Start(name, {"worker", "--device", "cpu", "--jobs", "1", "--per-problem",
+                            per_problem, "--name", name, "--patience", "2m"});
   }
   void KillWorker(const std::string& name) {
-    ::kill(workers_.at(name), SIGKILL);
-    EXPECT_EQ(StatusOf(workers_.at(name)), 128 + SIGKILL);
-    workers_.erase(name);
+    EXPECT_EQ(processes_.End(name, SIGKILL), 128 + SIGKILL);
   }
 
   // Jobs of so many small problems, each of one solver.
   void Load(const std::string& tag, int first, int count) {
-    std::ofstream list(folder_.path() / (tag + ".txt"));
+    std::ofstream list(processes_.folder() / (tag + ".txt"));
     for (int i = first; i < first + count; ++i)
       list << fmt::format("gemm@1{{m={0},n={0},k=8}}\n", 8 + i);
     list.close();
-    Run({"import", folder_.path() / (tag + ".txt"), "--tag", tag});
+    Run({"import", processes_.folder() / (tag + ".txt"), "--tag", tag});
     Run({"jobs", "load", "--session", "may", "--tag", tag, "--steps", "perf:measure", "--solvers",
          "host.eigen-gemm"});
   }
@@ -123,9 +78,7 @@ class FleetChaosTest : public ::testing::Test {
       if (has_open.ok() && !*has_open) return;
       std::this_thread::sleep_for(milliseconds(200));
     }
-    std::string logs;
-    for (const auto& [name, pid] : workers_) logs += Log(name);
-    FAIL() << "Jobs are left after " << kPatienceNs / 1'000'000'000 << " s.\n" << logs;
+    FAIL() << "Jobs are left after " << kPatienceNs / 1'000'000'000 << " s.\n" << processes_.Logs();
   }
   std::shared_ptr<SqlDatabase> Open() const {
     SqlStoreOptions options;
@@ -133,11 +86,10 @@ class FleetChaosTest : public ::testing::Test {
     return OpenSqlDatabase(url_, options).value();
   }
 
-  TemporaryFolder folder_;
+  AttuneProcesses processes_{ATTUNE_PROGRAM};
   std::unique_ptr<NatsServer> nats_;
   std::unique_ptr<TestServer> server_;
   std::string url_;
-  std::map<std::string, pid_t> workers_;
 };
 
 TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
@@ -173,11 +125,9 @@ TEST_F(FleetChaosTest, NothingIsLostAndNothingDoneTwiceWhateverIsKilled) {
     ASSERT_EQ(server_->Run(), Status::Ok());
     StartWorker(fmt::format("three{}", round));
     WaitUntilNothingIsLeft(database, session);
-    for (auto& [name, pid] : workers_) {
-      ::kill(pid, SIGTERM);
-      EXPECT_THAT(StatusOf(pid), ::testing::AnyOf(0, 3)) << Log(name);
+    for (const std::string& name : {two, fmt::format("three{}", round)}) {
+      EXPECT_THAT(processes_.End(name, SIGTERM), ::testing::AnyOf(0, 3)) << processes_.Log(name);
     }
-    workers_.clear();
   }
 
   const auto jobs = database.jobs().List(session, {}).value();
@@ -203,7 +153,7 @@ TEST_F(FleetChaosTest, WhoeverIsAskedTwiceGivesBackAtOnceWhatItDoes) {
   // So large that it is measured for seconds.
   Load("large", 6000, 1);
   StartWorker("w", "60s");
-  const pid_t worker = workers_.at("w");
+  const pid_t worker = processes_.running().at("w");
   const int64_t end_ns = SteadyNowNs() + kPatienceNs;
   while (database.JobsOf(session, JobState::kLeased).empty() && SteadyNowNs() < end_ns) {
     std::this_thread::sleep_for(milliseconds(100));
@@ -211,11 +161,9 @@ TEST_F(FleetChaosTest, WhoeverIsAskedTwiceGivesBackAtOnceWhatItDoes) {
 
   ::kill(worker, SIGTERM);
   std::this_thread::sleep_for(milliseconds(500));
-  ::kill(worker, SIGTERM);
   const int64_t asked_ns = SteadyNowNs();
 
-  EXPECT_EQ(StatusOf(worker), 3) << Log("w");
-  workers_.clear();
+  EXPECT_EQ(processes_.End("w", SIGTERM), 3) << processes_.Log("w");
   EXPECT_LT(SteadyNowNs() - asked_ns, 20'000'000'000);
   EXPECT_EQ(database.JobsOf(session, JobState::kQueued).size(), 1);
   EXPECT_NE(database.fleet().Workers()->at(0).ended_unix_ns, 0);

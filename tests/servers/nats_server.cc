@@ -18,15 +18,17 @@ constexpr int kPollMs = 20;
 
 }  // namespace
 
-Result<std::unique_ptr<NatsServer>> NatsServer::Start(const std::string& configuration) {
+Result<std::unique_ptr<NatsServer>> NatsServer::Start(const std::string& configuration,
+                                                      const std::string& address) {
   if (FindServerProgram("nats-server").empty()) {
     return NotFound("NATS is not installed here (Debian's package nats-server).");
   }
   std::unique_ptr<NatsServer> server(new NatsServer);  // NOLINT: private.
   ATTUNE_ASSIGN_OR_RETURN(server->folder_, NewServerFolder());
-  ATTUNE_ASSIGN_OR_RETURN(server->port_, FreePort());
+  server->address_ = address;
+  ATTUNE_ASSIGN_OR_RETURN(server->port_, FreePort(address));
   const std::string text =
-      fmt::format("listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\" }}\n{}\n",
+      fmt::format("listen: \"{}:{}\"\njetstream {{ store_dir: \"{}\" }}\n{}\n", address,
                   server->port_, (server->folder_ / "data").string(), configuration);
   ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(server->folder_ / "nats.conf", text));
   ATTUNE_RETURN_IF_ERROR(GiveToServer(server->folder_ / "nats.conf"));
@@ -50,13 +52,13 @@ void NatsServer::Stop() {
 
 void NatsServer::Continue() { ::kill(pid_, SIGCONT); }
 
-std::string NatsServer::host() const { return fmt::format("127.0.0.1:{}", port_); }
+std::string NatsServer::host() const { return fmt::format("{}:{}", address_, port_); }
 
 Status NatsServer::Run() {
   pid_ = SpawnServer({FindServerProgram("nats-server"), "-c", folder_ / "nats.conf"}, folder_);
   const int64_t deadline_ns = SteadyNowNs() + kStartPatienceNs;
   while (pid_ > 0 && SteadyNowNs() < deadline_ns) {
-    if (Answers(port_)) return Status::Ok();
+    if (Answers(port_, address_)) return Status::Ok();
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;
       return Internal(fmt::format("nats-server ended at its start: {}", EndOfLog(folder_)));

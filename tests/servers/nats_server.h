@@ -12,14 +12,15 @@
 
 namespace attune {
 
-// A nats-server with JetStream in a folder of its own, on a free port of 127.0.0.1, run as the user
-// `nobody` where this process is root's. It ends with this object, and with the process. Not
-// thread-safe.
+// A nats-server with JetStream in a folder of its own, on a free port of 127.0.0.1 or another
+// address, run as the user `nobody` where this process is root's. It ends with this object, and
+// with the process. Not thread-safe.
 class NatsServer {
  public:
   // `configuration` is put into its configuration file: accounts, TLS. kNotFound if the server is
   // not installed here, with the name of its package.
-  static Result<std::unique_ptr<NatsServer>> Start(const std::string& configuration = "");
+  static Result<std::unique_ptr<NatsServer>> Start(const std::string& configuration = "",
+                                                   const std::string& address = "127.0.0.1");
   ~NatsServer();
   NatsServer(const NatsServer&) = delete;
   NatsServer& operator=(const NatsServer&) = delete;
@@ -32,12 +33,13 @@ class NatsServer {
   void Stop();
   void Continue();
 
-  // "127.0.0.1:PORT".
+  // "ADDRESS:PORT".
   std::string host() const;
 
  private:
   NatsServer() = default;
 
+  std::string address_;
   std::filesystem::path folder_;
   uint16_t port_ = 0;
   pid_t pid_ = -1;

@@ -37,10 +37,18 @@ std::optional<Person> Unprivileged() {
   return nobody == nullptr ? Person{65534, 65534} : Person{nobody->pw_uid, nobody->pw_gid};
 }
 
+sockaddr_in AddressOf(const std::string& address, uint16_t port) {
+  sockaddr_in found{};
+  found.sin_family = AF_INET;
+  found.sin_port = htons(port);
+  ::inet_pton(AF_INET, address.c_str(), &found.sin_addr);
+  return found;
+}
+
 }  // namespace
 
 std::string FindServerProgram(const std::string& name) {
-  if (name == "postgres" || name == "initdb") {
+  if (name == "postgres" || name == "initdb" || name == "psql") {
     std::error_code none;
     std::filesystem::path newest;
     for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", none)) {
@@ -58,16 +66,14 @@ std::string FindServerProgram(const std::string& name) {
   return FindProgram(name);
 }
 
-Result<uint16_t> FreePort() {
+Result<uint16_t> FreePort(const std::string& at) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = AddressOf(at, 0);
   socklen_t length = sizeof address;
   if (!socket.valid() ||
       ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    return Unavailable(fmt::format("No port of 127.0.0.1 is to be had: {}.", std::strerror(errno)));
+    return Unavailable(fmt::format("No port of {} is to be had: {}.", at, std::strerror(errno)));
   }
   return ntohs(address.sin_port);
 }
@@ -124,13 +130,10 @@ int RunToItsEnd(const std::vector<std::string>& words, const std::filesystem::pa
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool Answers(uint16_t port) {
+bool Answers(uint16_t port, const std::string& at) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  const sockaddr_in address = AddressOf(at, port);
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 void KillServer(pid_t& pid) {

@@ -16,10 +16,13 @@ namespace attune {
 // is not installed.
 std::string FindServerProgram(const std::string& name);
 
-// A port of 127.0.0.1 that nobody has now.
-Result<uint16_t> FreePort();
+// Where servers listen if nobody says otherwise.
+inline constexpr const char* kLoopback = "127.0.0.1";
+
+// A port of `address` that nobody has now.
+Result<uint16_t> FreePort(const std::string& address = kLoopback);
 // Whether somebody accepts connections there.
-bool Answers(uint16_t port);
+bool Answers(uint16_t port, const std::string& address = kLoopback);
 
 // A new folder that belongs to whom servers run as: the user `nobody`, if this is root.
 Result<std::filesystem::path> NewServerFolder();

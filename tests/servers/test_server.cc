@@ -42,13 +42,14 @@ ServerProgram ProgramOf(ServerKind kind) {
 
 }  // namespace
 
-Result<std::unique_ptr<TestServer>> TestServer::Start(ServerKind kind) {
+Result<std::unique_ptr<TestServer>> TestServer::Start(ServerKind kind,
+                                                      const TestServerTerms& terms) {
   const ServerProgram needed = ProgramOf(kind);
   if (FindServerProgram(needed.program).empty()) {
     return NotFound(fmt::format("{} is not installed here (Debian's package {}).", needed.name,
                                 needed.package));
   }
-  std::unique_ptr<TestServer> server(new TestServer(kind));  // NOLINT: private.
+  std::unique_ptr<TestServer> server(new TestServer(kind, terms));  // NOLINT: private.
   ATTUNE_RETURN_IF_ERROR(server->Prepare());
   ATTUNE_RETURN_IF_ERROR(server->Run());
   if (kind == ServerKind::kMaria) {
@@ -68,14 +69,14 @@ void TestServer::Kill() { KillServer(pid_); }
 
 Status TestServer::Prepare() {
   ATTUNE_ASSIGN_OR_RETURN(folder_, NewServerFolder());
-  ATTUNE_ASSIGN_OR_RETURN(port_, FreePort());
+  ATTUNE_ASSIGN_OR_RETURN(port_, FreePort(terms_.address));
   ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(folder_ / "password", kPassword));
   ATTUNE_RETURN_IF_ERROR(GiveToServer(folder_ / "password"));
   std::vector<std::string> words;
   if (kind_ == ServerKind::kPostgres) {
     words = {FindServerProgram("initdb"),
              "-D",
-             folder_ / "data",
+             DataFolder(),
              "-U",
              kUser,
              "-A",
@@ -88,44 +89,67 @@ Status TestServer::Prepare() {
              "--no-sync"};
   } else {
     words = {FindProgram("mariadb-install-db"), "--no-defaults", "--skip-test-db",
-             "--auth-root-authentication-method=normal",
-             "--datadir=" + (folder_ / "data").string()};
+             "--auth-root-authentication-method=normal", "--datadir=" + DataFolder()};
   }
-  if (RunToItsEnd(words, folder_) == 0) return Status::Ok();
+  if (RunToItsEnd(words, folder_) == 0) return AskForTls();
   return Internal(fmt::format("'{}' failed: {}", words.front(), Log()));
+}
+
+std::string TestServer::DataFolder() const {
+  return terms_.data_folder.empty() ? (folder_ / "data").string() : terms_.data_folder;
+}
+
+Status TestServer::AskForTls() const {
+  if (kind_ != ServerKind::kPostgres) return Status::Ok();
+  const std::filesystem::path access = std::filesystem::path(DataFolder()) / "pg_hba.conf";
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(
+      access, fmt::format("{} all all 0.0.0.0/0 scram-sha-256\n",
+                          terms_.certificates == nullptr ? "host" : "hostssl")));
+  return GiveToServer(access);
 }
 
 std::vector<std::string> TestServer::Command() const {
   const std::string program = FindServerProgram(ProgramOf(kind_).program);
-  const std::string data = folder_ / "data";
+  const std::string data = DataFolder();
   const std::string port = fmt::format("{}", port_);
+  std::vector<std::string> words;
   switch (kind_) {
     case ServerKind::kPostgres:
-      return {program,
-              "-D",
-              data,
-              "-p",
-              port,
-              "-k",
-              folder_,
-              "-c",
-              "listen_addresses=127.0.0.1",
-              "-c",
-              "fsync=off",
-              "-c",
-              "shared_buffers=64MB"};
+      words = {program,
+               "-D",
+               data,
+               "-p",
+               port,
+               "-k",
+               folder_,
+               "-c",
+               "listen_addresses=" + terms_.address,
+               "-c",
+               "fsync=off",
+               "-c",
+               "shared_buffers=64MB"};
+      if (terms_.certificates == nullptr) break;
+      words.insert(words.end(),
+                   {"-c", "ssl=on", "-c", "ssl_cert_file=" + terms_.certificates->certificate(),
+                    "-c", "ssl_key_file=" + terms_.certificates->key()});
+      break;
     case ServerKind::kMaria:
-      return {program, "--no-defaults", "--datadir=" + data, "--port=" + port,
-              "--bind-address=127.0.0.1", "--skip-name-resolve",
-              "--socket=" + (folder_ / "socket").string(),
-              "--pid-file=" + (folder_ / "pid").string(), "--innodb-buffer-pool-size=64M",
-              "--skip-log-bin",
-              // Each table that is made would otherwise wait for the disk several times. What was
-              // committed is with the system, so that a killed server still has it.
-              "--debug-no-sync", "--innodb-flush-method=nosync",
-              "--innodb-flush-log-at-trx-commit=2", "--sync-frm=OFF"};
+      words = {program, "--no-defaults", "--datadir=" + data, "--port=" + port,
+               "--bind-address=" + terms_.address, "--skip-name-resolve",
+               "--socket=" + (folder_ / "socket").string(),
+               "--pid-file=" + (folder_ / "pid").string(), "--innodb-buffer-pool-size=64M",
+               "--skip-log-bin",
+               // Each table that is made would otherwise wait for the disk several times. What was
+               // committed is with the system, so that a killed server still has it.
+               "--debug-no-sync", "--innodb-flush-method=nosync",
+               "--innodb-flush-log-at-trx-commit=2", "--sync-frm=OFF"};
+      if (terms_.certificates == nullptr) break;
+      words.insert(words.end(),
+                   {"--ssl-cert=" + terms_.certificates->certificate(),
+                    "--ssl-key=" + terms_.certificates->key(), "--require-secure-transport=ON"});
+      break;
   }
-  return {};
+  return words;
 }
 
 Status TestServer::Run() {
@@ -142,7 +166,7 @@ Status TestServer::WaitUntilItAnswers() {
       pid_ = -1;
       return Internal(fmt::format("{} ended at its start: {}", ProgramOf(kind_).name, Log()));
     }
-    if (Answers(port_)) {
+    if (Answers(port_, terms_.address)) {
       last = Administer("SELECT 1");
       if (last.ok()) return last;
     }
@@ -153,16 +177,28 @@ Status TestServer::WaitUntilItAnswers() {
 }
 
 Status TestServer::Administer(const std::string& sql, const std::string& database) {
+  if (kind_ == ServerKind::kPostgres) {
+    return RunAs(kUser, kPassword, sql, database.empty() ? "postgres" : database);
+  }
+  return RunAs("root", "", sql, database.empty() ? "mysql" : database);
+}
+
+Status TestServer::RunAs(const std::string& user, const std::string& password,
+                         const std::string& sql, const std::string& database) {
   try {
     soci::session session;
     if (kind_ == ServerKind::kPostgres) {
       session.open(soci::postgresql,
-                   fmt::format("postgresql://{}:{}@127.0.0.1:{}/{}?application_name=tests", kUser,
-                               sql::PercentEncoded(kPassword), port_,
-                               database.empty() ? "postgres" : database));
+                   fmt::format("postgresql://{}:{}@{}:{}/{}?application_name=tests", user,
+                               sql::PercentEncoded(password), terms_.address, port_, database));
     } else {
-      session.open(soci::mysql, fmt::format("host=127.0.0.1 port={} user=root db={}", port_,
-                                            database.empty() ? "mysql" : database));
+      session.open(
+          soci::mysql,
+          fmt::format("host={} port={} user={} db={}{}{}", terms_.address, port_, user, database,
+                      password.empty() ? "" : " password=" + sql::QuotedValue(password),
+                      terms_.certificates == nullptr
+                          ? ""
+                          : " sslca=" + sql::QuotedValue(terms_.certificates->authority())));
     }
     session << sql;
   } catch (const std::exception& error) {
@@ -171,15 +207,56 @@ Status TestServer::Administer(const std::string& sql, const std::string& databas
   return Status::Ok();
 }
 
-Result<std::string> TestServer::NewDatabase() {
-  const std::string name = fmt::format("attune_{}", ++databases_);
+Status TestServer::AdministerByFile(const std::filesystem::path& sql, const std::string& database) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::string text, ReadFile(sql));
+  // Where whom servers run as may read it.
+  const std::string copy = folder_ / "administer.sql";
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(copy, text));
+  ATTUNE_RETURN_IF_ERROR(GiveToServer(copy));
+  const std::string port = fmt::format("{}", port_);
+  const std::vector<std::string> words =
+      kind_ == ServerKind::kPostgres
+          ? std::vector<std::string>{"/usr/bin/env",
+                                     "HOME=" + folder_.string(),
+                                     fmt::format("PGPASSWORD={}", kPassword),
+                                     FindServerProgram("psql"),
+                                     "-h",
+                                     terms_.address,
+                                     "-p",
+                                     port,
+                                     "-U",
+                                     kUser,
+                                     "-d",
+                                     database,
+                                     "-v",
+                                     "ON_ERROR_STOP=1",
+                                     "-q",
+                                     "-f",
+                                     copy}
+          : std::vector<std::string>{FindProgram("mariadb"),
+                                     "--no-defaults",
+                                     "-h",
+                                     terms_.address,
+                                     "-P",
+                                     port,
+                                     "-u",
+                                     "root",
+                                     database,
+                                     "-e",
+                                     "source " + copy};
+  if (RunToItsEnd(words, folder_) == 0) return Status::Ok();
+  return Internal(fmt::format("'{}' failed: {}", sql.string(), Log()));
+}
+
+Result<std::string> TestServer::NewDatabase(const std::string& wanted) {
+  const std::string name = wanted.empty() ? fmt::format("attune_{}", ++databases_) : wanted;
   ATTUNE_RETURN_IF_ERROR(Administer("CREATE DATABASE " + name));
   const bool is_postgres = kind_ == ServerKind::kPostgres;
   if (!is_postgres) {
     ATTUNE_RETURN_IF_ERROR(Administer(fmt::format("GRANT ALL ON {}.* TO '{}'@'%'", name, kUser)));
   }
-  return fmt::format("{}://{}@127.0.0.1:{}/{}", is_postgres ? "postgresql" : "mysql", kUser, port_,
-                     name);
+  return fmt::format("{}://{}@{}:{}/{}", is_postgres ? "postgresql" : "mysql", kUser,
+                     terms_.address, port_, name);
 }
 
 std::string TestServer::Log() const { return EndOfLog(folder_); }

@@ -7,13 +7,23 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/base/status.h"
+#include "tests/servers/test_certificates.h"
 
 namespace attune {
 
 enum class ServerKind { kPostgres, kMaria };
+
+// How a server is reached.
+struct TestServerTerms {
+  std::string address = "127.0.0.1";
+  // With them nobody connects but by TLS. Borrowed.
+  const TestCertificates* certificates = nullptr;
+  std::string data_folder = {};  // Instead of one beside its log; empty, and the server's own.
+};
 
 // A server process in a folder of its own, on a free port of 127.0.0.1, run as the user `nobody`
 // where this process is root's: none of them runs as root. It does not wait for the disk, by which
@@ -26,7 +36,8 @@ class TestServer {
   static constexpr const char* kPassword = "it's \"pass\\word\" %41 & more";
 
   // kNotFound if the server is not installed here, with the name of its package.
-  static Result<std::unique_ptr<TestServer>> Start(ServerKind kind);
+  static Result<std::unique_ptr<TestServer>> Start(ServerKind kind,
+                                                   const TestServerTerms& terms = {});
   ~TestServer();
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
@@ -36,20 +47,28 @@ class TestServer {
   // On the same data and the same port, once it answers.
   Status Run();
 
-  // The URL of a new, empty database that kUser owns.
-  Result<std::string> NewDatabase();
+  // The URL of a new, empty database that kUser owns, called `name` or by a name of its own.
+  Result<std::string> NewDatabase(const std::string& name = "");
   // Runs `sql` as the administrator, in `database` or in the server's own.
   Status Administer(const std::string& sql, const std::string& database = "");
+  // Runs it as somebody else.
+  Status RunAs(const std::string& user, const std::string& password, const std::string& sql,
+               const std::string& database);
+  // Runs the file `sql` as the administrator by the server's own client, as people do it.
+  Status AdministerByFile(const std::filesystem::path& sql, const std::string& database);
 
  private:
-  explicit TestServer(ServerKind kind) : kind_(kind) {}
+  TestServer(ServerKind kind, TestServerTerms terms) : kind_(kind), terms_(std::move(terms)) {}
   Status Prepare();
+  Status AskForTls() const;
+  std::string DataFolder() const;
   Status WaitUntilItAnswers();
   std::vector<std::string> Command() const;
   // Why it does not run: the end of its log.
   std::string Log() const;
 
   const ServerKind kind_;
+  const TestServerTerms terms_;
   std::filesystem::path folder_;
   uint16_t port_ = 0;
   pid_t pid_ = -1;

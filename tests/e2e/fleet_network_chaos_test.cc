@@ -1,0 +1,406 @@
+// A fleet of hosts in a network of their own: workers, three NATS servers that keep everything
+// three times, and PostgreSQL, of which everything is killed and cut off by the clock.
+// ATTUNE_CHAOS_ROUNDS says how often (1 if it is not set), ATTUNE_CHAOS_JOBS with how many jobs
+// each time (60), ATTUNE_CHAOS_SEED with which moments (1).
+#include <signal.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "attune/base/random.h"
+#include "attune/base/steady_time.h"
+#include "storage/nats/handles.h"
+#include "storage/sql/connection.h"
+#include "storage/sql/servers/database_servers.h"
+#include "tests/fleet/attune_processes.h"
+#include "tests/fleet/fleet_fixture.h"
+#include "tests/servers/nats_server.h"
+#include "tests/servers/test_network.h"
+#include "tests/servers/test_server.h"
+
+namespace attune {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Hosts: who watches (and loads), the database, the servers of the queue, the workers.
+constexpr size_t kConsole = 0;
+constexpr size_t kDatabase = 1;
+constexpr size_t kFirstQueue = 2;
+constexpr size_t kQueues = 3;
+constexpr size_t kFirstWorker = kFirstQueue + kQueues;
+constexpr size_t kWorkers = 4;
+constexpr size_t kHosts = kFirstWorker + kWorkers;
+constexpr uint16_t kRoutePort = 6222;
+
+constexpr int64_t kPatienceNs = 300'000'000'000;
+constexpr int kFewestEvents = 3;
+constexpr int kMostEvents = 8;
+
+int64_t NumberFrom(const char* variable, int64_t usual) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? usual : std::atoll(text);
+}
+
+class FleetNetworkChaosTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto network = TestNetwork::Make(kHosts);
+    if (!network.ok()) GTEST_SKIP() << network.status().message();
+    network_ = std::move(*network);
+    ASSERT_EQ(network_->Enter(kConsole), Status::Ok());
+    StartDatabase();
+    if (IsSkipped() || HasFatalFailure()) return;
+    StartQueues();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
+    for (size_t host = 0; host < kHosts; ++host) {
+      auto& processes = hosts_.emplace_back(std::make_unique<AttuneProcesses>(ATTUNE_PROGRAM));
+      processes->SetHost(fmt::format("host{}", host));
+      processes->Set("ATTUNE_DB", url_);
+      processes->Set("ATTUNE_QUEUE", QueueUrl());
+      processes->Set("ATTUNE_PLUGINS", "fake");
+      // One solver fails whatever happens, so that failures can be told from losses.
+      processes->Set("ATTUNE_FAKE_SCRIPT", "fake.library fault=crash");
+    }
+    Run({"session", "new", "first", "--device", "fake"});
+    SqlStoreOptions options;
+    options.server_at = DatabaseServerAt;
+    database_ = std::make_unique<FleetDatabase>(OpenSqlDatabase(url_, options).value());
+  }
+  void TearDown() override {
+    hosts_.clear();
+    database_.reset();
+  }
+
+  void StartDatabase() {
+    const Status started = network_->On(kDatabase, [&]() -> Status {
+      TestServerTerms terms;
+      terms.address = TestNetwork::AddressOf(kDatabase);
+      ATTUNE_ASSIGN_OR_RETURN(server_, TestServer::Start(ServerKind::kPostgres, terms));
+      ATTUNE_ASSIGN_OR_RETURN(url_, server_->NewDatabase());
+      return Status::Ok();
+    });
+    if (started.code() == StatusCode::kNotFound) GTEST_SKIP() << started.message();
+    ASSERT_EQ(started, Status::Ok());
+  }
+  void StartQueues() {
+    std::string routes;
+    for (size_t i = 0; i < kQueues; ++i) {
+      routes += fmt::format("{}\"nats-route://{}:{}\"", i == 0 ? "" : ", ",
+                            TestNetwork::AddressOf(kFirstQueue + i), kRoutePort);
+    }
+    for (size_t i = 0; i < kQueues; ++i) {
+      const std::string address = TestNetwork::AddressOf(kFirstQueue + i);
+      const Status started = network_->On(kFirstQueue + i, [&]() -> Status {
+        ATTUNE_ASSIGN_OR_RETURN(
+            auto queue,
+            NatsServer::Start(fmt::format("server_name: queue{}\n"
+                                          "cluster {{ name: c, listen: \"{}:{}\", routes: [{}] }}",
+                                          i, address, kRoutePort, routes),
+                              address));
+        queues_.push_back(std::move(queue));
+        return Status::Ok();
+      });
+      if (started.code() == StatusCode::kNotFound) GTEST_SKIP() << started.message();
+      ASSERT_EQ(started, Status::Ok());
+    }
+  }
+  std::string QueueUrl() const {
+    std::string hosts;
+    for (const auto& queue : queues_) hosts += (hosts.empty() ? "" : ",") + queue->host();
+    return "nats://" + hosts + "?replicas=3";
+  }
+
+  void Run(const std::vector<std::string>& words) {
+    EXPECT_EQ(hosts_[kConsole]->Run("commands", words), 0)
+        << words[0] << ": " << hosts_[kConsole]->Log("commands");
+  }
+  void StartWorker(size_t host) {
+    if (hosts_[host]->IsRunning("worker")) return;
+    const Status started = network_->On(host, [&] {
+      hosts_[host]->Start(
+          "worker", {"worker", "--device", "fake", "--jobs", "1", "--per-problem", "5s", "--name",
+                     fmt::format("w{}", ++names_), "--patience", "4m", "--until-done"});
+      return Status::Ok();
+    });
+    ASSERT_EQ(started, Status::Ok());
+  }
+  void StartWorkers() {
+    for (size_t host = kFirstWorker; host < kHosts; ++host) StartWorker(host);
+  }
+  size_t AnyWorker() { return kFirstWorker + random_.Below(kWorkers); }
+
+  // Jobs of so many problems; each solver has one of each.
+  void Load(const std::string& session, const std::string& tag, int first, int count) {
+    const std::filesystem::path file = hosts_[kConsole]->folder() / (tag + ".txt");
+    std::ofstream list(file);
+    for (int i = first; i < first + count; ++i) {
+      list << fmt::format("gemm@1{{m={},n={},k=8}}\n", 8 + i % 32, 8 + i / 32);
+    }
+    list.close();
+    Run({"import", file, "--tag", tag});
+    Run({"jobs", "load", "--session", session, "--tag", tag, "--steps", "perf:measure", "--solvers",
+         "fake.tiled,fake.library"});
+  }
+
+  void Rest(uint64_t most_ms) { std::this_thread::sleep_for(milliseconds(random_.Below(most_ms))); }
+  void Note(const std::string& what) {
+    fmt::print("  {:7.1f} s  {}\n", static_cast<double>(SteadyNowNs() - begun_ns_) / 1e9, what);
+    std::fflush(stdout);
+  }
+
+  // What can happen. Each leaves everything there again.
+  void KillWorker(size_t host) {
+    if (!hosts_[host]->IsRunning("worker")) return StartWorker(host);
+    Note(fmt::format("the worker of host {} is killed", host));
+    hosts_[host]->End("worker", SIGKILL);
+    Rest(1000);
+    StartWorker(host);
+  }
+  void KillChild(size_t host) {
+    if (!hosts_[host]->IsRunning("worker")) return;
+    const auto children = ChildrenOf(hosts_[host]->running().at("worker"));
+    if (children.empty()) return;
+    Note(fmt::format("a child on host {} is killed", host));
+    ::kill(children[random_.Below(children.size())], SIGKILL);
+  }
+  void KillPublisher() {
+    const auto connection = sql::Connection::Open(DatabaseServerAt(url_, {}).value()->NewEngine());
+    if (!connection.ok()) return;
+    const auto owners =
+        (*connection)->Texts("SELECT owner FROM publisher ORDER BY deadline_unix_ns DESC LIMIT 1");
+    if (!owners.ok() || owners->empty()) return;
+    const size_t number = owners->front().rfind('A') + 1;  // "%3A", as columns have ":".
+    const pid_t publisher = std::atoi(owners->front().c_str() + number);
+    for (size_t host = kFirstWorker; host < kHosts; ++host) {
+      const auto found = hosts_[host]->running().find("worker");
+      if (found == hosts_[host]->running().end() || found->second != publisher) continue;
+      Note("the publisher is on the next host");
+      return KillWorker(host);
+    }
+  }
+  size_t LeaderOfQueues() const {
+    natsConnection* connection = nullptr;
+    natsOptions* made = nullptr;
+    natsOptions_Create(&made);
+    const nats::OptionsHandle options(made);
+    std::vector<std::string> urls;
+    std::vector<const char*> pointers;
+    for (const auto& queue : queues_) urls.push_back("nats://" + queue->host());
+    for (const std::string& url : urls) pointers.push_back(url.c_str());
+    natsOptions_SetServers(made, pointers.data(), static_cast<int>(pointers.size()));
+    natsOptions_SetTimeout(made, 1000);
+    if (natsConnection_Connect(&connection, made) != NATS_OK) return 0;
+    const nats::ConnectionHandle owner(connection);
+    jsCtx* context = nullptr;
+    if (natsConnection_JetStream(&context, connection, nullptr) != NATS_OK) return 0;
+    const nats::ContextHandle context_owner(context);
+    jsStreamInfo* info = nullptr;
+    if (js_GetStreamInfo(&info, context, "attune-jobs", nullptr, nullptr) != NATS_OK) return 0;
+    const nats::StreamInfoHandle info_owner(info);
+    const bool has_leader = info->Cluster != nullptr && info->Cluster->Leader != nullptr;
+    return has_leader ? static_cast<size_t>(info->Cluster->Leader[5] - '0') : 0;
+  }
+  void KillQueue(size_t number) {
+    Note(fmt::format("server {} of the queue is killed", number));
+    queues_[number]->Kill();
+    Rest(3000);
+    ASSERT_EQ(network_->On(kFirstQueue + number, [&] { return queues_[number]->Run(); }),
+              Status::Ok());
+  }
+  void KillDatabase() {
+    Note("the database is killed");
+    server_->Kill();
+    Rest(2000);
+    ASSERT_EQ(network_->On(kDatabase, [&] { return server_->Run(); }), Status::Ok());
+  }
+  void CutHost(size_t host) {
+    Note(fmt::format("host {} is cut off", host));
+    ASSERT_EQ(network_->Cut(host), Status::Ok());
+    Rest(4000);
+    ASSERT_EQ(network_->Join(host), Status::Ok());
+  }
+  void PartHosts(size_t one, size_t other) {
+    Note(fmt::format("hosts {} and {} do not hear each other", one, other));
+    ASSERT_EQ(network_->Part(one, other), Status::Ok());
+    Rest(4000);
+    ASSERT_EQ(network_->Meet(one, other), Status::Ok());
+  }
+  void Happen() {
+    const std::vector<std::function<void()>> events = {
+        [&] { KillWorker(AnyWorker()); },
+        [&] { KillChild(AnyWorker()); },
+        [&] { KillPublisher(); },
+        [&] { KillQueue(LeaderOfQueues()); },
+        [&] { KillQueue(random_.Below(kQueues)); },
+        [&] { KillDatabase(); },
+        [&] { CutHost(1 + random_.Below(kHosts - 1)); },
+        [&] { PartHosts(AnyWorker(), 1 + random_.Below(kFirstWorker - 1)); },
+        [&] { PartHosts(kFirstQueue, kFirstQueue + 1 + random_.Below(kQueues - 1)); },
+    };
+    events[random_.Below(events.size())]();
+  }
+
+  bool IsDone(int64_t session) {
+    const std::vector<JobStep> steps = {kMeasureStep};
+    const auto has_open = database_->fleet().HasOpenJobs(session, steps);
+    return has_open.ok() && !*has_open;
+  }
+  // Every run ends by itself, whatever happened to it.
+  void WaitForWorkers(int64_t session) {
+    const int64_t end_ns = SteadyNowNs() + kPatienceNs;
+    while (SteadyNowNs() < end_ns && !IsDone(session)) {
+      for (size_t host = kFirstWorker; host < kHosts; ++host) StartAgain(host);
+      std::this_thread::sleep_for(milliseconds(200));
+    }
+    ASSERT_TRUE(IsDone(session)) << Logs();
+    for (size_t host = kFirstWorker; host < kHosts; ++host) {
+      if (!hosts_[host]->IsRunning("worker")) continue;
+      // 3, because one solver fails.
+      EXPECT_THAT(WaitAtMost(host, end_ns), ::testing::AnyOf(0, 3)) << host << Logs();
+    }
+  }
+  // As a service does it: whoever begins while the database is away says so and ends.
+  void StartAgain(size_t host) {
+    const auto found = hosts_[host]->running().find("worker");
+    siginfo_t ended{};
+    if (found == hosts_[host]->running().end()) return;
+    ::waitid(P_PID, static_cast<id_t>(found->second), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == 0 || hosts_[host]->Wait("worker") != 1) return;
+    const std::string log = hosts_[host]->Log("worker");
+    const size_t line = log.rfind('\n', log.size() - 2);
+    Note(fmt::format("host {} begins again: {}", host,
+                     log.substr(line == std::string::npos ? 0 : line + 1)));
+    StartWorker(host);
+  }
+  int WaitAtMost(size_t host, int64_t end_ns) {
+    const pid_t process = hosts_[host]->running().at("worker");
+    siginfo_t ended{};
+    while (SteadyNowNs() < end_ns) {
+      ::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT);
+      if (ended.si_pid != 0) return hosts_[host]->Wait("worker");
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return hosts_[host]->End("worker", SIGKILL);
+  }
+  std::string Logs() const {
+    std::string logs;
+    for (size_t host = kFirstWorker; host < kHosts; ++host) {
+      const std::string log = hosts_[host]->Log("worker");
+      constexpr size_t kShown = 6000;
+      logs += fmt::format("host {}:\n{}", host,
+                          log.size() <= kShown ? log : log.substr(log.size() - kShown));
+    }
+    return logs;
+  }
+
+  // The database against what has to be in it, which nobody in the fleet has counted.
+  void Compare(int64_t session, int first, int count) {
+    std::set<std::pair<Fingerprint, std::string>> expected;
+    for (int i = first; i < first + count; ++i) {
+      const Problem problem =
+          ParseProblem(fmt::format("gemm@1{{m={},n={},k=8}}", 8 + i % 32, 8 + i / 32)).value();
+      expected.emplace(KeyOf(problem), "fake.tiled");
+      expected.emplace(KeyOf(problem), "fake.library");
+    }
+    const auto jobs = database_->jobs().List(session, {}).value();
+    EXPECT_EQ(jobs.size(), expected.size());
+    for (const Job& job : jobs) {
+      EXPECT_EQ(expected.erase({KeyOf(job.problem), job.solver}), 1) << job.id;
+      if (job.solver == "fake.tiled" && job.state == JobState::kDone) {
+        EXPECT_FALSE(job.set_id.empty()) << job.id;
+        continue;
+      }
+      EXPECT_EQ(job.state, JobState::kFailed) << job.id << " " << job.solver;
+      EXPECT_FALSE(job.error.kind.empty()) << job.id;
+      EXPECT_FALSE(job.error.text.empty()) << job.id;
+      ++failures_[job.solver + " " + job.error.kind];
+    }
+    CompareSets(session);
+  }
+  void CompareSets(int64_t session) {
+    const auto connection =
+        sql::Connection::Open(DatabaseServerAt(url_, {}).value()->NewEngine()).value();
+    const auto count = [&](std::string_view sql) {
+      const auto counted = connection->Texts(fmt::format(fmt::runtime(sql), session));
+      return counted.ok() && counted->size() == 1 ? counted->front() : "unreadable";
+    };
+    EXPECT_EQ(count("SELECT CAST(count(*) AS TEXT) FROM job LEFT JOIN measurement_set AS s ON "
+                    "s.key = job.set_key LEFT JOIN set_progress AS p ON p.id = s.id WHERE "
+                    "job.session_id = {} AND job.state = 'done' AND (s.id IS NULL OR "
+                    "s.problem_id <> job.problem_id OR p.finished = 0)"),
+              "0");
+    again_ += std::atoll(
+        count("SELECT CAST(count(*) AS TEXT) FROM session_set AS of JOIN set_progress AS p ON "
+              "p.id = of.id JOIN measurement_set AS s ON s.id = of.id WHERE of.session_id = {} AND "
+              "p.finished = 1 AND NOT EXISTS (SELECT 1 FROM job WHERE job.set_key = s.key)")
+            .c_str());
+  }
+
+  Random random_{static_cast<uint64_t>(NumberFrom("ATTUNE_CHAOS_SEED", 1))};
+  const int64_t begun_ns_ = SteadyNowNs();
+  std::unique_ptr<TestNetwork> network_;
+  std::unique_ptr<TestServer> server_;
+  std::vector<std::unique_ptr<NatsServer>> queues_;
+  std::vector<std::unique_ptr<AttuneProcesses>> hosts_;
+  std::unique_ptr<FleetDatabase> database_;
+  std::string url_;
+  int64_t names_ = 0;
+  std::map<std::string, int64_t> failures_;
+  int64_t again_ = 0;  // Sets that were measured whole and that no job names.
+};
+
+TEST_F(FleetNetworkChaosTest, NothingIsLostAndEveryRunEndsWhateverIsKilledAndCutOff) {
+  const int64_t rounds = NumberFrom("ATTUNE_CHAOS_ROUNDS", 1);
+  const int jobs = static_cast<int>(NumberFrom("ATTUNE_CHAOS_JOBS", 60)) / 4;
+  fmt::print("seed {}, {} rounds of {} jobs\n", NumberFrom("ATTUNE_CHAOS_SEED", 1), rounds,
+             4 * jobs);
+  int64_t events = 0;
+  for (int64_t round = 0; round < rounds && !HasFailure(); ++round) {
+    const std::string name = fmt::format("round{}", round);
+    Note(name);
+    const int first = static_cast<int>(2 * jobs * round) % 4096;
+    Run({"session", "new", name, "--device", "fake"});
+    const int64_t session = database_->sessions().Find(name)->id;
+    Load(name, name + "a", first, jobs);
+    StartWorkers();
+    const auto wanted = kFewestEvents + random_.Below(kMostEvents - kFewestEvents + 1);
+    for (uint64_t event = 0; event < wanted; ++event, ++events) {
+      Rest(1500);
+      ASSERT_NO_FATAL_FAILURE(Happen());
+      if (event == wanted / 2) Load(name, name + "b", first + jobs, jobs);
+    }
+    // Whoever was done before the second load has ended.
+    StartWorkers();
+    ASSERT_NO_FATAL_FAILURE(WaitForWorkers(session));
+    Compare(session, first, 2 * jobs);
+    Run({"session", "close", name});
+  }
+  EXPECT_EQ(CheckSqlStore(url_,
+                          [] {
+                            SqlStoreOptions options;
+                            options.server_at = DatabaseServerAt;
+                            return options;
+                          }()),
+            Status::Ok());
+  Note(fmt::format("{} events", events));
+  for (const auto& [what, count] : failures_) Note(fmt::format("{} failed: {}", count, what));
+  Note(fmt::format("{} sets were measured once more than their jobs needed", again_));
+}
+
+}  // namespace
+}  // namespace attune
