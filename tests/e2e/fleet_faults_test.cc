@@ -224,6 +224,11 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
   ASSERT_EQ((*disk)->Fill(), Status::Ok());
   const bool was_told = Says("w", "no space left");
   (*disk)->Empty();
+  if (GetParam() == ServerKind::kMaria) {
+    // InnoDB waits for room, and after a minute takes its server down.
+    server_->Kill();
+    ASSERT_EQ(server_->Run(), Status::Ok());
+  }
 
   EXPECT_TRUE(was_told);
   EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
@@ -265,7 +270,8 @@ TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobod
   for (int times = 1; times <= 3; ++times) {
     const std::string name = fmt::format("killed{}", times);
     processes_.Start(name, WorkerWords({}));
-    ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kLeased) == 1; }));
+    // The lease of the one before stays until somebody looks.
+    ASSERT_TRUE(Becomes([&] { return Jobs().front().attempts == times; }));
     EXPECT_EQ(processes_.End(name, SIGKILL), 128 + SIGKILL);
   }
   processes_.Unset("ATTUNE_FAKE_SCRIPT");
