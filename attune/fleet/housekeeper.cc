@@ -44,8 +44,10 @@ Housekeeper::~Housekeeper() {
   WorkerState state = terms_.state();
   state.beat_unix_ns = state.ended_unix_ns = parts_.jobs.NowUnixNs().value_or(UnixNowNs());
   state.doing.clear();
-  Note(parts_.fleet.PutWorker(state));
-  Note(parts_.fleet.LetGoOfPublishing(terms_.reconcile.owner));
+  const Status told = parts_.fleet.PutWorker(state);
+  Note(told);
+  // Each waits for a database that is away; what is held is over in seconds anyway.
+  if (told.ok()) Note(parts_.fleet.LetGoOfPublishing(terms_.reconcile.owner));
 }
 
 void Housekeeper::Nudge() {

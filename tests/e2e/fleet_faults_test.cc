@@ -287,7 +287,7 @@ TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobod
   Run({"status", "--session", "may"}, 3);
 }
 
-TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndOneThatDoesNotEndsTheWorker) {
+TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
   BEGIN_OR_SKIP();
   Load(20);
   processes_.Start("w", WorkerWords({"--until-done"}));
@@ -297,12 +297,6 @@ TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndOneThatDoesNotEndsTheW
   ASSERT_EQ(server_->Run(), Status::Ok());
   EXPECT_EQ(processes_.Wait("w"), 0) << processes_.Log("w");
   EXPECT_EQ(CountOf(JobState::kDone), 20);
-
-  processes_.Start("v", WorkerWords({"--patience", "1s"}));
-  ASSERT_TRUE(Says("v", "Reconciled"));
-  server_->Kill();
-  EXPECT_EQ(processes_.Wait("v"), 1) << processes_.Log("v");
-  EXPECT_THAT(processes_.Log("v"), HasSubstr("It is tried again for 1 s."));
 }
 
 TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {

@@ -179,6 +179,19 @@ TEST_P(WorkerTest, ADatabaseThatIsFullOrAwayIsWaitedForWithWhatWasDone) {
   EXPECT_THAT(said, Contains(HasSubstr("no space left. It is tried again")));
 }
 
+TEST_P(WorkerTest, ADatabaseThatStaysAwayEndsTheWorkerAfterItsPatience) {
+  const int64_t session = database_.NewSession("may", 1);
+  TroubledJobs jobs(database_.jobs());
+  jobs.report_failures.assign(100, Unavailable("It is away."));
+  WorkerTerms terms = TermsOf("w");
+  terms.patience = std::chrono::milliseconds(10);
+  Worker worker({database_.fleet(), jobs, *queue_, GetParam()}, doer_, terms);
+
+  EXPECT_EQ(worker.Run().code(), StatusCode::kUnavailable);
+
+  EXPECT_THAT(database_.JobsOf(session, JobState::kLeased), SizeIs(1)) << "Until that is over.";
+}
+
 TEST_P(WorkerTest, LeasesGoByTheClockOfTheDatabaseAndADifferenceIsTold) {
   constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
   for (const int64_t ahead_ns : {kHourNs, -kHourNs}) {
