@@ -129,8 +129,18 @@ class FleetNetworkChaosTest : public ::testing::Test {
     EXPECT_EQ(hosts_[kConsole]->Run("commands", words), 0)
         << words[0] << ": " << hosts_[kConsole]->Log("commands");
   }
+  // Whether the worker of `host`, which was started, has ended by itself.
+  bool HasEnded(size_t host) const {
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(hosts_[host]->running().at("worker")), &ended,
+             WEXITED | WNOHANG | WNOWAIT);
+    return ended.si_pid != 0;
+  }
   void StartWorker(size_t host) {
-    if (hosts_[host]->IsRunning("worker")) return;
+    if (hosts_[host]->IsRunning("worker")) {
+      if (!HasEnded(host)) return;
+      EXPECT_THAT(hosts_[host]->Wait("worker"), ::testing::AnyOf(0, 1, 3)) << host << Logs();
+    }
     const Status started = network_->On(host, [&] {
       hosts_[host]->Start(
           "worker", {"worker", "--device", "fake", "--jobs", "1", "--per-problem", "5s", "--name",
@@ -276,11 +286,8 @@ class FleetNetworkChaosTest : public ::testing::Test {
   }
   // As a service does it: whoever begins while the database is away says so and ends.
   void StartAgain(size_t host) {
-    const auto found = hosts_[host]->running().find("worker");
-    siginfo_t ended{};
-    if (found == hosts_[host]->running().end()) return;
-    ::waitid(P_PID, static_cast<id_t>(found->second), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == 0 || hosts_[host]->Wait("worker") != 1) return;
+    if (!hosts_[host]->IsRunning("worker") || !HasEnded(host)) return;
+    if (hosts_[host]->Wait("worker") != 1) return;
     const std::string log = hosts_[host]->Log("worker");
     const size_t line = log.rfind('\n', log.size() - 2);
     Note(fmt::format("host {} begins again: {}", host,
@@ -288,11 +295,8 @@ class FleetNetworkChaosTest : public ::testing::Test {
     StartWorker(host);
   }
   int WaitAtMost(size_t host, int64_t end_ns) {
-    const pid_t process = hosts_[host]->running().at("worker");
-    siginfo_t ended{};
     while (SteadyNowNs() < end_ns) {
-      ::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT);
-      if (ended.si_pid != 0) return hosts_[host]->Wait("worker");
+      if (HasEnded(host)) return hosts_[host]->Wait("worker");
       std::this_thread::sleep_for(milliseconds(50));
     }
     return hosts_[host]->End("worker", SIGKILL);

@@ -140,7 +140,7 @@ class StoreDamageTest : public ::testing::Test {
     for (int64_t i = 0; i < 4; ++i) {
       const MeasurementSet set = SampleSet(i, i, random);
       ASSERT_EQ(store->BeginSet(set), Status::Ok());
-      ASSERT_EQ(store->Append(set.id, SampleTrials(25, random)), Status::Ok());
+      ASSERT_EQ(store->Append(set.id, SampleTrials(40, random)), Status::Ok());
       if (i > 0) {
         ASSERT_EQ(store->NoteConditions(set.id, SampleConditions(random)), Status::Ok());
       }
