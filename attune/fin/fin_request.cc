@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/miopen/base64.h"
+#include "attune/base/base64.h"
 
 namespace attune::fin {
 namespace {
@@ -100,7 +100,7 @@ Result<Json> ConfigOf(const Conv& conv) {
 Json ToJson(const KernelObject& kernel) {
   return {{"kernel_file", kernel.file},
           {"comp_options", kernel.options},
-          {"blob", miopen::ToBase64(kernel.blob)},
+          {"blob", ToBase64(kernel.blob)},
           {"md5_sum", kernel.hash},
           {"uncompressed_size", kernel.code_bytes}};
 }

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attune/base/base64.h"
 #include "attune/base/text.h"
-#include "attune/miopen/base64.h"
 
 namespace attune::fin {
 namespace {
@@ -65,7 +65,7 @@ Result<KernelObject> KernelOf(const Json& json) {
     return named(fmt::format("its hash is '{}'", Excerpt(kernel.hash)));
   }
   if (kernel.code_bytes < 1) return named("its size is 0 or none");
-  auto blob = miopen::FromBase64(TextAt(json, "blob"));
+  auto blob = FromBase64(TextAt(json, "blob"));
   if (!blob.has_value()) return named("its blob is no base64");
   kernel.blob = std::move(*blob);
   const auto code =

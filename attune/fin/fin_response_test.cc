@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "attune/miopen/base64.h"
+#include "attune/base/base64.h"
 
 namespace attune::fin {
 namespace {
@@ -21,7 +21,7 @@ Json KernelJson() {
   EXPECT_TRUE(row.ok());
   return {{"kernel_file", "conv1x1u.s"},
           {"comp_options", " -Wa,-defsym,a=1"},
-          {"blob", miopen::ToBase64(row->blob)},
+          {"blob", ToBase64(row->blob)},
           {"md5_sum", row->hash},
           {"uncompressed_size", 1000}};
 }

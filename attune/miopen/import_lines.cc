@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "attune/miopen/base64.h"
+#include "attune/base/base64.h"
 #include "attune/miopen/conv_keys.h"
 #include "attune/problem/escaping.h"
 #include "attune/problem/problem.h"

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "attune/base/base64.h"
 #include "attune/base/gzip.h"
 #include "attune/base/unix_time.h"
 #include "attune/fleet/artifact_store.h"
-#include "storage/sql/base64.h"
 #include "storage/sql/free_text.h"
 #include "storage/sql/missing_row.h"
 #include "storage/sql/table.h"
@@ -34,13 +34,11 @@ std::vector<Row> ChunksOf(WriteTransaction& transaction, int64_t artifact_id,
                           std::string_view packed) {
   std::vector<Row> rows;
   for (size_t begin = 0; begin < packed.size(); begin += kChunkBytes) {
-    std::string text;
-    AppendBase64(packed.substr(begin, kChunkBytes), text);
     rows.push_back(RowWriter(ArtifactChunkTable())
                        .Integer(transaction.TakeId())
                        .Integer(artifact_id)
                        .Integer(std::ssize(rows))
-                       .Text(text)
+                       .Text(ToBase64(packed.substr(begin, kChunkBytes)))
                        .Checksum()
                        .Take());
   }
@@ -84,7 +82,7 @@ Result<std::string> ReadPacked(Connection& connection, std::span<const Cell> art
                                                count, id.integer));
                  }
                  ++count;
-                 const auto bytes = ParseBase64(cells[kContent].text);
+                 const auto bytes = FromBase64(cells[kContent].text);
                  if (!bytes.has_value()) {
                    return DamagedCell(ArtifactChunkTable(), cells, kContent, "which is no base64");
                  }

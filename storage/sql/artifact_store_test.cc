@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/base64.h"
 #include "attune/base/random.h"
 #include "storage/sql/artifact_rows.h"
-#include "storage/sql/base64.h"
 #include "storage/sql/sql_store.h"
 #include "storage/sql/table.h"
 #include "tests/servers/database_test.h"
@@ -142,8 +142,7 @@ TEST_P(ArtifactStoreTest, ChunksThatFitTheirRowsAndNotWhatWasBuiltAreFound) {
   constexpr size_t kContent = 3;
   Rewrite(sql::ArtifactChunkTable(), kContent, sql::TextCell("not base64"));
   EXPECT_THAT(WhyNot(), HasSubstr("which is no base64"));
-  std::string text;
-  sql::AppendBase64(sql::Pack("evil")->packed, text);
+  std::string text = ToBase64(sql::Pack("evil")->packed);
   Rewrite(sql::ArtifactChunkTable(), kContent, sql::TextCell(text));
   EXPECT_THAT(WhyNot(),
               HasSubstr("but its 4 bytes have the hash " + FingerprintOf("evil").ToHex()));

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "attune/base/base64.h"
 #include "attune/trial/trial.h"
-#include "storage/sql/base64.h"
 
 namespace attune::sql {
 namespace {
@@ -53,7 +53,7 @@ std::string Header(const SampleForm& form, size_t count, std::string_view bytes)
 
 Result<std::vector<double>> Parse(std::string_view text, const SampleForm& form) {
   const size_t payload = text.rfind(':') + 1;
-  const std::optional<std::string> bytes = ParseBase64(text.substr(payload));
+  const std::optional<std::string> bytes = FromBase64(text.substr(payload));
   if (payload == 0 || !bytes.has_value()) {
     return DataLoss(fmt::format("The samples are not {}:<count>:<hash>:<base64>.", form.name));
   }
@@ -74,10 +74,7 @@ Result<std::vector<double>> Parse(std::string_view text, const SampleForm& form)
 
 std::string SampleText(std::span<const double> samples_ns, const Fingerprint& row_checksum) {
   const std::string bytes = LittleEndianBytes(samples_ns);
-  std::string text = Header(BoundTo(row_checksum), samples_ns.size(), bytes);
-  text.reserve(text.size() + (bytes.size() + 2) / 3 * 4);
-  AppendBase64(bytes, text);
-  return text;
+  return Header(BoundTo(row_checksum), samples_ns.size(), bytes) + ToBase64(bytes);
 }
 
 Result<std::vector<double>> ParseSampleText(std::string_view text,

@@ -1,11 +1,11 @@
-#include "attune/miopen/base64.h"
+#include "attune/base/base64.h"
 
 #include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace attune::miopen {
+namespace attune {
 namespace {
 
 TEST(Base64, OnlyWhatIsWrittenIsRead) {
@@ -18,4 +18,4 @@ TEST(Base64, OnlyWhatIsWrittenIsRead) {
 }
 
 }  // namespace
-}  // namespace attune::miopen
+}  // namespace attune

@@ -1,10 +1,10 @@
-#include "attune/miopen/base64.h"
+#include "attune/base/base64.h"
 
 #include <openssl/evp.h>
 
 #include <limits>
 
-namespace attune::miopen {
+namespace attune {
 
 std::string ToBase64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3), '\0');
@@ -32,4 +32,4 @@ std::optional<std::string> FromBase64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace attune::miopen
+}  // namespace attune
