@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "attune/fleet/job_reports.h"
+
 namespace attune {
 namespace {
 
@@ -17,28 +19,21 @@ Result<Session> SessionOf(FleetStore& fleet, const FoundJob& job) {
   return FailedPrecondition(fmt::format("The session of job {} is closed.", job.id));
 }
 
-Result<std::vector<bool>> ReportNow(JobStore& jobs, const std::vector<JobReport>& reports) {
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, jobs.NowUnixNs());
-  return jobs.Report(reports, now_unix_ns);
-}
-
 // Leases `wanted` and gives back the others of its search.
 Result<Job> LeaseAlone(const FleetParts& parts, const FoundJob& found, const OneJob& wanted) {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts.jobs.NowUnixNs());
   const LeaseTerms terms{{found.step}, wanted.owner, now_unix_ns, wanted.lease_ns, {wanted.id}};
   ATTUNE_ASSIGN_OR_RETURN(const auto leased, parts.jobs.Lease(found.session_id, terms));
-  std::vector<JobReport> back;
+  std::vector<Job> back;
   const Job* its = nullptr;
   for (const Job& job : leased) {
     if (job.id == wanted.id) {
       its = &job;
-      continue;
+    } else {
+      back.push_back(job);
     }
-    JobReport& report = back.emplace_back();
-    report.claim = {job.id, job.attempts};
-    report.state = JobState::kQueued;
   }
-  ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, back).status());
+  ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack(back)).status());
   if (its != nullptr) return *its;
   return FailedPrecondition(
       fmt::format("Job {} is {}{}, so it is not done here. 'attune jobs retry --job {}' queues it "
@@ -66,8 +61,7 @@ Status DoOneJob(const FleetParts& parts, JobDoer& doer, const OneJob& wanted,
   keeper.Hold({{job.id, job.attempts}});
   auto reports = doer.Do(session, {job});
   if (!reports.ok()) {
-    const std::vector<JobReport> back = {{{job.id, job.attempts}, JobState::kQueued, 0, "", {}}};
-    ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, back).status());
+    ATTUNE_RETURN_IF_ERROR(ReportNow(parts.jobs, AsGivenBack({&job, 1})).status());
     return reports.error();
   }
   ATTUNE_ASSIGN_OR_RETURN(const auto taken, ReportNow(parts.jobs, *reports));

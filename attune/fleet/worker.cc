@@ -11,6 +11,7 @@
 #include "attune/base/steady_time.h"
 #include "attune/base/unix_time.h"
 #include "attune/fleet/channels.h"
+#include "attune/fleet/job_reports.h"
 
 namespace attune {
 namespace {
@@ -29,16 +30,6 @@ constexpr int64_t kRefusedNs = 60'000 * kMillisecondNs;
 constexpr int64_t kToldSkewNs = 5'000 * kMillisecondNs;
 // Of an end that was asked for, with a database that is away.
 constexpr std::chrono::milliseconds kLastPatience{30'000};
-
-std::vector<JobReport> AsGivenBack(const std::vector<Job>& jobs) {
-  std::vector<JobReport> reports;
-  for (const Job& job : jobs) {
-    JobReport& report = reports.emplace_back();
-    report.claim = {job.id, job.attempts};
-    report.state = JobState::kQueued;
-  }
-  return reports;
-}
 
 // A server that is away may come back, and one whose disk is full may get room.
 bool MayPass(const Status& status) {
@@ -426,14 +417,9 @@ std::vector<JobReport> Worker::DoOne(const Search& search) {
   return AsGivenBack(search.jobs);
 }
 
-Result<std::vector<bool>> Worker::ReportNow(const std::vector<JobReport>& reports) {
-  ATTUNE_ASSIGN_OR_RETURN(const int64_t now_unix_ns, parts_.jobs.NowUnixNs());
-  return parts_.jobs.Report(reports, now_unix_ns);
-}
-
 Status Worker::Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs) {
   for (;;) {
-    const auto taken = ReportNow(reports);
+    const auto taken = ReportNow(parts_.jobs, reports);
     if (taken.ok()) {
       const std::lock_guard lock(mutex_);
       for (size_t i = 0; i < reports.size(); ++i) {

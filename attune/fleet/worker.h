@@ -39,8 +39,8 @@ struct WorkerSummary {
   int64_t dropped = 0;  // Deliveries of jobs that could not be leased.
   std::map<std::string, int64_t> failures;  // By JobError::kind.
   std::vector<std::string> troubles;        // A sentence for each failure, up to kMostTroubles.
-  std::vector<std::string>
-      refusals;                 // Why jobs of a session could not be done here, once for each.
+  // Why jobs of a session could not be done here, once for each.
+  std::vector<std::string> refusals;
   std::string stopped_because;  // Empty if it was asked to, or nothing was left.
 };
 inline constexpr size_t kMostTroubles = 100;
@@ -107,7 +107,6 @@ class Worker {
   std::vector<JobReport> DoOne(const Search& search);
   // Again and again until it is in the database, within the patience.
   Status Report(const std::vector<JobReport>& reports, const std::vector<Job>& jobs);
-  Result<std::vector<bool>> ReportNow(const std::vector<JobReport>& reports);
   // Whether `failure` may pass and there is patience left, after a rest.
   bool RestAfter(const Status& failure);
   void NoteThere();

@@ -1,0 +1,18 @@
+// What whoever leased jobs says of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attune/base/status.h"
+#include "attune/jobs/job_store.h"
+
+namespace attune {
+
+// That they are queued again, untouched.
+std::vector<JobReport> AsGivenBack(std::span<const Job> jobs);
+
+// JobStore::Report, now by the clock of the database.
+Result<std::vector<bool>> ReportNow(JobStore& jobs, std::span<const JobReport> reports);
+
+}  // namespace attune
