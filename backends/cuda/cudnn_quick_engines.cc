@@ -92,8 +92,8 @@ std::vector<CudnnEngineChoice> CudnnQuickEngines::Listed(const Conv& conv, std::
   const std::string typical_text = Text(Problem(typical));
   {
     const std::lock_guard lock(mutex_);
-    if (const auto place = learned_.find(typical_text); place != learned_.end())
-      return place->second;
+    const auto place = learned_.find(typical_text);
+    if (place != learned_.end()) return place->second;
   }
   // Not under the lock: it takes milliseconds. Two that ask at the same time learn the same.
   std::vector<CudnnEngineChoice> choices = recommend(typical);

@@ -66,8 +66,8 @@ class CudnnQuickEngines {
 
   mutable LayerMemory<CudnnEngineChoice> taken_;
   mutable std::mutex mutex_;  // Guards what is below.
-  mutable std::map<std::string, std::vector<CudnnEngineChoice>>
-      learned_;  // By typical convolution.
+  // By typical convolution.
+  mutable std::map<std::string, std::vector<CudnnEngineChoice>> learned_;
 };
 
 }  // namespace attune::cuda

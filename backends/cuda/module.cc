@@ -1,5 +1,7 @@
 #include "backends/cuda/module.h"
 
+#include <elf.h>
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,12 +19,10 @@ constexpr size_t kMostParameters = 32764;
 }  // namespace
 
 bool HasVariables(const Artifact& cubin) {
-  // The section of an ELF file in which NVIDIA's compilers put what is not constant. What is none,
-  // such as PTX that somebody else compiled, may have them.
-  return !cubin.bytes.starts_with(
-             "\x7f"
-             "ELF") ||
-         cubin.bytes.find(".nv.global") != std::string::npos;
+  // What is no ELF file, such as PTX that somebody else compiled, may have them.
+  const bool is_elf = cubin.bytes.starts_with(ELFMAG);
+  // The section in which NVIDIA's compilers put what is not constant.
+  return !is_elf || cubin.bytes.find(".nv.global") != std::string::npos;
 }
 
 Status CheckClustersFit(const Driver& driver, CUfunction function, const LaunchShape& shape) {

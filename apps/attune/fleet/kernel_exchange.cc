@@ -32,10 +32,8 @@ void KernelExchange::Fetch(std::span<const BuildRecipe> recipes, KernelCache& ca
   for (const BuildRecipe& recipe : lacking) keys.push_back(KernelCacheKey(recipe));
   const auto kept = artifacts_.Kept(keys);
   if (!kept.ok()) {
-    say_(
-        fmt::format("Kernels are compiled here, because the database does not say which it has: "
-                    "{}",
-                    kept.error().message()));
+    say_(fmt::format("Kernels are compiled here, because the database does not say what it has: {}",
+                     kept.error().message()));
     return;
   }
   int64_t count = 0;

@@ -272,8 +272,7 @@ void AddWorkerVerb(CLI::App& program, Invocation& invocation) {
       "Ctrl-C or SIGTERM lets it finish what it does; a second one gives that back at once (status "
       "3).\n"
       "Exit status: 0 if all that it did is done, 3 if something failed or could not be done here, "
-      "1 if "
-      "it had to stop.");
+      "1 if it had to stop.");
   AddWorkerOptions(*verb, *options);
   verb->callback([options, &invocation] {
     invocation.run = [options](Application& application) {
