@@ -12,6 +12,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # 105651). Clang and later versions look on.
   target_compile_options(attune_compiler INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC takes a source that another one includes for a header, whose anonymous namespaces would make different types
+  # of one name.
+  target_compile_options(attune_compiler INTERFACE -Wno-subobject-linkage)
+endif()
 # `asan` and `tsan` presets set this; it must reach every object, so it is global.
 set(ATTUNE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
 # What the command of a test begins with: under a sanitizer, a watch over the reports of its children.

@@ -53,7 +53,7 @@ Bzip2End AppendUnpacked(std::string_view packed, size_t max_bytes, std::string& 
     stream.next_out = bytes.data() + had;
     stream.avail_out = static_cast<unsigned int>(bytes.size() - had);
     const int error = BZ2_bzDecompress(&stream);
-    bytes.resize(bytes.size() - stream.avail_out);
+    bytes.erase(bytes.size() - stream.avail_out);
     const size_t read = given - stream.avail_in;
     if (error != BZ_OK) return {error, read};
     if (bytes.size() == max_bytes) return {BZ_OUTBUFF_FULL, read};
