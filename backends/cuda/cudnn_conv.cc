@@ -47,7 +47,10 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
       : LibrarySolver({"cuda.cudnn-conv", 1}, Traits()), cudnn_(cudnn) {}
 
   Result<ConfigSpace> Space(const Problem& problem, const Target&) const override {
-    return ConfigSpace::Create({{"algorithm", {std::string(kFirst)}}, MathOf(problem)}, {});
+    // What the library chooses first must be worth being the default.
+    const bool loses_sums = LosesSums(std::get<Conv>(problem));
+    return ConfigSpace::Create(
+        {{"algorithm", {std::string(loses_sums ? "algo_0" : kFirst)}}, MathOf(problem)}, {});
   }
 
   Result<std::unique_ptr<Executable>> LoadLayer(const NetworkLayer& layer,
@@ -63,7 +66,9 @@ class CudnnConv final : public LibrarySolver, public LayerLibrary {
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    return CheckCudnnTakes(std::get<Conv>(problem));
+    const Conv& conv = std::get<Conv>(problem);
+    ATTUNE_RETURN_IF_ERROR(CheckCudnnTakes(conv));
+    return conv.deterministic ? CheckKeepsSums(conv) : Status::Ok();
   }
 
   // Which algorithms compute a convolution depends on all of it, and on the device.

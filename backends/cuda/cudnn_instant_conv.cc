@@ -21,8 +21,16 @@ namespace attune::cuda {
 namespace {
 
 // The algorithms that take any shape, and for which nothing has to be found out.
-std::string_view ImplicitAlgorithm(ConvDirection direction) {
-  return direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
+std::string_view ImplicitAlgorithm(const Conv& conv) {
+  if (LosesSums(conv)) return "algo_0";
+  return conv.direction == ConvDirection::kForward ? "implicit_gemm" : "algo_1";
+}
+
+// What is quickest of depthwise convolutions without asking: no engine that compiles nothing is
+// quicker, and the library's answer, which takes it 20 ms, is this or what fails.
+std::string_view DepthwiseAlgorithm(const Conv& conv) {
+  return conv.direction == ConvDirection::kForward ? "implicit_precomp_gemm"
+                                                   : ImplicitAlgorithm(conv);
 }
 
 SolverTraits Traits(std::string_view description, bool is_deterministic) {
@@ -34,22 +42,21 @@ SolverTraits Traits(std::string_view description, bool is_deterministic) {
   return traits;
 }
 
-Result<std::unique_ptr<Executable>> LoadImplicit(const Cudnn& cudnn, CudaDevice& device,
-                                                 const Conv& conv) {
-  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
-  ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
-                          CudnnProduct::Create(cudnn, handle, conv, CudnnMathNames(conv).front()));
-  ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm,
-                          product.Named(ImplicitAlgorithm(conv.direction)));
-  return MakeCudnnExecutable(device, std::move(product), algorithm);
-}
-
 // Of workspace, for what serves a first call: with depth cuDNN copies the operands into another
 // layout.
 size_t MostBytes(const Conv& conv) {
   size_t operand_bytes = 0;
   for (const Operand& operand : Operands(Problem(conv))) operand_bytes += SpanBytes(operand.tensor);
   return std::max(kMostQuickBytes, 2 * operand_bytes);
+}
+
+Result<std::unique_ptr<Executable>> LoadNamed(const Cudnn& cudnn, CudaDevice& device,
+                                              const Conv& conv, std::string_view name) {
+  ATTUNE_ASSIGN_OR_RETURN(const cudnnHandle_t handle, cudnn.HandleOf(device.stream()));
+  ATTUNE_ASSIGN_OR_RETURN(CudnnProduct product,
+                          CudnnProduct::Create(cudnn, handle, conv, CudnnMathNames(conv).front()));
+  ATTUNE_ASSIGN_OR_RETURN(const CudnnProduct::Algorithm algorithm, product.Named(name));
+  return MakeCudnnExecutable(device, std::move(product), algorithm);
 }
 
 // Engines are other solvers' to list: these have one config.
@@ -64,7 +71,9 @@ class CudnnInstantSolver : public LibrarySolver {
   std::vector<LibraryReport> Libraries() const override { return {cudnn_.Get().report()}; }
 
   Status CheckTakes(const Problem& problem) const override {
-    return CheckCudnnTakes(std::get<Conv>(problem));
+    const Conv& conv = std::get<Conv>(problem);
+    ATTUNE_RETURN_IF_ERROR(CheckCudnnTakes(conv));
+    return conv.deterministic || traits().deterministic ? CheckKeepsSums(conv) : Status::Ok();
   }
 
   Result<std::vector<Config>> List(CudaDevice&, const Problem&) const override {
@@ -84,12 +93,17 @@ class CudnnInstantConv final : public CudnnInstantSolver {
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
     const Conv& conv = std::get<Conv>(problem);
+    if (IsDepthwise(conv)) {
+      auto named = LoadNamed(cudnn_.Get(), device, conv, DepthwiseAlgorithm(conv));
+      if (named.ok()) return named;
+    }
     // With depth the engines that compile nothing take 8 to 15 times as long.
     const bool is_deep = conv.spatial_rank == 3;
     auto first = is_deep ? LoadAnswered(device, conv) : LoadQuick(device, conv);
     if (first.ok()) return first;
     auto second = is_deep ? LoadQuick(device, conv) : LoadAnswered(device, conv);
-    return second.ok() ? std::move(second) : LoadImplicit(cudnn_.Get(), device, conv);
+    return second.ok() ? std::move(second)
+                       : LoadNamed(cudnn_.Get(), device, conv, ImplicitAlgorithm(conv));
   }
 
   Result<std::unique_ptr<Executable>> LoadQuick(CudaDevice& device, const Conv& conv) const {
@@ -144,7 +158,8 @@ class CudnnImplicitConv final : public CudnnInstantSolver {
  private:
   Result<std::unique_ptr<Executable>> LoadOn(CudaDevice& device, const Artifact&,
                                              const Problem& problem, const Config&) const override {
-    return LoadImplicit(cudnn_.Get(), device, std::get<Conv>(problem));
+    const Conv& conv = std::get<Conv>(problem);
+    return LoadNamed(cudnn_.Get(), device, conv, ImplicitAlgorithm(conv));
   }
 };
 

@@ -10,7 +10,8 @@
 namespace attune::cuda {
 
 // `cuda.cudnn-instant-conv`: an engine that is made in some 0.1 ms and is near the best in the
-// median (CudnnQuickEngines), or, where none takes the convolution, the implicit product. The
+// median (CudnnQuickEngines), or, where none takes the convolution, the implicit product; of
+// depthwise ones the legacy algorithm that is the quickest of those that compile nothing. The
 // library is asked for no recommendation, which takes it 2 to 5 ms for every shape anew, but once
 // for a kind of convolutions by a version whose engines nobody has measured, and once for a layer
 // of a kind that nobody has (groups, depth, exact numbers with channels last): there the legacy

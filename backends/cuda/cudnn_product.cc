@@ -109,6 +109,20 @@ std::vector<std::string> CudnnMathNames(const Conv& conv) {
   return {"tensor", "fma"};
 }
 
+bool IsDepthwise(const Conv& conv) { return conv.groups > 1 && conv.groups == conv.in_channels; }
+
+bool LosesSums(const Conv& conv) {
+  return conv.direction == ConvDirection::kBackwardWeights && conv.type == DataType::kF16 &&
+         IsDepthwise(conv);
+}
+
+Status CheckKeepsSums(const Conv& conv) {
+  if (!LosesSums(conv)) return Status::Ok();
+  return Unsupported(
+      "cuDNN's deterministic algorithm for gradients of depthwise filters in f16 rounds parts of "
+      "their sums to 16 bits.");
+}
+
 // Everything that one convolution needs, destroyed together.
 struct CudnnProduct::Descriptors {
   Descriptors(const Cudnn& library, cudnnHandle_t its_handle, const Conv& problem)
