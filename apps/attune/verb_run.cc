@@ -60,6 +60,8 @@ Result<Candidate> NamedCandidate(const std::string& text, const Place& place,
   }
   ATTUNE_RETURN_IF_ERROR(
       solver->IsApplicable(problem, place.target).WithContext(Text(solver->id())));
+  // A library's own list is longer than the space, and it checks what it is given.
+  if (solver->traits().listed_on_device) return candidate;
   ATTUNE_ASSIGN_OR_RETURN(const ConfigSpace space, solver->Space(problem, place.target));
   if (!space.IndexOf(candidate.config)) {
     return NotFound(fmt::format(
