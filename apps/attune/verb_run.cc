@@ -119,7 +119,7 @@ Result<Outcome> Execute(Workshop& workshop, const Problem& problem, const Candid
   ATTUNE_ASSIGN_OR_RETURN(const auto granted, workshop.TakeTurn(MachineUse::kTime, go_on));
   outcome.turn_note = granted.note;
   ATTUNE_ASSIGN_OR_RETURN(const auto timer,
-                          workshop.evaluator().StartTiming(std::span(&candidate, 1)));
+                          workshop.evaluator().StartTiming({&outcome.trial.candidate, 1}));
   const CacheState cache = ParseCacheState(options.cache).value_or(CacheState::kWarm);
   auto measured = Sample(*timer, cache, options.time_ns);
   if (!measured) {

@@ -2,8 +2,7 @@
 
 #include <charconv>
 #include <filesystem>
-#include <map>
-#include <mutex>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -11,8 +10,10 @@
 
 #include "attune/base/file.h"
 #include "attune/base/fingerprint.h"
-#include "attune/base/program_run.h"
-#include "attune/miopen/solver_candidate.h"
+#include "attune/base/text.h"
+#include "attune/fin/fin_request.h"
+#include "attune/fin/fin_solvers.h"
+#include "attune/miopen/perf_db.h"
 
 namespace attune::fin {
 namespace {
@@ -20,8 +21,6 @@ namespace {
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kMostDeadlineS = 7 * 24 * 3600;
 constexpr int kMostUnits = 4096;
-// Of problems, whose solvers are remembered.
-constexpr size_t kMostRemembered = 65536;
 
 // Nothing for what is no whole number from 1 to `most`.
 std::optional<int> NumberOf(std::string_view text, int most) {
@@ -31,104 +30,16 @@ std::optional<int> NumberOf(std::string_view text, int most) {
   return number < 1 || number > most ? std::nullopt : std::optional(number);
 }
 
-Question QuestionFor(Step step, const Target& target, const Conv& conv) {
-  Question question;
-  question.step = step;
-  question.arch = target.arch;
-  question.compute_units = target.compute_units;
-  question.conv = conv;
-  return question;
+tl::unexpected<Failure> Fail(FailureKind kind, std::string message) {
+  return tl::unexpected(Failure{kind, Phase::kRun, std::move(message)});
 }
 
-Failure FailureOf(const Status& status, Phase phase) {
+Failure FailureOf(const Status& status) {
   FailureKind kind = FailureKind::kRunFailed;
   if (status.code() == StatusCode::kUnavailable) kind = FailureKind::kCrashed;
   if (status.code() == StatusCode::kDeadlineExceeded) kind = FailureKind::kTimedOut;
-  return {kind, phase, status.message()};
+  return {kind, Phase::kRun, status.message()};
 }
-
-// All solvers of MIOpen, each a config, so that records and exports know them as they know those of
-// databases.
-class MiopenSolver final : public Solver {
- public:
-  explicit MiopenSolver(std::optional<Program> program) : program_(std::move(program)) {
-    id_ = miopen::CandidateOf({"any", ""}).solver;
-    traits_.description = "Every convolution solver of MIOpen that applies, through fin";
-    traits_.operator_name = "conv";
-    traits_.dynamic = false;
-    traits_.compiles = true;
-    traits_.deterministic = false;
-  }
-
-  const SolverId& id() const override { return id_; }
-  const SolverTraits& traits() const override { return traits_; }
-
-  // Runs fin where it was not asked about the problem before.
-  Status IsApplicable(const Problem& problem, const Target& target) const override {
-    return Applicable(problem, target).status();
-  }
-
-  Result<ConfigSpace> Space(const Problem& problem, const Target& target) const override {
-    ATTUNE_ASSIGN_OR_RETURN(const auto names, Applicable(problem, target));
-    std::vector<Config> configs;
-    for (const std::string& name : names) configs.push_back(miopen::CandidateOf({name, ""}).config);
-    return ConfigSpace::FromConfigs(configs);
-  }
-
-  Result<BuildRecipe> Recipe(const Problem& problem, const Config& config,
-                             const Target& target) const override {
-    const auto choice = miopen::SolverChoiceOf({id_, config});
-    const auto* const conv = std::get_if<Conv>(&problem);
-    if (!choice.has_value() || conv == nullptr) return Unsupported("It is no config of MIOpen's.");
-    Question question = QuestionFor(Step::kFindCompile, target, *conv);
-    question.solvers = {choice->solver};
-    BuildRecipe recipe;
-    ATTUNE_ASSIGN_OR_RETURN(recipe.source, RequestFor(question));
-    recipe.options = choice->solver;
-    recipe.compiler = "fin " + (program_.has_value() ? program_->build_id() : std::string("?"));
-    recipe.target = fmt::format("{}:{}", target.arch, target.compute_units);
-    return recipe;
-  }
-
-  Result<Artifact> Build(const BuildRecipe& recipe) const override {
-    if (!program_.has_value()) return Unavailable("fin is not here.");
-    ATTUNE_ASSIGN_OR_RETURN(const Answer answer,
-                            program_->AskText(recipe.source, Step::kFindCompile, {recipe.options}));
-    for (const Outcome& outcome : answer.outcomes) {
-      if (outcome.solver != recipe.options) continue;
-      if (!outcome.succeeded()) return Unavailable(outcome.failure);
-      return Artifact{TextOf(outcome.kernels)};
-    }
-    return Internal(fmt::format("fin has no outcome of {}.", recipe.options));
-  }
-
-  Result<std::unique_ptr<Executable>> Load(const Artifact&, const Problem&, const Config&,
-                                           Device&) const override {
-    return Unsupported("fin is a program, which nothing loads.");
-  }
-
- private:
-  Result<std::vector<std::string>> Applicable(const Problem& problem, const Target& target) const {
-    const auto* const conv = std::get_if<Conv>(&problem);
-    if (conv == nullptr) return Unsupported("fin computes convolutions.");
-    const Question question = QuestionFor(Step::kApplicability, target, *conv);
-    ATTUNE_RETURN_IF_ERROR(RequestFor(question).status());
-    if (!program_.has_value()) return Unavailable("fin is not here.");
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = known_.find(KeyOf(problem));
-    if (found != known_.end()) return found->second;
-    ATTUNE_ASSIGN_OR_RETURN(Answer answer, program_->Ask(question));
-    if (answer.applicable.empty()) return Unsupported("No solver of MIOpen's applies.");
-    if (known_.size() >= kMostRemembered) known_.clear();
-    return known_[KeyOf(problem)] = std::move(answer.applicable);
-  }
-
-  const std::optional<Program> program_;
-  SolverId id_;
-  SolverTraits traits_;
-  mutable std::mutex mutex_;  // Guards what follows; held while fin runs, so that it is asked once.
-  mutable std::map<Fingerprint, std::vector<std::string>> known_;
-};
 
 }  // namespace
 
@@ -184,7 +95,7 @@ void FinLibrary::FindProgramAndBuild() {
   } else {
     report_.missing = program.error().message();
   }
-  solvers_.push_back(std::make_unique<MiopenSolver>(std::move(found)));
+  solvers_ = FinSolvers(std::move(found));
 }
 
 Result<Program> FinLibrary::ProgramOn(const std::string& device) const {
@@ -200,31 +111,75 @@ std::vector<LibraryDevice> FinLibrary::Devices() const {
   return devices;
 }
 
-tl::expected<LibraryTime, Failure> FinLibrary::Run(const LibraryRun& run) const {
-  const auto fail = [](FailureKind kind, std::string message) {
-    return tl::unexpected(Failure{kind, Phase::kRun, std::move(message)});
-  };
-  const auto choice = miopen::SolverChoiceOf(run.candidate);
+tl::expected<FinLibrary::Evaluation, Failure> FinLibrary::Evaluate(Step step, const LibraryRun& run,
+                                                                   const std::string& solver,
+                                                                   const KeptBuild& build) const {
   const auto* const conv = std::get_if<Conv>(&run.problem);
-  if (!choice.has_value() || conv == nullptr) {
-    return fail(FailureKind::kNotApplicable, "It is no candidate of MIOpen's.");
-  }
-  Question question = QuestionFor(Step::kFindEval, target_, *conv);
-  question.solvers = {choice->solver};
-  auto kernels = KernelsOf(run.artifact.bytes);
-  if (!kernels.ok()) return fail(FailureKind::kLoadFailed, kernels.error().message());
-  question.compiled[choice->solver] = std::move(*kernels);
+  if (conv == nullptr) return Fail(FailureKind::kNotApplicable, "fin computes convolutions.");
+  Question question = QuestionFor(step, target_, *conv);
+  question.solvers = {solver};
+  question.compiled[solver] = build.kernels;
+  question.databases = build.databases;
   const auto program = ProgramOn(run.device);
-  if (!program.ok()) return fail(FailureKind::kLoadFailed, program.error().message());
-  const auto answer = program->Ask(question);
-  if (!answer.ok()) return tl::unexpected(FailureOf(answer.error(), Phase::kRun));
-  for (const Outcome& outcome : answer->outcomes) {
-    if (outcome.solver != choice->solver) continue;
-    if (!outcome.succeeded()) return fail(FailureKind::kRunFailed, outcome.failure);
-    constexpr double kNsPerMs = 1e6;
-    return LibraryTime{outcome.time_ms * kNsPerMs, outcome.workspace_bytes};
+  if (!program.ok()) return Fail(FailureKind::kLoadFailed, program.error().message());
+  auto answer = program->Ask(question);
+  if (!answer.ok()) return tl::unexpected(FailureOf(answer.error()));
+  for (Outcome& outcome : answer->outcomes) {
+    if (outcome.solver != solver) continue;
+    if (!outcome.succeeded()) return Fail(FailureKind::kRunFailed, outcome.failure);
+    return Evaluation{std::move(outcome), std::move(answer->databases)};
   }
-  return fail(FailureKind::kRunFailed, "fin has no outcome of it.");
+  return Fail(FailureKind::kRunFailed, "fin has no outcome of it.");
+}
+
+tl::expected<Outcome, Failure> FinLibrary::Time(const LibraryRun& run,
+                                                const miopen::SolverChoice& choice,
+                                                const KeptBuild& build) const {
+  auto evaluated = Evaluate(Step::kFindEval, run, choice.solver, build);
+  if (!evaluated) return tl::unexpected(std::move(evaluated.error()));
+  // MIOpen looks parameters up by itself: those that it has found are told, not those it was given.
+  if (!choice.params.empty() && evaluated->outcome.params != choice.params) {
+    return Fail(FailureKind::kRunFailed,
+                fmt::format("fin timed it with the parameters '{}' in the place of '{}'.",
+                            Excerpt(evaluated->outcome.params), choice.params));
+  }
+  return std::move(evaluated->outcome);
+}
+
+tl::expected<LibraryTime, Failure> FinLibrary::Run(const LibraryRun& run) const {
+  const auto choice = miopen::SolverChoiceOf(run.candidate);
+  if (!choice.has_value()) {
+    return Fail(FailureKind::kNotApplicable, "It is no candidate of MIOpen's.");
+  }
+  const auto build = KeptBuildOf(run.artifact.bytes);
+  if (!build.ok()) return Fail(FailureKind::kLoadFailed, build.error().message());
+  const auto timed = Time(run, *choice, *build);
+  if (!timed) return tl::unexpected(timed.error());
+  constexpr double kNsPerMs = 1e6;
+  return LibraryTime{timed->time_ms * kNsPerMs, timed->workspace_bytes};
+}
+
+tl::expected<std::optional<FoundCandidate>, Failure> FinLibrary::Search(
+    const LibraryRun& run) const {
+  auto choice = miopen::SolverChoiceOf(run.candidate);
+  if (!choice.has_value() || !choice->params.empty()) return std::nullopt;
+  auto build = KeptBuildOf(run.artifact.bytes);
+  if (!build.ok()) return Fail(FailureKind::kLoadFailed, build.error().message());
+  auto searched = Evaluate(Step::kPerfEval, run, choice->solver, *build);
+  if (!searched) return tl::unexpected(std::move(searched.error()));
+  choice->params = searched->outcome.params;
+  build->databases = std::move(searched->databases);
+  if (!miopen::AreParameters(choice->params) || build->databases.empty()) {
+    return Fail(FailureKind::kRunFailed,
+                fmt::format("fin searched, and says that it found the parameters '{}', in {} files "
+                            "of MIOpen's.",
+                            Excerpt(choice->params), build->databases.size()));
+  }
+  // What a search says of kernels and workspace is of the parameters before it.
+  auto timed = Time(run, *choice, *build);
+  if (!timed) return tl::unexpected(std::move(timed.error()));
+  if (!timed->kernels.empty()) build->kernels = std::move(timed->kernels);
+  return FoundCandidate{miopen::SearchedCandidateOf(*choice), {TextOf(*build)}};
 }
 
 }  // namespace attune::fin

@@ -1,15 +1,20 @@
-// MIOpen through `fin` as a library: each of its convolution solvers with the parameters that
-// MIOpen takes by default, for sessions and jobs. docs/fin.md.
+// MIOpen through `fin` as a library, for sessions and jobs: each of its convolution solvers with
+// the parameters that MIOpen takes by default, and with those that its search finds. docs/fin.md.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attune/base/status.h"
 #include "attune/fin/fin_program.h"
+#include "attune/fin/fin_request.h"
+#include "attune/fin/fin_response.h"
 #include "attune/library/library.h"
+#include "attune/miopen/solver_candidate.h"
 
 namespace attune::fin {
 
@@ -39,11 +44,24 @@ class FinLibrary final : public Library {
   Target target() const override { return target_; }
   std::vector<LibraryDevice> Devices() const override;
   tl::expected<LibraryTime, Failure> Run(const LibraryRun& run) const override;
+  tl::expected<std::optional<FoundCandidate>, Failure> Search(const LibraryRun& run) const override;
 
  private:
+  struct Evaluation {
+    Outcome outcome;
+    UserDatabases databases;
+  };
+
   FinLibrary() = default;
   Result<Program> ProgramOn(const std::string& device) const;
   void FindProgramAndBuild();
+  // One of `solver` that succeeded.
+  tl::expected<Evaluation, Failure> Evaluate(Step step, const LibraryRun& run,
+                                             const std::string& solver,
+                                             const KeptBuild& build) const;
+  // With the parameters of `choice`, if it names some.
+  tl::expected<Outcome, Failure> Time(const LibraryRun& run, const miopen::SolverChoice& choice,
+                                      const KeptBuild& build) const;
 
   FinSettings settings_;
   int64_t deadline_ns_ = 0;

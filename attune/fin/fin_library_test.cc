@@ -2,11 +2,13 @@
 #include "attune/fin/fin_library.h"
 
 #include <cstdlib>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/compile/kernel_cache.h"
+#include "attune/fin/fin_request.h"
 #include "attune/library/library_evaluator.h"
 #include "attune/miopen/solver_candidate.h"
 
@@ -49,6 +51,19 @@ TEST_F(FinLibraryTest, TheSolversThatApplyAreTheConfigsAndTheirCandidatesAreThos
   EXPECT_EQ(solver.IsApplicable(Gemm{}, library->target()).code(), StatusCode::kUnsupported);
 }
 
+TEST_F(FinLibraryTest, OnlySolversThatHaveParametersAreSearched) {
+  const auto library = OpenStandIn();
+  const Solver& solver = *library->solvers().back();
+
+  const auto space = solver.Space(AConv(), library->target());
+
+  ASSERT_TRUE(space.ok()) << space.error().message();
+  EXPECT_EQ(Text(Candidate{solver.id(), space->At(0)}), "miopen.conv-search@1{solver=ConvAsm1x1U}");
+  EXPECT_EQ(Text(Candidate{solver.id(), space->At(1)}),
+            "miopen.conv-search@1{solver=ConvOclDirectFwd}");
+  EXPECT_EQ(space->size(), 2U);
+}
+
 TEST_F(FinLibraryTest, CandidatesAreCompiledAndTimedAndFailEachForItself) {
   ::setenv("STAND_IN_FIN", "ConvOclDirectFwd=quiet_zero,GemmFwd1x1_0_1=segv", 1);
   const auto library = OpenStandIn();
@@ -74,6 +89,116 @@ TEST_F(FinLibraryTest, CandidatesAreCompiledAndTimedAndFailEachForItself) {
   EXPECT_EQ((*results)[2].trial.failure()->kind, FailureKind::kBuildFailed);
   EXPECT_THAT((*results)[2].trial.failure()->message, HasSubstr("signal 11"));
   EXPECT_EQ(cache.counters().stores, 2);
+}
+
+// What comes of a search of ConvAsm1x1U, and of the same of another solver beside it.
+class FinSearchTest : public FinLibraryTest {
+ protected:
+  // Of all that are asked for, or of `some`.
+  std::vector<Qualified> Search(const std::string& faults, std::vector<Candidate> some = {}) {
+    ::setenv("STAND_IN_FIN", faults.c_str(), 1);
+    evaluator_.reset();
+    library_ = OpenStandIn();
+    return Qualify(some.empty() ? asked_ : some);
+  }
+  std::vector<Qualified> Qualify(const std::vector<Candidate>& candidates) {
+    evaluator_ = MakeLibraryEvaluator(*library_, "0", *cache_);
+    EXPECT_TRUE(evaluator_->Begin(AConv(), 1, {}, {}).ok());
+    const auto results = evaluator_->Qualify(candidates, {}, nullptr);
+    EXPECT_TRUE(results.ok());
+    return results.ok() ? *results : std::vector<Qualified>();
+  }
+  void ForgetWhatIsKept() {
+    evaluator_.reset();
+    cache_ = std::make_unique<MemoryKernelCache>();
+  }
+
+  std::unique_ptr<MemoryKernelCache> cache_ = std::make_unique<MemoryKernelCache>();
+  std::unique_ptr<FinLibrary> library_;
+  std::unique_ptr<Evaluator> evaluator_;
+  const std::vector<Candidate> asked_ = {miopen::SearchedCandidateOf({"ConvAsm1x1U", ""}),
+                                         miopen::SearchedCandidateOf({"ConvOclDirectFwd", ""})};
+  const Candidate found_ = miopen::SearchedCandidateOf({"ConvAsm1x1U", "9,8,2,64,1,1,1,4"});
+};
+
+TEST_F(FinSearchTest, WhatIsFoundIsTheCandidateAndIsTimedAsIt) {
+  const auto results = Search("", {asked_[0]});
+
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].trial.failure(), nullptr);
+  EXPECT_EQ(results[0].trial.candidate, found_);
+  EXPECT_EQ(AskedOf(results[0]), asked_[0]);
+  EXPECT_DOUBLE_EQ(results[0].quick_ns, 0.25e6);
+  // Of what was found, and not of the default, as a search says.
+  EXPECT_EQ(results[0].trial.workspace_bytes, 2048);
+  const auto timer = evaluator_->StartTiming({&found_, 1});
+  ASSERT_TRUE(timer.ok()) << timer.status().message();
+  EXPECT_EQ((*timer)->TimeBlock(0, {}), 0.25e6);
+}
+
+TEST_F(FinSearchTest, TheKernelsOfWhatIsFoundAreKeptAndNoOthers) {
+  Search("", {asked_[0]});
+
+  const auto recipe =
+      library_->solvers().back()->Recipe(AConv(), found_.config, library_->target());
+  ASSERT_TRUE(recipe.ok());
+  const auto kept = cache_->Find(*recipe);
+  ASSERT_TRUE(kept.has_value());
+  const auto build = KeptBuildOf(kept->bytes);
+  ASSERT_TRUE(build.ok()) << build.error().message();
+  ASSERT_EQ(build->kernels.size(), 1U);
+  EXPECT_EQ(build->kernels[0].options, " -DSET=1");
+}
+
+TEST_F(FinSearchTest, NobodySearchesTwice) {
+  Search("", {asked_[0]});
+
+  const auto again = Search("ConvAsm1x1U=segv@miopen_perf_eval", {asked_[0]});
+
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].trial.failure(), nullptr);
+  EXPECT_EQ(again[0].trial.candidate, found_);
+}
+
+TEST_F(FinSearchTest, ASearchThatTakesFinDownCostsNoOtherItsOutcome) {
+  const auto results = Search("ConvAsm1x1U=throw@miopen_perf_eval");
+
+  ASSERT_EQ(results.size(), 2U);
+  ASSERT_NE(results[0].trial.failure(), nullptr);
+  EXPECT_EQ(results[1].trial.failure(), nullptr);
+}
+
+TEST_F(FinSearchTest, ASearchThatComesToNothingSaysWhy) {
+  for (const auto& [fault, kind, says] :
+       {std::tuple("throw@miopen_perf_eval", FailureKind::kCrashed, "terminate called"),
+        std::tuple("segv@miopen_perf_compile", FailureKind::kBuildFailed, "signal 11"),
+        std::tuple("quiet_zero@miopen_perf_eval", FailureKind::kRunFailed, "its time is 0"),
+        std::tuple("missing@miopen_perf_eval", FailureKind::kRunFailed, "says nothing of it"),
+        std::tuple("no_params@miopen_perf_eval", FailureKind::kRunFailed, "the parameters ''"),
+        std::tuple("no_database@miopen_perf_eval", FailureKind::kRunFailed, "in 0 files"),
+        std::tuple("other_params@miopen_find_eval", FailureKind::kRunFailed,
+                   "the parameters '1,8,2,64,1,1,1,4' in the place of '9,8,2,64,1,1,1,4'")}) {
+    ForgetWhatIsKept();
+    const auto results = Search("ConvAsm1x1U=" + std::string(fault), {asked_[0]});
+
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results[0].trial.candidate, asked_[0]) << fault;
+    ASSERT_NE(results[0].trial.failure(), nullptr) << fault;
+    EXPECT_EQ(results[0].trial.failure()->kind, kind) << fault;
+    EXPECT_THAT(results[0].trial.failure()->message, HasSubstr(says));
+  }
+}
+
+TEST_F(FinSearchTest, WhatWasFoundElsewhereIsNotBuiltHere) {
+  Search("", {asked_[0]});
+  ForgetWhatIsKept();
+
+  const auto results = Qualify({found_});
+
+  ASSERT_EQ(results.size(), 1U);
+  ASSERT_NE(results[0].trial.failure(), nullptr);
+  EXPECT_THAT(results[0].trial.failure()->message,
+              HasSubstr("ConvAsm1x1U with 9,8,2,64,1,1,1,4 is not in the kernel cache"));
 }
 
 TEST_F(FinLibraryTest, SettingsThatAreNoneAreNamed) {

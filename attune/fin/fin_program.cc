@@ -18,13 +18,39 @@ namespace {
 
 constexpr const char* kRequestFile = "in.json";
 constexpr const char* kResponseFile = "out.json";
+constexpr const char* kDatabases = "db";
+constexpr const char* kCache = "cache";
+// Of all files of one user together.
+constexpr size_t kMostDatabaseBytes = size_t{64} << 20;
 
-// The question about one of its solvers.
-Question About(const Question& question, const std::string& solver) {
-  Question one = question;
-  one.solvers = {solver};
-  std::erase_if(one.compiled, [&solver](const auto& item) { return item.first != solver; });
-  return one;
+Status WriteDatabases(const UserDatabases& databases, const std::filesystem::path& folder) {
+  for (const auto& [name, content] : databases) {
+    const std::filesystem::path path = folder / name;
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) return Unavailable(fmt::format("There is no folder for fin: {}", error.message()));
+    ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(path, content));
+  }
+  return Status::Ok();
+}
+
+Result<UserDatabases> ReadDatabases(const std::filesystem::path& folder) {
+  UserDatabases databases;
+  size_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator file(folder, error), end;
+       !error && file != end; file.increment(error)) {
+    if (file->is_symlink(error) || !file->is_regular_file(error)) continue;
+    ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(file->path(), kMostDatabaseBytes));
+    bytes += content.size();
+    if (bytes > kMostDatabaseBytes) {
+      return ResourceExhausted(fmt::format(
+          "MIOpen's databases of one search have more than {} bytes.", kMostDatabaseBytes));
+    }
+    databases.emplace(file->path().lexically_relative(folder).string(), std::move(content));
+  }
+  if (error) return Unavailable(fmt::format("MIOpen's databases of a search: {}", error.message()));
+  return databases;
 }
 
 }  // namespace
@@ -51,8 +77,8 @@ Result<std::string> Program::Run(const std::filesystem::path& folder, Step step)
   command.variables = {{"MIOPEN_FIND_MODE", "1"},
                        {"MIOPEN_SQLITE_KERN_CACHE", "ON"},
                        {"MIOPEN_DEBUG_IMPLICIT_GEMM_FIND_ALL_SOLUTIONS", "1"},
-                       {"MIOPEN_USER_DB_PATH", (folder / "db").string()},
-                       {"MIOPEN_CUSTOM_CACHE_DIR", (folder / "cache").string()}};
+                       {"MIOPEN_USER_DB_PATH", (folder / kDatabases).string()},
+                       {"MIOPEN_CUSTOM_CACHE_DIR", (folder / kCache).string()}};
   if (NeedsDevice(step)) command.variables["HIP_VISIBLE_DEVICES"] = terms_.device;
   for (const auto& [name, value] : terms_.variables) command.variables[name] = value;
   ATTUNE_ASSIGN_OR_RETURN(const ProgramEnd end, RunToEnd(command));
@@ -70,49 +96,27 @@ Result<std::string> Program::Run(const std::filesystem::path& folder, Step step)
 
 Result<Answer> Program::Ask(const Question& question) const {
   ATTUNE_ASSIGN_OR_RETURN(const std::string request, RequestFor(question));
-  return AskText(request, question.step, question.solvers);
+  return Ask({request, question.step, question.solvers, question.databases});
 }
 
 Result<Answer> Program::AskText(const std::string& request, Step step,
                                 const std::vector<std::string>& asked) const {
+  return Ask({request, step, asked, {}});
+}
+
+Result<Answer> Program::Ask(const Command& command) const {
   ATTUNE_ASSIGN_OR_RETURN(const auto folder, ScratchFolder::Make("attune-fin"));
-  for (const char* name : {"db", "cache"}) {
+  for (const char* name : {kDatabases, kCache}) {
     std::error_code error;
     std::filesystem::create_directory(folder->path() / name, error);
     if (error) return Unavailable(fmt::format("There is no folder for fin: {}", error.message()));
   }
-  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(folder->path() / kRequestFile, request));
-  ATTUNE_ASSIGN_OR_RETURN(const std::string response, Run(folder->path(), step));
-  return ParseResponse(response, step, asked);
-}
-
-Result<Answer> Program::AskEach(const Question& question) const {
-  auto together = Ask(question);
-  const bool is_about_the_run =
-      !together.ok() && (together.error().code() == StatusCode::kUnavailable ||
-                         together.error().code() == StatusCode::kDeadlineExceeded ||
-                         together.error().code() == StatusCode::kDataLoss);
-  if (!is_about_the_run || question.solvers.size() < 2) return together;
-  Answer answer;
-  for (const std::string& solver : question.solvers) {
-    if (terms_.go_on != nullptr && !terms_.go_on()) return together;
-    const Question one = About(question, solver);
-    // Of an evaluation, what was not compiled.
-    if (NeedsDevice(question.step) && one.compiled.empty()) {
-      answer.outcomes.emplace_back().solver = solver;
-      answer.outcomes.back().failure = "There is nothing compiled of it.";
-      continue;
-    }
-    auto alone = Ask(one);
-    if (alone.ok()) {
-      answer.find_key = alone->find_key;
-      for (Outcome& outcome : alone->outcomes) {
-        if (outcome.solver == solver) answer.outcomes.push_back(std::move(outcome));
-      }
-      continue;
-    }
-    answer.outcomes.emplace_back().solver = solver;
-    answer.outcomes.back().failure = alone.error().message();
+  ATTUNE_RETURN_IF_ERROR(WriteDatabases(command.databases, folder->path() / kDatabases));
+  ATTUNE_RETURN_IF_ERROR(WriteFileAtomically(folder->path() / kRequestFile, command.request));
+  ATTUNE_ASSIGN_OR_RETURN(const std::string response, Run(folder->path(), command.step));
+  ATTUNE_ASSIGN_OR_RETURN(Answer answer, ParseResponse(response, command.step, command.asked));
+  if (command.step == Step::kPerfEval) {
+    ATTUNE_ASSIGN_OR_RETURN(answer.databases, ReadDatabases(folder->path() / kDatabases));
   }
   return answer;
 }

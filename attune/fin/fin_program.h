@@ -43,13 +43,17 @@ class Program {
   Result<Answer> AskText(const std::string& request, Step step,
                          const std::vector<std::string>& asked) const;
 
-  // The same of steps with outcomes, but a solver that takes the program down costs no other its
-  // outcome: if a run for several fails, each of `question.solvers` has one of its own, and those
-  // that fail have that for their outcome. Fails where nothing of any of them could be asked.
-  Result<Answer> AskEach(const Question& question) const;
-
  private:
+  // What stands in one text, for what runs in one folder.
+  struct Command {
+    const std::string& request;
+    Step step;
+    const std::vector<std::string>& asked;
+    const UserDatabases& databases;
+  };
+
   Program(std::string path, std::string build_id, ProgramTerms terms);
+  Result<Answer> Ask(const Command& command) const;
   Result<std::string> Run(const std::filesystem::path& folder, Step step) const;
 
   std::string path_;

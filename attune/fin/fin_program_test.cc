@@ -1,25 +1,41 @@
 // `fin` as a real process, with every fault of it, through a program that stands in for it.
 #include "attune/fin/fin_program.h"
 
-#include <algorithm>
+#include <sys/types.h>
+
 #include <memory>
+#include <sstream>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "attune/base/file.h"
 #include "attune/base/scratch_folder.h"
-#include "attune/fin/fin_results.h"
+#include "attune/base/steady_time.h"
 
 namespace attune::fin {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+// Whether a process, which was killed, is there no more, or waits for nothing but its parent.
+bool Ends(pid_t process) {
+  constexpr int64_t kPatienceNs = 10'000'000'000;
+  const int64_t end_ns = SteadyNowNs() + kPatienceNs;
+  while (SteadyNowNs() < end_ns) {
+    const auto stat = ReadFile(fmt::format("/proc/{}/stat", process));
+    if (!stat.ok() || stat->find(") Z ") != std::string::npos) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
 
 class FinProgramTest : public ::testing::Test {
  protected:
@@ -57,11 +73,6 @@ class FinProgramTest : public ::testing::Test {
     return question;
   }
 
-  int Runs() const {
-    const auto runs = ReadFile(folder_->path() / "runs");
-    return runs.ok() ? static_cast<int>(std::count(runs->begin(), runs->end(), '\n')) : 0;
-  }
-
   static std::string FailureOf(const Answer& answer, const std::string& solver) {
     for (const Outcome& outcome : answer.outcomes) {
       if (outcome.solver == solver) return outcome.failure;
@@ -73,7 +84,7 @@ class FinProgramTest : public ::testing::Test {
   const std::vector<std::string> all_ = {"ConvAsm1x1U", "ConvOclDirectFwd", "GemmFwd1x1_0_1"};
 };
 
-TEST_F(FinProgramTest, AllStepsTogetherGiveTheThreeDatabases) {
+TEST_F(FinProgramTest, EachStepTakesWhatTheOneBeforeItMade) {
   const Program fin = Stand("");
   const auto solvers = fin.Ask(Ask(Step::kSolvers));
   ASSERT_TRUE(solvers.ok()) << solvers.error().message();
@@ -82,93 +93,99 @@ TEST_F(FinProgramTest, AllStepsTogetherGiveTheThreeDatabases) {
   ASSERT_TRUE(applicable.ok()) << applicable.error().message();
   EXPECT_EQ(applicable->applicable, all_);
 
-  const auto compiled = fin.AskEach(Ask(Step::kPerfCompile, applicable->applicable));
+  const auto compiled = fin.Ask(Ask(Step::kFindCompile, all_));
   ASSERT_TRUE(compiled.ok()) << compiled.error().message();
-  const auto found = fin.AskEach(Evaluate(Step::kPerfEval, *compiled));
-  ASSERT_TRUE(found.ok()) << found.error().message();
+  const auto timed = fin.Ask(Evaluate(Step::kFindEval, *compiled));
+  ASSERT_TRUE(timed.ok()) << timed.error().message();
 
-  const auto results = MeasuredOf(Ask(Step::kPerfEval).conv, *found);
-  miopen::LeftOut left_out;
-  const miopen::FindDb find_db = miopen::FindDbOf(results, left_out);
-  ASSERT_THAT(find_db.records, SizeIs(1));
-  EXPECT_THAT(find_db.records[0].items, SizeIs(3));
-  EXPECT_EQ(find_db.records[0].items[0].time, "0.25");
-  const miopen::PerfDb perf_db = miopen::PerfDbOf(results, left_out);
-  ASSERT_THAT(perf_db.records, SizeIs(1));
-  EXPECT_EQ(perf_db.records[0].items[0].params, "9,8,2,64,1,1,1,4");
-  EXPECT_TRUE(left_out.empty());
-  const Answer answers[] = {*compiled, *found};
-  const auto kernels = KernelsOf(answers, "gfx90a");
-  ASSERT_TRUE(kernels.ok()) << kernels.error().message();
-  EXPECT_THAT(*kernels, SizeIs(4));
-  miopen::Findings findings;
-  for (const miopen::KernelRow& row : *kernels) EXPECT_TRUE(miopen::CheckKernel(row, findings));
+  ASSERT_THAT(timed->outcomes, SizeIs(3));
+  for (const Outcome& outcome : timed->outcomes) EXPECT_EQ(outcome.time_ms, 0.5) << outcome.failure;
+  EXPECT_TRUE(timed->databases.empty());
 }
 
-TEST_F(FinProgramTest, ASolverThatTakesFinDownCostsNoOtherItsOutcome) {
-  for (const auto& [fault, says] :
-       {std::pair("segv", "signal 11"), std::pair("throw", "exit status 1: terminate called"),
-        std::pair("cut", "no JSON, or not all of it")}) {
+TEST_F(FinProgramTest, WhatASearchFoundIsTimedByWhoeverHasItsDatabases) {
+  const Program fin = Stand("");
+  const auto compiled = fin.Ask(Ask(Step::kPerfCompile, {"ConvAsm1x1U"}));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+
+  const auto searched = fin.Ask(Evaluate(Step::kPerfEval, *compiled));
+  ASSERT_TRUE(searched.ok()) << searched.error().message();
+  Question question = Evaluate(Step::kFindEval, *compiled);
+  const auto without = fin.Ask(question);
+  question.databases = searched->databases;
+  const auto with = fin.Ask(question);
+
+  ASSERT_THAT(searched->outcomes, SizeIs(1));
+  EXPECT_EQ(searched->outcomes[0].params, "9,8,2,64,1,1,1,4");
+  ASSERT_THAT(searched->databases, SizeIs(1));
+  EXPECT_EQ(searched->databases.begin()->first, "miopen/gfx90a68.updb.txt");
+  ASSERT_TRUE(without.ok() && with.ok());
+  EXPECT_EQ(without->outcomes[0].params, "1,8,2,64,1,1,1,4");
+  EXPECT_EQ(with->outcomes[0].params, "9,8,2,64,1,1,1,4");
+  ASSERT_THAT(with->outcomes[0].kernels, SizeIs(1));
+  EXPECT_EQ(with->outcomes[0].kernels[0].options, " -DSET=1");
+}
+
+TEST_F(FinProgramTest, ARunThatEndsBadlySaysHow) {
+  for (const auto& [fault, code, says] :
+       {std::tuple("segv", StatusCode::kUnavailable, "signal 11"),
+        std::tuple("throw", StatusCode::kUnavailable, "exit status 1: terminate called"),
+        std::tuple("cut", StatusCode::kDataLoss, "no JSON, or not all of it"),
+        std::tuple("silent", StatusCode::kDataLoss, "wrote no answer")}) {
     const Program fin = Stand("ConvAsm1x1U=" + std::string(fault));
-    const auto answer = fin.AskEach(Ask(Step::kFindCompile, all_));
-    if (std::string(fault) == "cut") {
-      // The stand-in cuts each answer then.
-      ASSERT_TRUE(answer.ok());
-      EXPECT_THAT(FailureOf(*answer, "GemmFwd1x1_0_1"), HasSubstr(says));
-      continue;
-    }
-    ASSERT_TRUE(answer.ok()) << answer.error().message();
-    EXPECT_THAT(FailureOf(*answer, "ConvAsm1x1U"), HasSubstr(says));
-    EXPECT_EQ(FailureOf(*answer, "ConvOclDirectFwd"), "");
-    EXPECT_EQ(FailureOf(*answer, "GemmFwd1x1_0_1"), "");
+    const Status asked = fin.Ask(Ask(Step::kFindCompile, {"ConvAsm1x1U"})).status();
+    EXPECT_EQ(asked.code(), code) << fault;
+    EXPECT_THAT(asked.message(), HasSubstr(says));
   }
-  EXPECT_EQ(Runs(), 3 * 4);
+  EXPECT_EQ(Program::Open("/opt/no/fin", {}).status().code(), StatusCode::kNotFound);
 }
 
-TEST_F(FinProgramTest, WhatHangsIsKilledAtItsDeadlineAndTheOthersGoOn) {
+TEST_F(FinProgramTest, WhatHangsIsKilledAtItsDeadlineWithItsChildren) {
   constexpr int64_t kDeadlineNs = 4'000'000'000;
   const Program fin = Stand("ConvOclDirectFwd=hang", kDeadlineNs);
 
-  const auto answer = fin.AskEach(Ask(Step::kFindCompile, {"ConvOclDirectFwd", "GemmFwd1x1_0_1"}));
+  const Status asked = fin.Ask(Ask(Step::kFindCompile, {"ConvOclDirectFwd"})).status();
 
-  ASSERT_TRUE(answer.ok()) << answer.error().message();
-  EXPECT_THAT(FailureOf(*answer, "ConvOclDirectFwd"), HasSubstr("after 4 s"));
-  EXPECT_EQ(FailureOf(*answer, "GemmFwd1x1_0_1"), "");
+  EXPECT_EQ(asked.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(asked.message(), HasSubstr("after 4 s"));
+  const auto pids = ReadFile(folder_->path() / "runs.pids");
+  ASSERT_TRUE(pids.ok());
+  std::istringstream list(*pids);
+  for (pid_t pid = 0; list >> pid;) EXPECT_TRUE(Ends(pid)) << pid;
 }
 
-TEST_F(FinProgramTest, EveryOutcomeThatIsNoneSaysWhy) {
-  const auto compiled = Stand("").AskEach(Ask(Step::kFindCompile, all_));
+TEST_F(FinProgramTest, EveryOutcomeThatIsNoneSaysWhyAndCostsNoOther) {
+  const auto compiled = Stand("").Ask(Ask(Step::kFindCompile, all_));
   ASSERT_TRUE(compiled.ok());
-  const Question evaluation = Evaluate(Step::kFindEval, *compiled);
-  const Program fin =
-      Stand("ConvAsm1x1U=quiet_zero,ConvOclDirectFwd=bad_md5,GemmFwd1x1_0_1=not_evaluated");
+  const Program fin = Stand("ConvAsm1x1U=quiet_zero,ConvOclDirectFwd=bad_md5");
 
-  const auto answer = fin.AskEach(evaluation);
+  const auto answer = fin.Ask(Evaluate(Step::kFindEval, *compiled));
 
   ASSERT_TRUE(answer.ok()) << answer.error().message();
   EXPECT_THAT(FailureOf(*answer, "ConvAsm1x1U"), HasSubstr("its time is 0"));
   EXPECT_THAT(FailureOf(*answer, "ConvOclDirectFwd"), HasSubstr("damaged"));
-  EXPECT_EQ(FailureOf(*answer, "GemmFwd1x1_0_1"), "Invoker not implemented");
-  EXPECT_TRUE(MeasuredOf(evaluation.conv, *answer).empty());
+  EXPECT_EQ(FailureOf(*answer, "GemmFwd1x1_0_1"), "");
+  const auto other =
+      Stand("GemmFwd1x1_0_1=not_evaluated").Ask(Evaluate(Step::kFindEval, *compiled));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(FailureOf(*other, "GemmFwd1x1_0_1"), "Invoker not implemented");
   // A text is a text, whatever it holds; nothing told is a failure.
   const auto refused = Stand("ConvAsm1x1U=refuses,GemmFwd1x1_0_1=missing")
-                           .AskEach(Ask(Step::kPerfCompile, {"ConvAsm1x1U", "GemmFwd1x1_0_1"}));
+                           .Ask(Ask(Step::kPerfCompile, {"ConvAsm1x1U", "GemmFwd1x1_0_1"}));
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(FailureOf(*refused, "ConvAsm1x1U"), "Solver throws exception it's not ':valid'");
   EXPECT_EQ(FailureOf(*refused, "GemmFwd1x1_0_1"), "fin says nothing of it.");
 }
 
-TEST_F(FinProgramTest, ARunThatAnswersNothingIsAnError) {
-  EXPECT_EQ(Stand("x=silent").Ask(Ask(Step::kApplicability)).status().code(),
-            StatusCode::kDataLoss);
-  EXPECT_EQ(Program::Open("/opt/no/fin", {}).status().code(), StatusCode::kNotFound);
+TEST_F(FinProgramTest, WhoeverIsStoppedWaitsForNobody) {
   ProgramTerms stopped;
   stopped.go_on = [] { return false; };
   stopped.deadline_ns = 60'000'000'000;
   stopped.variables = {{"STAND_IN_FIN", "ConvAsm1x1U=hang"}};
   const auto program = Program::Open(ATTUNE_STAND_IN_FIN, stopped);
   ASSERT_TRUE(program.ok());
-  EXPECT_EQ(program->AskEach(Ask(Step::kFindCompile, all_)).status().code(),
+
+  EXPECT_EQ(program->Ask(Ask(Step::kFindCompile, all_)).status().code(),
             StatusCode::kDeadlineExceeded);
 }
 

@@ -1,13 +1,16 @@
 #include "attune/fin/fin_request.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "attune/base/base64.h"
+#include "attune/base/text.h"
 
 namespace attune::fin {
 namespace {
@@ -116,24 +119,53 @@ Json CompiledJson(const Question& question) {
   return list;
 }
 
-}  // namespace
-
-std::string TextOf(const std::vector<KernelObject>& kernels) {
-  Json list = Json::array();
-  for (const KernelObject& kernel : kernels) list.push_back(ToJson(kernel));
-  return list.dump();
-}
-
-Result<std::vector<KernelObject>> KernelsOf(std::string_view text) {
+Result<std::vector<KernelObject>> KernelsOf(Json list) {
   // As an outcome has them, so that they are checked as these are.
   Json outcome = {{"solver_name", "kept"}, {"find_compiled", true}};
-  outcome["kernel_objects"] = Json::parse(text, nullptr, false);
-  if (outcome["kernel_objects"].is_discarded()) return DataLoss("Kept kernels are no JSON.");
+  outcome["kernel_objects"] = std::move(list);
   const Json response = Json::array({Json::object(), {{"miopen_find_compile_result", {outcome}}}});
   ATTUNE_ASSIGN_OR_RETURN(Answer answer, ParseResponse(response.dump(), Step::kFindCompile));
   Outcome& kept = answer.outcomes.front();
   if (!kept.succeeded()) return DataLoss(kept.failure);
   return std::move(kept.kernels);
+}
+
+Result<UserDatabases> DatabasesOf(const Json& object) {
+  UserDatabases databases;
+  if (!object.is_object()) return DataLoss("Kept databases are no object.");
+  for (const auto& [path, value] : object.items()) {
+    auto content = value.is_string() ? FromBase64(value.get<std::string>()) : std::nullopt;
+    const std::filesystem::path inside = std::filesystem::path(path).lexically_normal();
+    if (!content.has_value() || inside.empty() || inside.is_absolute() || *inside.begin() == "..") {
+      return DataLoss(fmt::format("The kept database '{}' is none.", Excerpt(path)));
+    }
+    databases.emplace(path, std::move(*content));
+  }
+  return databases;
+}
+
+}  // namespace
+
+std::string TextOf(const KeptBuild& build) {
+  Json kernels = Json::array();
+  for (const KernelObject& kernel : build.kernels) kernels.push_back(ToJson(kernel));
+  if (build.databases.empty()) return kernels.dump();
+  Json databases = Json::object();
+  for (const auto& [path, content] : build.databases) databases[path] = ToBase64(content);
+  const Json kept = {{"kernels", std::move(kernels)}, {"databases", std::move(databases)}};
+  return kept.dump();
+}
+
+Result<KeptBuild> KeptBuildOf(std::string_view text) {
+  Json kept = Json::parse(text, nullptr, false);
+  if (kept.is_discarded()) return DataLoss("Kept kernels are no JSON.");
+  KeptBuild build;
+  if (kept.is_object()) {
+    ATTUNE_ASSIGN_OR_RETURN(build.databases, DatabasesOf(kept["databases"]));
+    kept = Json(std::move(kept["kernels"]));
+  }
+  ATTUNE_ASSIGN_OR_RETURN(build.kernels, KernelsOf(std::move(kept)));
+  return build;
 }
 
 Result<std::string> RequestFor(const Question& question) {

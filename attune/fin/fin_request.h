@@ -23,6 +23,8 @@ struct Question {
   std::vector<std::string> solvers = {};
   // Of an evaluation: what the compile step of each solver made.
   std::map<std::string, std::vector<KernelObject>> compiled = {};
+  // What MIOpen finds when it begins; no part of the text.
+  UserDatabases databases = {};
 };
 
 // The text of one command. kUnsupported for what fin does not do as it is asked: a bias, padding of
@@ -30,8 +32,15 @@ struct Question {
 // at; kInvalidArgument for an evaluation of nothing.
 Result<std::string> RequestFor(const Question& question);
 
-// Kernels as a text and back, as a kernel cache keeps them. kDataLoss for what is none.
-std::string TextOf(const std::vector<KernelObject>& kernels);
-Result<std::vector<KernelObject>> KernelsOf(std::string_view text);
+// What a candidate is run with: its kernels, and where a search found its parameters.
+struct KeptBuild {
+  std::vector<KernelObject> kernels;
+  UserDatabases databases = {};
+
+  friend bool operator==(const KeptBuild&, const KeptBuild&) = default;
+};
+// As a text and back, as a kernel cache keeps it. kDataLoss for what is none.
+std::string TextOf(const KeptBuild& build);
+Result<KeptBuild> KeptBuildOf(std::string_view text);
 
 }  // namespace attune::fin

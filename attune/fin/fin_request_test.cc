@@ -85,5 +85,22 @@ TEST(FinRequest, WhatFinWouldDoOtherwiseIsNotAsked) {
               HasSubstr("without a bias"));
 }
 
+TEST(FinRequest, WhatIsKeptIsReadBackAndNothingElse) {
+  const auto row = miopen::RowFor("a", "b", std::string(1000, 'x'));
+  ASSERT_TRUE(row.ok());
+  KeptBuild build;
+  build.kernels = {{"conv1x1u.s", " -DX", row->blob, row->hash, 1000}};
+  EXPECT_EQ(KeptBuildOf(TextOf(build)), build);
+  build.databases = {{"miopen/gfx90a68.updb.txt", std::string("a\0b", 3)}};
+  EXPECT_EQ(KeptBuildOf(TextOf(build)), build);
+
+  for (const char* text : {"", "{}", "[1]", R"({"kernels":[]})", R"({"kernels":[],"databases":[]})",
+                           R"({"kernels":[],"databases":{"a":"no base64"}})",
+                           R"({"kernels":[],"databases":{"a/../../b":""}})",
+                           R"({"kernels":[],"databases":{"/a":""}})"}) {
+    EXPECT_EQ(KeptBuildOf(text).status().code(), StatusCode::kDataLoss) << text;
+  }
+}
+
 }  // namespace
 }  // namespace attune::fin

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,11 +58,16 @@ struct ListedSolver {
   friend bool operator==(const ListedSolver&, const ListedSolver&) = default;
 };
 
+// MIOpen's databases of one user: what searches found. Content of files by their path in the
+// folder.
+using UserDatabases = std::map<std::string, std::string>;
+
 struct Answer {
   std::string find_key;  // Of a find-db; empty where no outcomes are.
   std::vector<Outcome> outcomes;
   std::vector<ListedSolver> solvers;    // Of kSolvers.
   std::vector<std::string> applicable;  // Of kApplicability.
+  UserDatabases databases;              // After kPerfEval, whatever it left; not of the text.
 
   friend bool operator==(const Answer&, const Answer&) = default;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,14 @@ struct LibraryTime {
   friend bool operator==(const LibraryTime&, const LibraryTime&) = default;
 };
 
+// What a search found, and what Run takes as its artifact.
+struct FoundCandidate {
+  Candidate candidate;
+  Artifact artifact;
+
+  friend bool operator==(const FoundCandidate&, const FoundCandidate&) = default;
+};
+
 struct LibraryDevice {
   std::string name;    // Empty: the processors.
   std::string reason;  // Why it cannot be used; empty if it can.
@@ -55,6 +64,12 @@ class Library {
   // Runs the candidate once, within a deadline of the library's own. Nothing of it is left running,
   // whatever comes of it.
   virtual tl::expected<LibraryTime, Failure> Run(const LibraryRun& run) const = 0;
+
+  // Of a solver that searches (SolverTraits::searches): what is run in the place of a candidate of
+  // its space. As Run. Nothing for a candidate that some search has found.
+  virtual tl::expected<std::optional<FoundCandidate>, Failure> Search(const LibraryRun&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace attune

@@ -1,5 +1,7 @@
 #include "attune/library/library_evaluator.h"
 
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,16 +15,17 @@ namespace {
 // Candidates come one after the other: each has the device alone.
 constexpr size_t kBatch = 4;
 
-// A candidate that was built, ready to be run again.
-struct Built {
-  Candidate candidate;
-  Artifact artifact;
-};
+// Under which what a search found is kept: what `built` says, and whatever else decides about it.
+BuildRecipe SearchRecipe(BuildRecipe built, const LibraryReport& report) {
+  built.options += " and what a search found";
+  built.compiler += fmt::format(" {} {}", report.version, report.build_id);
+  return built;
+}
 
 class LibraryTimer final : public BlockTimer {
  public:
   LibraryTimer(const Library& library, const Problem& problem, std::string device,
-               std::vector<Built> built)
+               std::vector<FoundCandidate> built)
       : library_(library),
         problem_(problem),
         device_(std::move(device)),
@@ -35,7 +38,7 @@ class LibraryTimer final : public BlockTimer {
           FailureKind::kRunFailed, Phase::kMeasure,
           fmt::format("Its caches are the program's own and cannot be {}.", Name(request.cache))});
     }
-    const Built& built = built_[index];
+    const FoundCandidate& built = built_[index];
     auto time = library_.Run({problem_, built.candidate, built.artifact, device_});
     if (time) return time->time_ns;
     Failure failure = std::move(time.error());
@@ -48,13 +51,13 @@ class LibraryTimer final : public BlockTimer {
   const Library& library_;
   const Problem problem_;
   const std::string device_;
-  const std::vector<Built> built_;
+  const std::vector<FoundCandidate> built_;
 };
 
 class LibraryEvaluator final : public Evaluator {
  public:
   LibraryEvaluator(const Library& library, std::string device, KernelCache& cache)
-      : library_(library), device_(std::move(device)), builder_(cache) {}
+      : library_(library), device_(std::move(device)), cache_(cache), builder_(cache) {}
 
   Status Begin(const Problem& problem, uint64_t, const EvaluationTerms& terms,
                const ReferenceTerms&) override {
@@ -65,6 +68,7 @@ class LibraryEvaluator final : public Evaluator {
                       library_.name()));
     }
     problem_ = problem;
+    found_.clear();
     busy_ = {};
     return Status::Ok();
   }
@@ -89,8 +93,13 @@ class LibraryEvaluator final : public Evaluator {
   }
 
   Result<std::unique_ptr<BlockTimer>> StartTiming(std::span<const Candidate> candidates) override {
-    std::vector<Built> built;
+    std::vector<FoundCandidate> built;
     for (const Candidate& candidate : candidates) {
+      const auto found = found_.find(candidate);
+      if (found != found_.end()) {
+        built.push_back({candidate, found->second});
+        continue;
+      }
       BuildOutcome outcome = Build(candidate);
       if (const Failure* failure = outcome.failure()) {
         return Internal(fmt::format("Candidate {} qualified and cannot be built again: {}",
@@ -116,17 +125,27 @@ class LibraryEvaluator final : public Evaluator {
     return builder_.Build({solver, problem_, candidate.config}, library_.target());
   }
 
-  Qualified QualifyOne(const Candidate& candidate) {
+  Qualified QualifyOne(const Candidate& asked) {
     Qualified result;
-    result.trial.candidate = candidate;
+    result.trial.candidate = asked;
     result.trial.role = TrialRole::kQualify;
-    BuildOutcome outcome = Build(candidate);
+    BuildOutcome outcome = Build(asked);
     result.trial.build_ns = outcome.build_ns;
     if (const Failure* failure = outcome.failure()) {
       result.trial.outcome = *failure;
       return result;
     }
-    auto time = library_.Run({problem_, candidate, *outcome.artifact(), device_});
+    auto settled = Settle(asked, *outcome.artifact());
+    if (!settled) {
+      result.trial.outcome = std::move(settled.error());
+      return result;
+    }
+    const auto& [candidate, artifact] = *settled;
+    if (candidate != asked) {
+      result.asked = asked;
+      result.trial.candidate = candidate;
+    }
+    auto time = library_.Run({problem_, candidate, artifact, device_});
     if (!time) {
       result.trial.outcome = std::move(time.error());
       return result;
@@ -136,10 +155,47 @@ class LibraryEvaluator final : public Evaluator {
     return result;
   }
 
+  // What is run in the place of `asked`: itself, or what a search found, now or before.
+  tl::expected<FoundCandidate, Failure> Settle(const Candidate& asked, const Artifact& built) {
+    const Solver& solver = *FindSolver(library_.solvers(), asked.solver);
+    if (!solver.traits().searches) return FoundCandidate{asked, built};
+    const auto recipe = solver.Recipe(problem_, asked.config, library_.target());
+    auto found = recipe.ok() ? Remembered(solver, *recipe) : std::nullopt;
+    if (!found.has_value()) {
+      auto searched = library_.Search({problem_, asked, built, device_});
+      if (!searched) return tl::unexpected(std::move(searched.error()));
+      if (!searched->has_value()) return FoundCandidate{asked, built};
+      found = std::move(*searched);
+      if (recipe.ok()) Remember(solver, *recipe, *found);
+    }
+    found_[found->candidate] = found->artifact;
+    return std::move(*found);
+  }
+
+  std::optional<FoundCandidate> Remembered(const Solver& solver, const BuildRecipe& asked) {
+    const auto text = cache_.Find(SearchRecipe(asked, library_.Report()));
+    if (!text.has_value()) return std::nullopt;
+    auto candidate = ParseCandidate(text->bytes);
+    if (!candidate.ok()) return std::nullopt;
+    const auto recipe = solver.Recipe(problem_, candidate->config, library_.target());
+    auto artifact = recipe.ok() ? cache_.Find(*recipe) : std::nullopt;
+    if (!artifact.has_value()) return std::nullopt;
+    return FoundCandidate{std::move(*candidate), std::move(*artifact)};
+  }
+
+  // Whoever finds nothing kept searches again.
+  void Remember(const Solver& solver, const BuildRecipe& asked, const FoundCandidate& found) {
+    const auto recipe = solver.Recipe(problem_, found.candidate.config, library_.target());
+    if (!recipe.ok() || !cache_.Store(*recipe, found.artifact).ok()) return;
+    (void)cache_.Store(SearchRecipe(asked, library_.Report()), {Text(found.candidate)});
+  }
+
   const Library& library_;
   const std::string device_;
+  KernelCache& cache_;
   Builder builder_;
   Problem problem_;
+  std::map<Candidate, Artifact> found_;  // By searches for this problem.
   BusyTime busy_;
 };
 

@@ -9,6 +9,7 @@ namespace attune::miopen {
 namespace {
 
 constexpr std::string_view kSolverName = "miopen.conv";
+constexpr std::string_view kSearchName = "miopen.conv-search";
 constexpr int kSolverVersion = 1;
 
 bool IsLetter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -54,6 +55,12 @@ std::optional<std::string> TextOf(std::string_view word) {
 
 }  // namespace
 
+Candidate SearchedCandidateOf(const SolverChoice& choice) {
+  Candidate candidate = CandidateOf(choice);
+  candidate.solver.name = kSearchName;
+  return candidate;
+}
+
 Candidate CandidateOf(const SolverChoice& choice) {
   Candidate candidate;
   candidate.solver = {std::string(kSolverName), kSolverVersion};
@@ -63,15 +70,18 @@ Candidate CandidateOf(const SolverChoice& choice) {
 }
 
 std::optional<SolverChoice> SolverChoiceOf(const Candidate& candidate) {
-  if (candidate.solver != SolverId{std::string(kSolverName), kSolverVersion}) return std::nullopt;
+  const auto& [name, version] = candidate.solver;
+  if ((name != kSolverName && name != kSearchName) || version != kSolverVersion) {
+    return std::nullopt;
+  }
   SolverChoice choice;
-  for (const auto& [name, value] : candidate.config) {
+  for (const auto& [key, value] : candidate.config) {
     const auto* const word = std::get_if<std::string>(&value);
     const auto text = word == nullptr ? std::nullopt : TextOf(*word);
     if (!text.has_value()) return std::nullopt;
-    if (name == "solver") {
+    if (key == "solver") {
       choice.solver = *text;
-    } else if (name == "params") {
+    } else if (key == "params") {
       choice.params = *text;
     } else {
       return std::nullopt;

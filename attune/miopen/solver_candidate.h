@@ -20,7 +20,11 @@ struct SolverChoice {
 // begin with a letter. docs/formats/candidate.md.
 Candidate CandidateOf(const SolverChoice& choice);
 
-// The inverse; nothing for a candidate of another solver than `miopen.conv`.
+// The same of a solver whose parameters are those that MIOpen's own search found, or, without
+// parameters, are still to be searched for: `miopen.conv-search@1{solver=ConvAsm1x1U}`.
+Candidate SearchedCandidateOf(const SolverChoice& choice);
+
+// The inverse of both; nothing for a candidate of another solver.
 std::optional<SolverChoice> SolverChoiceOf(const Candidate& candidate);
 
 }  // namespace attune::miopen

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,15 @@ struct Qualified {
   Trial trial;          // kQualify: monostate if it passed, else the failure.
   double quick_ns = 0;  // Best of a few unfair runs after verification: orders candidates, decides
                         // nothing. 0 if it failed, or nobody knows.
+  // What was asked for, where `trial.candidate` is what a search found for it. Nobody stores it.
+  std::optional<Candidate> asked = {};
 
   friend bool operator==(const Qualified&, const Qualified&) = default;
 };
+// The candidate that was asked for.
+inline const Candidate& AskedOf(const Qualified& qualified) {
+  return qualified.asked.has_value() ? *qualified.asked : qualified.trial.candidate;
+}
 
 struct Record {
   int64_t revision = 0;  // Assigned by the store, increasing in order of commit; at least 1.

@@ -49,6 +49,9 @@ struct SolverTraits {
   // Space() has only what any machine can name; which other configs there are, the device's library
   // alone can tell (ListOn).
   bool listed_on_device = false;
+  // A config of Space() names something to search among on the device, by itself or its library; what
+  // is then timed and recorded is the config that the search found, with all its parameters.
+  bool searches = false;
   bool last_resort = false;   // Slow by design (a plain reference): tuned only if asked for by name.
 };
 

@@ -30,7 +30,10 @@ Result<std::vector<Qualified>> BatchQualifier::Qualify(const std::vector<Candida
   if (known.empty()) return std::move(*results);
   std::map<Candidate, Qualified> by_candidate;
   for (std::vector<Qualified>* part : {&known, &*results}) {
-    for (Qualified& result : *part) by_candidate.emplace(result.trial.candidate, std::move(result));
+    for (Qualified& result : *part) {
+      Candidate asked = AskedOf(result);
+      by_candidate.emplace(std::move(asked), std::move(result));
+    }
   }
   std::vector<Qualified> in_order;
   for (const Candidate& candidate : batch) {

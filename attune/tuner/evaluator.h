@@ -82,7 +82,9 @@ class Evaluator {
 
   // Builds, loads, verifies and briefly runs each candidate, several at once where that is
   // possible. One result for each, in order, without those that were not begun or given up by
-  // `time`. A Status means that evaluation itself is impossible (no child can be started).
+  // `time`; of a solver that searches (SolverTraits::searches) for what was found, which may be the
+  // same for several. A Status means that evaluation itself is impossible (no child can be
+  // started).
   virtual Result<std::vector<Qualified>> Qualify(std::span<const Candidate> candidates,
                                                  const QualifyTime& time,
                                                  const QualifiedListener& on_each) = 0;

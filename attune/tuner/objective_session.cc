@@ -149,12 +149,9 @@ Status ObjectiveSession::TryBatch(FrontSource& source, const std::vector<Candida
                                   const TuneBounds& bounds) {
   std::vector<Candidate> allowed;
   for (const Candidate& candidate : batch) {
-    const bool is_known = std::any_of(measured_.begin(), measured_.end(), [&](const auto& known) {
-      return known.qualified.candidate == candidate;
-    });
     if (quarantined_.contains(candidate)) {
       source.Tell(candidate, std::nullopt);
-    } else if (!is_known) {
+    } else if (!IsMeasured(candidate)) {
       allowed.push_back(candidate);
     }
   }
@@ -176,15 +173,21 @@ Status ObjectiveSession::TryBatch(FrontSource& source, const std::vector<Candida
       if (const Failure* failure = result.trial.failure()) {
         ++report_.failures[failure->kind];
         ++progress_.failed;
-        source.Tell(result.trial.candidate, std::nullopt);
+        source.Tell(AskedOf(result), std::nullopt);
       } else {
         ++progress_.qualified;
-        passed.push_back(result);
+        std::replace(defaults_.begin(), defaults_.end(), AskedOf(result), result.trial.candidate);
+        if (!IsMeasured(result.trial.candidate)) passed.push_back(result);
       }
     }
     ATTUNE_RETURN_IF_ERROR(parts_.store->Append(report_.set_id, trials));
   }
   return passed.empty() ? Status::Ok() : MeasureBatch(source, passed, bounds);
+}
+
+bool ObjectiveSession::IsMeasured(const Candidate& candidate) const {
+  return std::any_of(measured_.begin(), measured_.end(),
+                     [&](const Measured& known) { return known.qualified.candidate == candidate; });
 }
 
 Status ObjectiveSession::MeasureBatch(FrontSource& source, const std::vector<Qualified>& passed,
@@ -210,14 +213,14 @@ Status ObjectiveSession::MeasureBatch(FrontSource& source, const std::vector<Qua
     ATTUNE_RETURN_IF_ERROR(Keep(measured, lane, TrialRole::kScreen, false));
     if (lane.failure.has_value()) {
       ++report_.failures[lane.failure->kind];
-      source.Tell(measured.qualified.candidate, std::nullopt);
+      source.Tell(AskedOf(passed[i]), std::nullopt);
       continue;
     }
     for (size_t k = 0; k < sought_.objectives.size(); ++k) {
       const bool is_time = sought_.objectives[k].name == kTimeObjective;
       measured.values.push_back(is_time ? Median(lane.times_ns) : Median(lane.values[k]));
     }
-    source.Tell(measured.qualified.candidate, measured.values);
+    source.Tell(AskedOf(passed[i]), measured.values);
     measured_.push_back(std::move(measured));
     progress_.timed = ++report_.measured;
     Report(Stage::kScreen);

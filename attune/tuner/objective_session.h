@@ -89,6 +89,7 @@ class ObjectiveSession {
   Status Search(FrontSource& source, const TuneBounds& bounds);
   Status TryBatch(FrontSource& source, const std::vector<Candidate>& batch,
                   const TuneBounds& bounds);
+  bool IsMeasured(const Candidate& candidate) const;
   // One sample of each of `passed`, which is told to the source.
   Status MeasureBatch(FrontSource& source, const std::vector<Qualified>& passed,
                       const TuneBounds& bounds);

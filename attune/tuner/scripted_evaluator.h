@@ -125,6 +125,12 @@ class ScriptedEvaluator final : public Evaluator {
         result.trial.outcome = Failure{kind, Phase::kRun, "As told."};
         result.quick_ns = 0;
       }
+      const auto found = found_.find(IntegerAt(candidate.config, "p"));
+      if (found != found_.end()) {
+        result.asked = candidate;
+        result.trial.candidate.config = {{"p", found->second}};
+        result.quick_ns = TimeOf(result.trial.candidate);
+      }
       if (on_each) on_each(result);
     }
     return results;
@@ -169,6 +175,8 @@ class ScriptedEvaluator final : public Evaluator {
 
   // From now on config `p` fails in that way.
   void Fail(int64_t p, FailureKind kind) { failing_[p] = kind; }
+  // From now on config `p` is one to search among, and `found` is what is found.
+  void Search(int64_t p, int64_t found) { found_[p] = found; }
   // From now on whoever qualifies is timed as if it were alone.
   void QualifyFairly() { is_fair_ = true; }
 
@@ -190,6 +198,7 @@ class ScriptedEvaluator final : public Evaluator {
   bool all_fail_ = false;
   std::string failing_solver_;
   std::map<int64_t, FailureKind> failing_;
+  std::map<int64_t, int64_t> found_;
   bool is_fair_ = false;
   std::vector<Problem> refused_;
   int reference_steps_ = 0;

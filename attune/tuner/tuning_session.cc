@@ -279,19 +279,24 @@ Status TuningSession::QualifyBatch(CandidateSource& source, const std::vector<Ca
 void TuningSession::Learn(CandidateSource& source, const std::vector<Candidate>& batch,
                           const std::vector<Qualified>& results) {
   unfinished_.insert(batch.begin(), batch.end());
-  for (const Qualified& result : results) unfinished_.erase(result.trial.candidate);
+  for (const Qualified& result : results) unfinished_.erase(AskedOf(result));
   for (const Qualified& result : results) {
     const Trial& trial = result.trial;
     if (const Failure* failure = trial.failure()) {
       ++report_.failures[failure->kind];
       ++progress_.failed;
-      Tell(source, trial.candidate, std::nullopt);
+      Tell(source, AskedOf(result), std::nullopt);
       continue;
     }
     ++progress_.qualified;
-    Tell(source, trial.candidate, result.quick_ns);
+    std::replace(defaults_.begin(), defaults_.end(), AskedOf(result), trial.candidate);
+    Tell(source, AskedOf(result), result.quick_ns);
     if (pruning_.has_value()) pruning_->NoteMeasured(result.quick_ns);
-    passed_.push_back(RunnerOf(result));
+    // Searches may find the standing choice, or one thing twice.
+    const bool is_known = std::any_of(passed_.begin(), passed_.end(), [&](const Runner& runner) {
+      return runner.candidate == trial.candidate;
+    });
+    if (!is_known) passed_.push_back(RunnerOf(result));
   }
   Report(Stage::kQualify);
 }

@@ -143,14 +143,17 @@ class RetuningTest : public ::testing::Test {
     return best.ok() && best->has_value() ? IntegerAt((*best)->candidate.config, "p") : -1;
   }
 
-  // Whether config `p` is in the final of `set_id`.
-  bool IsInFinal(const std::string& set_id, int64_t p) {
-    bool found = false;
+  bool IsInFinal(const std::string& set_id, int64_t p) { return TimesInFinal(set_id, p) > 0; }
+
+  // How often config `p` is in the final of `set_id`.
+  int TimesInFinal(const std::string& set_id, int64_t p) {
+    int found = 0;
     RecordQuery query;
     query.roles = {TrialRole::kFinal};
     const Status visited = store_.Visit(query, [&](const RecordedSet& recorded) {
       for (const Record& record : recorded.records) {
-        found |= recorded.set.id == set_id && IntegerAt(record.trial.candidate.config, "p") == p;
+        const bool is_it = IntegerAt(record.trial.candidate.config, "p") == p;
+        found += recorded.set.id == set_id && is_it ? 1 : 0;
       }
       return Status::Ok();
     });
@@ -282,6 +285,29 @@ TEST_F(RetuningTest, TheStandingChoiceIsInEveryFinalAndGivesWayIfItHasBecomeSlow
 
   EXPECT_TRUE(IsInFinal(again.set_id, 7));
   EXPECT_EQ(Best(), 3);
+}
+
+TEST_F(RetuningTest, WhatASearchFoundIsTimedInItsPlaceAndOnce) {
+  evaluator_.Search(3, 100);
+  time_ns_ = [](int64_t p) { return p == 100 ? 20e6 : 40e6; };
+
+  const TuneReport first = Tune(4000 * kMillisecondNs);
+  const TuneReport again = Tune(4000 * kMillisecondNs);
+
+  EXPECT_EQ(Best(), 100);
+  EXPECT_EQ(TimesInFinal(first.set_id, 100), 1);
+  EXPECT_FALSE(IsInFinal(first.set_id, 3));
+  // What stands is found again then.
+  EXPECT_EQ(TimesInFinal(again.set_id, 100), 1);
+}
+
+TEST_F(RetuningTest, WhatASearchFoundForTheDefaultIsTheBaseline) {
+  evaluator_.Search(0, 100);
+
+  const TuneReport report = Tune(4000 * kMillisecondNs);
+
+  ASSERT_TRUE(report.choice.has_value());
+  EXPECT_EQ(IntegerAt(report.choice->default_candidate.config, "p"), 100);
 }
 
 TEST_F(RetuningTest, AFarSlowerStandingChoiceIsTimedToo) {

@@ -274,12 +274,13 @@ class SqlStore final : public RecordStore {
     TrialPlace place;
     place.set_id = progress.set_id;
     place.appended_unix_ns = UnixNowNs();
-    for (const auto& [trial, quick_ns] : results) {
+    for (const Qualified& result : results) {
+      const Trial& trial = result.trial;
       ATTUNE_ASSIGN_OR_RETURN(place.candidate_id,
                               session.candidates.Intern(transaction, Text(trial.candidate)));
       place.id = transaction.TakeId();
       ATTUNE_RETURN_IF_ERROR(
-          transaction.Insert(TrialTable(), TrialRow(place, Storable(trial), quick_ns)));
+          transaction.Insert(TrialTable(), TrialRow(place, Storable(trial), result.quick_ns)));
       progress.counts.Add(trial.role);
     }
     return UpdateProgress(transaction, progress);

@@ -38,8 +38,18 @@ Result<std::vector<fin::KernelObject>> KeptKernels(const SessionPlace& place,
   if (solver == nullptr) return NotFound("Its solver is gone.");
   ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe recipe,
                           solver->Recipe(result.problem, result.candidate.config, place.target));
-  ATTUNE_ASSIGN_OR_RETURN(const std::string code, CodeOf(recipe, places));
-  return fin::KernelsOf(code);
+  auto code = CodeOf(recipe, places);
+  if (!code.ok() && code.error().code() == StatusCode::kNotFound && solver->traits().searches) {
+    // Of the machine that searched. What was compiled to be searched among has them, too.
+    Config asked = result.candidate.config;
+    asked.erase("params");
+    ATTUNE_ASSIGN_OR_RETURN(const BuildRecipe all,
+                            solver->Recipe(result.problem, asked, place.target));
+    code = CodeOf(all, places);
+  }
+  if (!code.ok()) return code.error();
+  ATTUNE_ASSIGN_OR_RETURN(fin::KeptBuild build, fin::KeptBuildOf(*code));
+  return std::move(build.kernels);
 }
 
 }  // namespace

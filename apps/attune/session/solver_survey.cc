@@ -25,7 +25,7 @@ bool Fits(const SessionTerms& terms, const Target& target) {
 
 // Whether there is more than one config of `solver` for `problem`.
 bool HasChoice(const Solver& solver, const Problem& problem, const Target& target) {
-  if (solver.traits().listed_on_device) return true;
+  if (solver.traits().listed_on_device || solver.traits().searches) return true;
   const auto space = solver.Space(problem, target);
   return space.ok() && space->size() > 1;
 }
