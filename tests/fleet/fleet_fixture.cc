@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attune/base/unix_time.h"
+#include "attune/session/session_records.h"
 #include "tests/conformance/store/sample_records.h"
 
 namespace attune {
@@ -17,6 +18,7 @@ FleetDatabase::FleetDatabase(std::shared_ptr<SqlDatabase> database) {
 }
 
 void FleetDatabase::OpenStores(std::shared_ptr<SqlDatabase> database) {
+  records_ = RecordsIn(database);
   sessions_ = SessionsIn(database);
   jobs_ = JobsIn(database);
   fleet_ = FleetIn(std::move(database));
@@ -47,6 +49,11 @@ std::vector<Job> FleetDatabase::JobsOf(int64_t session_id, JobState state) {
   JobFilter filter;
   filter.states = {state};
   return jobs_->List(session_id, filter).value();
+}
+
+SessionState FleetDatabase::StateOf(int64_t session_id) {
+  const auto own = RecordsOf(session_id, *records_, *sessions_);
+  return {jobs_->List(session_id, {}).value(), Collected(*own).value()};
 }
 
 std::vector<JobStep> StubDoer::StepsOf(const Session& session) {

@@ -13,6 +13,7 @@
 #include "attune/session/session_store.h"
 #include "storage/sql/sql_store.h"
 #include "tests/conformance/store/temporary_folder.h"
+#include "tests/fleet/session_oracle.h"
 
 namespace attune {
 
@@ -30,6 +31,8 @@ class FleetDatabase {
   // More of them, from problem `first` on.
   void Load(int64_t session_id, int first, int count, int64_t priority = 0);
   std::vector<Job> JobsOf(int64_t session_id, JobState state);
+  // All that it has of one session.
+  SessionState StateOf(int64_t session_id);
 
   FleetStore& fleet() { return *fleet_; }
   JobStore& jobs() { return *jobs_; }
@@ -39,6 +42,7 @@ class FleetDatabase {
   void OpenStores(std::shared_ptr<SqlDatabase> database);
 
   TemporaryFolder folder_;
+  std::unique_ptr<RecordStore> records_;
   std::unique_ptr<SessionStore> sessions_;
   std::unique_ptr<JobStore> jobs_;
   std::unique_ptr<FleetStore> fleet_;
