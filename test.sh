@@ -20,8 +20,9 @@ cmake --build --preset dev
 step "Testing"
 if [ "$#" -gt 0 ]; then exec ctest --preset dev -R "$1"; fi
 # Tests that time candidates, or have threads that wait for each other, want the machine for themselves;
-# those that only compute and compile share it, first.
+# those that only compute and compile share it, first, and then those that wait most of the time.
 failed=0
 ctest --preset dev-side-by-side || failed=1
+ctest --preset dev-waiting || failed=1
 ctest --preset dev-alone || failed=1
 exit "$failed"

@@ -167,6 +167,8 @@ int Run(const Options& options) {
     figures.insert(figures.end(), more.begin(), more.end());
   };
   ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
+  // On a disk, as a fleet's database is, unless somebody says otherwise.
+  ::setenv("TMPDIR", "/tmp", 0);
   std::string servers = "postgresql and nats";
   {
     auto database = TestServer::Start(ServerKind::kPostgres);

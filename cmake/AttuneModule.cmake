@@ -37,10 +37,11 @@ function(attune_module NAME)
   endif()
 endfunction()
 
-# attune_test(NAME SOURCES ... LIBRARIES ... [LABELS l ...] [TIMEOUT seconds]): one GoogleTest program = one CTest entry.
+# attune_test(NAME SOURCES ... LIBRARIES ... [LABELS l ...] [TIMEOUT seconds] [SHARDS n]): one GoogleTest program = one CTest
+# entry, or n of them, NAME_1 and so on, which share its tests out.
 
 function(attune_test NAME)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -50,8 +51,17 @@ function(attune_test NAME)
   # What is tested is optimised, what tests it is only compiled more slowly by that.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Debug>:-O0>)
   attune_precompile_headers(${NAME} TEST <gmock/gmock.h> <gtest/gtest.h>)
-  add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${NAME} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
+    set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}")
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${NAME}_${shard} COMMAND ${ATTUNE_TEST_LAUNCHER} $<TARGET_FILE:${NAME}>)
+    set_tests_properties(${NAME}_${shard} PROPERTIES TIMEOUT ${timeout_s} LABELS "${ARG_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # attune_precompile_headers(TARGET KIND header ...): what most sources of a kind of target include is a

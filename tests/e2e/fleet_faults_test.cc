@@ -38,16 +38,22 @@ constexpr int64_t kMinuteNs = 60'000'000'000;
 
 class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
  protected:
-  // A database on a server of its own, in `data_folder` if that is named, and a session on the fake
-  // device. Skips where there is no such server.
-  void Begin(const std::string& data_folder = "") {
+  // A database on the server that all tests share, and a session on the fake device. Skips where
+  // there is no such server.
+  void Begin() {
+    const auto server = SharedServer(GetParam());
+    BeginOn(server.status(), server.ok() ? *server : nullptr);
+  }
+  // The same on a server of its own, which may be harmed; in `data_folder` if that is named.
+  void BeginAlone(const std::string& data_folder = "") {
     auto server = TestServer::Start(GetParam(), {.data_folder = data_folder});
-    if (!server.ok() && server.error().code() == StatusCode::kNotFound) {
-      GTEST_SKIP() << server.error().message();
-    }
-    ASSERT_TRUE(server.ok()) << server.status().message();
-    server_ = std::move(*server);
-    url_ = server_->NewDatabase().value();
+    if (server.ok()) server_ = std::move(*server);
+    BeginOn(server.status(), server_.get());
+  }
+  void BeginOn(const Status& started, TestServer* server) {
+    if (started.code() == StatusCode::kNotFound) GTEST_SKIP() << started.message();
+    ASSERT_EQ(started, Status::Ok());
+    url_ = server->NewDatabase().value();
     ::setenv("ATTUNE_DB_PASSWORD", TestServer::kPassword, 1);
     processes_.Set("ATTUNE_DB", url_);
     processes_.Set("ATTUNE_PLUGINS", "fake");
@@ -102,19 +108,19 @@ class FleetFaultsTest : public ::testing::TestWithParam<ServerKind> {
   }
 
   AttuneProcesses processes_{ATTUNE_PROGRAM};
-  std::unique_ptr<TestServer> server_;
+  std::unique_ptr<TestServer> server_;  // Of its own; null for the one that is shared.
   std::unique_ptr<NatsServer> nats_;
   std::string url_;
   std::unique_ptr<FleetDatabase> database_;
   int64_t session_ = 0;
 };
 
-#define BEGIN_OR_SKIP(...) \
-  Begin(__VA_ARGS__);      \
+#define OR_SKIP \
   if (IsSkipped() || HasFatalFailure()) return
 
 TEST_P(FleetFaultsTest, AClockThatIsAnHourOffTakesNothingFromAnyoneAndIsTold) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   Load(3);
   const int64_t mine = Jobs().front().id;
   const int64_t now = database_->jobs().NowUnixNs().value();
@@ -126,7 +132,7 @@ TEST_P(FleetFaultsTest, AClockThatIsAnHourOffTakesNothingFromAnyoneAndIsTold) {
   for (const char* shift : {"3600", "-3600"}) {
     processes_.Set("ATTUNE_TEST_CLOCK_SHIFT_S", shift);
     const std::string name = std::string("off") + shift;
-    EXPECT_EQ(processes_.Run(name, WorkerWords({"--idle", "1s", "--name", name})), 0)
+    EXPECT_EQ(processes_.Run(name, WorkerWords({"--idle", "500ms", "--name", name})), 0)
         << processes_.Log(name);
     EXPECT_THAT(processes_.Log(name),
                 ::testing::ContainsRegex("clock of this machine is 3(600|599)"));
@@ -145,7 +151,8 @@ TEST_P(FleetFaultsTest, AClockThatIsAnHourOffTakesNothingFromAnyoneAndIsTold) {
 }
 
 TEST_P(FleetFaultsTest, AMachineOfTheSameNameIsAnotherOne) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   Load(2);
   const std::string same_name =
       UserAtHost() + ":" + std::filesystem::read_symlink("/proc/self/ns/pid").string();
@@ -157,17 +164,18 @@ TEST_P(FleetFaultsTest, AMachineOfTheSameNameIsAnotherOne) {
                   .value(),
               SizeIs(1));
 
-  EXPECT_EQ(processes_.Run("w", WorkerWords({"--idle", "1s"})), 0) << processes_.Log("w");
+  EXPECT_EQ(processes_.Run("w", WorkerWords({"--idle", "500ms"})), 0) << processes_.Log("w");
 
   EXPECT_EQ(Jobs().front().state, JobState::kLeased);
   EXPECT_EQ(CountOf(JobState::kDone), 1);
 }
 
 TEST_P(FleetFaultsTest, AWorkerForOtherTargetsSaysSoAndLeavesTheJobs) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   Load(2);
 
-  EXPECT_EQ(processes_.Run("w", {"worker", "--device", "cpu", "--idle", "1s"}), 0);
+  EXPECT_EQ(processes_.Run("w", {"worker", "--device", "cpu", "--idle", "500ms"}), 0);
 
   EXPECT_THAT(processes_.Log("w"), HasSubstr("Nothing of the open session is for this worker"));
   EXPECT_THAT(processes_.Log("w"), HasSubstr("'may' is for fake"));
@@ -175,22 +183,26 @@ TEST_P(FleetFaultsTest, AWorkerForOtherTargetsSaysSoAndLeavesTheJobs) {
 }
 
 TEST_P(FleetFaultsTest, AWorkerWithAnotherLibrarySaysWhatDiffersAndLeavesTheJobs) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   Load(2);
   processes_.Set("ATTUNE_FAKE_SCRIPT", "device library_version=9.9");
 
-  EXPECT_EQ(processes_.Run("w", WorkerWords({"--idle", "1s"})), 0);
+  EXPECT_EQ(processes_.Run("w", WorkerWords({"--idle", "500ms"})), 0);
 
   EXPECT_THAT(processes_.Log("w"), HasSubstr("library.fakelib is 1.0 in the session and 9.9 here"));
   EXPECT_EQ(CountOf(JobState::kQueued), 2);
 }
 
 TEST_P(FleetFaultsTest, WhatHangsIsKilledAtItsDeadlineAndTheRunGoesOnAndEnds) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   Load(2);
   processes_.Set("ATTUNE_FAKE_SCRIPT", "fake.tiled fault=hang");
 
-  EXPECT_EQ(processes_.Run("w", WorkerWords({"--until-done", "--run-deadline", "300ms"})), 3)
+  EXPECT_EQ(processes_.Run("w", {"worker", "--device", "fake", "--per-problem", "1s",
+                                 "--until-done", "--run-deadline", "300ms"}),
+            3)
       << processes_.Log("w");
 
   const auto failed = database_->JobsOf(session_, JobState::kFailed);
@@ -200,7 +212,8 @@ TEST_P(FleetFaultsTest, WhatHangsIsKilledAtItsDeadlineAndTheRunGoesOnAndEnds) {
 }
 
 TEST_P(FleetFaultsTest, WhoeverHasAWrongPasswordIsToldAtOnceWhereTheRightOneBelongs) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   processes_.Set("ATTUNE_DB_PASSWORD", "wrong");
   const int64_t begun_ns = SteadyNowNs();
 
@@ -214,9 +227,10 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
   constexpr int64_t kDiskBytes = int64_t{400} << 20;
   auto disk = SmallDisk::Mount(kDiskBytes);
   if (!disk.ok()) GTEST_SKIP() << disk.status().message();
-  BEGIN_OR_SKIP((*disk)->folder() / "data");
+  BeginAlone((*disk)->folder() / "data");
+  OR_SKIP;
   Load(1);
-  const size_t loaded = 40;
+  const size_t loaded = 25;
   Load(loaded, 1);
   processes_.Start("w", WorkerWords({"--until-done"}));
   ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) >= 3; }));
@@ -237,7 +251,8 @@ TEST_P(FleetFaultsTest, AFullDatabaseIsToldAndWaitedForAndLosesNothing) {
 }
 
 TEST_P(FleetFaultsTest, MessagesOfALaterVersionAreToldAndKeepNobodyFromWork) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   BeginQueue();
   Load(3);
   const Session session = database_->sessions().Find("may").value();
@@ -263,7 +278,8 @@ TEST_P(FleetFaultsTest, MessagesOfALaterVersionAreToldAndKeepNobodyFromWork) {
 }
 
 TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobodyFromWork) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   BeginQueue();
   Load(1);
   processes_.Set("ATTUNE_FAKE_SCRIPT", "fake.tiled fault=hang");
@@ -288,7 +304,8 @@ TEST_P(FleetFaultsTest, AJobThatTakesItsWorkersAlongFailsAtTheThirdAndKeepsNobod
 }
 
 TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
-  BEGIN_OR_SKIP();
+  BeginAlone();
+  OR_SKIP;
   Load(20);
   processes_.Start("w", WorkerWords({"--until-done"}));
   ASSERT_TRUE(Becomes([&] { return CountOf(JobState::kDone) >= 2; }));
@@ -300,7 +317,8 @@ TEST_P(FleetFaultsTest, AServerThatComesBackIsWaitedForAndNothingIsLost) {
 }
 
 TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   BeginQueue();
   constexpr int kMany = 400;
   std::ofstream list(processes_.folder() / "many.txt");
@@ -325,7 +343,8 @@ TEST_P(FleetFaultsTest, ALoaderThatIsKilledHasLoadedAllOrNothing) {
 }
 
 TEST_P(FleetFaultsTest, WithoutAnyWorkerLoadingEndsAndStatusSaysThatNobodyWorks) {
-  BEGIN_OR_SKIP();
+  Begin();
+  OR_SKIP;
   BeginQueue();
   Load(2);
 

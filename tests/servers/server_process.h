@@ -24,7 +24,8 @@ Result<uint16_t> FreePort(const std::string& address = kLoopback);
 // Whether somebody accepts connections there.
 bool Answers(uint16_t port, const std::string& address = kLoopback);
 
-// A new folder that belongs to whom servers run as: the user `nobody`, if this is root.
+// A new folder that belongs to whom servers run as: the user `nobody`, if this is root. In TMPDIR
+// if that is set, else in memory, where that has room.
 Result<std::filesystem::path> NewServerFolder();
 // Gives them a file, too.
 Status GiveToServer(const std::filesystem::path& path);
