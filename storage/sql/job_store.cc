@@ -123,17 +123,16 @@ class SqlJobStore final : public JobStore {
         ATTUNE_ASSIGN_OR_RETURN(rows, FindLeasable(connection, session_id, step, terms));
         if (!rows.empty()) break;
       }
-      JobProblems problems;
       for (JobRow& row : rows) {
         Job& job = row.job;
         End(job, JobState::kLeased, terms.now_unix_ns);
         job.deadline_unix_ns = terms.now_unix_ns + terms.lease_ns;
         job.owner = terms.owner;
         ++job.attempts;
-        ATTUNE_RETURN_IF_ERROR(UpdateJob(transaction, row));
-        ATTUNE_RETURN_IF_ERROR(problems.Fill(connection, row));
-        leased.push_back(std::move(row.job));
       }
+      ATTUNE_RETURN_IF_ERROR(UpdateJobs(transaction, rows));
+      ATTUNE_RETURN_IF_ERROR(JobProblems().FillAll(connection, rows));
+      for (JobRow& row : rows) leased.push_back(std::move(row.job));
       return Status::Ok();
     });
     if (!ended.ok()) return ended;
@@ -186,6 +185,7 @@ class SqlJobStore final : public JobStore {
           for (const JobReport& report : reports) claims.push_back(report.claim);
           ATTUNE_ASSIGN_OR_RETURN(auto held, FindHeld(transaction.connection(), claims));
           std::vector<JobRow> alone;  // What nothing depends on, written together.
+          DoneFinds done_finds;
           for (const JobReport& report : reports) {
             const auto row = held.find(report.claim.job_id);
             taken.push_back(row != held.end() && row->second.job.attempts == report.claim.attempt);
@@ -194,11 +194,12 @@ class SqlJobStore final : public JobStore {
               // It looks at the perf jobs, of which one may have ended here.
               ATTUNE_RETURN_IF_ERROR(UpdateJobs(transaction, alone));
               alone.clear();
+              done_finds.clear();
             }
             if (report.finishes_set) {
               ATTUNE_RETURN_IF_ERROR(FinishSet(transaction, report.set_id));
             }
-            ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, row->second));
+            ATTUNE_RETURN_IF_ERROR(Take(transaction, report, now_unix_ns, row->second, done_finds));
             if (EndsAlone(row->second.job)) alone.push_back(row->second);
             held.erase(row);
           }
@@ -279,10 +280,16 @@ class SqlJobStore final : public JobStore {
     work.last_ended_unix_ns = std::max(work.last_ended_unix_ns, ended_ns);
   }
 
-  // Whether the session has find jobs that are done, of which most have none.
-  static Result<bool> HasDoneFinds(WriteTransaction& transaction, int64_t session_id) {
+  // By session, whether it has find jobs that are done, once that was asked.
+  using DoneFinds = std::map<int64_t, bool>;
+
+  // Most have none, so that all reports of a transaction ask once.
+  static Result<bool> HasDoneFinds(WriteTransaction& transaction, int64_t session_id,
+                                   DoneFinds& known) {
+    const auto [found, is_new] = known.try_emplace(session_id, false);
+    if (!is_new) return found->second;
     const Cell key = IntegerCell(session_id);
-    bool has_any = false;
+    bool& has_any = found->second;
     ATTUNE_RETURN_IF_ERROR(ReadJobs(
         transaction.connection(),
         "session_id = :p0 AND state = 'done' AND ready = 1 AND step = 'find:measure' LIMIT 1",
@@ -295,7 +302,7 @@ class SqlJobStore final : public JobStore {
 
   // What came of a job; the row itself is the caller's to write if it EndsAlone().
   static Status Take(WriteTransaction& transaction, const JobReport& report, int64_t now_unix_ns,
-                     JobRow& row) {
+                     JobRow& row, DoneFinds& done_finds) {
     ATTUNE_ASSIGN_OR_RETURN(const bool is_outdated, IsOutdated(transaction, report, row));
     End(row.job, is_outdated ? JobState::kQueued : report.state, now_unix_ns);
     row.job.error = report.error;
@@ -307,7 +314,8 @@ class SqlJobStore final : public JobStore {
     }
     if (!EndsAlone(row.job)) ATTUNE_RETURN_IF_ERROR(Settle(transaction, row, now_unix_ns));
     if (row.job.step != kPerfMeasure || report.state != JobState::kDone) return Status::Ok();
-    ATTUNE_ASSIGN_OR_RETURN(const bool has_finds, HasDoneFinds(transaction, row.session_id));
+    ATTUNE_ASSIGN_OR_RETURN(const bool has_finds,
+                            HasDoneFinds(transaction, row.session_id, done_finds));
     if (!has_finds) return Status::Ok();
     // What find has measured was measured with parameters that are no longer those of the perf-db.
     ATTUNE_ASSIGN_OR_RETURN(auto find, FindJob(transaction.connection(), row, kFindMeasure));
