@@ -103,8 +103,11 @@ Status Dispatcher::IsInSpace(const Problem& problem, const Candidate& candidate)
 
 Status Dispatcher::FitsUntried(const Problem& problem, const Candidate& candidate) const {
   ATTUNE_RETURN_IF_ERROR(Applies(problem, candidate));
-  if (!SolverOf(candidate)->traits().listed_on_device) return IsInSpace(problem, candidate);
-  if (AlignmentOf(problem) >= kWideAlignmentBytes) return Status::Ok();
+  const SolverTraits& traits = SolverOf(candidate)->traits();
+  if (!traits.listed_on_device) return IsInSpace(problem, candidate);
+  if (traits.checks_alignment || AlignmentOf(problem) >= kWideAlignmentBytes) return Status::Ok();
+  // What a solver names for this very problem is what anybody would be served by.
+  if (IsInSpace(problem, candidate).ok()) return Status::Ok();
   return Unsupported(
       fmt::format("{} may need operands that are aligned to {} bytes, and these are to {}.",
                   Text(candidate), kWideAlignmentBytes, AlignmentOf(problem)));

@@ -188,7 +188,8 @@ class Dispatcher {
   // The same, and none that only the device lists.
   Status IsInSpace(const Problem& problem, const Candidate& candidate) const;
   // As Fits, for what was tried on other problems: what only the device lists, which checks shapes
-  // itself, needs operands that are aligned as those may have been.
+  // itself, needs operands that are aligned as those may have been, unless its solver checks that,
+  // too.
   Status FitsUntried(const Problem& problem, const Candidate& candidate) const;
   const Solver* SolverOf(const Candidate& candidate) const;
   struct Attempt;

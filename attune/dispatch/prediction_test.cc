@@ -142,7 +142,7 @@ TEST_F(PredictionTest, WhatOnlyTheDeviceListsIsPredictedForOperandsThatAreAligne
 
 TEST_F(PredictionTest, WhatOnlyTheDeviceListsServesAtOnceOnlyWhereOperandsAreAlignedWell) {
   machine_.plain->traits_.listed_on_device = true;
-  predictor_.times = {{machine_.plain->At(1), 1}, {machine_.quick->At(0), 2}};
+  predictor_.times = {{machine_.plain->At(7), 1}, {machine_.quick->At(0), 2}};
   const Dispatcher dispatcher(Parts(), {});
   const auto served = [&] {
     const auto serving =
@@ -150,9 +150,41 @@ TEST_F(PredictionTest, WhatOnlyTheDeviceListsServesAtOnceOnlyWhereOperandsAreAli
     return Text(serving->plan->option().candidate);
   };
 
-  EXPECT_EQ(served(), "test.plain-gemm@1{variant=1}");
+  EXPECT_EQ(served(), "test.plain-gemm@1{variant=7}");
   std::get<Gemm>(problem_).alignment_bytes = 16;
   EXPECT_EQ(served(), "test.quick-gemm@1{variant=0}");
+}
+
+TEST_F(PredictionTest, WhoseLibraryChecksTheAlignmentItselfIsPredictedForAnyOperands) {
+  machine_.plain->traits_.listed_on_device = true;
+  machine_.plain->traits_.checks_alignment = true;
+  machine_.plain->on_load = [](const Config& config) {
+    if (IntegerAt(config, "variant") != 8) return Status::Ok();
+    return Unsupported("It takes operands that begin at multiples of 16 bytes.");
+  };
+  predictor_.times = {
+      {machine_.plain->At(8), 1}, {machine_.plain->At(7), 2}, {machine_.quick->At(0), 3}};
+  std::get<Gemm>(problem_).alignment_bytes = 4;
+
+  const auto serving =
+      Dispatcher(Parts(), {}).Serve(problem_, *machine_.choices, kNoWorkspaceLimit, Haste::kAtOnce);
+
+  EXPECT_EQ(Text(serving->plan->option().candidate), "test.plain-gemm@1{variant=7}");
+  EXPECT_EQ(serving->plan->option().origin, Origin::kPredicted);
+}
+
+// Where the default itself is of a library that lists, as on NVIDIA GPUs.
+TEST_F(PredictionTest, WhatASolverNamesForTheProblemItselfIsPredictedForAnyOperands) {
+  for (TestSolver* const solver : {machine_.slow, machine_.quick}) {
+    solver->traits_.listed_on_device = true;
+  }
+  predictor_.times = {
+      {machine_.quick->At(7), 1}, {machine_.quick->At(2), 2}, {machine_.slow->At(0), 3}};
+  std::get<Gemm>(problem_).alignment_bytes = 4;
+
+  const auto decision = Decide(Breadth::kEverything);
+
+  EXPECT_EQ(Texts(decision->options).front(), "predicted test.quick-gemm@1{variant=2}");
 }
 
 TEST_F(PredictionTest, ACallerWaitsForFewPredictionsAndParametersThatDoNotFitAreSeenInLoading) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "attune/base/random.h"
 #include "attune/forecast/fitting.h"
 #include "attune/forecast/model_origin.h"
 #include "attune/forecast/timed_products.h"
@@ -54,6 +55,48 @@ TEST(CandidateModel, PredictsWhoIsQuickerForAShapeFarFromAll) {
   EXPECT_EQ(model->Of(far, std::vector{model->known()[1], model->known()[0]}), known);
 }
 
+// Two candidates: one is quicker where operands are aligned well, the other elsewhere.
+std::vector<TimedCandidate> TimedConvolutions(int count) {
+  Random random(1);
+  std::vector<TimedCandidate> timed;
+  for (int i = 0; i < count; ++i) {
+    Conv conv;
+    conv.in_channels = 8 + static_cast<int64_t>(random.Below(100));
+    conv.out_channels = 8 + static_cast<int64_t>(random.Below(100));
+    conv.in = {1, 16 + static_cast<int64_t>(random.Below(100)), 64};
+    conv.type = DataType::kF16;
+    for (const int alignment_bytes : {2, 64}) {
+      conv.alignment_bytes = alignment_bytes;
+      const Problem problem = conv;
+      const double ms = 1e-3 + Flops(problem) / 1e9;
+      timed.push_back({problem, "cuda.wide@1{}", alignment_bytes == 64 ? ms : 3 * ms});
+      timed.push_back({problem, "cuda.narrow@1{}", 1.5 * ms});
+    }
+  }
+  return timed;
+}
+
+TEST(CandidateModel, WhatItLearntOfEachAlignmentHoldsForShapesNeverSeenOfThatAlignment) {
+  const auto data = SamplesOf(TimedConvolutions(40), "conv");
+  const auto fitted = FitUsual(data->features, data->samples);
+  ASSERT_TRUE(fitted.ok()) << fitted.status().message();
+  const auto model = CandidateModel::Read(*ModelText(*fitted, kOrigin, {}), kOrigin, "conv");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  Conv conv;
+  conv.in_channels = conv.out_channels = 50;
+  conv.in = {1, 50, 64};
+  conv.type = DataType::kF16;
+  const std::vector<Candidate> asked = {*ParseCandidate("cuda.wide@1{}"),
+                                        *ParseCandidate("cuda.narrow@1{}")};
+
+  const std::vector<Prediction> aligned = model->Of(Problem(conv), asked);
+  conv.alignment_bytes = 2;
+  const std::vector<Prediction> unaligned = model->Of(Problem(conv), asked);
+
+  EXPECT_LT(aligned[0].median_ms, aligned[1].median_ms);
+  EXPECT_GT(unaligned[0].median_ms, unaligned[1].median_ms);
+}
+
 TEST(CandidateModel, OneOfAnotherDeviceLibraryOrOperatorIsRefusedWithTheReason) {
   const std::string text = TextOf(TimedProducts(24, {{"host.a@1{threads=1}", 1}}));
 
@@ -62,7 +105,7 @@ TEST(CandidateModel, OneOfAnotherDeviceLibraryOrOperatorIsRefusedWithTheReason) 
   EXPECT_THAT(CandidateModel::Read(text, {kOrigin.device, "openblas 1"}, "gemm").status().message(),
               HasSubstr("'openblas 1' is needed"));
   EXPECT_THAT(CandidateModel::Read(text, kOrigin, "conv").status().message(),
-              HasSubstr("'conv_shape_1' is needed"));
+              HasSubstr("'conv_shape_2' is needed"));
   EXPECT_EQ(CandidateModel::Read(text, kOrigin, "kernel").status().code(),
             StatusCode::kUnsupported);
   EXPECT_EQ(CandidateModel::Open("/nowhere/a.model", kOrigin, "gemm").status().code(),

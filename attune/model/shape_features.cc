@@ -75,7 +75,8 @@ std::vector<double> ConvValues(const Conv& c) {
           Log(outputs * Number(c.out_channels)),
           Log(reduction * Number(c.out_channels)),
           std::log2(Number(c.out_channels) / Number(c.in_channels)),
-          Flag(c.groups > 1 && c.groups == c.in_channels)};
+          Flag(c.groups > 1 && c.groups == c.in_channels),
+          Log(Number(c.alignment_bytes))};
 }
 
 std::vector<double> GemmValues(const Gemm& g) {
@@ -118,15 +119,16 @@ Result<FeatureSet> ShapeFeatures(std::string_view operator_name) {
   FeatureSet features;
   features.linear_operation = kLinear;
   if (operator_name == "conv") {
-    features.name = "conv_shape_1";
-    features.operation = {
-        "one",       "flops",    "bytes",        "batch",     "in_channels", "out_channels",
-        "in_d",      "in_h",     "in_w",         "out_d",     "out_h",       "out_w",
-        "filter_d",  "filter_h", "filter_w",     "stride_h",  "stride_w",    "dilation",
-        "groups",    "pad_h",    "pad_w",        "direction", "transposed",  "type_bytes",
-        "bf16",      "math",     "rank",         "nhwc",      "log_flops",   "log_bytes",
-        "intensity", "outputs",  "reduction",    "twos_c",    "twos_k",      "twos_n",
-        "twos_w",    "pixels",   "out_elements", "weights",   "widening",    "depthwise"};
+    features.name = "conv_shape_2";
+    features.operation = {"one",          "flops",     "bytes",      "batch",        "in_channels",
+                          "out_channels", "in_d",      "in_h",       "in_w",         "out_d",
+                          "out_h",        "out_w",     "filter_d",   "filter_h",     "filter_w",
+                          "stride_h",     "stride_w",  "dilation",   "groups",       "pad_h",
+                          "pad_w",        "direction", "transposed", "type_bytes",   "bf16",
+                          "math",         "rank",      "nhwc",       "log_flops",    "log_bytes",
+                          "intensity",    "outputs",   "reduction",  "twos_c",       "twos_k",
+                          "twos_n",       "twos_w",    "pixels",     "out_elements", "weights",
+                          "widening",     "depthwise", "alignment"};
     return features;
   }
   if (operator_name == "gemm") {

@@ -52,6 +52,10 @@ struct SolverTraits {
   // A config of Space() names something to search among on the device, by itself or its library; what
   // is then timed and recorded is the config that the search found, with all its parameters.
   bool searches = false;
+  // Load() refuses a config of ListOn() that reads wider words than the operands of the problem are
+  // aligned to. Of other solvers what was tried on operands that are aligned better may read what
+  // these do not begin at, which ends the context of the calling program.
+  bool checks_alignment = false;
   bool last_resort = false;   // Slow by design (a plain reference): tuned only if asked for by name.
 };
 

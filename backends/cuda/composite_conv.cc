@@ -20,6 +20,7 @@ SolverTraits TraitsOf(std::string description) {
   SolverTraits traits;
   traits.description = std::move(description);
   traits.operator_name = "conv";
+  traits.checks_alignment = true;
   traits.compiles = true;
   // As of the engines themselves.
   traits.compiles_when_loaded = true;

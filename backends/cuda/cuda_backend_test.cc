@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -181,6 +182,20 @@ TEST(CudaBackend, IsCompleteOrSaysWhatIsMissing) {
   const Status status = backend->Open("cuda:0").status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr(driver->missing));
+}
+
+// Of others what was tried on operands that are aligned better could end the context of a program.
+TEST(CudaBackend, SolversWhoseLibrariesKnowTheAlignmentSayThatTheyCheckIt) {
+  const std::unique_ptr<const Backend> backend = CudaBackend({});
+  const std::set<std::string> kUnchecked = {"cuda.cudnn-conv", "cuda.cudnn-instant-conv",
+                                            "cuda.cudnn-implicit-conv"};
+
+  for (const auto& solver : backend->solvers()) {
+    const std::string& name = solver->id().name;
+    const bool is_of_library = name.find("cublaslt") != name.npos || name.starts_with("cuda.cudnn");
+    const bool is_expected = is_of_library && !kUnchecked.contains(name);
+    EXPECT_EQ(solver->traits().checks_alignment, is_expected) << name;
+  }
 }
 
 TEST(CudaBackend, KernelFilesAreSolversAndBrokenOnesAreReported) {

@@ -19,6 +19,7 @@ SolverTraits Traits() {
   SolverTraits traits;
   traits.description = "cuDNN's engines: its recommendations, all others, and their knobs";
   traits.operator_name = "conv";
+  traits.checks_alignment = true;
   // Some engines compile for the shape when they are loaded.
   traits.compiles_when_loaded = true;
   traits.dynamic = false;

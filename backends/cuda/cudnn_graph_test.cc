@@ -41,6 +41,14 @@ class CudnnGraphTest : public testing::Test {
   StandInCudnn library_{"9.14.0"};
 };
 
+// Its solvers are asked for any operands, because engines refuse what they do not take.
+TEST_F(CudnnGraphTest, TheLibraryIsToldHowTheOperandsAreAligned) {
+  GraphOf("conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,type=f16,align=2}");
+  GraphOf("conv@1{dir=fwd,n=1,c=8,h=9,w=9,k=8,fh=3,fw=3,type=f16}");
+
+  EXPECT_THAT(library_.alignments_bytes, ElementsAre(2, 2, 2, 16, 16, 16));
+}
+
 TEST_F(CudnnGraphTest, AnEngineThatCompilesIsNeverServedFirst) {
   library_.engines = {{45, true}, {70, true}, {23}};
 

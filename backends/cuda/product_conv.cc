@@ -32,6 +32,7 @@ SolverTraits CublasLtTraits(std::string description, bool compiles) {
   SolverTraits traits;
   traits.description = std::move(description);
   traits.operator_name = "conv";
+  traits.checks_alignment = true;
   traits.compiles = compiles;
   traits.instant = !compiles;
   // As cuBLASLt's own.

@@ -47,6 +47,9 @@ class StandInCudnn {
            cudnnBackendAttributeType_t type, int64_t count, const void* values) {
           const auto* bytes = static_cast<const char*>(values);
           static_cast<Descriptor*>(to)->given[name].assign(bytes, bytes + count * SizeOf(type));
+          if (name == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT) {
+            current_->alignments_bytes.push_back(*static_cast<const int64_t*>(values));
+          }
           return CUDNN_STATUS_SUCCESS;
         };
     cudnn_.cudnnBackendFinalize = [](cudnnBackendDescriptor_t made) {
@@ -68,6 +71,7 @@ class StandInCudnn {
   // Engines as they come, of every mode.
   std::map<cudnnBackendHeurMode_t, std::vector<int64_t>> recommended;
   bool takes_json = true;
+  std::vector<int64_t> alignments_bytes;  // Of the tensors that it was told of.
 
   int descriptors_made = 0;
   std::vector<int64_t> engines_made;  // Of which a plan was wanted.
